@@ -1,0 +1,337 @@
+"""Sources of text: files and parts of files as windows of bytes, iterables as batches, special tokens found in both."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .kernels.special import SpecialTokens
+    from .patterns import Pattern
+
+Path = str | os.PathLike[str]
+
+WINDOW = 1 << 20  # bytes of a file in memory at a time, unless one piece is longer
+BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
+SEPARATOR = b"\xff"  # stands between joined documents: no part of any UTF-8 text, so nothing grows together across it
+
+
+class Chunk(NamedTuple):
+    """Bytes `start` to `end` of a file; `end` None for all that comes, from something that has no size (a pipe)."""
+
+    path: Path
+    start: int
+    end: int | None
+
+
+class Window(NamedTuple):
+    """A stretch of text in memory.
+
+    data   : uint8[>= end + PADDING]   the text lies at data[start:end]
+    start  : int                       first byte that is to be taken; a piece starts there
+    end    : int
+    limit  : int                       boundaries after it cannot be trusted, because more text follows; else `end`
+    breaks : int64[n, 3]               start, end and id of each stretch that is no text, ascending
+    """
+
+    data: NDArray[np.uint8]
+    start: int
+    end: int
+    limit: int
+    breaks: NDArray[np.int64]
+
+    def documents(self) -> Iterator[tuple[bytes, int]]:
+        """Each stretch of text and the id of the break after it, -1 at the end; stretches may be empty."""
+        start = self.start
+        for first, end, break_id in [*self.breaks.tolist(), (self.end, self.end, -1)]:
+            yield self.data[start:first].tobytes(), break_id
+            start = end
+
+
+def to_bytes(text: str | bytes) -> bytes:
+    """A text as UTF-8. What `surrogateescape` made of undecodable bytes becomes those bytes again.
+
+    Other lone surrogates, which have no UTF-8, become the three bytes that `surrogatepass` gives: nothing is lost.
+    """
+    if isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"text must be str or bytes, not {type(text).__name__}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        try:
+            return text.encode(errors="surrogateescape")
+        except UnicodeEncodeError:
+            return text.encode(errors="surrogatepass")
+
+
+def to_text(data: bytes) -> str:
+    """Bytes as the text that `regex` is asked about: an undecodable byte is a character of its own."""
+    return data.decode(errors="surrogateescape")
+
+
+def padded(data: bytes) -> NDArray[np.uint8]:
+    """A copy of `data` as uint8, with the spare bytes that kernels may read past its end."""
+    from .kernels.simd import PADDING
+
+    text = np.empty(len(data) + PADDING, dtype=np.uint8)
+    text[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+    text[len(data) :] = 0
+    return text
+
+
+def find_breaks(data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens) -> NDArray[np.int64]:
+    """The special tokens in data[start:end] that start before `stop`, as int64[n, 3]: start, end, id."""
+    from .kernels.special import find_specials
+
+    parts = []
+    room = 64
+    while len(specials.ids) and start < stop:
+        breaks = np.empty((room, 3), dtype=np.int64)
+        found, start = find_specials(data, start, end, stop, specials, breaks)
+        parts.append(breaks[:found])
+        room = 16384
+    return np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.int64)
+
+
+class Source(Protocol):
+    """Where a Reader reads from: an unbuffered file, or a TextStream."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill the buffer or part of it; returns the number of bytes, 0 at the end."""
+
+
+class TextStream:
+    """An iterable of texts as one stream of bytes; its errors pass through."""
+
+    def __init__(self, texts: Iterable[str | bytes]) -> None:
+        self._texts = iter(texts)
+        self._left = memoryview(b"")
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """See Source."""
+        while not self._left:
+            text = next(self._texts, None)
+            if text is None:
+                return 0
+            self._left = memoryview(to_bytes(text))
+        n = min(len(buffer), len(self._left))
+        buffer[:n] = self._left[:n]
+        self._left = self._left[n:]
+        return n
+
+
+class Reader:
+    """Reads a source window by window; what was not taken of one window starts the next.
+
+    The memory it holds is a window, or twice the longest piece where that is more; with `at_once`, the whole source.
+    """
+
+    def __init__(self, source: Source, n_bytes: int | None, specials: SpecialTokens, at_once: bool = False) -> None:
+        """`n_bytes` is how much to read, None for all; `at_once` puts all of it into one window."""
+        from .kernels.simd import PADDING
+
+        self._source = source
+        self._left = n_bytes
+        self._specials = specials
+        self._at_once = at_once
+        self._padding = PADDING
+        self._data = np.empty(WINDOW + PADDING, dtype=np.uint8)
+        self._end = 0
+        self._whole = False  # whether all has been read
+        # A boundary needs the whole character after it; a special token that has only begun may yet be one.
+        longest = int(np.diff(specials.starts).max(initial=1))
+        self._hold_back = longest - 1 + 4
+
+    def advance(self, taken: int) -> Window | None:
+        """The next window, which starts with what the caller has not `taken` of the last one; None after the last.
+
+        At first, `taken` is 0. A window of which nothing could be taken comes again, longer.
+        """
+        if self._whole:
+            return None
+        self._keep(taken)
+        self._whole = self._fill()
+        while self._at_once and not self._whole:
+            self._keep(0)
+            self._whole = self._fill()
+        end = self._end
+        limit = end if self._whole else max(end - self._hold_back, 0)
+        return Window(self._data, 0, end, limit, find_breaks(self._data, 0, end, limit, self._specials))
+
+    def _keep(self, taken: int) -> None:
+        """Move what was not taken to the front, of a buffer twice as long where it fills this one."""
+        kept = self._end - taken
+        data = self._data
+        if kept == len(data) - self._padding:
+            self._data = np.empty(2 * len(data), dtype=np.uint8)
+        self._data[:kept] = data[taken : self._end]
+        self._end = kept
+
+    def _fill(self) -> bool:
+        """Read until the buffer is full; True where all has been read."""
+        room = len(self._data) - self._padding
+        view = memoryview(self._data)
+        while self._end < room:
+            wanted = room - self._end if self._left is None else min(room - self._end, self._left)
+            got = self._source.readinto(view[self._end : self._end + wanted]) if wanted else 0
+            if not got:
+                if self._left:
+                    raise OSError(f"{getattr(self._source, 'name', 'the file')!r} became shorter while it was read")
+                self._data[self._end : self._end + self._padding] = 0
+                return True
+            self._end += got
+            if self._left is not None:
+                self._left -= got
+        return self._left == 0
+
+
+@contextmanager
+def open_chunk(chunk: Chunk, specials: SpecialTokens, at_once: bool) -> Iterator[Reader]:
+    """A Reader of a chunk of a file."""
+    with open(chunk.path, "rb", buffering=0) as file:
+        if chunk.start:
+            file.seek(chunk.start)
+        yield Reader(file, None if chunk.end is None else chunk.end - chunk.start, specials, at_once)
+
+
+def check_readable(paths: Sequence[Path]) -> None:
+    """Raise the OSError that reading any of the files would raise, before long work is begun."""
+    for path in paths:
+        if stat.S_ISDIR(os.stat(path).st_mode):
+            raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it")
+        if stat.S_ISREG(os.stat(path).st_mode):
+            open(path, "rb").close()
+
+
+def file_size(path: Path) -> int | None:
+    """The size of a regular file in bytes; None for a pipe or the like."""
+    status = os.stat(path)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def batches(documents: Iterable[str | bytes], specials: SpecialTokens) -> Iterator[Window]:
+    """Documents joined into windows of some BATCH bytes, with a break between any two. Errors of the iterable pass."""
+    gathered: list[bytes] = []
+    size = 0
+    for document in documents:
+        gathered.append(to_bytes(document))
+        size += len(gathered[-1])
+        if size >= BATCH:
+            yield join(gathered, specials)
+            gathered, size = [], 0
+    if gathered:
+        yield join(gathered, specials)
+
+
+def join(documents: list[bytes], specials: SpecialTokens) -> Window:
+    """One window of all documents, with a break of id -1 between any two, and special tokens found."""
+    text = SEPARATOR.join(documents)
+    data = padded(text)
+    end = len(text)
+    breaks = find_breaks(data, 0, end, end, specials)
+    if len(documents) > 1:
+        ends = np.cumsum([len(document) + 1 for document in documents[:-1]], dtype=np.int64)
+        between = np.stack([ends - 1, ends, np.full(len(ends), -1)], axis=1)
+        breaks = np.concatenate([breaks, between])
+        breaks = breaks[np.argsort(breaks[:, 0], kind="stable")]
+    return Window(data, 0, end, end, breaks)
+
+
+def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special_token: bytes) -> list[int]:
+    """Cut a file into about `desired_num_chunks` parts of even size that each start at a special token.
+
+    Parameters
+    ----------
+    file : a seekable binary file
+    desired_num_chunks : at least 1; there may be fewer, where special tokens are far apart
+    split_special_token : bytes; it is never cut, and each boundary but the first and the last stands before one
+
+    Returns
+    -------
+    list of byte offsets, ascending without repeats, from 0 to the file's size; [0] for an empty file
+    """
+    if not isinstance(split_special_token, bytes):
+        raise TypeError(f"split_special_token must be bytes, not {type(split_special_token).__name__}")
+    if not split_special_token:
+        raise ValueError("split_special_token is empty")
+    if desired_num_chunks < 1:
+        raise ValueError(f"desired_num_chunks must be at least 1, not {desired_num_chunks}")
+    size = file.seek(0, os.SEEK_END)
+    boundaries = {0, size}
+    for i in range(1, desired_num_chunks):
+        boundaries.add(_find_from(file, size * i // desired_num_chunks, size, split_special_token))
+    return sorted(boundaries)
+
+
+def _find_from(file: BinaryIO, position: int, size: int, token: bytes) -> int:
+    """The offset of the first `token` at or after `position`, or the file's size."""
+    overlap = len(token) - 1
+    while position < size:
+        file.seek(position)
+        block = file.read(max(1 << 16, 2 * len(token)))
+        if not block:
+            break
+        found = block.find(token)
+        if found >= 0:
+            return position + found
+        position += max(len(block) - overlap, 1) if position + len(block) < size else len(block)
+    return size
+
+
+def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> list[Chunk]:
+    """Cut a file into chunks of about `chunk_bytes` that can be taken independently of each other.
+
+    At special tokens where the file has them, else at certain boundaries, else not at all. What cannot be cut, or has no
+    size, is one chunk.
+    """
+    size = file_size(path)
+    if size is None:
+        return [Chunk(path, 0, None)]
+    n_chunks = max(1, round(size / chunk_bytes))
+    boundaries = [0, size]
+    if n_chunks > 1:
+        with open(path, "rb") as file:
+            for token in special_tokens:
+                boundaries = sorted({*boundaries, *find_chunk_boundaries(file, n_chunks, token)})
+                if len(boundaries) > n_chunks:
+                    break
+            if len(boundaries) <= n_chunks // 2 and pattern.cuts is not None:
+                wanted = [size * i // n_chunks for i in range(1, n_chunks)]
+                boundaries = sorted({0, size, *(_certain_cut(file, at, size, pattern, special_tokens) for at in wanted)})
+    return [Chunk(path, start, end) for start, end in zip(boundaries, boundaries[1:], strict=False)]
+
+
+def _certain_cut(file: BinaryIO, position: int, size: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> int:
+    """The first certain boundary between two ASCII characters from `position` on that no special token lies across.
+
+    ASCII, because the class of another character may depend on bytes before the place where reading began.
+    """
+    from .kernels.scan import mark_cuts
+    from .kernels.simd import N_CLASSES
+
+    masks = np.empty(N_CLASSES, dtype=np.uint64)
+    margin = max((len(token) for token in special_tokens), default=1)
+    while position < size:
+        begin = max(position - margin, 0)
+        file.seek(begin)
+        block = file.read((1 << 16) + 2 * margin)
+        text = padded(block)
+        is_cut = np.zeros(len(block), dtype=np.uint8)
+        mark_cuts(text, len(block), pattern.scanner(), masks, is_cut)
+        ascii_pair = (text[1 : len(block)] < 128) & (text[: len(block) - 1] < 128)
+        candidates = np.flatnonzero(is_cut[1:].astype(bool) & ascii_pair) + 1
+        last = len(block) - margin if begin + len(block) < size else len(block)
+        for at in candidates[(candidates >= position - begin) & (candidates <= last)].tolist():
+            around = block[max(at - margin, 0) : at + margin]
+            if not any(token in around for token in special_tokens):
+                return begin + at
+        position = begin + max(last, margin + 1)
+    return size

@@ -1,0 +1,72 @@
+"""nbbpe's own folder: vocab.json and merges.txt as GPT-2 writes them, and nbbpe.json with all that those cannot say."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import regex
+
+from ..corpus import Path
+from ..files import name_in_errors, scratch_folder
+from ..patterns import Pattern, get_pattern
+from . import gpt2
+
+_ABOUT = "nbbpe.json"
+_VOCAB = "vocab.json"
+_MERGES = "merges.txt"
+_VERSION = 1
+
+
+def write(
+    path: Path, vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]], special: dict[str, int], pattern: Pattern
+) -> None:
+    """Write a tokenizer to a folder, which is made if need be. Files of an older one are replaced when all are whole."""
+    folder = os.fspath(path)
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise NotADirectoryError(f"{folder!r} is a file; give a folder to save the tokenizer in")
+    about = {
+        "format": "nbbpe",
+        "version": _VERSION,
+        "pattern": pattern.name or pattern.regex,
+        "special_tokens": special,
+        "regex_version": regex.__version__,
+    }
+    ordinary = {token_id: token for token_id, token in vocab.items() if token_id not in set(special.values())}
+    with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
+        gpt2.write(os.path.join(scratch, _VOCAB), os.path.join(scratch, _MERGES), ordinary, merges)
+        with open(os.path.join(scratch, _ABOUT), "w", encoding="utf-8", newline="\n") as file:
+            json.dump(about, file, ensure_ascii=False, indent=2)
+            file.write("\n")
+        os.makedirs(folder, exist_ok=True)
+        for name in (_VOCAB, _MERGES, _ABOUT):
+            os.replace(os.path.join(scratch, name), os.path.join(folder, name))
+
+
+def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], dict[str, int], Pattern]:
+    """Read (vocab, merges, special tokens, pattern). Raises FileNotFoundError, or ValueError that names what is broken."""
+    folder = os.fspath(path)
+    about_path = os.path.join(folder, _ABOUT)
+    if not os.path.exists(about_path):
+        what = "has no nbbpe.json, so it is no folder that Tokenizer.save wrote" if os.path.exists(folder) else "is missing"
+        raise FileNotFoundError(f"{folder!r} {what}")
+    with open(about_path, encoding="utf-8") as file:
+        try:
+            about = json.load(file)
+        except ValueError as error:
+            raise ValueError(f"{about_path}: not valid JSON ({error})") from None
+    if not isinstance(about, dict) or about.get("format") != "nbbpe":
+        raise ValueError(f'{about_path}: must be an object with "format": "nbbpe"')
+    if about.get("version") != _VERSION:
+        raise ValueError(f"{about_path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
+    special = about.get("special_tokens")
+    if not isinstance(special, dict) or not all(type(token_id) is int for token_id in special.values()):
+        raise ValueError(f"{about_path}: special_tokens must be an object from tokens to ids, and is {special!r}")
+    if "pattern" not in about:
+        raise ValueError(f"{about_path}: has no pattern")
+    vocab, merges = gpt2.read(os.path.join(folder, _VOCAB), os.path.join(folder, _MERGES))
+    for token, token_id in special.items():
+        if token_id in vocab:
+            raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
+        vocab[token_id] = token.encode()
+    return vocab, merges, special, get_pattern(about["pattern"])

@@ -1,0 +1,168 @@
+"""Counting distinct pieces and words in a piece table: value_0 of a slot is the count."""
+
+import numpy as np
+
+from .jit import kernel
+from .piece_table import SLOT, copy_key, find, insert, key_length, key_of
+from .scan import addresses, find_pieces, split_piece
+from .simd import address_of
+
+_ONE = np.uint64(1)
+
+
+@kernel
+def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, ends, table):
+    """Count the pieces of a text.
+
+    text   : uint8[>= end + PADDING], read
+    start  : int64                  start of a piece
+    end    : int64                  end of the text
+    limit  : int64                  boundaries after it are not trusted yet (more text follows); `end` where none follows
+    breaks : int64[>= n_breaks, 3]  stretches that are no text and are not counted (see scan.find_pieces)
+    masks, ends : scratch of find_pieces
+    table  : PieceTable, modified   the counts
+
+    Returns (position up to which pieces were counted, whether all was counted that can be). Where not, the table has no
+    room: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
+    """
+    slots = table.slots
+    slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
+    tables = addresses(scanner, masks)
+    next_break = 0
+    while next_break < n_breaks and breaks[next_break, 1] <= start:
+        next_break += 1
+    first_break = next_break
+    piece = start
+    block = start
+    state = 0
+    while block < end:
+        found, block, state = find_pieces(
+            text, block, end, state, breaks, first_break, n_breaks, tables, ends
+        )
+        if block >= end:
+            ends[found] = end
+            found += 1
+        for i in range(found):
+            piece_end = ends[i]
+            if piece_end > limit:
+                return piece, True
+            if next_break < n_breaks and piece == breaks[next_break, 0]:
+                if piece_end > piece:
+                    next_break += 1
+            elif piece_end > piece:
+                low, high = key_of(text_at + piece, piece_end - piece)
+                slot = find(slots_at, n_words, pool_at, text_at + piece, piece_end - piece, low, high)
+                if slots[slot + 1] == 0:
+                    slot = insert(table, text, piece, piece_end)
+                    if slot < 0:
+                        return piece, False
+                slots[slot + 2] += _ONE
+            piece = piece_end
+        first_break = next_break
+    return piece, True
+
+
+@kernel
+def add_words(text, starts, counts, first_word, table):
+    """Add words with counts to a table.
+
+    text   : uint8[* + PADDING]     the words' bytes, one after another; starts : int64[n + 1]; counts : int64[n]
+    table  : PieceTable, modified
+
+    Returns the first word that was not added: n, or less where the table has no room. Cost: one look-up a word.
+    """
+    slots = table.slots
+    slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
+    for word in range(first_word, counts.shape[0]):
+        start, end = starts[word], starts[word + 1]
+        if start == end:
+            continue
+        low, high = key_of(text_at + start, end - start)
+        slot = find(slots_at, n_words, pool_at, text_at + start, end - start, low, high)
+        if slots[slot + 1] == 0:
+            slot = insert(table, text, start, end)
+            if slot < 0:
+                return word
+        slots[slot + 2] += np.uint64(counts[word])
+    return counts.shape[0]
+
+
+@kernel
+def measure_words(table):
+    """(number of keys that have a count, sum of their lengths in bytes)."""
+    n_words = 0
+    n_bytes = 0
+    for slot in range(0, table.slots.shape[0], SLOT):
+        if table.slots[slot + 2] != 0:
+            n_words += 1
+            n_bytes += key_length(table, slot)
+    return n_words, n_bytes
+
+
+@kernel
+def take_words(table, text, starts, counts):
+    """Move all keys that have a count out of a table, as words packed one after another.
+
+    table  : PieceTable, modified       the counts become 0
+    text   : uint8[* + PADDING], starts : int64[* + 1], counts : int64[*], all filled, as long as measure_words says
+
+    Returns the number of words taken. Cost: one pass over the table.
+    """
+    n_words = 0
+    position = 0
+    starts[0] = 0
+    for slot in range(0, table.slots.shape[0], SLOT):
+        if table.slots[slot + 2] != 0:
+            position = copy_key(table, slot, text, position)
+            counts[n_words] = np.int64(table.slots[slot + 2])
+            table.slots[slot + 2] = 0
+            n_words += 1
+            starts[n_words] = position
+    return n_words
+
+
+@kernel
+def take_compound(table, scanner, masks, shapes, text, starts, counts, word_text, word_starts, word_counts):
+    """Move the pieces that are not single pretokens out of a table: those of known shape as words, the others whole.
+
+    table  : PieceTable, modified      the counts of what is taken become 0
+    shapes : see scan.split_piece
+    text, starts, counts : as for take_words, filled with the pieces that `regex` must split
+    word_text, word_starts, word_counts : likewise, with three times the room for words, filled with the words of others
+
+    Returns (number of pieces, number of words). Cost: one pass over the table.
+    """
+    tables = addresses(scanner, masks)
+    text_at = address_of(text)
+    n_pieces = 0
+    n_words = 0
+    position = 0
+    word_end = 0
+    starts[0] = 0
+    word_starts[0] = 0
+    for slot in range(0, table.slots.shape[0], SLOT):
+        count = np.int64(table.slots[slot + 2])
+        if count == 0:
+            continue
+        end = copy_key(table, slot, text, position)
+        n_pretokens, cut_1, cut_2 = split_piece(text_at + position, end - position, shapes, tables)
+        if n_pretokens == 1:
+            continue
+        table.slots[slot + 2] = 0
+        if n_pretokens == 0:
+            counts[n_pieces] = count
+            n_pieces += 1
+            starts[n_pieces] = end
+            position = end
+            continue
+        for i in range(position, end):
+            word_text[word_end + i - position] = text[i]
+        for i in range(n_pretokens):
+            word_counts[n_words] = count
+            n_words += 1
+            cut = end - position
+            if i < n_pretokens - 1:
+                cut = cut_1 if i == 0 else cut_2
+            word_starts[n_words] = word_end + cut
+        word_end += end - position
+    return n_pieces, n_words

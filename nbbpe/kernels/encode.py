@@ -1,0 +1,366 @@
+"""Text to ids: merging by rank within a pretoken, and the pass over remembered pieces.
+
+In a piece table used for encoding, a slot's values are the piece's ids: up to three of them in the slot itself,
+
+    value_0 = id_0 | id_1 << 32        value_1 = id_2 | n_ids << 32
+
+and more than three in the ids pool, with value_0 the offset there.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import inlined, kernel
+from .piece_table import N_ENTRIES, find, insert, key_of
+from .piece_table import POOL_USED as KEY_BYTES
+from .scan import addresses, find_pieces, split_piece
+from .simd import address_of, multiply_fold
+
+# Why `encode_pieces` returned.
+DONE, UNKNOWN_PIECE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY = range(5)
+POOL_USED, LIMIT = 0, 1  # where Memory.state keeps its numbers
+INLINE_IDS = 3
+BYTES_PER_PIECE = 64  # what the pool of long pieces may take for each piece that may be remembered
+NO_RANK = 0x7FFFFFFF
+
+_ONE = np.uint64(1)
+_32 = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+_EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Merges(NamedTuple):
+    """The merges of a tokenizer as a hash table from pairs of ids, read only; made by `new_merges`.
+
+    slots    : uint64[2 * capacity]   key (left << 32 | right, all ones where free), value (rank << 32 | id of result)
+    byte_ids : int32[256]             the id of each single byte
+    """
+
+    slots: NDArray[np.uint64]
+    byte_ids: NDArray[np.int32]
+
+
+class Scratch(NamedTuple):
+    """Room for merging one pretoken; a pretoken of n bytes needs n entries of each and 3 n of the heap.
+
+    ids       : int32[*]    id of the symbol that starts at this position
+    previous  : int32[*]    position of the symbol before it, or -1
+    following : int32[*]    position of the symbol after it, or n
+    ranks     : int32[*]    rank of the pair that starts here, or NO_RANK
+    heap      : uint64[*]   rank << 32 | position, a binary tree in an array, with entries that have become void
+    """
+
+    ids: NDArray[np.int32]
+    previous: NDArray[np.int32]
+    following: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+    heap: NDArray[np.uint64]
+
+
+class Memory(NamedTuple):
+    """What was encoded before. The piece table is passed beside it, so that it can be one type everywhere.
+
+    ids_pool : uint32[*]   ids of pieces that have more than INLINE_IDS
+    state    : int64[2]    ids used of the pool; how many pieces may be remembered
+    """
+
+    ids_pool: NDArray[np.uint32]
+    state: NDArray[np.int64]
+
+
+@inlined
+def merge_slot(slots, left, right):
+    """The slot of a pair, or the free one where it belongs."""
+    key = (np.uint64(left) << _32) | np.uint64(right)
+    mask = slots.shape[0] - 1
+    slot = np.int64(multiply_fold(key, _MULTIPLIER)) & (mask - 1)
+    while slots[slot] != key and slots[slot] != _EMPTY:
+        slot = (slot + 2) & mask
+    return slot
+
+
+@kernel
+def fill_merges(lefts, rights, ranks, results, slots):
+    """Enter merges into empty slots; of a pair that comes twice, the lower rank stays.
+
+    lefts, rights, ranks, results : int32[n_merges], read;  slots : uint64[2 * capacity], filled
+    """
+    for i in range(lefts.shape[0]):
+        slot = merge_slot(slots, lefts[i], rights[i])
+        value = (np.uint64(ranks[i]) << _32) | np.uint64(results[i])
+        if slots[slot] == _EMPTY or value < slots[slot + 1]:
+            slots[slot] = (np.uint64(lefts[i]) << _32) | np.uint64(rights[i])
+            slots[slot + 1] = value
+
+
+def new_merges(
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    results: NDArray[np.int32],
+    byte_ids: NDArray[np.int32],
+) -> Merges:
+    """Make the table of merges: ids of left and right, rank, and id of the result of each."""
+    capacity = 4
+    while capacity < 3 * len(lefts):
+        capacity *= 2
+    slots = np.full(2 * capacity, _EMPTY, dtype=np.uint64)
+    fill_merges(lefts, rights, ranks, results, slots)
+    return Merges(slots, byte_ids)
+
+
+def new_scratch(longest: int) -> Scratch:
+    """Make room for pretokens of up to `longest` bytes."""
+    arrays = (np.empty(longest, dtype=np.int32) for _ in range(4))
+    return Scratch(*arrays, heap=np.empty(3 * longest, dtype=np.uint64))
+
+
+@inlined
+def sift_down(heap, size, parent, entry):
+    """Put `entry` at `parent` or below, where the heap property holds. Cost: O(log size)."""
+    while True:
+        child = 2 * parent + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= entry:
+            break
+        heap[parent] = heap[child]
+        parent = child
+    heap[parent] = entry
+
+
+@inlined
+def pair_value(slots, left, right):
+    """rank << 32 | result of merging two ids; the rank is NO_RANK or above where they do not merge."""
+    slot = merge_slot(slots, left, right)
+    return slots[slot + 1] if slots[slot] != _EMPTY else _EMPTY
+
+
+@kernel
+def merge_pretoken(text, start, end, merges, scratch, out, n_out):
+    """Append the ids of the pretoken text[start:end] to `out`.
+
+    Merges the pair of lowest rank, the leftmost of several, until none is left (as Hugging Face and tiktoken do).
+
+    scratch : Scratch, overwritten     large enough for end - start bytes (unchecked)
+    out     : uint32[*], filled from n_out on, up to end - start entries
+
+    Returns the number of ids in `out`. Cost: O(n log n) for n bytes, whatever they are: each merge adds at most two
+    entries to the heap, and an entry whose pair has changed is dropped when it comes up.
+    """
+    slots, byte_ids = merges.slots, merges.byte_ids
+    ids, previous, following, ranks, heap = (
+        scratch.ids,
+        scratch.previous,
+        scratch.following,
+        scratch.ranks,
+        scratch.heap,
+    )
+    n = end - start
+    for i in range(n):
+        ids[i] = byte_ids[text[start + i]]
+        previous[i] = i - 1
+        following[i] = i + 1
+    size = 0
+    for i in range(n - 1):
+        value = pair_value(slots, ids[i], ids[i + 1])
+        ranks[i] = NO_RANK
+        if value != _EMPTY:
+            ranks[i] = np.int32(value >> _32)
+            heap[size] = (value >> _32 << _32) | np.uint64(i)
+            size += 1
+    ranks[n - 1] = NO_RANK
+    for parent in range(size // 2 - 1, -1, -1):
+        sift_down(heap, size, parent, heap[parent])
+    while size > 0:
+        top = heap[0]
+        size -= 1
+        if size > 0:
+            sift_down(heap, size, 0, heap[size])
+        position = np.int64(top & _LOW)
+        if ranks[position] != np.int64(top >> _32):
+            continue
+        removed = np.int64(following[position])
+        after = np.int64(following[removed])
+        ids[position] = np.int32(pair_value(slots, ids[position], ids[removed]) & _LOW)
+        following[position] = after
+        ranks[removed] = NO_RANK
+        if after < n:
+            previous[after] = position
+        for left in (position, np.int64(previous[position])):
+            right = np.int64(following[left]) if left >= 0 else n
+            if left >= 0:
+                ranks[left] = NO_RANK
+            if right < n:
+                value = pair_value(slots, ids[left], ids[right])
+                if value != _EMPTY:
+                    ranks[left] = np.int32(value >> _32)
+                    entry = (value >> _32 << _32) | np.uint64(left)
+                    child = size
+                    size += 1
+                    while child > 0 and heap[(child - 1) >> 1] > entry:
+                        heap[child] = heap[(child - 1) >> 1]
+                        child = (child - 1) >> 1
+                    heap[child] = entry
+    position = 0
+    while position < n:
+        out[n_out] = ids[position]
+        n_out += 1
+        position = np.int64(following[position])
+    return n_out
+
+
+@kernel
+def remember(text, start, end, table, memory, out, first, n_out):
+    """Keep out[first:n_out] as the ids of piece text[start:end], which is not in the table.
+
+    table, memory : modified
+
+    Returns False where the table or a pool has no room but the limits would allow it: then they should grow. At the
+    limits nothing is kept, and True returned.
+    """
+    n_ids = n_out - first
+    state = memory.state
+    limit = state[LIMIT]
+    if table.state[N_ENTRIES] >= limit or table.state[KEY_BYTES] + end - start > BYTES_PER_PIECE * limit:
+        return True
+    if n_ids > INLINE_IDS and state[POOL_USED] + n_ids > memory.ids_pool.shape[0]:
+        return False
+    slot = insert(table, text, start, end)
+    if slot < 0:
+        return False
+    slots = table.slots
+    if n_ids <= INLINE_IDS:
+        for i in range(n_ids):
+            slots[slot + 2 + (i >> 1)] |= np.uint64(out[first + i]) << np.uint64(32 * (i & 1))
+        slots[slot + 3] |= np.uint64(n_ids) << _32
+    else:
+        slots[slot + 2] = np.uint64(state[POOL_USED])
+        slots[slot + 3] = np.uint64(n_ids) << _32
+        for i in range(n_ids):
+            memory.ids_pool[state[POOL_USED] + i] = out[first + i]
+        state[POOL_USED] += n_ids
+    return True
+
+
+@kernel
+def encode_new_piece(text, start, end, shapes, scanner, masks, merges, scratch, table, memory, out, n_out):
+    """Encode and remember a piece that is not in the table, if its shape tells its pretokens.
+
+    Returns (status, number of ids in `out`). After a status other than DONE nothing was changed.
+    """
+    tables = addresses(scanner, masks)
+    n_pretokens, cut_1, cut_2 = split_piece(address_of(text) + start, end - start, shapes, tables)
+    if n_pretokens == 0:
+        return UNKNOWN_PIECE, n_out
+    if end - start > scratch.ids.shape[0]:
+        return NEED_SCRATCH, n_out
+    first = n_out
+    from_ = start
+    if n_pretokens > 1:
+        n_out = merge_pretoken(text, start, start + cut_1, merges, scratch, out, n_out)
+        from_ = start + cut_1
+    if n_pretokens > 2:
+        n_out = merge_pretoken(text, from_, start + cut_2, merges, scratch, out, n_out)
+        from_ = start + cut_2
+    n_out = merge_pretoken(text, from_, end, merges, scratch, out, n_out)
+    if not remember(text, start, end, table, memory, out, first, n_out):
+        return NEED_MEMORY, first
+    return DONE, n_out
+
+
+@kernel
+def encode_pieces(
+    text, start, end, limit, breaks, n_breaks, scanner, shapes, masks, ends, merges, scratch, table, memory, out, n_out
+):
+    """Write the ids of a text's pieces, and those of its breaks (where >= 0), to `out`.
+
+    text   : uint8[>= end + PADDING], read
+    start  : int64                  start of a piece
+    end    : int64                  end of the text
+    limit  : int64                  boundaries after it are not trusted yet; `end` where no text follows
+    breaks : int64[>= n_breaks, 3]  see scan.find_pieces; a break's id stands for it, -1 for nothing
+    masks, ends, scratch : overwritten
+    table, memory : modified        pieces that are remembered
+    out    : uint32[*], filled from n_out on
+
+    Returns (status, position, piece end, n_out): the ids up to `position` are written. DONE: all that can be.
+    UNKNOWN_PIECE: the piece from position to piece end needs `regex`. NEED_*: give more room, for the piece at least, and
+    call again. Cost: scan, one look-up and a 16-byte write a piece.
+    """
+    slots, ids_pool = table.slots, memory.ids_pool
+    slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
+    tables = addresses(scanner, masks)
+    room = out.shape[0] - INLINE_IDS - 1
+    next_break = 0
+    while next_break < n_breaks and breaks[next_break, 1] <= start:
+        next_break += 1
+    first_break = next_break
+    piece = start
+    block = start
+    state = 0
+    while block < end:
+        found, block, state = find_pieces(text, block, end, state, breaks, first_break, n_breaks, tables, ends)
+        if block >= end:
+            ends[found] = end
+            found += 1
+        for i in range(found):
+            piece_end = ends[i]
+            length = piece_end - piece
+            if piece_end > limit:
+                return DONE, piece, piece, n_out
+            if n_out + length > room:
+                return NEED_OUT, piece, piece_end, n_out
+            if next_break < n_breaks and piece == breaks[next_break, 0]:
+                if length > 0:
+                    if breaks[next_break, 2] >= 0:
+                        out[n_out] = breaks[next_break, 2]
+                        n_out += 1
+                    next_break += 1
+            elif length > 0:
+                low, high = key_of(text_at + piece, length)
+                slot = find(slots_at, n_words, pool_at, text_at + piece, length, low, high)
+                value_1 = slots[slot + 3]
+                n_ids = np.int64(value_1 >> _32)
+                if 0 < n_ids <= INLINE_IDS:
+                    value_0 = slots[slot + 2]
+                    out[n_out] = np.uint32(value_0 & _LOW)
+                    out[n_out + 1] = np.uint32(value_0 >> _32)
+                    out[n_out + 2] = np.uint32(value_1 & _LOW)
+                    n_out += n_ids
+                elif n_ids > 0:
+                    offset = np.int64(slots[slot + 2])
+                    for j in range(n_ids):
+                        out[n_out + j] = ids_pool[offset + j]
+                    n_out += n_ids
+                else:
+                    status, n_out = encode_new_piece(
+                        text, piece, piece_end, shapes, scanner, masks, merges, scratch, table, memory, out, n_out
+                    )
+                    if status != DONE:
+                        return status, piece, piece_end, n_out
+            piece = piece_end
+        first_break = next_break
+    return DONE, piece, piece, n_out
+
+
+@kernel
+def encode_pretokens(text, starts, merges, scratch, out, n_out, ends):
+    """Append the ids of pretokens to `out`.
+
+    text   : uint8[*], read;  starts : int64[n + 1], where each pretoken starts in it
+    out    : uint32[*], filled from n_out on; it and `scratch` must have room for all of them (unchecked)
+    ends   : int64[n + 1], filled    ends[i] is the number of ids in `out` before pretoken i
+
+    Returns the number of ids in `out`.
+    """
+    ends[0] = n_out
+    for i in range(starts.shape[0] - 1):
+        n_out = merge_pretoken(text, starts[i], starts[i + 1], merges, scratch, out, n_out)
+        ends[i + 1] = n_out
+    return n_out

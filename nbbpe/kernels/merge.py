@@ -1,0 +1,203 @@
+"""The training loop: take the most frequent pair, merge it everywhere, keep the counts right, again."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bucket_queue import BucketQueue, TieRule, pop_heap, push, settle
+from .jit import kernel
+from .pair_table import N_OCCURRENCES, N_PAIRS, PairTable, add_pair, reserve_lists
+from .simd import prefetch
+from .words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL, LinkedWords
+
+# How many list entries ahead the merge loop asks for a position's cache lines. Lists of rare pairs point all over the
+# memory: on 8.3 million positions this and the row layout of the nodes took the loop from 1.05 to 0.76 s.
+AHEAD = 16
+
+# Why `merge_batch` returned.
+BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_OCCURRENCES, NEED_TEXT = range(6)
+N_TOKENS, WANTED = 0, 1  # where Tokens.state keeps its numbers
+N_BYTES = 256  # the tokens that are there before any merge
+
+
+class Tokens(NamedTuple):
+    """The merges learned so far; merge i makes token N_BYTES + i, whose bytes are kept in the TieRule.
+
+    merges    : int32[n_merges, 2]    left and right id of each merge
+    left_at   : int32[n_tokens]       scratch: the pair (symbol, new token) of the present merge, by symbol
+    right_at  : int32[n_tokens]       scratch: the pair (new token, symbol)
+    state     : int64[2]              tokens so far, bytes included; capacity wanted after a NEED_*
+    """
+
+    merges: NDArray[np.int32]
+    left_at: NDArray[np.int32]
+    right_at: NDArray[np.int32]
+    state: NDArray[np.int64]
+
+
+class Scratch(NamedTuple):
+    """What one merge finds, before its occurrences are sorted by pair; each of twice the longest list.
+
+    pairs, positions : int32
+    """
+
+    pairs: NDArray[np.int32]
+    positions: NDArray[np.int32]
+
+
+@kernel
+def push_pairs(queue, table, ties, first_pair, end_pair, min_count):
+    """Queue the pairs from first_pair to end_pair that occur at least `min_count` times (>= 1)."""
+    for pair in range(first_pair, end_pair):
+        if table.counts[pair] >= min_count:
+            push(queue, pair, table.counts[pair], table.left, table.right, ties)
+
+
+@kernel
+def spell_token(ties, token, left, right):
+    """Write the bytes of the token that joins `left` and `right`, and its prefix, as those of id `token`.
+
+    The text must have room for them (unchecked).
+    """
+    text, starts = ties.text, ties.starts
+    out = starts[token]
+    for side in (left, right):
+        for i in range(starts[side], starts[side + 1]):
+            text[out] = text[i]
+            out += 1
+    starts[token + 1] = out
+    prefix = np.uint64(0)
+    for i in range(starts[token], starts[token] + 8):
+        prefix <<= np.uint64(8)
+        if i < out:
+            prefix |= np.uint64(text[i])
+    ties.prefixes[token] = prefix
+
+
+@kernel
+def apply_merge(pair, token, words, table, tokens, scratch):
+    """Replace every occurrence of `pair` by `token`, left to right, and enter the pairs that this makes.
+
+    words   : LinkedWords, modified
+    table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
+    tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair mean nothing
+    scratch : Scratch, filled
+
+    Room for two new pairs and two new occurrences for each entry of the pair's list, and for AHEAD occurrences more,
+    must be there (unchecked).
+    Cost: O(1) for each entry of the list.
+    """
+    nodes, word_of, word_counts = words.nodes, words.words, words.counts
+    left, right, counts, starts, lengths = table.left, table.right, table.counts, table.starts, table.lengths
+    occurrences = table.occurrences
+    left_at, right_at = tokens.left_at, tokens.right_at
+    found_pairs, found_positions = scratch.pairs, scratch.positions
+    first_new = table.state[N_PAIRS]
+    n_pairs = first_new
+    n_found = 0
+    for i in range(starts[pair], starts[pair] + lengths[pair]):
+        position = occurrences[i]
+        ahead = np.int64(occurrences[i + AHEAD])
+        prefetch(nodes, 4 * ahead)
+        prefetch(word_of, ahead)
+        if nodes[position, PAIR] != pair:
+            continue
+        removed = nodes[position, FOLLOWING]
+        after = nodes[removed, FOLLOWING]
+        before = nodes[position, PREVIOUS]
+        weight = word_counts[word_of[position]]
+        nodes[position, SYMBOL] = token
+        nodes[position, FOLLOWING] = after
+        if before != NONE:
+            counts[nodes[before, PAIR]] -= weight
+            symbol = nodes[before, SYMBOL]
+            new_pair = np.int64(left_at[symbol])
+            if new_pair < first_new:
+                new_pair = n_pairs
+                left_at[symbol] = new_pair
+                add_pair(symbol, token, new_pair, left, right, counts, lengths)
+                n_pairs += 1
+            counts[new_pair] += weight
+            lengths[new_pair] += 1
+            nodes[before, PAIR] = new_pair
+            found_pairs[n_found] = new_pair
+            found_positions[n_found] = before
+            n_found += 1
+        if after == NONE:
+            nodes[position, PAIR] = NONE
+        else:
+            counts[nodes[removed, PAIR]] -= weight
+            nodes[after, PREVIOUS] = position
+            symbol = nodes[after, SYMBOL]
+            # The pair (token, token) has one entry, whichever side finds it.
+            new_pair = np.int64(left_at[symbol] if symbol == token else right_at[symbol])
+            if new_pair < first_new:
+                new_pair = n_pairs
+                if symbol == token:
+                    left_at[symbol] = new_pair
+                else:
+                    right_at[symbol] = new_pair
+                add_pair(token, symbol, new_pair, left, right, counts, lengths)
+                n_pairs += 1
+            counts[new_pair] += weight
+            lengths[new_pair] += 1
+            nodes[position, PAIR] = new_pair
+            found_pairs[n_found] = new_pair
+            found_positions[n_found] = position
+            n_found += 1
+        nodes[removed, PAIR] = NONE
+    counts[pair] = 0
+    table.state[N_PAIRS] = n_pairs
+    table.state[N_OCCURRENCES] = reserve_lists(first_new, n_pairs, table.state[N_OCCURRENCES], starts, lengths)
+    for i in range(n_found):
+        new_pair = found_pairs[i]
+        # A pair that a later replacement of the same merge has changed again is stale already.
+        if nodes[found_positions[i], PAIR] == new_pair:
+            occurrences[starts[new_pair] + lengths[new_pair]] = found_positions[i]
+            lengths[new_pair] += 1
+
+
+@kernel
+def merge_batch(words, table, queue, ties, tokens, scratch, min_count, budget):
+    """Learn merges until there is no room for another, or no pair is left, or about `budget` list entries were seen.
+
+    words, table, queue, ties, tokens, scratch : modified
+    min_count : int64   pairs that occur less often are not merged; >= 1
+
+    Returns one of the status codes above. After NEED_* nothing was changed: give the structure named room for
+    tokens.state[WANTED] entries and call again. Cost: O(log n) for each pair that a merge makes, and O(1) for each
+    occurrence; a call returns several times a second.
+    """
+    state, starts = tokens.state, ties.starts
+    work = 0
+    while work < budget:
+        token = state[N_TOKENS]
+        if token - N_BYTES >= tokens.merges.shape[0]:
+            return TOKENS_DONE
+        pair = settle(queue, table.counts, min_count, table.left, table.right, ties)
+        if pair == NONE:
+            return NO_PAIRS
+        left = table.left[pair]
+        right = table.right[pair]
+        length = np.int64(table.lengths[pair])
+        state[WANTED] = table.state[N_PAIRS] + 2 * length
+        if state[WANTED] > table.left.shape[0]:
+            return NEED_PAIRS
+        state[WANTED] = table.state[N_OCCURRENCES] + 2 * length + AHEAD
+        if state[WANTED] > table.occurrences.shape[0]:
+            return NEED_OCCURRENCES
+        state[WANTED] = starts[token] + starts[left + 1] - starts[left] + starts[right + 1] - starts[right]
+        if state[WANTED] > ties.text.shape[0]:
+            return NEED_TEXT
+
+        pop_heap(queue, table.left, table.right, ties)
+        spell_token(ties, token, left, right)
+        tokens.merges[token - N_BYTES, 0] = left
+        tokens.merges[token - N_BYTES, 1] = right
+        state[N_TOKENS] = token + 1
+        first_new = table.state[N_PAIRS]
+        apply_merge(pair, token, words, table, tokens, scratch)
+        push_pairs(queue, table, ties, first_new, table.state[N_PAIRS], min_count)
+        work += length
+    return BATCH_DONE

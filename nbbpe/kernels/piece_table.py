@@ -1,0 +1,206 @@
+"""A hash table whose keys are byte strings: the memory of every distinct piece (or word) that was seen.
+
+Open addressing with linear probing over slots of 32 bytes, so that a look-up touches one cache line:
+
+    slot = [key_low, key_high, value_0, value_1]      four uint64
+
+A key of up to 15 bytes lies in the slot itself: bytes 0-7 in key_low, bytes 8-14 in key_high, and its length in
+key_high's top byte (so b"a" and b"a\\0" differ, and an empty slot has key_high 0). A longer key lies in the pool, as
+8 bytes of length and then its bytes; its slot holds its 64-bit hash in key_low, and 0xFF with its pool offset in key_high.
+What the two values mean is up to the user of the table: counting keeps a count, encoding keeps token ids.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import inlined, kernel
+from .simd import address_of, multiply_fold, read_u64
+
+SLOT = 4  # uint64 words in a slot
+INLINE_BYTES = 15  # the longest key that lies in its slot
+KEY_OVERHEAD = 16  # pool bytes that a long key needs beside its own: 8 for its length, 8 for reads past its end
+N_ENTRIES, POOL_USED = 0, 1  # where PieceTable.state keeps its numbers
+
+_LENGTH_SHIFT = np.uint64(56)
+_LONG_KEY = np.uint64(0xFF << 56)  # key_high of a long key; in a slot its lower 56 bits are the pool offset
+_MULTIPLIER_1 = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER_2 = np.uint64(0xD6E8FEB86659FD93)
+_EIGHT = np.uint64(8)
+# The bytes of key_low and key_high that a key of each length uses.
+_LOW_BYTES = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(INLINE_BYTES + 1)], dtype=np.uint64)
+_HIGH_BYTES = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(INLINE_BYTES + 1)], dtype=np.uint64)
+
+
+class PieceTable(NamedTuple):
+    """The arrays of the table; made by `new_table` only, so that each kernel is compiled for one type.
+
+    slots : uint64[4 * capacity]   capacity is a power of two; 64-byte aligned
+    pool  : uint8[*]               keys longer than INLINE_BYTES
+    state : int64[2]               number of entries, bytes used of the pool
+    """
+
+    slots: NDArray[np.uint64]
+    pool: NDArray[np.uint8]
+    state: NDArray[np.int64]
+
+
+def new_table(capacity: int, pool_size: int) -> PieceTable:
+    """Make an empty table of `capacity` slots (a power of two) with room for `pool_size` bytes of long keys."""
+    # Slots never cross a cache line, which NumPy's own 16-byte alignment does not give.
+    raw = np.zeros(capacity * SLOT + 8, dtype=np.uint64)
+    skip = (-raw.ctypes.data % 64) // 8
+    slots = raw[skip : skip + capacity * SLOT]
+    return PieceTable(slots, np.empty(pool_size, dtype=np.uint8), np.zeros(2, dtype=np.int64))
+
+
+def grown(table: PieceTable, longest_key: int) -> PieceTable:
+    """A table with the same entries that has room for more: twice the slots, or a larger pool, as `table` is full."""
+    capacity = len(table.slots) // SLOT
+    if is_full(table):
+        larger = new_table(capacity * 2, 0)
+        rehash(table.slots, larger.slots)
+        table = table._replace(slots=larger.slots)
+    pool_used = int(table.state[POOL_USED])
+    if pool_used + longest_key + KEY_OVERHEAD > len(table.pool):
+        pool = np.empty(2 * len(table.pool) + longest_key + KEY_OVERHEAD, dtype=np.uint8)
+        pool[:pool_used] = table.pool[:pool_used]
+        table = table._replace(pool=pool)
+    return table
+
+
+@kernel
+def rehash(slots, larger):
+    """Put every entry of `slots` into the empty slots `larger`. Cost: one write in random order an entry."""
+    for slot in range(0, slots.shape[0], SLOT):
+        if slots[slot + 1] != 0:
+            target = home_slot(slots[slot], slots[slot + 1], larger.shape[0])
+            while larger[target + 1] != 0:
+                target = (target + SLOT) & (larger.shape[0] - 1)
+            for i in range(SLOT):
+                larger[target + i] = slots[slot + i]
+
+
+@inlined
+def is_full(table):
+    """Whether the table should grow before it takes another entry: half of its slots are in use."""
+    return table.state[N_ENTRIES] * 2 * SLOT >= table.slots.shape[0]
+
+
+@inlined
+def home_slot(key_low, key_high, n_words):
+    """Where the search for a key starts, as an index into slots of `n_words` words."""
+    # A long key's key_high is its place in the pool, which a search does not know: its hash is in key_low alone.
+    mixed = multiply_fold(key_low ^ _MULTIPLIER_1, min(key_high, _LONG_KEY) ^ _MULTIPLIER_2)
+    return np.int64(mixed * np.uint64(SLOT) & np.uint64(n_words - 1))
+
+
+@inlined
+def key_of(key_at, length):
+    """The two key words of the `length` (>= 1) bytes at an address; for a long key, its hash and _LONG_KEY.
+
+    Reads 16 bytes or more, which must exist (unchecked).
+    """
+    if length <= INLINE_BYTES:
+        low = read_u64(key_at) & _LOW_BYTES[length]
+        high = read_u64(key_at + 8) & _HIGH_BYTES[length]
+        return low, high | (np.uint64(length) << _LENGTH_SHIFT)
+    mixed = np.uint64(length)
+    for i in range(0, length - 8, 8):
+        mixed = multiply_fold(mixed ^ read_u64(key_at + i), _MULTIPLIER_1)
+    return multiply_fold(mixed ^ read_u64(key_at + length - 8), _MULTIPLIER_2), _LONG_KEY
+
+
+@inlined
+def equals_pool(stored_at, key_at, length):
+    """Whether the pool's entry at `stored_at` is the long key of `length` bytes at `key_at`."""
+    if read_u64(stored_at) != np.uint64(length):
+        return False
+    stored_at += 8
+    for i in range(0, length - 8, 8):
+        if read_u64(stored_at + i) != read_u64(key_at + i):
+            return False
+    return read_u64(stored_at + length - 8) == read_u64(key_at + length - 8)
+
+
+@inlined
+def find(slots_at, n_words, pool_at, key_at, length, key_low, key_high):
+    """The slot of a key, or the free slot where it belongs (its key_high is 0).
+
+    slots_at, n_words, pool_at : address and length of a PieceTable's slots, address of its pool
+    key_at, length             : where the key's bytes are
+    key_low, key_high          : what key_of returned for it
+
+    Cost: about one cache line.
+    """
+    slot = home_slot(key_low, key_high, n_words)
+    if key_high != _LONG_KEY:
+        while True:
+            stored = read_u64(slots_at + 8 * slot + 8)
+            if (stored == key_high and read_u64(slots_at + 8 * slot) == key_low) or stored == 0:
+                return slot
+            slot = (slot + SLOT) & (n_words - 1)
+    while True:
+        stored = read_u64(slots_at + 8 * slot + 8)
+        if stored == 0:
+            return slot
+        if stored >= _LONG_KEY and read_u64(slots_at + 8 * slot) == key_low:
+            if equals_pool(pool_at + np.int64(stored ^ _LONG_KEY), key_at, length):
+                return slot
+        slot = (slot + SLOT) & (n_words - 1)
+
+
+@kernel
+def insert(table, text, start, end):
+    """Add key text[start:end], which is not in the table, with both values 0, and return its slot.
+
+    Returns -1, and changes nothing, where the table is full or the pool has no room: grow it and try again.
+    """
+    if is_full(table):
+        return -1
+    slots, pool = table.slots, table.pool
+    length = end - start
+    key_at = address_of(text) + start
+    key_low, key_high = key_of(key_at, length)
+    slot = find(address_of(slots), slots.shape[0], address_of(pool), key_at, length, key_low, key_high)
+    if key_high == _LONG_KEY:
+        offset = table.state[POOL_USED]
+        if offset + length + KEY_OVERHEAD > pool.shape[0]:
+            return -1
+        for i in range(8):
+            pool[offset + i] = np.uint8((length >> (8 * i)) & 255)
+        for i in range(length):
+            pool[offset + 8 + i] = text[start + i]
+        table.state[POOL_USED] = offset + 8 + length
+        key_high |= np.uint64(offset)
+    slots[slot] = key_low
+    slots[slot + 1] = key_high
+    slots[slot + 2] = 0
+    slots[slot + 3] = 0
+    table.state[N_ENTRIES] += 1
+    return slot
+
+
+@inlined
+def key_length(table, slot):
+    """The length in bytes of the key in an occupied slot."""
+    high = table.slots[slot + 1]
+    if high < _LONG_KEY:
+        return np.int64(high >> _LENGTH_SHIFT)
+    return np.int64(read_u64(address_of(table.pool) + np.int64(high ^ _LONG_KEY)))
+
+
+@inlined
+def copy_key(table, slot, out, position):
+    """Write the key of an occupied slot to out[position:] and return the position after it."""
+    length = key_length(table, slot)
+    if length <= INLINE_BYTES:
+        for i in range(length):
+            word = table.slots[slot] if i < 8 else table.slots[slot + 1]
+            out[position + i] = np.uint8((word >> (_EIGHT * np.uint64(i & 7))) & np.uint64(255))
+    else:
+        offset = np.int64(table.slots[slot + 1] ^ _LONG_KEY) + 8
+        for i in range(length):
+            out[position + i] = table.pool[offset + i]
+    return position + length

@@ -1,0 +1,282 @@
+"""Finding certain boundaries: the places in a text that no match of the split pattern can straddle.
+
+Each byte gets the class of its character; a boundary stands between two characters whose classes the pattern's cut
+table names. The table is given as *rules*: rule r says "after any class of one set, before any class of another". For 64
+bytes at a time there is one bit mask a class, so that all boundaries of a block are the OR over the rules of
+`(before << 1) & after`, without a branch. ASCII is classed by vector compares, other characters one at a time, by
+decoding UTF-8 and looking their code point up. A byte that is not part of valid UTF-8 is a character of its own, of
+class OTHER, exactly as Python's `surrogateescape` and `regex` see it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import inlined, kernel
+from .simd import (
+    BLOCK,
+    N_CLASSES,
+    address_of,
+    mask_between,
+    mask_letters,
+    read_u8,
+    read_u16,
+    read_u64,
+    rule_cuts,
+    trailing_zeros,
+    write_u64,
+)
+
+# The classes of characters. The order is part of the shipped cut tables (nbbpe/patterns.py).
+LOWER, UPPER, CASELESS, MARK, NUMBER, APOSTROPHE, SLASH, OTHER, SPACE, NEWLINE, BLANK = range(N_CLASSES)
+WHITE_SPACE = (1 << SPACE) | (1 << NEWLINE) | (1 << BLANK)
+
+_ONE = np.uint64(1)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Scanner(NamedTuple):
+    """What a scan needs to know of a pattern and of Unicode; made by `patterns.scanner`, read only.
+
+    before  : uint64[N_CLASSES * RULES]   all ones at [c * RULES + r] where class c may stand before rule r's boundary
+    after   : uint64[N_CLASSES * RULES]   likewise for the class after it
+    page_of : uint16[0x1100]              the page of classes that code points 256 * i to 256 * i + 255 use
+    pages   : uint8[n_pages * 256]        the class of each code point of a page
+    """
+
+    before: NDArray[np.uint64]
+    after: NDArray[np.uint64]
+    page_of: NDArray[np.uint16]
+    pages: NDArray[np.uint8]
+
+
+@inlined
+def addresses(scanner, masks):
+    """What the scanning helpers take: the addresses of the scanner's arrays and of `masks`, in this order."""
+    return (
+        address_of(scanner.before),
+        address_of(scanner.after),
+        address_of(scanner.page_of),
+        address_of(scanner.pages),
+        address_of(masks),
+    )
+
+
+@inlined
+def class_of(code_point, tables):
+    """The class of a code point."""
+    page = np.int64(read_u16(tables[2] + 2 * (code_point >> 8)))
+    return np.int64(read_u8(tables[3] + ((page << 8) | (code_point & 255))))
+
+
+@inlined
+def decode_character(text_at):
+    """Decode the UTF-8 character at an address, strictly as Python does.
+
+    Returns (code point, length in bytes), or (-1, 1) where no valid character starts. Reads up to 4 bytes.
+    """
+    first = np.int64(read_u8(text_at))
+    if first < 0x80:
+        return first, 1
+    if first < 0xC2 or first > 0xF4:
+        return -1, 1
+    second = np.int64(read_u8(text_at + 1))
+    if second & 0xC0 != 0x80:
+        return -1, 1
+    if first < 0xE0:
+        return ((first & 0x1F) << 6) | (second & 0x3F), 2
+    third = np.int64(read_u8(text_at + 2))
+    if third & 0xC0 != 0x80:
+        return -1, 1
+    if first < 0xF0:
+        code_point = ((first & 0x0F) << 12) | ((second & 0x3F) << 6) | (third & 0x3F)
+        if code_point < 0x800 or 0xD800 <= code_point <= 0xDFFF:
+            return -1, 1
+        return code_point, 3
+    fourth = np.int64(read_u8(text_at + 3))
+    code_point = ((first & 0x07) << 18) | ((second & 0x3F) << 12) | ((third & 0x3F) << 6) | (fourth & 0x3F)
+    if fourth & 0xC0 != 0x80 or code_point < 0x10000 or code_point > 0x10FFFF:
+        return -1, 1
+    return code_point, 4
+
+
+@inlined
+def add_to_mask(masks_at, character_class, bits):
+    """masks[character_class] |= bits."""
+    place = masks_at + 8 * character_class
+    write_u64(place, read_u64(place) | bits)
+
+
+@inlined
+def class_non_ascii(block_at, high, state, tables):
+    """Class the non-ASCII bytes of a block: set their bits in the masks.
+
+    high  : uint64   the block's non-ASCII bytes
+    state : int64    the scan's state, see block_cuts
+
+    Returns (bits of bytes that continue a character, state with the part of a character that leaves the block).
+    Cost: a few nanoseconds for each non-ASCII character.
+    """
+    inside = (_ONE << np.uint64((state >> 8) & 15)) - _ONE
+    add_to_mask(tables[4], state >> 12, inside)
+    high &= ~inside
+    state = 0
+    while high:
+        bit = trailing_zeros(high)
+        code_point, length = decode_character(block_at + bit)
+        character_class = OTHER if code_point < 0 else class_of(code_point, tables)
+        bits = ((_ONE << np.uint64(length)) - _ONE) << np.uint64(bit)
+        add_to_mask(tables[4], character_class, bits)
+        inside |= bits & (bits << _ONE)
+        high &= ~bits
+        if bit + length > BLOCK:
+            state = ((bit + length - BLOCK) << 8) | (character_class << 12)
+    return inside, state
+
+
+@inlined
+def block_cuts(block_at, state, tables):
+    """Find the certain boundaries of the 64 bytes at an address.
+
+    block_at : the address; 3 bytes past the block are read too, and must exist
+    state    : int64   what the block before left, 0 at the start of a text: bits 0-7, the rules whose boundary may follow
+                       its last byte; bits 8-11, how many bytes of its last character stand in this block; bits 12-15,
+                       that character's class
+    tables   : see `addresses`; the masks are filled: bit i of masks[c] says whether byte i is of class c
+
+    Returns (cuts, state): bit i of cuts says that a boundary stands before byte i. Cost: about 30 ns for ASCII.
+    """
+    masks_at = tables[4]
+    letters = mask_letters(block_at)
+    upper = letters & mask_between(block_at, 65, 26)
+    newline = mask_between(block_at, 10, 1) | mask_between(block_at, 13, 1)
+    space = mask_between(block_at, 32, 1)
+    blank = mask_between(block_at, 9, 5) & ~newline
+    number = mask_between(block_at, 48, 10)
+    apostrophe = mask_between(block_at, 39, 1)
+    slash = mask_between(block_at, 47, 1)
+    high = mask_between(block_at, 128, 128)
+    write_u64(masks_at + 8 * LOWER, letters ^ upper)
+    write_u64(masks_at + 8 * UPPER, upper)
+    write_u64(masks_at + 8 * CASELESS, np.uint64(0))
+    write_u64(masks_at + 8 * MARK, np.uint64(0))
+    write_u64(masks_at + 8 * NUMBER, number)
+    write_u64(masks_at + 8 * APOSTROPHE, apostrophe)
+    write_u64(masks_at + 8 * SLASH, slash)
+    write_u64(masks_at + 8 * OTHER, ~(letters | newline | space | blank | number | apostrophe | slash | high))
+    write_u64(masks_at + 8 * SPACE, space)
+    write_u64(masks_at + 8 * NEWLINE, newline)
+    write_u64(masks_at + 8 * BLANK, blank)
+    inside = np.uint64(0)
+    leaving = 0
+    if high:
+        inside, leaving = class_non_ascii(block_at, high, state, tables)
+    cuts, entering = rule_cuts(masks_at, tables[0], tables[1], state)
+    return cuts & ~inside, entering | leaving
+
+
+@inlined
+def force_breaks(cuts, start, breaks, next_break, n_breaks):
+    """Put the edges of breaks into a block's cuts and take out what lies inside of them."""
+    while next_break < n_breaks and breaks[next_break, 0] < start + BLOCK:
+        first = max(breaks[next_break, 0] - start, 0)
+        end = breaks[next_break, 1] - start
+        if end < BLOCK:
+            cuts &= ~((_ONE << np.uint64(end)) - (_ONE << np.uint64(first)))
+            cuts |= _ONE << np.uint64(end)
+        else:
+            cuts &= (_ONE << np.uint64(first)) - _ONE
+        if breaks[next_break, 0] >= start:
+            cuts |= _ONE << np.uint64(first)
+        next_break += 1
+    return cuts
+
+
+@inlined
+def find_pieces(text, block, end, state, breaks, next_break, n_breaks, tables, ends):
+    """Fill `ends` with the ends of the next pieces of a text.
+
+    text    : uint8[>= end + PADDING], read
+    block   : int64                where to scan on: at first the start of a piece, then what the last call returned
+    end     : int64                end of the text; a piece that ends there is not reported
+    state   : int64                0 at first, then what the last call returned
+    breaks  : int64[n, 3], read    start, end and id of each stretch that is no text (special tokens, separators)
+    next_break, n_breaks : int64   breaks[next_break] is the first that does not end before `block`
+    tables  : see `addresses`
+    ends    : int64[>= 2 * BLOCK], filled   ascending; a break is a piece of its own
+
+    Returns (number of ends, block, state); the text is exhausted when block >= end. Cost: one block_cuts for 64 bytes.
+    """
+    text_at = address_of(text)
+    found = 0
+    room = ends.shape[0] - BLOCK
+    while found <= room and block < end:
+        cuts, state = block_cuts(text_at + block, state, tables)
+        while next_break < n_breaks and breaks[next_break, 1] < block:
+            next_break += 1
+        if next_break < n_breaks and breaks[next_break, 0] < block + BLOCK:
+            cuts = force_breaks(cuts, block, breaks, next_break, n_breaks)
+        if end - block < BLOCK:
+            cuts &= (_ONE << np.uint64(end - block)) - _ONE
+        while cuts:
+            ends[found] = block + trailing_zeros(cuts)
+            found += 1
+            cuts &= cuts - _ONE
+        block += BLOCK
+    return found, block, state
+
+
+@kernel
+def mark_cuts(text, n, scanner, masks, is_cut):
+    """Mark every certain boundary of a text: for tests, and for finding a place to cut a file.
+
+    text   : uint8[n + PADDING], read
+    masks  : uint64[N_CLASSES], scratch
+    is_cut : uint8[n], filled    1 where a certain boundary stands before the byte, else 0; is_cut[0] is 0
+    """
+    tables = addresses(scanner, masks)
+    state = 0
+    for start in range(0, n, BLOCK):
+        cuts, state = block_cuts(address_of(text) + start, state, tables)
+        for bit in range(min(BLOCK, n - start)):
+            is_cut[start + bit] = (cuts >> np.uint64(bit)) & _ONE
+
+
+@inlined
+def split_piece(text_at, n, shapes, tables):
+    """Split a piece of `n` bytes into its pretokens, if its shape is one of those that need no `regex`.
+
+    shapes : int64[n, 2]   sets of classes (lead, run): a run of characters of the second set, with one of the first
+                           before it or not, is one pretoken. White space before a run is split after all but its last
+                           character, and before the run if the last one is not a lead.
+
+    Returns (number of pretokens, first cut, second cut): 1 to 3 with cuts in bytes from the start, or 0 where `regex` must
+    be asked. Cost: one look-up for each character.
+    """
+    position = 0
+    last_space = 0
+    end_of_space = 0
+    lead = 0
+    run = 0
+    while position < n:
+        code_point, length = decode_character(text_at + position)
+        character = 1 << (OTHER if code_point < 0 else class_of(code_point, tables))
+        if run == 0 and character & WHITE_SPACE != 0:
+            last_space = position
+            end_of_space = position + length
+            lead = character
+        else:
+            run |= character
+        position += length
+    for i in range(shapes.shape[0]):
+        if run == 0:
+            if shapes[i, 1] & WHITE_SPACE == WHITE_SPACE:
+                return 1, 0, 0
+        elif run & ~shapes[i, 1] == 0:
+            if end_of_space == 0:
+                return 1, 0, 0
+            if lead & shapes[i, 0] != 0:
+                return (2, last_space, 0) if last_space else (1, 0, 0)
+            return (3, last_space, end_of_space) if last_space else (2, end_of_space, 0)
+    return 0, 0, 0

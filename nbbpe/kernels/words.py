@@ -1,0 +1,67 @@
+"""Distinct words packed for training: symbols in CSR form, and the linked arrays that merging rewires.
+
+The symbols of all words stand one after another; `starts[w]` to `starts[w + 1]` are those of word w. Each position knows
+the position before and after it in its word, so that a merge removes a symbol without moving the others: the left
+position of the pair takes the new symbol, the right one is unlinked.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import kernel
+
+NONE = -1  # no position, no pair
+SYMBOL, PAIR, PREVIOUS, FOLLOWING = range(4)  # the columns of LinkedWords.nodes
+
+
+class LinkedWords(NamedTuple):
+    """Made by `link_words`.
+
+    nodes  : int32[n_positions, 4]   one row a position; a row is read as a whole, so it lies in one cache line:
+                 SYMBOL      token id of the symbol that starts here
+                 PAIR        index of the pair of this symbol and the next; NONE at a word's end and where unlinked
+                 PREVIOUS    position of the symbol before it in the word, or NONE
+                 FOLLOWING   position of the symbol after it in the word, or NONE
+    words  : int32[n_positions]      which word the position belongs to
+    counts : int64[n_words]          how often each word occurs
+    """
+
+    nodes: NDArray[np.int32]
+    words: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+def link_words(text: NDArray[np.uint8], starts: NDArray[np.int64], counts: NDArray[np.int64]) -> LinkedWords:
+    """Pack words given as bytes (`text`, CSR offsets `starts`, `counts`) into linked arrays of single-byte symbols.
+
+    Raises OverflowError where there are more positions than an int32 can number.
+    """
+    n_positions = len(text)
+    if n_positions >= 2**31 - 1:
+        raise OverflowError(
+            f"the distinct words hold {n_positions:,} bytes, and at most {2**31 - 2:,} can be trained on at once; "
+            "use a split pattern that gives shorter pretokens, or less text"
+        )
+    nodes = np.empty((n_positions, 4), dtype=np.int32)
+    word_of = np.empty(n_positions, dtype=np.int32)
+    fill_links(text, starts, nodes, word_of)
+    return LinkedWords(nodes, word_of, counts)
+
+
+@kernel
+def fill_links(text, starts, nodes, word_of):
+    """Fill `nodes` (with PAIR NONE) and `word_of` of LinkedWords from words as bytes in CSR form. Cost: O(n)."""
+    for word in range(starts.shape[0] - 1):
+        first = starts[word]
+        end = starts[word + 1]
+        for position in range(first, end):
+            nodes[position, SYMBOL] = text[position]
+            nodes[position, PAIR] = NONE
+            nodes[position, PREVIOUS] = position - 1
+            nodes[position, FOLLOWING] = position + 1
+            word_of[position] = word
+        if end > first:
+            nodes[first, PREVIOUS] = NONE
+            nodes[end - 1, FOLLOWING] = NONE

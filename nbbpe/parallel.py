@@ -1,0 +1,147 @@
+"""Jobs in worker processes: tasks go out one at a time, results come back, and nothing is left running."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol
+
+
+class Job(Protocol):
+    """What a worker does; made in the worker, so that its state never travels."""
+
+    def run(self, task: Any) -> Any:
+        """Do one task and return something small about it."""
+
+    def finish(self) -> Any:
+        """Called once after the last task; returns what the worker has gathered."""
+
+
+class WorkerError(RuntimeError):
+    """A worker process died, or raised an error that cannot be sent between processes."""
+
+
+def default_workers() -> int:
+    """The number of processors this process may use; 1 in a daemonic process, which must not start children."""
+    if multiprocessing.current_process().daemon:
+        return 1
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def check_workers(workers: int | None) -> int:
+    """`workers` as given, or the default for None. Raises TypeError or ValueError for what is no positive integer."""
+    if workers is None:
+        return default_workers()
+    if isinstance(workers, bool) or not isinstance(workers, int):
+        raise TypeError(f"workers must be a positive integer or None, not {workers!r}")
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, not {workers}")
+    return min(workers, default_workers()) if multiprocessing.current_process().daemon else workers
+
+
+def run_jobs(
+    make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int
+) -> Iterator[tuple[int | None, Any]]:
+    """Run all tasks on `n_workers` jobs, in this process where that is 1.
+
+    Yields (number of the task, its result) as tasks end, in any order, and at last (None, what `finish` returned) once for
+    each job. An error in a task is raised here. Closing the iterator, an error or Ctrl-C ends the workers at once.
+
+    `make_job` must be picklable where processes are not forked.
+    """
+    if n_workers <= 1 or len(tasks) <= 1:
+        job = make_job()
+        for number, task in enumerate(tasks):
+            yield number, job.run(task)
+        yield None, job.finish()
+        return
+    # Forked workers have the compiled kernels at once, where a new interpreter would load them for a second.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    workers: dict[Connection, multiprocessing.process.BaseProcess] = {}
+    try:
+        for _ in range(min(n_workers, len(tasks))):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(theirs, make_job, [ours, *workers]), daemon=True)
+            with warnings.catch_warnings():
+                # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
+                warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+                process.start()
+            theirs.close()
+            workers[ours] = process
+        yield from _serve(workers, tasks)
+    finally:
+        for connection, process in workers.items():
+            process.kill()
+            process.join()
+            connection.close()
+
+
+def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Iterator[tuple[int | None, Any]]:
+    """Hand out tasks and pass results on until every worker has finished."""
+    numbers = iter(range(len(tasks)))
+
+    def hand_out(connection: Connection) -> None:
+        number = next(numbers, None)
+        connection.send(None if number is None else (number, tasks[number]))
+
+    for connection in workers:
+        hand_out(connection)
+    active = set(workers)
+    while active:
+        for connection in wait(list(active)):
+            assert isinstance(connection, Connection)
+            try:
+                kind, number, result = connection.recv()
+            except (EOFError, ConnectionError):
+                process = workers[connection]
+                process.join()
+                raise WorkerError(
+                    f"a worker process ended with exit code {process.exitcode}; if the system killed it for its memory, "
+                    "use fewer workers"
+                ) from None
+            if kind == "error":
+                raise result
+            if number is None:
+                active.remove(connection)
+            else:
+                hand_out(connection)
+            yield number, result
+
+
+def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[Connection]) -> None:
+    """The life of a worker process."""
+    # Ctrl-C reaches all processes of a terminal; the parent alone answers it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        # With the parent's ends closed here, a worker sees the end of its own connection when the parent is gone.
+        for other in inherited:
+            other.close()
+    try:
+        job = make_job()
+        while (message := connection.recv()) is not None:
+            number, task = message
+            connection.send(("done", number, job.run(task)))
+        connection.send(("done", None, job.finish()))
+    except (EOFError, ConnectionError):
+        return  # the parent is gone
+    except BaseException as error:
+        connection.send(("error", None, _sendable(error)))
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """The error itself where it survives pickling, or a WorkerError that says the same."""
+    try:
+        if type(pickle.loads(pickle.dumps(error))) is type(error):
+            return error
+    except Exception:
+        pass
+    return WorkerError(f"{type(error).__name__}: {error}")

@@ -1,0 +1,243 @@
+"""Text to words: distinct pretokens with their counts, gathered from files and iterables by one or many processes."""
+
+from __future__ import annotations
+
+import collections
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .corpus import BATCH, Chunk, Path, Window, batches, cut_file, file_size, open_chunk, to_text
+from .kernels import count, piece_table
+from .kernels.simd import BLOCK, N_CLASSES, PADDING
+from .kernels.special import SpecialTokens, new_special_tokens
+from .parallel import run_jobs
+from .patterns import Pattern
+
+MIN_BYTES_FOR_WORKERS = 24 << 20  # below it, starting processes and joining their counts costs more than it saves
+_CHUNK_BYTES = 16 << 20  # what a worker takes at a time
+_PIECES_AT_A_TIME = 1024
+
+
+class WordCounts(NamedTuple):
+    """Distinct words with their counts, in no particular order.
+
+    text   : uint8[* + PADDING]  the bytes of all words, one after another
+    starts : int64[n_words + 1]  where each word's bytes start in text
+    counts : int64[n_words]      how often each word occurs, >= 1
+    """
+
+    text: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
+    """Pack words given as a dict from bytes to count."""
+    joined = b"".join(counts)
+    text = np.zeros(len(joined) + PADDING, dtype=np.uint8)
+    text[: len(joined)] = np.frombuffer(joined, dtype=np.uint8)
+    starts = np.cumsum([0, *map(len, counts)], dtype=np.int64)
+    return WordCounts(text, starts, np.array(list(counts.values()), dtype=np.int64))
+
+
+class WordTable:
+    """A growing table of byte strings with counts."""
+
+    def __init__(self) -> None:
+        self.table = piece_table.new_table(1 << 14, 1 << 16)
+
+    def grow(self, longest_key: int) -> None:
+        """Make room for at least one more key of up to `longest_key` bytes."""
+        self.table = piece_table.grown(self.table, longest_key)
+
+    def add(self, words: WordCounts) -> None:
+        """Add words to the counts."""
+        done = 0
+        while (done := count.add_words(words.text, words.starts, words.counts, done, self.table)) < len(words.counts):
+            self.grow(int(words.starts[done + 1] - words.starts[done]))
+
+    def take(self) -> WordCounts:
+        """Move all words out, counts and all."""
+        words = _empty_words(*count.measure_words(self.table))
+        count.take_words(self.table, *words)
+        return words
+
+    def split_pieces(self, pattern: Pattern) -> None:
+        """Replace the pieces that hold several pretokens by those. `regex` is asked where the kernels do not know."""
+        n_words, n_bytes = count.measure_words(self.table)
+        pieces = _empty_words(n_words, n_bytes)
+        words = _empty_words(3 * n_words, n_bytes)
+        masks = np.empty(N_CLASSES, dtype=np.uint64)
+        n_pieces, n_words = count.take_compound(
+            self.table, pattern.scanner(), masks, pattern.shapes(), *pieces, *words
+        )
+        self.add(_first_words(words, n_words))
+        self.add(_split_by_regex(_first_words(pieces, n_pieces), pattern))
+
+
+def _empty_words(n_words: int, n_bytes: int) -> WordCounts:
+    """Room for words (memory is touched only where it is filled)."""
+    return WordCounts(
+        np.empty(n_bytes + PADDING, dtype=np.uint8),
+        np.empty(n_words + 1, dtype=np.int64),
+        np.empty(n_words, dtype=np.int64),
+    )
+
+
+def _first_words(words: WordCounts, n_words: int) -> WordCounts:
+    return WordCounts(words.text, words.starts[: n_words + 1], words.counts[:n_words])
+
+
+def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
+    """The pretokens of pieces, each with its piece's count; a pretoken can come several times."""
+    starts = pieces.starts.tolist()
+    data = pieces.text[: starts[-1]].tobytes()
+    parts = [pattern.split(to_text(data[start:end])) for start, end in zip(starts, starts[1:], strict=False)]
+    # The pretokens of all pieces, joined, are the pieces joined: only the places of the cuts are new.
+    lengths = [
+        len(pretoken) if pretoken.isascii() else len(pretoken.encode(errors="surrogateescape"))
+        for pretokens in parts
+        for pretoken in pretokens
+    ]
+    n_pretokens = np.array([len(pretokens) for pretokens in parts], dtype=np.int64)
+    return WordCounts(
+        pieces.text, np.cumsum([0, *lengths], dtype=np.int64), np.repeat(pieces.counts, n_pretokens)
+    )
+
+
+class Counter(ABC):
+    """Counts the words of text: a Job for worker processes."""
+
+    at_once: bool  # whether a chunk must be one window
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens) -> None:
+        self.pattern = pattern
+        self.specials = specials
+
+    def run(self, chunk: Chunk) -> int:
+        """Count the words of a chunk of a file; returns its size in bytes."""
+        read = taken = 0
+        with open_chunk(chunk, self.specials, self.at_once) as reader:
+            while (window := reader.advance(taken)) is not None:
+                taken = self.count(window)
+                read += taken
+        return read
+
+    @abstractmethod
+    def count(self, window: Window) -> int:
+        """Count the words of a window; returns the position up to which it was used."""
+
+    @abstractmethod
+    def finish(self) -> WordCounts:
+        """All words counted so far."""
+
+
+class PieceCounter(Counter):
+    """Counts words by way of pieces, for a pattern with a table of certain boundaries."""
+
+    at_once = False
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens) -> None:
+        super().__init__(pattern, specials)
+        self._scanner = pattern.scanner()
+        self._words = WordTable()
+        self._masks = np.empty(N_CLASSES, dtype=np.uint64)
+        self._ends = np.empty(_PIECES_AT_A_TIME + BLOCK + 1, dtype=np.int64)
+
+    def count(self, window: Window) -> int:
+        position = window.start
+        done = False
+        while not done:
+            position, done = count.count_pieces(
+                window.data,
+                position,
+                window.end,
+                window.limit,
+                window.breaks,
+                len(window.breaks),
+                self._scanner,
+                self._masks,
+                self._ends,
+                self._words.table,
+            )
+            if not done:
+                self._words.grow(window.end - position)
+        return int(position)
+
+    def finish(self) -> WordCounts:
+        self._words.split_pieces(self.pattern)
+        return self._words.take()
+
+
+class RegexCounter(Counter):
+    """Counts words by `regex` alone, document by document, for a pattern of the user's own."""
+
+    at_once = True
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens) -> None:
+        super().__init__(pattern, specials)
+        self._counts: collections.Counter[str] = collections.Counter()
+
+    def count(self, window: Window) -> int:
+        for document, _ in window.documents():
+            self._counts.update(self.pattern.split(to_text(document)))
+        return window.end
+
+    def finish(self) -> WordCounts:
+        return words_from_dict({word.encode(errors="surrogateescape"): n for word, n in self._counts.items()})
+
+
+def make_counter(pattern: Pattern, special_tokens: Sequence[bytes]) -> Counter:
+    """The counter for a pattern."""
+    specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
+    return (RegexCounter if pattern.cuts is None else PieceCounter)(pattern, specials)
+
+
+def count_documents(
+    documents: Iterable[str | bytes],
+    pattern: Pattern,
+    special_tokens: Sequence[bytes],
+    report: Callable[[int], None],
+) -> WordCounts:
+    """Count the words of an iterable of documents, in this process; `report` is told the bytes taken."""
+    counter = make_counter(pattern, special_tokens)
+    for window in batches(documents, counter.specials):
+        counter.count(window)
+        report(window.end)
+    return counter.finish()
+
+
+def count_files(
+    paths: Sequence[Path],
+    pattern: Pattern,
+    special_tokens: Sequence[bytes],
+    n_workers: int,
+    report: Callable[[int], None],
+) -> WordCounts:
+    """Count the words of files, in `n_workers` processes where that pays; `report` is told the bytes taken."""
+    sizes = [file_size(path) for path in paths]
+    total = sum(size or 0 for size in sizes)
+    if total < MIN_BYTES_FOR_WORKERS:
+        n_workers = 1
+    chunk_bytes = max(BATCH, min(_CHUNK_BYTES, total // (4 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
+    chunks = [chunk for path in paths for chunk in cut_file(path, chunk_bytes, pattern, special_tokens)]
+    if n_workers > 1:
+        # Workers inherit compiled kernels instead of racing to compile them.
+        count_documents(["warm up"], pattern, special_tokens, lambda n_bytes: None)
+    parts = []
+    for number, result in run_jobs(partial(make_counter, pattern, special_tokens), chunks, n_workers):
+        if number is None:
+            parts.append(result)
+        else:
+            report(result)
+    if len(parts) == 1:
+        return parts[0]
+    words = WordTable()
+    for part in parts:
+        words.add(part)
+    return words.take()

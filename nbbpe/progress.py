@@ -1,0 +1,55 @@
+"""Progress of long work: a bar on a terminal, a callable of the user's, or nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tqdm import tqdm
+
+# None: a bar where stderr is a terminal. True or False: a bar, or none. A callable gets (stage, done, total or None).
+ProgressOption = bool | Callable[[str, int, "int | None"], object] | None
+
+
+class _Bar(tqdm):  # type: ignore[type-arg]
+    # No monitor thread: a process that forks workers should have one thread only.
+    monitor_interval = 0
+
+
+class Progress:
+    """One stage of work; use it as a context manager and call `advance` or `reach`."""
+
+    def __init__(self, option: ProgressOption, stage: str, total: int | None, unit: str) -> None:
+        self._stage = stage
+        self._total = total
+        self._done = 0
+        self._call: Callable[[str, int, int | None], object] | None = None
+        self._bar: Any = None
+        if callable(option):
+            self._call = option
+        elif option or (option is None and sys.stderr is not None and sys.stderr.isatty()):
+            # Work that ends at once shows no bar.
+            delay = 0 if option else 0.5
+            self._bar = _Bar(
+                total=total, unit=unit, unit_scale=True, desc=stage, file=sys.stderr, delay=delay, mininterval=0.2
+            )
+
+    def advance(self, n: int) -> None:
+        """Say that `n` more units are done."""
+        self._done += n
+        if self._bar is not None:
+            self._bar.update(n)
+        elif self._call is not None:
+            self._call(self._stage, self._done, self._total)
+
+    def reach(self, done: int) -> None:
+        """Say that `done` units are done in all."""
+        self.advance(done - self._done)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
