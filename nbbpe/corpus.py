@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
@@ -178,7 +179,7 @@ class Reader:
     def _fill(self) -> bool:
         """Read until the buffer is full; True where all has been read."""
         room = len(self._data) - self._padding
-        view = memoryview(self._data)
+        view = memoryview(self._data)  # type: ignore[arg-type]
         while self._end < room:
             wanted = room - self._end if self._left is None else min(room - self._end, self._left)
             got = self._source.readinto(view[self._end : self._end + wanted]) if wanted else 0
@@ -306,7 +307,7 @@ def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Seq
             if len(boundaries) <= n_chunks // 2 and pattern.cuts is not None:
                 wanted = [size * i // n_chunks for i in range(1, n_chunks)]
                 boundaries = sorted({0, size, *(_certain_cut(file, at, size, pattern, special_tokens) for at in wanted)})
-    return [Chunk(path, start, end) for start, end in zip(boundaries, boundaries[1:], strict=False)]
+    return [Chunk(path, start, end) for start, end in pairwise(boundaries)]
 
 
 def _certain_cut(file: BinaryIO, position: int, size: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class _State:
 class Encoder:
     """The compiled tables of one tokenizer. Safe to use from several threads: each borrows a state of its own."""
 
-    def __init__(self, merges: encode.Merges, pattern: Pattern, dtype: np.dtype, max_pieces: int) -> None:
+    def __init__(self, merges: encode.Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int) -> None:
         self._merges = merges
         self._pattern = pattern
         self._dtype = dtype
@@ -72,22 +73,22 @@ class Encoder:
         """Whether a text must be one window: without a table of boundaries nothing is certain before its end."""
         return self._pattern.cuts is None
 
-    def encode(self, window: Window) -> tuple[NDArray, int]:
+    def encode(self, window: Window) -> tuple[NDArray[Any], int]:
         """The ids of a window's text and breaks, and the position up to which it was used."""
         with self._borrowed_state() as state:
             if self.at_once:
                 return self._encode_documents(window, state), window.end
             return self._encode_pieces(window, state)
 
-    def encode_windows(self, reader: Reader) -> Iterator[tuple[NDArray, int]]:
+    def encode_windows(self, reader: Reader) -> Iterator[tuple[NDArray[Any], int]]:
         """The ids of all that a reader reads, window by window, each with the number of bytes used."""
         taken = 0
         while (window := reader.advance(taken)) is not None:
             ids, taken = self.encode(window)
             yield ids, taken
 
-    def _encode_pieces(self, window: Window, state: _State) -> tuple[NDArray, int]:
-        parts: list[NDArray] = []
+    def _encode_pieces(self, window: Window, state: _State) -> tuple[NDArray[Any], int]:
+        parts: list[NDArray[Any]] = []
         position = window.start
         n_out = 0
         while True:
@@ -143,7 +144,7 @@ class Encoder:
         ends = np.empty(len(starts), dtype=np.int64)
         return int(encode.encode_pretokens(data, starts, self._merges, state.scratch, state.out, n_out, ends))
 
-    def _encode_documents(self, window: Window, state: _State) -> NDArray:
+    def _encode_documents(self, window: Window, state: _State) -> NDArray[Any]:
         """The ids of a window where each document goes to `regex` whole."""
         parts = []
         for document, break_id in window.documents():
@@ -153,7 +154,7 @@ class Encoder:
                 parts.append(np.array([break_id], dtype=self._dtype))
         return np.concatenate(parts) if parts else np.empty(0, dtype=self._dtype)
 
-    def _encode_document(self, document: bytes, state: _State) -> NDArray:
+    def _encode_document(self, document: bytes, state: _State) -> NDArray[Any]:
         """The ids of a document, each distinct pretoken worked out once."""
         pretokens = self._pattern.split(to_text(document))
         numbers: dict[str, int] = {}

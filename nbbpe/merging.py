@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def _tie_rule(tie_break: str, n_tokens: int) -> bucket_queue.TieRule:
     return ties
 
 
-def _with_room(array: NDArray, n: int, used: int) -> NDArray:
+def _with_room(array: NDArray[Any], n: int, used: int) -> NDArray[Any]:
     """A copy of `array` with room for at least `n` entries; the first `used` are kept."""
     larger = np.empty(max(n, len(array) + len(array) // 2), dtype=array.dtype)
     larger[:used] = array[:used]

@@ -48,9 +48,7 @@ def check_workers(workers: int | None) -> int:
     return min(workers, default_workers()) if multiprocessing.current_process().daemon else workers
 
 
-def run_jobs(
-    make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int
-) -> Iterator[tuple[int | None, Any]]:
+def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Iterator[tuple[int | None, Any]]:
     """Run all tasks on `n_workers` jobs, in this process where that is 1.
 
     Yields (number of the task, its result) as tasks end, in any order, and at last (None, what `finish` returned) once for
@@ -65,7 +63,7 @@ def run_jobs(
         yield None, job.finish()
         return
     # Forked workers have the compiled kernels at once, where a new interpreter would load them for a second.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     workers: dict[Connection, multiprocessing.process.BaseProcess] = {}
     try:
         for _ in range(min(n_workers, len(tasks))):
@@ -97,8 +95,8 @@ def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Iterator[tup
         hand_out(connection)
     active = set(workers)
     while active:
-        for connection in wait(list(active)):
-            assert isinstance(connection, Connection)
+        ready: list[Any] = wait(list(active))
+        for connection in ready:
             try:
                 kind, number, result = connection.recv()
             except (EOFError, ConnectionError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import regex
@@ -43,7 +43,8 @@ class Pattern:
     singles: tuple[tuple[str, str], ...] = ()
 
     @functools.cached_property
-    def compiled(self) -> regex.Pattern[str]:
+    def compiled(self) -> Any:
+        """The compiled regex, a regex.Pattern."""
         return regex.compile(self.regex or r"(?s:.+)")
 
     def split(self, text: str) -> list[str]:

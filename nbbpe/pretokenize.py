@@ -6,6 +6,7 @@ import collections
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -73,9 +74,7 @@ class WordTable:
         pieces = _empty_words(n_words, n_bytes)
         words = _empty_words(3 * n_words, n_bytes)
         masks = np.empty(N_CLASSES, dtype=np.uint64)
-        n_pieces, n_words = count.take_compound(
-            self.table, pattern.scanner(), masks, pattern.shapes(), *pieces, *words
-        )
+        n_pieces, n_words = count.take_compound(self.table, pattern.scanner(), masks, pattern.shapes(), *pieces, *words)
         self.add(_first_words(words, n_words))
         self.add(_split_by_regex(_first_words(pieces, n_pieces), pattern))
 
@@ -97,7 +96,7 @@ def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
     """The pretokens of pieces, each with its piece's count; a pretoken can come several times."""
     starts = pieces.starts.tolist()
     data = pieces.text[: starts[-1]].tobytes()
-    parts = [pattern.split(to_text(data[start:end])) for start, end in zip(starts, starts[1:], strict=False)]
+    parts = [pattern.split(to_text(data[start:end])) for start, end in pairwise(starts)]
     # The pretokens of all pieces, joined, are the pieces joined: only the places of the cuts are new.
     lengths = [
         len(pretoken) if pretoken.isascii() else len(pretoken.encode(errors="surrogateescape"))
@@ -105,9 +104,7 @@ def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
         for pretoken in pretokens
     ]
     n_pretokens = np.array([len(pretokens) for pretokens in parts], dtype=np.int64)
-    return WordCounts(
-        pieces.text, np.cumsum([0, *lengths], dtype=np.int64), np.repeat(pieces.counts, n_pretokens)
-    )
+    return WordCounts(pieces.text, np.cumsum([0, *lengths], dtype=np.int64), np.repeat(pieces.counts, n_pretokens))
 
 
 class Counter(ABC):

@@ -12,7 +12,7 @@ from tqdm import tqdm
 ProgressOption = bool | Callable[[str, int, "int | None"], object] | None
 
 
-class _Bar(tqdm):  # type: ignore[type-arg]
+class _Bar(tqdm):  # type: ignore[misc]
     # No monitor thread: a process that forks workers should have one thread only.
     monitor_interval = 0
 

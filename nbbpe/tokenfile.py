@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def _append(whole: str, part: str) -> None:
     os.remove(part)
 
 
-def _npy_header(dtype: np.dtype, n_ids: int) -> bytes:
+def _npy_header(dtype: np.dtype[Any], n_ids: int) -> bytes:
     """The header of a .npy file of a 1-D array."""
     buffer = io.BytesIO()
     description = {"descr": dtype.newbyteorder("<").str, "fortran_order": False, "shape": (n_ids,)}

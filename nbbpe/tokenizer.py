@@ -81,7 +81,7 @@ class Tokenizer:
         self._max_pieces = max_pieces
         _check_vocab(self._vocab)
         self._special: dict[str, int] = {}
-        known = {token: token_id for token_id, token in reversed(sorted(self._vocab.items()))}
+        known = {token: token_id for token_id, token in sorted(self._vocab.items(), reverse=True)}
         for token in check_special_tokens(special_tokens):
             token_id = known.get(token.encode())
             if token_id is None:
@@ -154,7 +154,7 @@ class Tokenizer:
         return max(self._vocab) + 1
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """The smallest unsigned type that holds every id: uint16 for up to 65,536 tokens, else uint32."""
         return np.dtype(np.uint16 if self.vocab_size <= _MAX_UINT16_VOCAB else np.uint32)
 
@@ -185,9 +185,7 @@ class Tokenizer:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):
             return NotImplemented
-        return all(
-            getattr(self, name) == getattr(other, name) for name in ("_vocab", "_merges", "_special", "_pattern")
-        )
+        return all(getattr(self, name) == getattr(other, name) for name in ("_vocab", "_merges", "_special", "_pattern"))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -210,9 +208,7 @@ class Tokenizer:
         set, only those do and others are plain text; one that is in `disallowed_special` (or, with "all", not allowed)
         raises ValueError. Names and meanings are tiktoken's; by default all of the tokenizer's own are recognised.
         """
-        return self.encode_array(
-            text, allowed_special=allowed_special, disallowed_special=disallowed_special
-        ).tolist()
+        return self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special).tolist()
 
     def encode_array(
         self,
@@ -220,7 +216,7 @@ class Tokenizer:
         *,
         allowed_special: Literal["all"] | Collection[str] = "all",
         disallowed_special: Literal["all"] | Collection[str] = (),
-    ) -> NDArray:
+    ) -> NDArray[Any]:
         """Like `encode`; returns a 1-D array of `dtype`."""
         specials = self._allowed(text, allowed_special, disallowed_special)
         return self._encoder.encode(corpus.join([to_bytes(text)], specials))[0]
@@ -229,7 +225,7 @@ class Tokenizer:
         """The ids of a text in which no special token is recognised."""
         return self.encode_array(text, allowed_special=()).tolist()
 
-    def encode_batch(self, texts: Iterable[str | bytes]) -> list[NDArray]:
+    def encode_batch(self, texts: Iterable[str | bytes]) -> list[NDArray[Any]]:
         """The ids of each text, as 1-D arrays of `dtype`; large batches are shared among threads."""
         documents = [to_bytes(text) for text in texts]
         n_bytes = sum(map(len, documents))
@@ -248,7 +244,7 @@ class Tokenizer:
         for ids, _ in self._encoder.encode_windows(reader):
             yield from ids.tolist()
 
-    def encode_chunk(self, chunk: corpus.Chunk) -> Iterator[tuple[NDArray, int]]:
+    def encode_chunk(self, chunk: corpus.Chunk) -> Iterator[tuple[NDArray[Any], int]]:
         """The ids of a part of a file, window by window, each with the number of bytes it took (see tokenfile)."""
         with corpus.open_chunk(chunk, self._specials, self._encoder.at_once) as reader:
             yield from self._encoder.encode_windows(reader)
@@ -267,7 +263,7 @@ class Tokenizer:
 
     # Ids to text
 
-    def decode_bytes(self, ids: Iterable[int] | NDArray) -> bytes:
+    def decode_bytes(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
         """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary."""
         if isinstance(ids, np.ndarray):
             ids = ids.tolist()
@@ -282,7 +278,7 @@ class Tokenizer:
                     ) from None
             raise
 
-    def decode(self, ids: Iterable[int] | NDArray, errors: str = "replace") -> str:
+    def decode(self, ids: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:
         """The text that ids stand for; `errors` says what becomes of invalid UTF-8, as in bytes.decode."""
         return self.decode_bytes(ids).decode(errors=errors)
 
@@ -380,7 +376,7 @@ def use(tokenizer: Tokenizer | Path) -> Tokenizer:
     return _default
 
 
-def encode_array(text: str | bytes) -> NDArray:
+def encode_array(text: str | bytes) -> NDArray[Any]:
     """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
 
     The default is what `nbbpe.use` set, else the folder that the environment variable NBBPE_TOKENIZER names. Raises

@@ -135,9 +135,7 @@ def _paths(source: object) -> list[Path] | None:
     if isinstance(source, (bytes, bytearray)):
         raise TypeError("source must be a path, a list of paths, or an iterable of documents; put one document in a list")
     if not isinstance(source, Iterable):
-        raise TypeError(
-            f"source must be a path, a list of paths, or an iterable of documents, not {type(source).__name__}"
-        )
+        raise TypeError(f"source must be a path, a list of paths, or an iterable of documents, not {type(source).__name__}")
     if not isinstance(source, (list, tuple)):
         return None
     files = [isinstance(item, os.PathLike) or (isinstance(item, str) and _is_file(item)) for item in source]

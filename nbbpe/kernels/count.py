@@ -36,9 +36,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, ends
     block = start
     state = 0
     while block < end:
-        found, block, state = find_pieces(
-            text, block, end, state, breaks, first_break, n_breaks, tables, ends
-        )
+        found, block, state = find_pieces(text, block, end, state, breaks, first_break, n_breaks, tables, ends)
         if block >= end:
             ends[found] = end
             found += 1

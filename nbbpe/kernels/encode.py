@@ -114,8 +114,8 @@ def new_merges(
 
 def new_scratch(longest: int) -> Scratch:
     """Make room for pretokens of up to `longest` bytes."""
-    arrays = (np.empty(longest, dtype=np.int32) for _ in range(4))
-    return Scratch(*arrays, heap=np.empty(3 * longest, dtype=np.uint64))
+    ids, previous, following, ranks = (np.empty(longest, dtype=np.int32) for _ in range(4))
+    return Scratch(ids, previous, following, ranks, np.empty(3 * longest, dtype=np.uint64))
 
 
 @inlined

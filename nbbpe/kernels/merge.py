@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .bucket_queue import BucketQueue, TieRule, pop_heap, push, settle
+from .bucket_queue import pop_heap, push, settle
 from .jit import kernel
-from .pair_table import N_OCCURRENCES, N_PAIRS, PairTable, add_pair, reserve_lists
+from .pair_table import N_OCCURRENCES, N_PAIRS, add_pair, reserve_lists
 from .simd import prefetch
-from .words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL, LinkedWords
+from .words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL
 
 # How many list entries ahead the merge loop asks for a position's cache lines. Lists of rare pairs point all over the
 # memory: on 8.3 million positions this and the row layout of the nodes took the loop from 1.05 to 0.76 s.

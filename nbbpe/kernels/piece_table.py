@@ -145,9 +145,9 @@ def find(slots_at, n_words, pool_at, key_at, length, key_low, key_high):
         stored = read_u64(slots_at + 8 * slot + 8)
         if stored == 0:
             return slot
-        if stored >= _LONG_KEY and read_u64(slots_at + 8 * slot) == key_low:
-            if equals_pool(pool_at + np.int64(stored ^ _LONG_KEY), key_at, length):
-                return slot
+        same_hash = stored >= _LONG_KEY and read_u64(slots_at + 8 * slot) == key_low
+        if same_hash and equals_pool(pool_at + np.int64(stored ^ _LONG_KEY), key_at, length):
+            return slot
         slot = (slot + SLOT) & (n_words - 1)
 
 
