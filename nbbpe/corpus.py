@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,6 +56,18 @@ class Window(NamedTuple):
             start = end
 
 
+def _keep_surrogates(error: UnicodeError) -> tuple[bytes, int]:
+    """Encode the surrogates that UTF-8 cannot (an error handler of `codecs`)."""
+    assert isinstance(error, UnicodeEncodeError)
+    character = error.object[error.start]
+    errors = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
+    return character.encode(errors=errors), error.start + 1
+
+
+_KEEP_SURROGATES = "nbbpe.keep_surrogates"
+codecs.register_error(_KEEP_SURROGATES, _keep_surrogates)
+
+
 def to_bytes(text: str | bytes) -> bytes:
     """A text as UTF-8. What `surrogateescape` made of undecodable bytes becomes those bytes again.
 
@@ -64,13 +77,7 @@ def to_bytes(text: str | bytes) -> bytes:
         return text
     if not isinstance(text, str):
         raise TypeError(f"text must be str or bytes, not {type(text).__name__}")
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        try:
-            return text.encode(errors="surrogateescape")
-        except UnicodeEncodeError:
-            return text.encode(errors="surrogatepass")
+    return text.encode(errors=_KEEP_SURROGATES)
 
 
 def to_text(data: bytes) -> str:
@@ -186,12 +193,15 @@ class Reader:
             if not got:
                 if self._left:
                     raise OSError(f"{getattr(self._source, 'name', 'the file')!r} became shorter while it was read")
-                self._data[self._end : self._end + self._padding] = 0
-                return True
+                break
             self._end += got
             if self._left is not None:
                 self._left -= got
-        return self._left == 0
+        else:
+            if self._left != 0:
+                return False
+        self._data[self._end : self._end + self._padding] = 0
+        return True
 
 
 @contextmanager
@@ -307,7 +317,20 @@ def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Seq
             if len(boundaries) <= n_chunks // 2 and pattern.cuts is not None:
                 wanted = [size * i // n_chunks for i in range(1, n_chunks)]
                 boundaries = sorted({0, size, *(_certain_cut(file, at, size, pattern, special_tokens) for at in wanted)})
+            inner = [at for at in boundaries[1:-1] if not _cuts_special(file, at, special_tokens)]
+            boundaries = [0, *inner, size]
     return [Chunk(path, start, end) for start, end in pairwise(boundaries)]
+
+
+def _cuts_special(file: BinaryIO, at: int, special_tokens: Sequence[bytes]) -> bool:
+    """Whether some special token lies across an offset of a file (one may lie inside of another)."""
+    for token in special_tokens:
+        reach = len(token) - 1
+        begin = max(at - reach, 0)
+        file.seek(begin)
+        if token in file.read(at + reach - begin):
+            return True
+    return False
 
 
 def _certain_cut(file: BinaryIO, position: int, size: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> int:
@@ -331,8 +354,7 @@ def _certain_cut(file: BinaryIO, position: int, size: int, pattern: Pattern, spe
         candidates = np.flatnonzero(is_cut[1:].astype(bool) & ascii_pair) + 1
         last = len(block) - margin if begin + len(block) < size else len(block)
         for at in candidates[(candidates >= position - begin) & (candidates <= last)].tolist():
-            around = block[max(at - margin, 0) : at + margin]
-            if not any(token in around for token in special_tokens):
+            if not _cuts_special(file, begin + at, special_tokens):
                 return begin + at
         position = begin + max(last, margin + 1)
     return size

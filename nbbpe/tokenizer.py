@@ -81,10 +81,12 @@ class Tokenizer:
         self._max_pieces = max_pieces
         _check_vocab(self._vocab)
         self._special: dict[str, int] = {}
+        # A token that text can be merged to stays what it is: the special token of the same bytes is another.
+        ordinary = {bytes([byte]) for byte in range(256)} | {left + right for left, right in self._merges}
         known = {token: token_id for token_id, token in sorted(self._vocab.items(), reverse=True)}
         for token in check_special_tokens(special_tokens):
             token_id = known.get(token.encode())
-            if token_id is None:
+            if token_id is None or token.encode() in ordinary:
                 token_id = max(self._vocab) + 1
                 self._vocab[token_id] = token.encode()
             self._special[token] = token_id

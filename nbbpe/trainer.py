@@ -61,6 +61,7 @@ def train(
     Raises
     ------
     TypeError, ValueError : an argument that cannot be meant, before any work
+    ValueError : a source without text
     OSError : a file that is missing or cannot be read, before long work; an iterable's own errors pass
     """
     special_tokens = check_special_tokens(special_tokens)
@@ -89,6 +90,8 @@ def train(
     else:
         with Progress(progress, "count words", None, "B") as bar:
             words = count_documents(source, split, separators, bar.advance)  # type: ignore[arg-type]
+    if not len(words.counts):
+        raise ValueError("there is no text to train on: the source is empty, or holds nothing but special tokens")
     with Progress(progress, "learn merges", n_tokens, "") as bar:
         merges = learn_merges(words, n_tokens, tie_break, min_frequency, bar.reach)
     if len(merges) < n_tokens - 256:

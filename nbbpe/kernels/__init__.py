@@ -14,7 +14,7 @@ class _CompileNotice(event.Listener):
         function = event.data["dispatcher"].py_func
         if not self.said and function.__module__.startswith(__name__):
             self.said = True
-            print("nbbpe: compiling its kernels, once for this machine (some 20 seconds) ...", file=sys.stderr, flush=True)
+            print("nbbpe: compiling its kernels, once for this machine (some 10 seconds) ...", file=sys.stderr, flush=True)
 
     def on_end(self, event: event.Event) -> None:
         """The end of a compilation needs no word."""

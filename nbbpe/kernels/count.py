@@ -143,6 +143,8 @@ def take_compound(table, scanner, masks, shapes, text, starts, counts, word_text
         if count == 0:
             continue
         end = copy_key(table, slot, text, position)
+        for i in range(end, end + 3):
+            text[i] = 0  # what an earlier piece left here must not complete a character that this one breaks off
         n_pretokens, cut_1, cut_2 = split_piece(text_at + position, end - position, shapes, tables)
         if n_pretokens == 1:
             continue

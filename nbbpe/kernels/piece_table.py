@@ -82,7 +82,7 @@ def rehash(slots, larger):
                 larger[target + i] = slots[slot + i]
 
 
-@inlined
+@kernel
 def is_full(table):
     """Whether the table should grow before it takes another entry: half of its slots are in use."""
     return table.state[N_ENTRIES] * 2 * SLOT >= table.slots.shape[0]

@@ -1,0 +1,132 @@
+"""Peak memory of this process and all its children together, over a stretch of work.
+
+    with PeakMemory() as memory:
+        work()
+    print(memory.peak_bytes, memory.method)
+
+A small process of its own looks every 50 ms or so. A thread would do it too, but Python 3.12 and later warn when a
+process that has threads forks, and work that holds the GIL would delay the looks.
+
+What is summed is the PSS (proportional set size): a page shared by n processes counts 1/n in each, so memory that
+forked workers share with their parent counts once. This needs Linux; elsewhere `PeakMemory` falls back on `getrusage`,
+and `method` says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from types import TracebackType
+
+INTERVAL = 0.05  # seconds between two looks
+# A look costs time in the kernel, more for big processes; the watcher rests at least so many times as long.
+REST_FACTOR = 10
+PSS = "PSS of all processes"
+RSS = "RSS of all processes, shared pages counted in each"
+LARGEST = "the largest process since the start (getrusage)"
+NOT_MEASURED = "not measured on this system"
+
+
+class PeakMemory:
+    """Context manager; afterwards `peak_bytes` (int; None if not measured) and `method` (str, what it is) are set."""
+
+    def __init__(self, interval: float = INTERVAL) -> None:
+        self.peak_bytes: int | None = None
+        self.method = NOT_MEASURED
+        self._interval = interval
+        self._watcher: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> PeakMemory:
+        if os.path.exists("/proc/self/statm"):
+            # -I -S: no user's modules and no site packages, so that it starts fast and stays small. A session of its
+            # own keeps the terminal's Ctrl-C away from it.
+            self._watcher = subprocess.Popen(
+                [sys.executable, "-I", "-S", os.path.abspath(__file__), str(os.getpid()), str(self._interval)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+            assert self._watcher.stdout is not None
+            self._watcher.stdout.readline()  # it has looked once
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.peak_bytes, self.method = largest_process()
+        if self._watcher is None:
+            return
+        # Said aloud, not by closing the pipe: a forked worker that still lives holds the pipe open.
+        answer, _ = self._watcher.communicate(b"stop\n")
+        words = answer.split(maxsplit=1)
+        if len(words) == 2:  # otherwise someone ended the watcher
+            self.peak_bytes, self.method = int(words[0]), words[1].decode().strip()
+
+
+def largest_process() -> tuple[int | None, str]:
+    """Return the peak memory in bytes of the largest process so far, this one or an ended child, and what that is."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None, NOT_MEASURED
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return peak * (1 if sys.platform == "darwin" else 1024), LARGEST
+
+
+def process_tree(root: int) -> list[int]:
+    """Return the ids of the process `root` and of all that descend from it."""
+    children = defaultdict(list)
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as file:  # it may have ended
+                # The second field is the name in parentheses and may hold blanks; the parent follows two fields later.
+                children[int(file.read().rpartition(b")")[2].split()[1])].append(int(entry))
+    tree = [root]
+    for pid in tree:  # grows on the way
+        tree += children[pid]
+    return tree
+
+
+def process_memory(pid: int, method: str) -> int:
+    """Return the memory of one process in bytes, 0 if it has ended. Where the PSS may not be read, the RSS."""
+    try:
+        if method == PSS:
+            with contextlib.suppress(PermissionError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+                return next((int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:")), 0)
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+def tree_memory(root: int, method: str, without: int) -> int:
+    """Return the memory of `root` and its descendants in bytes, leaving out the process `without`."""
+    return sum(process_memory(pid, method) for pid in process_tree(root) if pid != without)
+
+
+def watch(pid: int, interval: float) -> None:
+    """Look at `pid` and its descendants until a line comes on stdin; then print the peak in bytes and the method.
+
+    Prints a line as soon as it has looked once. Ends by itself when `pid` is no longer its parent.
+    """
+    method = PSS if os.access(f"/proc/{pid}/smaps_rollup", os.R_OK) else RSS
+    me = os.getpid()
+    peak = tree_memory(pid, method, without=me)
+    print("ready", flush=True)
+    rest = interval
+    while not select.select([sys.stdin], [], [], rest)[0]:
+        if os.getppid() != pid:
+            return
+        began = time.perf_counter()
+        peak = max(peak, tree_memory(pid, method, without=me))
+        rest = max(interval, REST_FACTOR * (time.perf_counter() - began))
+    print(max(peak, tree_memory(pid, method, without=me)), method, flush=True)
+
+
+if __name__ == "__main__":
+    watch(int(sys.argv[1]), float(sys.argv[2]))
