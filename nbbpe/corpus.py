@@ -341,20 +341,18 @@ def _certain_cut(file: BinaryIO, position: int, size: int, pattern: Pattern, spe
     from .kernels.scan import mark_cuts
     from .kernels.simd import N_CLASSES
 
+    scanner = pattern.scanner()
     masks = np.empty(N_CLASSES, dtype=np.uint64)
-    margin = max((len(token) for token in special_tokens), default=1)
     while position < size:
-        begin = max(position - margin, 0)
+        begin = max(position - 1, 0)
         file.seek(begin)
-        block = file.read((1 << 16) + 2 * margin)
+        block = file.read(1 << 16)
         text = padded(block)
         is_cut = np.zeros(len(block), dtype=np.uint8)
-        mark_cuts(text, len(block), pattern.scanner(), masks, is_cut)
+        mark_cuts(text, len(block), scanner, masks, is_cut)
         ascii_pair = (text[1 : len(block)] < 128) & (text[: len(block) - 1] < 128)
-        candidates = np.flatnonzero(is_cut[1:].astype(bool) & ascii_pair) + 1
-        last = len(block) - margin if begin + len(block) < size else len(block)
-        for at in candidates[(candidates >= position - begin) & (candidates <= last)].tolist():
+        for at in (np.flatnonzero(is_cut[1:].astype(bool) & ascii_pair) + 1).tolist():
             if not _cuts_special(file, begin + at, special_tokens):
                 return begin + at
-        position = begin + max(last, margin + 1)
+        position = begin + len(block)
     return size

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from .corpus import Reader, Window, padded, to_text
 from .kernels import encode, piece_table
-from .kernels.simd import BLOCK, N_CLASSES
+from .kernels.simd import N_CLASSES
 from .patterns import Pattern
 
-_PIECES_AT_A_TIME = 1024
 _OUT_IDS = 1 << 16  # ids written before they are copied out: small enough to stay in a core's cache
 
 
@@ -26,7 +25,7 @@ class _State:
         self.memory = encode.Memory(np.empty(1 << 12, dtype=np.uint32), np.array([0, max_pieces], dtype=np.int64))
         self.scratch = encode.new_scratch(256)
         self.masks = np.empty(N_CLASSES, dtype=np.uint64)
-        self.ends = np.empty(_PIECES_AT_A_TIME + BLOCK + 1, dtype=np.int64)
+        self.batch = piece_table.new_batch()
         self.out = np.empty(_OUT_IDS, dtype=np.uint32)
 
     def need_scratch(self, n_bytes: int) -> None:
@@ -102,7 +101,7 @@ class Encoder:
                 self._scanner,
                 self._shapes,
                 state.masks,
-                state.ends,
+                state.batch,
                 self._merges,
                 state.scratch,
                 state.table,

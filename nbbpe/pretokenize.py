@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from .corpus import BATCH, Chunk, Path, Window, batches, cut_file, file_size, open_chunk, to_text
 from .kernels import count, piece_table
-from .kernels.simd import BLOCK, N_CLASSES, PADDING
+from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
 from .parallel import run_jobs
 from .patterns import Pattern
 
-MIN_BYTES_FOR_WORKERS = 24 << 20  # below it, starting processes and joining their counts costs more than it saves
+MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and joining their counts costs more than it saves
 _CHUNK_BYTES = 16 << 20  # what a worker takes at a time
-_PIECES_AT_A_TIME = 1024
 
 
 class WordCounts(NamedTuple):
@@ -144,7 +143,7 @@ class PieceCounter(Counter):
         self._scanner = pattern.scanner()
         self._words = WordTable()
         self._masks = np.empty(N_CLASSES, dtype=np.uint64)
-        self._ends = np.empty(_PIECES_AT_A_TIME + BLOCK + 1, dtype=np.int64)
+        self._batch = piece_table.new_batch()
 
     def count(self, window: Window) -> int:
         position = window.start
@@ -159,7 +158,7 @@ class PieceCounter(Counter):
                 len(window.breaks),
                 self._scanner,
                 self._masks,
-                self._ends,
+                self._batch,
                 self._words.table,
             )
             if not done:

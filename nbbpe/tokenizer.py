@@ -64,6 +64,8 @@ class Tokenizer:
     Raises ValueError for a vocab and merges that do not fit together.
     """
 
+    _merge_ids: NDArray[np.int32]  # of a tokenizer made from ids; see _merges
+
     def __init__(
         self,
         vocab: Vocab,
@@ -95,15 +97,12 @@ class Tokenizer:
     def _from_merge_ids(cls, merges: NDArray[np.int32], special_tokens: list[str], pattern: Pattern) -> Tokenizer:
         """From merges as pairs of ids, where the result of merge i has id 256 + i."""
         tokens = [bytes([byte]) for byte in range(256)]
-        pairs = []
         for left, right in merges.tolist():
-            pairs.append((tokens[left], tokens[right]))
             tokens.append(tokens[left] + tokens[right])
         first = len(tokens)
-        vocab = dict(enumerate(tokens))
         self = cls.__new__(cls)
-        self._vocab = vocab | {first + i: token.encode() for i, token in enumerate(special_tokens)}
-        self._merges = pairs
+        self._vocab = dict(enumerate(tokens + [token.encode() for token in special_tokens]))
+        self._merge_ids = merges
         self._pattern = pattern
         self._max_pieces = MAX_PIECES
         self._special = {token: first + i for i, token in enumerate(special_tokens)}
@@ -132,6 +131,11 @@ class Tokenizer:
         tokenizer = cls(vocab, merges, None, pattern)
         tokenizer._special = special
         return tokenizer
+
+    @functools.cached_property
+    def _merges(self) -> list[Merge]:
+        # Only for a tokenizer made from ids: making tuples takes a tenth of a training run, and not all ask for them.
+        return [(self._vocab[left], self._vocab[right]) for left, right in self._merge_ids.tolist()]
 
     # What it is
 
@@ -193,7 +197,7 @@ class Tokenizer:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is worked out from these (tables, remembered pieces) is worked out anew in another process.
-        return {name: self.__dict__[name] for name in ("_vocab", "_merges", "_special", "_pattern", "_max_pieces")}
+        return {name: getattr(self, name) for name in ("_vocab", "_merges", "_special", "_pattern", "_max_pieces")}
 
     # Text to ids
 

@@ -3,7 +3,17 @@
 import numpy as np
 
 from .jit import kernel
-from .piece_table import SLOT, copy_key, find, insert, key_length, key_of
+from .piece_table import (
+    SLOT,
+    batch_addresses,
+    copy_key,
+    find,
+    find_prepared,
+    insert,
+    key_length,
+    key_of,
+    prepare_batch,
+)
 from .scan import addresses, find_pieces, split_piece
 from .simd import address_of
 
@@ -11,7 +21,7 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, ends, table):
+def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batch, table):
     """Count the pieces of a text.
 
     text   : uint8[>= end + PADDING], read
@@ -19,15 +29,16 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, ends
     end    : int64                  end of the text
     limit  : int64                  boundaries after it are not trusted yet (more text follows); `end` where none follows
     breaks : int64[>= n_breaks, 3]  stretches that are no text and are not counted (see scan.find_pieces)
-    masks, ends : scratch of find_pieces
+    masks, batch : scratch
     table  : PieceTable, modified   the counts
 
     Returns (position up to which pieces were counted, whether all was counted that can be). Where not, the table has no
     room: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
     """
-    slots = table.slots
+    slots, ends = table.slots, batch.ends
     slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
     tables = addresses(scanner, masks)
+    batch_at = batch_addresses(batch)
     next_break = 0
     while next_break < n_breaks and breaks[next_break, 1] <= start:
         next_break += 1
@@ -40,6 +51,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, ends
         if block >= end:
             ends[found] = end
             found += 1
+        prepare_batch(batch_at, found, piece, text_at, slots_at, n_words)
         for i in range(found):
             piece_end = ends[i]
             if piece_end > limit:
@@ -48,8 +60,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, ends
                 if piece_end > piece:
                     next_break += 1
             elif piece_end > piece:
-                low, high = key_of(text_at + piece, piece_end - piece)
-                slot = find(slots_at, n_words, pool_at, text_at + piece, piece_end - piece, low, high)
+                slot = find_prepared(batch_at, i, slots_at, n_words, pool_at, text_at + piece, piece_end - piece)
                 if slots[slot + 1] == 0:
                     slot = insert(table, text, piece, piece_end)
                     if slot < 0:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
-from .piece_table import N_ENTRIES, find, insert, key_of
+from .piece_table import N_ENTRIES, batch_addresses, find_prepared, insert, prepare_batch
 from .piece_table import POOL_USED as KEY_BYTES
 from .scan import addresses, find_pieces, split_piece
 from .simd import address_of, multiply_fold
@@ -276,7 +276,7 @@ def encode_new_piece(text, start, end, shapes, scanner, masks, merges, scratch, 
 
 @kernel
 def encode_pieces(
-    text, start, end, limit, breaks, n_breaks, scanner, shapes, masks, ends, merges, scratch, table, memory, out, n_out
+    text, start, end, limit, breaks, n_breaks, scanner, shapes, masks, batch, merges, scratch, table, memory, out, n_out
 ):
     """Write the ids of a text's pieces, and those of its breaks (where >= 0), to `out`.
 
@@ -285,7 +285,7 @@ def encode_pieces(
     end    : int64                  end of the text
     limit  : int64                  boundaries after it are not trusted yet; `end` where no text follows
     breaks : int64[>= n_breaks, 3]  see scan.find_pieces; a break's id stands for it, -1 for nothing
-    masks, ends, scratch : overwritten
+    masks, batch, scratch : overwritten
     table, memory : modified        pieces that are remembered
     out    : uint32[*], filled from n_out on
 
@@ -293,7 +293,8 @@ def encode_pieces(
     UNKNOWN_PIECE: the piece from position to piece end needs `regex`. NEED_*: give more room, for the piece at least, and
     call again. Cost: scan, one look-up and a 16-byte write a piece.
     """
-    slots, ids_pool = table.slots, memory.ids_pool
+    slots, ids_pool, ends = table.slots, memory.ids_pool, batch.ends
+    batch_at = batch_addresses(batch)
     slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
     tables = addresses(scanner, masks)
     room = out.shape[0] - INLINE_IDS - 1
@@ -309,6 +310,7 @@ def encode_pieces(
         if block >= end:
             ends[found] = end
             found += 1
+        prepare_batch(batch_at, found, piece, text_at, slots_at, n_words)
         for i in range(found):
             piece_end = ends[i]
             length = piece_end - piece
@@ -323,8 +325,7 @@ def encode_pieces(
                         n_out += 1
                     next_break += 1
             elif length > 0:
-                low, high = key_of(text_at + piece, length)
-                slot = find(slots_at, n_words, pool_at, text_at + piece, length, low, high)
+                slot = find_prepared(batch_at, i, slots_at, n_words, pool_at, text_at + piece, length)
                 value_1 = slots[slot + 3]
                 n_ids = np.int64(value_1 >> _32)
                 if 0 < n_ids <= INLINE_IDS:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .bucket_queue import pop_heap, push, settle
 from .jit import kernel
 from .pair_table import N_OCCURRENCES, N_PAIRS, add_pair, reserve_lists
-from .simd import prefetch
+from .simd import address_of, prefetch
 from .words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL
 
 # How many list entries ahead the merge loop asks for a position's cache lines. Lists of rare pairs point all over the
@@ -89,6 +89,7 @@ def apply_merge(pair, token, words, table, tokens, scratch):
     Cost: O(1) for each entry of the list.
     """
     nodes, word_of, word_counts = words.nodes, words.words, words.counts
+    nodes_at, words_at = address_of(nodes), address_of(word_of)
     left, right, counts, starts, lengths = table.left, table.right, table.counts, table.starts, table.lengths
     occurrences = table.occurrences
     left_at, right_at = tokens.left_at, tokens.right_at
@@ -99,8 +100,8 @@ def apply_merge(pair, token, words, table, tokens, scratch):
     for i in range(starts[pair], starts[pair] + lengths[pair]):
         position = occurrences[i]
         ahead = np.int64(occurrences[i + AHEAD])
-        prefetch(nodes, 4 * ahead)
-        prefetch(word_of, ahead)
+        prefetch(nodes_at + 16 * ahead)
+        prefetch(words_at + 4 * ahead)
         if nodes[position, PAIR] != pair:
             continue
         removed = nodes[position, FOLLOWING]

@@ -85,19 +85,17 @@ def write_u64(typingctx, address, value):
 
 
 @intrinsic
-def prefetch(typingctx, array, index):
-    """Ask for the cache line that holds `array[index]`; nothing is read and any address is allowed."""
+def prefetch(typingctx, address):
+    """Ask for the cache line at an address, to be written soon; nothing is read, and any address is allowed."""
 
     def codegen(context, builder, signature, args):
-        struct = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0])
-        pointer = builder.bitcast(builder.gep(struct.data, [args[1]]), _I8.as_pointer())
         i32 = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [_I8.as_pointer(), i32, i32, i32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(function, [pointer, ir.Constant(i32, 1), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+        builder.call(function, [_pointer(builder, args[0], _I8), i32(1), i32(3), i32(1)])
         return context.get_dummy_value()
 
-    return types.void(array, types.int64), codegen
+    return types.void(types.int64), codegen
 
 
 @intrinsic
