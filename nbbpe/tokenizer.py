@@ -82,9 +82,12 @@ class Tokenizer:
             raise ValueError(f"max_pieces must not be negative, and is {max_pieces}")
         self._max_pieces = max_pieces
         _check_vocab(self._vocab)
+        _check_merges(self._vocab, self._merges)
         self._special: dict[str, int] = {}
-        # A token that text can be merged to stays what it is: the special token of the same bytes is another.
-        ordinary = {bytes([byte]) for byte in range(256)} | {left + right for left, right in self._merges}
+        # A token that takes part in merges stays what it is: the special token of the same bytes is another.
+        ordinary = {bytes([byte]) for byte in range(256)}
+        for left, right in self._merges:
+            ordinary.update((left, right, left + right))
         known = {token: token_id for token_id, token in sorted(self._vocab.items(), reverse=True)}
         for token in check_special_tokens(special_tokens):
             token_id = known.get(token.encode())
@@ -304,12 +307,7 @@ class Tokenizer:
         ids = {token: i for i, token in sorted(self._vocab.items(), reverse=True) if i not in special}
         table = np.empty((len(self._merges), 3), dtype=np.int32)
         for rank, (left, right) in enumerate(self._merges):
-            try:
-                table[rank] = ids[left], ids[right], ids[left + right]
-            except KeyError as error:
-                raise ValueError(
-                    f"merge {rank} ({left!r}, {right!r}) needs token {error.args[0]!r}, which is not in the vocab"
-                ) from None
+            table[rank] = ids[left], ids[right], ids[left + right]
         byte_ids = np.array([ids[bytes([byte])] for byte in range(256)], dtype=np.int32)
         lefts, rights, results = (np.ascontiguousarray(column) for column in table.T)
         ranks = np.arange(len(table), dtype=np.int32)
@@ -365,6 +363,17 @@ def _check_vocab(vocab: Vocab) -> None:
     if missing:
         some = ", ".join(map(repr, sorted(missing)[:5]))
         raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")
+
+
+def _check_merges(vocab: Vocab, merges: list[Merge]) -> None:
+    """Raise TypeError or ValueError for merges that do not fit a vocab."""
+    known = set(vocab.values())
+    for rank, merge in enumerate(merges):
+        if len(merge) != 2 or not all(isinstance(token, bytes) for token in merge):
+            raise TypeError(f"merge {rank} must be a pair of bytes, and is {merge!r}")
+        for token in (*merge, merge[0] + merge[1]):
+            if token not in known:
+                raise ValueError(f"merge {rank} {merge!r} needs token {token!r}, which is not in the vocab")
 
 
 def _default_from_environment() -> Tokenizer | None:
