@@ -37,8 +37,8 @@ class _State:
         """Make room to remember one more piece of so many bytes."""
         self.table = piece_table.grown(self.table, n_bytes)
         used = int(self.memory.state[encode.POOL_USED])
-        if used + n_bytes > len(self.memory.ids_pool):
-            pool = np.empty(2 * len(self.memory.ids_pool) + n_bytes, dtype=np.uint32)
+        if used + n_bytes + encode.SPARE_IDS > len(self.memory.ids_pool):
+            pool = np.empty(2 * len(self.memory.ids_pool) + n_bytes + encode.SPARE_IDS, dtype=np.uint32)
             pool[:used] = self.memory.ids_pool[:used]
             self.memory = self.memory._replace(ids_pool=pool)
 
@@ -72,22 +72,29 @@ class Encoder:
         """Whether a text must be one window: without a table of boundaries nothing is certain before its end."""
         return self._pattern.cuts is None
 
-    def encode(self, window: Window) -> tuple[NDArray[Any], int]:
-        """The ids of a window's text and breaks, and the position up to which it was used."""
-        with self._borrowed_state() as state:
-            if self.at_once:
-                return self._encode_documents(window, state), window.end
-            return self._encode_pieces(window, state)
+    def encode(self, window: Window) -> NDArray[Any]:
+        """The ids of a window's text and breaks."""
+        parts = [ids for ids, _ in self._parts(window)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def encode_windows(self, reader: Reader) -> Iterator[tuple[NDArray[Any], int]]:
-        """The ids of all that a reader reads, window by window, each with the number of bytes used."""
+    def encode_all(self, reader: Reader) -> Iterator[tuple[NDArray[Any], int]]:
+        """The ids of all that a reader reads, part by part, each with the number of bytes it took."""
         taken = 0
         while (window := reader.advance(taken)) is not None:
-            ids, taken = self.encode(window)
-            yield ids, taken
+            taken = window.start
+            for ids, position in self._parts(window):
+                yield ids, position - taken
+                taken = position
 
-    def _encode_pieces(self, window: Window, state: _State) -> tuple[NDArray[Any], int]:
-        parts: list[NDArray[Any]] = []
+    def _parts(self, window: Window) -> Iterator[tuple[NDArray[Any], int]]:
+        """The ids of a window in parts, each with the position up to which the window was used so far."""
+        with self._borrowed_state() as state:
+            if self.at_once:
+                yield self._encode_documents(window, state), window.end
+            else:
+                yield from self._encode_pieces(window, state)
+
+    def _encode_pieces(self, window: Window, state: _State) -> Iterator[tuple[NDArray[Any], int]]:
         position = window.start
         n_out = 0
         while True:
@@ -120,11 +127,11 @@ class Encoder:
             elif status == encode.NEED_MEMORY:
                 state.need_memory(piece_end - position)
             else:
-                parts.append(state.out[:n_out].astype(self._dtype))
+                yield state.out[:n_out].astype(self._dtype), int(position)
                 n_out = 0
                 if status == encode.DONE:
-                    return parts[0] if len(parts) == 1 else np.concatenate(parts), int(position)
-                if piece_end - position + 8 > len(state.out):
+                    return
+                if piece_end - position + encode.SPARE_IDS > len(state.out):
                     state.out = np.empty(piece_end - position + _OUT_IDS, dtype=np.uint32)
 
     def _encode_by_regex(self, data: NDArray[np.uint8], start: int, end: int, state: _State, n_out: int) -> int:

@@ -228,7 +228,7 @@ class Tokenizer:
     ) -> NDArray[Any]:
         """Like `encode`; returns a 1-D array of `dtype`."""
         specials = self._allowed(text, allowed_special, disallowed_special)
-        return self._encoder.encode(corpus.join([to_bytes(text)], specials))[0]
+        return self._encoder.encode(corpus.join([to_bytes(text)], specials))
 
     def encode_ordinary(self, text: str | bytes) -> list[int]:
         """The ids of a text in which no special token is recognised."""
@@ -250,13 +250,13 @@ class Tokenizer:
         The same as encoding the texts joined to one: a pretoken or a special token may reach across items.
         """
         reader = corpus.Reader(corpus.TextStream(texts), None, self._specials, self._encoder.at_once)
-        for ids, _ in self._encoder.encode_windows(reader):
+        for ids, _ in self._encoder.encode_all(reader):
             yield from ids.tolist()
 
     def encode_chunk(self, chunk: corpus.Chunk) -> Iterator[tuple[NDArray[Any], int]]:
-        """The ids of a part of a file, window by window, each with the number of bytes it took (see tokenfile)."""
+        """The ids of a part of a file, part by part, each with the number of bytes it took (see tokenfile)."""
         with corpus.open_chunk(chunk, self._specials, self._encoder.at_once) as reader:
-            yield from self._encoder.encode_windows(reader)
+            yield from self._encoder.encode_all(reader)
 
     def encode_file(
         self,

@@ -16,12 +16,13 @@ from .jit import inlined, kernel
 from .piece_table import N_ENTRIES, batch_addresses, find_prepared, insert, prepare_batch
 from .piece_table import POOL_USED as KEY_BYTES
 from .scan import addresses, find_pieces, split_piece
-from .simd import address_of, multiply_fold
+from .simd import address_of, multiply_fold, read_u64, write_u64
 
 # Why `encode_pieces` returned.
 DONE, UNKNOWN_PIECE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY = range(5)
 POOL_USED, LIMIT = 0, 1  # where Memory.state keeps its numbers
 INLINE_IDS = 3
+SPARE_IDS = 4  # room after the ids in `out` and in the pool: they are copied 16 bytes at a time
 BYTES_PER_PIECE = 64  # what the pool of long pieces may take for each piece that may be remembered
 NO_RANK = 0x7FFFFFFF
 
@@ -229,7 +230,7 @@ def remember(text, start, end, table, memory, out, first, n_out):
     limit = state[LIMIT]
     if table.state[N_ENTRIES] >= limit or table.state[KEY_BYTES] + end - start > BYTES_PER_PIECE * limit:
         return True
-    if n_ids > INLINE_IDS and state[POOL_USED] + n_ids > memory.ids_pool.shape[0]:
+    if n_ids > INLINE_IDS and state[POOL_USED] + n_ids + SPARE_IDS > memory.ids_pool.shape[0]:
         return False
     slot = insert(table, text, start, end)
     if slot < 0:
@@ -261,14 +262,13 @@ def encode_new_piece(text, start, end, shapes, scanner, masks, merges, scratch, 
     if end - start > scratch.ids.shape[0]:
         return NEED_SCRATCH, n_out
     first = n_out
-    from_ = start
-    if n_pretokens > 1:
-        n_out = merge_pretoken(text, start, start + cut_1, merges, scratch, out, n_out)
-        from_ = start + cut_1
-    if n_pretokens > 2:
-        n_out = merge_pretoken(text, from_, start + cut_2, merges, scratch, out, n_out)
-        from_ = start + cut_2
-    n_out = merge_pretoken(text, from_, end, merges, scratch, out, n_out)
+    pretoken = start
+    for i in range(n_pretokens):
+        pretoken_end = end
+        if i < n_pretokens - 1:
+            pretoken_end = start + (cut_1 if i == 0 else cut_2)
+        n_out = merge_pretoken(text, pretoken, pretoken_end, merges, scratch, out, n_out)
+        pretoken = pretoken_end
     if not remember(text, start, end, table, memory, out, first, n_out):
         return NEED_MEMORY, first
     return DONE, n_out
@@ -293,11 +293,12 @@ def encode_pieces(
     UNKNOWN_PIECE: the piece from position to piece end needs `regex`. NEED_*: give more room, for the piece at least, and
     call again. Cost: scan, one look-up and a 16-byte write a piece.
     """
-    slots, ids_pool, ends = table.slots, memory.ids_pool, batch.ends
+    slots, ends = table.slots, batch.ends
+    ids_pool_at, out_at = address_of(memory.ids_pool), address_of(out)
     batch_at = batch_addresses(batch)
     slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
     tables = addresses(scanner, masks)
-    room = out.shape[0] - INLINE_IDS - 1
+    room = out.shape[0] - SPARE_IDS
     next_break = 0
     while next_break < n_breaks and breaks[next_break, 1] <= start:
         next_break += 1
@@ -329,15 +330,14 @@ def encode_pieces(
                 value_1 = slots[slot + 3]
                 n_ids = np.int64(value_1 >> _32)
                 if 0 < n_ids <= INLINE_IDS:
-                    value_0 = slots[slot + 2]
-                    out[n_out] = np.uint32(value_0 & _LOW)
-                    out[n_out + 1] = np.uint32(value_0 >> _32)
-                    out[n_out + 2] = np.uint32(value_1 & _LOW)
+                    write_u64(out_at + 4 * n_out, slots[slot + 2])
+                    write_u64(out_at + 4 * n_out + 8, value_1)
                     n_out += n_ids
                 elif n_ids > 0:
-                    offset = np.int64(slots[slot + 2])
-                    for j in range(n_ids):
-                        out[n_out + j] = ids_pool[offset + j]
+                    copied_at = ids_pool_at + 4 * np.int64(slots[slot + 2])
+                    for j in range(0, 4 * n_ids, 16):
+                        write_u64(out_at + 4 * n_out + j, read_u64(copied_at + j))
+                        write_u64(out_at + 4 * n_out + j + 8, read_u64(copied_at + j + 8))
                     n_out += n_ids
                 else:
                     status, n_out = encode_new_piece(
