@@ -1,5 +1,7 @@
 """How every kernel is compiled: one place for the options, so that no two kernels differ by accident."""
 
+import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,14 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     `error_model="numpy"` leaves out the checks for division by zero, which no kernel does.
     """
-    return njit(cache=True, nogil=True, error_model="numpy")(function)
+    compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
+    # Numba takes a kernel on disk for good as long as the file that defines it is unchanged, whatever became of the
+    # helpers in other files that were compiled into it. Here any change in this folder makes all of them anew, and so
+    # does another choice of bounds checks. Where a version of Numba has no such attribute, its own rule remains.
+    cache_file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(cache_file, "_source_stamp"):
+        cache_file._source_stamp = _stamp()
+    return compiled
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -20,3 +29,12 @@ def inlined(function: Callable[..., Any]) -> Any:
     LLVM judges most of them too large and would call them, with a change of reference count for each array passed.
     """
     return njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+@functools.cache
+def _stamp() -> tuple[Any, ...]:
+    """What the compiled kernels depend on: the files in this folder, and whether indices are checked."""
+    with os.scandir(os.path.dirname(__file__)) as entries:
+        sources = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(".py")]
+    files = sorted((name, status.st_mtime_ns, status.st_size) for name, status in sources)
+    return (os.environ.get("NUMBA_BOUNDSCHECK"), *files)
