@@ -56,3 +56,103 @@ def train(word_counts, n_tokens, tie_break="bytes", min_frequency=1):
             tokens.append(b"".join(spelled))
         words = [(merge_word(symbols, left, right, result), count) for symbols, count in words]
     return merges, tokens
+
+
+def bucket(count):
+    """The frequency bucket of a count: counts below 2048 have one each, then 1024 buckets for each power of two."""
+    exponent = max(count.bit_length() - 11, 0)
+    return 1024 * exponent + (count >> exponent)
+
+
+def cuts(data, class_of, table):
+    """Byte offsets of the certain boundaries of data.
+
+    class_of maps a character to the name of its class, table the class before a boundary to the classes after it.
+    """
+    offsets, offset, before = [], 0, None
+    for character in data.decode(errors="surrogateescape"):
+        after = class_of(character)
+        if before is not None and after in table[before]:
+            offsets.append(offset)
+        offset += len(character.encode(errors="surrogateescape"))
+        before = after
+    return offsets
+
+
+def pieces(data, offsets):
+    """The stretches between boundaries; none is empty."""
+    edges = sorted({0, *offsets, len(data)})
+    return [data[start:end] for start, end in zip(edges, edges[1:])]
+
+
+def find_specials(data, specials):
+    """[(start, end, special token)], leftmost first, of several that start at one place the longest."""
+    found, position = [], 0
+    while position < len(data):
+        fitting = [token for token in specials if data.startswith(token, position)]
+        if fitting:
+            token = max(fitting, key=len)
+            found.append((position, position + len(token), token))
+            position += len(token)
+        else:
+            position += 1
+    return found
+
+
+def documents(data, specials):
+    """The text between special tokens, with the special token after each (None after the last)."""
+    out, done = [], 0
+    for start, end, token in find_specials(data, specials):
+        out.append((data[done:start], token))
+        done = end
+    return [*out, (data[done:], None)]
+
+
+def split(data, pattern):
+    """The pretokens of a document as bytes: the matches of a compiled regex, and what they leave between them.
+
+    With None the document is one pretoken.
+    """
+    if pattern is None:
+        return [data] if data else []
+    text = data.decode(errors="surrogateescape")
+    edges = {0, len(text)}
+    for match in pattern.finditer(text):
+        edges |= set(match.span())
+    edges = sorted(edges)
+    return [text[start:end].encode(errors="surrogateescape") for start, end in zip(edges, edges[1:])]
+
+
+def count_words(texts, pattern, specials=()):
+    """Counter of the pretokens of several texts."""
+    return Counter(word for data in texts for document, _ in documents(data, specials) for word in split(document, pattern))
+
+
+def encode_pretoken(pretoken, ranks):
+    """The tokens of a pretoken: merge the pair of lowest rank, the leftmost of several, one at a time."""
+    symbols = [bytes([byte]) for byte in pretoken]
+    while True:
+        known = [(ranks[pair], i) for i, pair in enumerate(zip(symbols, symbols[1:])) if pair in ranks]
+        if not known:
+            return symbols
+        _, i = min(known)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+def encode(data, merges, ids, pattern, specials=None):
+    """The ids of a text. ids: from token to id; specials: from special token (bytes) to id."""
+    specials = specials or {}
+    ranks = {pair: rank for rank, pair in reversed(list(enumerate(merges)))}
+    out = []
+    for document, special in documents(data, specials):
+        for pretoken in split(document, pattern):
+            out += [ids[token] for token in encode_pretoken(pretoken, ranks)]
+        if special is not None:
+            out.append(specials[special])
+    return out
+
+
+def find_chunk_boundaries(data, n_chunks, token):
+    """0, the size, and of each even cut the first token that starts there or later (the size where there is none)."""
+    found = [data.find(token, len(data) * i // n_chunks) for i in range(1, n_chunks)]
+    return sorted({0, len(data), *(place if place >= 0 else len(data) for place in found)})

@@ -103,7 +103,7 @@ def test_stories_have_a_vocabulary_like_texts_own(script, tmp_path):
 
 def test_stories_that_cannot_be_written_leave_nothing(script, tmp_path):
     stories = script("stories")
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError):
         stories.write_stories(tmp_path / "missing" / "stories.txt", 1000)
 
     def interrupt(n_bytes: int) -> None:

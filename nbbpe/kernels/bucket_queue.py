@@ -118,7 +118,7 @@ def push_heap(queue, pair, count, left, right, ties):
         parent = (child - 1) >> 1
         if heap_counts[parent] > count:
             break
-        if heap_counts[parent] == count and not comes_first(pair, heap_pairs[parent], left, right, ties):
+        if heap_counts[parent] == count and not comes_first(pair, np.int64(heap_pairs[parent]), left, right, ties):
             break
         heap_pairs[child] = heap_pairs[parent]
         heap_counts[child] = heap_counts[parent]
@@ -133,7 +133,7 @@ def pop_heap(queue, left, right, ties):
     heap_pairs, heap_counts = queue.heap_pairs, queue.heap_counts
     size = queue.state[HEAP_SIZE] - 1
     queue.state[HEAP_SIZE] = size
-    pair = heap_pairs[size]
+    pair = np.int64(heap_pairs[size])
     count = heap_counts[size]
     parent = 0
     while True:
@@ -145,13 +145,13 @@ def pop_heap(queue, left, right, ties):
             heap_counts[other] > heap_counts[child]
             or (
                 heap_counts[other] == heap_counts[child]
-                and comes_first(heap_pairs[other], heap_pairs[child], left, right, ties)
+                and comes_first(np.int64(heap_pairs[other]), np.int64(heap_pairs[child]), left, right, ties)
             )
         ):
             child = other
         if heap_counts[child] < count:
             break
-        if heap_counts[child] == count and comes_first(pair, heap_pairs[child], left, right, ties):
+        if heap_counts[child] == count and comes_first(pair, np.int64(heap_pairs[child]), left, right, ties):
             break
         heap_pairs[parent] = heap_pairs[child]
         heap_counts[parent] = heap_counts[child]
@@ -183,10 +183,10 @@ def settle(queue, counts, min_count, left, right, ties):
     """
     while True:
         while queue.state[HEAP_SIZE] > 0:
-            pair = queue.heap_pairs[0]
+            pair = np.int64(queue.heap_pairs[0])
             count = counts[pair]
             if count == queue.heap_counts[0]:
-                return np.int64(pair)
+                return pair
             pop_heap(queue, left, right, ties)
             if count >= min_count:
                 push(queue, pair, count, left, right, ties)
@@ -196,10 +196,10 @@ def settle(queue, counts, min_count, left, right, ties):
         if bucket < 0:
             return np.int64(_NONE)
         queue.state[OPEN] = bucket
-        pair = queue.heads[bucket]
+        pair = np.int64(queue.heads[bucket])
         queue.heads[bucket] = _NONE
         while pair != _NONE:
-            following = queue.links[pair]
+            following = np.int64(queue.links[pair])
             if counts[pair] >= min_count:
                 push(queue, pair, counts[pair], left, right, ties)
             pair = following
