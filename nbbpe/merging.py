@@ -92,7 +92,7 @@ def learn_merges(
         state=np.array([merge.N_BYTES, 0], dtype=np.int64),
     )
     queue = bucket_queue.new_queue(len(table.left))
-    merge.push_pairs(queue, table, ties, 0, n_pairs, min_frequency)
+    merge.push_all_pairs(queue, table, ties, min_frequency)
     while True:
         status = merge.merge_batch(linked, table, queue, ties, tokens, scratch, min_frequency, BATCH_BUDGET)
         learned = int(tokens.state[merge.N_TOKENS])

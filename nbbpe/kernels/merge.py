@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .bucket_queue import pop_heap, push, settle
+from .bucket_queue import pop_heap, push, settle, tie_addresses
 from .jit import kernel
 from .pair_table import N_OCCURRENCES, N_PAIRS, add_pair, reserve_lists
 from .simd import address_of, prefetch
@@ -47,11 +47,18 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def push_pairs(queue, table, ties, first_pair, end_pair, min_count):
+def push_pairs(queue, counts, ties_at, first_pair, end_pair, min_count):
     """Queue the pairs from first_pair to end_pair that occur at least `min_count` times (>= 1)."""
     for pair in range(first_pair, end_pair):
-        if table.counts[pair] >= min_count:
-            push(queue, pair, table.counts[pair], table.left, table.right, ties)
+        if counts[pair] >= min_count:
+            push(queue, pair, counts[pair], ties_at)
+
+
+@kernel
+def push_all_pairs(queue, table, ties, min_count):
+    """Queue all pairs of a table that occur at least `min_count` times (>= 1)."""
+    ties_at = tie_addresses(ties, table.left, table.right)
+    push_pairs(queue, table.counts, ties_at, 0, table.state[N_PAIRS], min_count)
 
 
 @kernel
@@ -170,35 +177,38 @@ def merge_batch(words, table, queue, ties, tokens, scratch, min_count, budget):
     tokens.state[WANTED] entries and call again. Cost: O(log n) for each pair that a merge makes, and O(1) for each
     occurrence; a call returns several times a second.
     """
-    state, starts = tokens.state, ties.starts
+    state, merges, starts = tokens.state, tokens.merges, ties.starts
+    left_of, right_of, counts, lengths, table_state = table.left, table.right, table.counts, table.lengths, table.state
+    max_pairs, max_occurrences, max_text = left_of.shape[0], table.occurrences.shape[0], ties.text.shape[0]
+    ties_at = tie_addresses(ties, table.left, table.right)
     work = 0
     while work < budget:
         token = state[N_TOKENS]
-        if token - N_BYTES >= tokens.merges.shape[0]:
+        if token - N_BYTES >= merges.shape[0]:
             return TOKENS_DONE
-        pair = settle(queue, table.counts, min_count, table.left, table.right, ties)
+        pair = settle(queue, counts, min_count, ties_at)
         if pair == NONE:
             return NO_PAIRS
-        left = table.left[pair]
-        right = table.right[pair]
-        length = np.int64(table.lengths[pair])
-        state[WANTED] = table.state[N_PAIRS] + 2 * length
-        if state[WANTED] > table.left.shape[0]:
+        left = left_of[pair]
+        right = right_of[pair]
+        length = np.int64(lengths[pair])
+        state[WANTED] = table_state[N_PAIRS] + 2 * length
+        if state[WANTED] > max_pairs:
             return NEED_PAIRS
-        state[WANTED] = table.state[N_OCCURRENCES] + 2 * length + AHEAD
-        if state[WANTED] > table.occurrences.shape[0]:
+        state[WANTED] = table_state[N_OCCURRENCES] + 2 * length + AHEAD
+        if state[WANTED] > max_occurrences:
             return NEED_OCCURRENCES
         state[WANTED] = starts[token] + starts[left + 1] - starts[left] + starts[right + 1] - starts[right]
-        if state[WANTED] > ties.text.shape[0]:
+        if state[WANTED] > max_text:
             return NEED_TEXT
 
-        pop_heap(queue, table.left, table.right, ties)
+        pop_heap(queue, ties_at)
         spell_token(ties, token, left, right)
-        tokens.merges[token - N_BYTES, 0] = left
-        tokens.merges[token - N_BYTES, 1] = right
+        merges[token - N_BYTES, 0] = left
+        merges[token - N_BYTES, 1] = right
         state[N_TOKENS] = token + 1
-        first_new = table.state[N_PAIRS]
+        first_new = table_state[N_PAIRS]
         apply_merge(pair, token, words, table, tokens, scratch)
-        push_pairs(queue, table, ties, first_new, table.state[N_PAIRS], min_count)
+        push_pairs(queue, counts, ties_at, first_new, table_state[N_PAIRS], min_count)
         work += length
     return BATCH_DONE

@@ -68,6 +68,12 @@ def read_u16(typingctx, address):
 
 
 @intrinsic
+def read_i32(typingctx, address):
+    """The little-endian int32 at an address, aligned or not."""
+    return _reader(ir.IntType(32), types.int32)
+
+
+@intrinsic
 def read_u64(typingctx, address):
     """The little-endian uint64 at an address, aligned or not."""
     return _reader(_I64, types.uint64)

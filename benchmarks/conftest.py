@@ -1,0 +1,69 @@
+"""Benchmarks run with `pytest --benchmark-only`, and only then.
+
+NBBPE_ENFORCE=1   a figure that is not reached fails its benchmark (otherwise the table at the end says so)
+NBBPE_BIG=1       also what needs 2.2 GB of disk and some minutes
+NBBPE_ROUNDS=n    rounds of every race, instead of each one's own number
+NBBPE_TRIAL=1     small inputs and one round, to try the benchmarks themselves; results are not kept in the repository
+NBBPE_BENCH_CACHE=folder   where made inputs are kept; by default in the system's temporary folder
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import report, results
+from benchmarks.corpora import TRIAL
+from benchmarks.results import Section
+
+HERE = Path(__file__).parent
+FINISHED: pytest.StashKey[list[Section]] = pytest.StashKey()
+ENFORCE = os.environ.get("NBBPE_ENFORCE") == "1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[FINISHED] = []
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--benchmark-only", default=False):
+        skip = pytest.mark.skip(reason="benchmarks run with --benchmark-only")
+        for item in items:
+            if HERE in item.path.parents:
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def made(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """When and how this run makes its results."""
+    return results.made_by(request.config.invocation_params.args)
+
+
+@pytest.fixture
+def conclude(request: pytest.FixtureRequest, made: dict[str, Any]) -> Callable[[Section], None]:
+    """Stores a section, and fails where a figure is not reached and NBBPE_ENFORCE=1."""
+
+    def finish(section: Section) -> None:
+        section.made = made
+        results.store(section)
+        request.config.stash[FINISHED].append(section)
+        short = [str(claim) for claim in section.claims if not claim.met]
+        if short and ENFORCE:
+            pytest.fail("\n".join(short), pytrace=False)
+
+    return finish
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    sections = config.stash[FINISHED]
+    if not sections:
+        return
+    terminalreporter.section("nbbpe beside its peers")
+    if TRIAL:
+        terminalreporter.write_line("a TRIAL on small inputs: these figures mean nothing")
+    for line in [*report.text(sections), "", report.LEGEND]:
+        terminalreporter.write_line(line)

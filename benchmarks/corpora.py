@@ -1,0 +1,152 @@
+"""The texts that benchmarks work on; those that are made are made once, into a cache folder."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from unittest import SkipTest
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared" / "data"
+VOCABS = SHARED / "vocabs"
+SEPARATOR = b"<|endoftext|>"
+SEED = 0
+COPIES = 4
+
+# NBBPE_TRIAL=1 tries the benchmarks themselves, on a twentieth of the input; the figures mean nothing and are not kept.
+TRIAL = os.environ.get("NBBPE_TRIAL") == "1"
+SCALE = 0.05 if TRIAL else 1.0
+STORIES_BYTES = int(2.2e9 * (0.002 if TRIAL else 1))
+
+
+class MissingData(SkipTest):
+    """What a benchmark needs is not on this machine, so it is skipped; the message says what."""
+
+
+class Corpus(NamedTuple):
+    """A text file with `<|endoftext|>` after each document."""
+
+    title: str
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.path.stat().st_size / 1e6:,.1f} MB)"
+
+
+def cache_folder() -> Path:
+    """Where made inputs are kept from run to run: NBBPE_BENCH_CACHE, or a folder of the system's temporary one."""
+    folder = os.environ.get("NBBPE_BENCH_CACHE") or os.path.join(tempfile.gettempdir(), "nbbpe-benchmarks")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder)
+
+
+def books_en() -> Corpus:
+    """40 MB of English books."""
+    path = text_folder() / "books_en.txt"
+    return Corpus("books_en.txt", head(path, int(SCALE * path.stat().st_size)) if TRIAL else path)
+
+
+def all_four() -> Corpus:
+    """All texts four times, their documents shuffled."""
+    paths = sorted(text_folder().glob("*.txt"))
+    n_bytes = sum(path.stat().st_size for path in paths)
+
+    def write(target: Path) -> None:
+        documents = [document for path in paths for document in path.read_bytes().split(SEPARATOR)[:-1]] * COPIES
+        random.Random(SEED).shuffle(documents)
+        if TRIAL:
+            del documents[int(SCALE * len(documents)) :]
+        with open(target, "wb") as file:
+            file.writelines(document + SEPARATOR for document in documents)
+
+    title = f"{COPIES} copies of all texts, shuffled by document"
+    return Corpus(title, made(f"all{COPIES}-{n_bytes}-seed{SEED}.txt", write))
+
+
+def small() -> Corpus:
+    """The first 100 kB of the English books."""
+    return Corpus("the first 100 kB of books_en.txt", head(text_folder() / "books_en.txt", 100_000))
+
+
+def stories() -> Corpus:
+    """As many bytes of generated stories as TinyStories has."""
+    sys.path.insert(1, str(ROOT / "scripts"))
+    try:
+        from stories import write_stories
+    except ImportError as error:
+        raise MissingData(f"scripts/stories.py cannot be imported: {error}") from error
+
+    def write(target: Path) -> None:
+        write_stories(target, STORIES_BYTES, SEED)
+
+    return Corpus("generated stories", made(f"stories-{STORIES_BYTES}-seed{SEED}.txt", write))
+
+
+CORPORA: dict[str, Callable[[], Corpus]] = {"books_en": books_en, "all4": all_four}
+
+
+def words(n_words: int) -> Path:
+    """A million distinct words with counts, as an .npz file of text, starts and counts."""
+
+    def write(target: Path) -> None:
+        import numpy as np
+
+        from benchmarks.synthetic_words import make_words
+
+        text, starts, counts = make_words(n_words, SEED)
+        with open(target, "wb") as file:
+            np.savez(file, text=text, starts=starts, counts=counts)
+
+    return made(f"words-{n_words}-seed{SEED}.npz", write)
+
+
+def text_folder() -> Path:
+    """The folder of texts. Raises MissingData without it."""
+    folder = SHARED / "text"
+    if not (folder / "books_en.txt").is_file():
+        raise MissingData("shared/data/text is not beside the repository")
+    return folder
+
+
+def vocabs_folder() -> Path:
+    """The folder of vocabularies. Raises MissingData without it."""
+    if not (VOCABS / "gpt2_merges.txt").is_file():
+        raise MissingData("shared/data/vocabs is not beside the repository")
+    return VOCABS
+
+
+def head(path: Path, n_bytes: int) -> Path:
+    """The first bytes of a text up to a blank, as a document with a separator at its end."""
+
+    def write(target: Path) -> None:
+        with open(path, "rb") as file:
+            data = file.read(n_bytes)
+        target.write_bytes(data[: data.rindex(b" ")] + SEPARATOR)
+
+    return made(f"{path.stem}-{n_bytes}.txt", write)
+
+
+def made(name: str, write: Callable[[Path], None]) -> Path:
+    """The file of this name in the cache folder, written unless it is there."""
+    path = cache_folder() / (f"trial-{name}" if TRIAL else name)
+    if not path.exists():
+        with unfinished(path) as target:
+            write(target)
+    return path
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[Path]:
+    """A name to write to, which becomes `path` if all goes well."""
+    target = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        yield target
+        os.replace(target, path)
+    finally:
+        target.unlink(missing_ok=True)

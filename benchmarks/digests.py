@@ -1,0 +1,39 @@
+"""Short sums over what libraries return, by which results of different processes are compared."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def bytes_digest(strings: Iterable[bytes]) -> str:
+    """A sum over byte strings in order; each goes in with its length, so that cuts count too."""
+    digest = hashlib.blake2b(digest_size=16)
+    for string in strings:
+        digest.update(len(string).to_bytes(4, "little") + string)
+    return digest.hexdigest()
+
+
+def merges_digest(merges: Iterable[tuple[bytes, bytes]]) -> str:
+    """A sum over pairs of byte strings in order."""
+    return bytes_digest(side for pair in merges for side in pair)
+
+
+def ids_digest(parts: Iterable[ArrayLike] | Sequence[Sequence[int]], separator_id: int) -> dict[str, int | str]:
+    """Facts about ids that come in parts: how many there are, and a sum over them in order.
+
+    The id of the separator is counted but left out of the sum, so that a library that was given text already split can
+    be compared with one that was not.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    n_ids = n_separators = 0
+    for part in parts:
+        ids = np.asarray(part, dtype="<u4")
+        kept = ids[ids != separator_id]
+        digest.update(kept.tobytes())
+        n_ids += len(kept)
+        n_separators += len(ids) - len(kept)
+    return {"n_ids": n_ids, "n_separators": n_separators, "digest": digest.hexdigest()}

@@ -1,0 +1,211 @@
+"""One measurement in one fresh process; prints one JSON line.
+
+    python benchmarks/measure.py train --library nbbpe --input FILE --vocab-size 32000
+    python benchmarks/measure.py encode --library tiktoken --input FILE --vocabs FOLDER
+    python benchmarks/measure.py merges --input WORDS.npz --words 250000 --merges 32000
+    python benchmarks/measure.py start --input FILE --vocab-size 4000
+
+`import_seconds` is the import of the library, `load_seconds` a first tiny use of it (with nbbpe: numba is imported and
+compiled kernels are loaded from their cache on disk; libraries in Rust start their threads), `seconds` the work itself,
+from then on. Only `start` does without the tiny use, so its seconds are those of the first calls of a process. With
+`--passes 2` the work is done once more, and takes `second_seconds`.
+
+`compiled_kernels` names the kernels that this process itself had to compile: none, if the cache was warm. With
+`--memory`, the peak of this process and its children is watched during the work, which that slows down a little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(1, str(Path(__file__).parents[1]))
+
+from benchmarks import encoding_work, training_work
+from benchmarks.memory import Peak
+
+Facts = dict[str, Any]
+Watch = AbstractContextManager[Any]
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    train = commands.add_parser("train")
+    train.add_argument("--library", choices=training_work.LIBRARIES, required=True)
+    train.add_argument("--vocab-size", type=int, required=True)
+    train.add_argument("--tie-break")
+    encode = commands.add_parser("encode")
+    encode.add_argument("--library", choices=encoding_work.LIBRARIES, required=True)
+    encode.add_argument("--vocabs", type=Path, required=True)
+    encode.add_argument("--passes", type=int, choices=(1, 2), default=1)
+    merges = commands.add_parser("merges")
+    merges.add_argument("--words", type=int, required=True)
+    merges.add_argument("--merges", type=int, required=True)
+    start = commands.add_parser("start")
+    start.add_argument("--vocab-size", type=int, required=True)
+    start.add_argument("--import-numba", action="store_true", help="before the first call, and timed apart")
+    for command in (train, encode, merges, start):
+        command.add_argument("--input", required=True)
+        command.add_argument("--memory", action="store_true")
+    return parser.parse_args()
+
+
+def main() -> None:
+    # Some libraries print to stdout, from Rust: they write to stderr instead, so that the JSON line stands alone.
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    arguments = parse_arguments()
+    peak = Peak() if arguments.memory else None
+    with tempfile.TemporaryDirectory(prefix="nbbpe-measure-") as folder:
+        facts = COMMANDS[arguments.command](arguments, folder, peak or nullcontext())
+    if peak is not None:
+        facts |= peak.facts
+    facts["compiled_kernels"] = compiled_kernels()
+    print(json.dumps(facts), file=answer, flush=True)
+
+
+def measure_training(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
+    """From a file to a tokenizer."""
+    library = training_work.LIBRARIES[arguments.library]
+    tie_break = arguments.tie_break or library.tie_breaks[0]
+    if tie_break not in library.tie_breaks:
+        raise SystemExit(f"{arguments.library} has the tie rules {', '.join(library.tie_breaks)}, not {tie_break}")
+    import_seconds, training = timed(library, tie_break)
+    load_seconds, _ = timed(training_work.first_use, training, folder)
+    with watch:
+        seconds, result = timed(training.train, arguments.input, arguments.vocab_size)
+    return {
+        "library": arguments.library,
+        "version": version_of(arguments.library),
+        "tie_break": tie_break,
+        "import_seconds": import_seconds,
+        "load_seconds": load_seconds,
+        "seconds": seconds,
+        **training.facts(result),
+    }
+
+
+def measure_encoding(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
+    """From text to ids."""
+    import_seconds, encoding = timed(encoding_work.LIBRARIES[arguments.library], folder)
+    vocabulary_seconds, _ = timed(encoding.load_vocabulary, arguments.vocabs)
+    load_seconds, _ = timed(encoding_work.first_use, encoding)
+    prepared = encoding.prepare(arguments.input)
+    passes = []
+    with watch:
+        for _ in range(arguments.passes):
+            result = None  # so that two results never lie in memory together
+            seconds, result = timed(encoding.encode, prepared)
+            passes.append(seconds)
+    return {
+        "library": arguments.library,
+        "version": version_of(arguments.library),
+        "import_seconds": import_seconds,
+        "vocabulary_seconds": vocabulary_seconds,
+        "load_seconds": load_seconds,
+        "seconds": passes[0],
+        **({"second_seconds": passes[1]} if arguments.passes == 2 else {}),
+        **encoding.facts(result),
+    }
+
+
+def measure_merges(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
+    """The merge loop of training alone: from distinct words with counts to merges."""
+    import_seconds, merging = timed(importlib.import_module, "nbbpe.merging")
+    import numpy as np
+
+    from nbbpe.pretokenize import WordCounts, words_from_dict
+
+    tiny = words_from_dict({b"hello": 2, b" world": 1})
+    load_seconds, _ = timed(merging.learn_merges, tiny, 260)
+    with np.load(arguments.input) as stored:
+        starts = stored["starts"][: arguments.words + 1]
+        counts = stored["counts"][: arguments.words]
+        text = np.zeros(starts[-1] + len(words_from_dict({}).text), dtype=np.uint8)  # with the padding kernels want
+        text[: starts[-1]] = stored["text"][: starts[-1]]
+    with watch:
+        seconds, learned = timed(merging.learn_merges, WordCounts(text, starts, counts), 256 + arguments.merges)
+    return {
+        "library": "nbbpe",
+        "version": version_of("nbbpe"),
+        "import_seconds": import_seconds,
+        "load_seconds": load_seconds,
+        "seconds": seconds,
+        "n_words": len(counts),
+        "n_symbols": int(starts[-1]),
+        "n_merges": len(learned),
+    }
+
+
+def measure_start(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
+    """The first calls of a process: train on a file, then encode it."""
+    import_seconds, nbbpe = timed(importlib.import_module, "nbbpe")
+    facts: Facts = {"library": "nbbpe", "version": version_of("nbbpe"), "import_seconds": import_seconds}
+    if arguments.import_numba:
+        facts["import_numba_seconds"], _ = timed(importlib.import_module, "numba")
+    text = Path(arguments.input).read_bytes()
+    with watch:
+        seconds, tokenizer = timed(nbbpe.train, arguments.input, arguments.vocab_size, [training_work.SEPARATOR])
+        encode_seconds, ids = timed(tokenizer.encode_array, text)
+    return facts | {
+        "seconds": seconds,
+        "encode_seconds": encode_seconds,
+        "n_merges": len(tokenizer.merges),
+        "n_ids": len(ids),
+    }
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace, str, Watch], Facts]] = {
+    "train": measure_training,
+    "encode": measure_encoding,
+    "merges": measure_merges,
+    "start": measure_start,
+}
+
+
+def timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    """The seconds that `work` takes, and its result."""
+    began = time.perf_counter()
+    result = work(*arguments)
+    return time.perf_counter() - began, result
+
+
+def version_of(library: str) -> str:
+    """The version of a library, whatever follows a dash; nbbpe may be a checkout that nobody installed."""
+    name = library.partition("-")[0]
+    return sys.modules["nbbpe"].__version__ if name == "nbbpe" else version(name)
+
+
+def compiled_kernels() -> list[str]:
+    """The kernels that this process compiled because they were not in the cache on disk."""
+    if "numba" not in sys.modules:
+        return []
+    from numba.core.dispatcher import Dispatcher
+
+    kernels = {
+        value
+        for name, module in list(sys.modules.items())
+        if name.startswith("nbbpe.")
+        for value in vars(module).values()
+        if isinstance(value, Dispatcher)
+    }
+    return sorted(
+        f"{kernel.py_func.__module__}.{kernel.py_func.__name__}"
+        for kernel in kernels
+        if sum(kernel.stats.cache_misses.values())
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Measurements in fresh processes, all entrants in each round; results are compared before times count."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+from unittest import SkipTest
+
+from benchmarks.corpora import TRIAL
+
+MEASURE = Path(__file__).with_name("measure.py")
+Facts = dict[str, Any]
+BEFORE = ("import_seconds", "import_numba_seconds", "vocabulary_seconds", "load_seconds")  # that a run may have
+
+
+class MeasurementError(Exception):
+    """A measured process failed; the message has the end of what it said."""
+
+
+@dataclass
+class Entry:
+    """What was measured of one entrant of a race."""
+
+    label: str
+    checked: Facts = field(default_factory=dict)  # the run that was watched for memory; its time does not count
+    runs: list[Facts] = field(default_factory=list)  # the rounds that count
+
+    def median(self, *names: str) -> float:
+        """The median over the rounds of a fact, or of the sum of several (of those that a run has)."""
+        return median(sum(run.get(name, 0.0) for name in names) for run in self.runs)
+
+    @property
+    def seconds(self) -> float:
+        """The median of the work itself."""
+        return self.median("seconds")
+
+    @property
+    def seconds_from_import(self) -> float:
+        """The median of the work and all that comes before it in a process (see `seconds_before`)."""
+        return self.median(*BEFORE, "seconds")
+
+    @property
+    def seconds_before(self) -> float:
+        """The median of import, loading a vocabulary and a first tiny use together."""
+        return self.median(*BEFORE)
+
+    @property
+    def peak_mb(self) -> float:
+        """The peak of all processes of this entrant together, in MB."""
+        return self.checked["peak_bytes"] / 1e6
+
+    @property
+    def peak_anonymous_mb(self) -> float:
+        """The same without the pages of mapped files; 0 where that is not known."""
+        return (self.checked["peak_anonymous_bytes"] or 0) / 1e6
+
+
+def measure(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Facts:
+    """Run measure.py and return its facts, with `process_seconds`, the time of the whole process."""
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, str(MEASURE), *arguments], capture_output=True, env={**os.environ, **(environment or {})}
+    )
+    seconds = time.perf_counter() - began
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise MeasurementError(f"{' '.join(arguments)} ended with code {done.returncode}:\n" + "\n".join(said[-20:]))
+    return {**json.loads(done.stdout), "process_seconds": seconds}
+
+
+def need(library: str) -> None:
+    """Raise SkipTest, which skips the benchmark, unless a peer is installed."""
+    if importlib.util.find_spec(library) is None:
+        raise SkipTest(f"{library} is not installed (the bench extra has it)")
+
+
+def n_rounds(default: int) -> int:
+    """How many rounds count: NBBPE_ROUNDS, or the default of the benchmark."""
+    return int(os.environ.get("NBBPE_ROUNDS") or (1 if TRIAL else default))
+
+
+def race(benchmark: Any, entrants: Mapping[str, Sequence[str]], rounds: int, same: Sequence[str] = ()) -> dict[str, Entry]:
+    """Measure entrants (label -> arguments of measure.py) in interleaved rounds; the first of them is ours.
+
+    Before the rounds: one run of ours from which nothing is taken, so that its kernels are compiled and cached on disk;
+    then one run of each for peak memory and for its results. The facts named in `same` must be equal for all entrants,
+    then and in every round: AssertionError otherwise. `benchmark` times the whole process of ours.
+    """
+    ours, *others = entrants
+    measure(entrants[ours])
+    entries = {label: Entry(label, measure([*arguments, "--memory"])) for label, arguments in entrants.items()}
+    _expect_same([entry.checked for entry in entries.values()], same)
+
+    def run(label: str) -> None:
+        entries[label].runs.append(measure(entrants[label]))
+
+    def run_others() -> None:
+        for label in others:
+            run(label)
+
+    benchmark.pedantic(run, args=(ours,), setup=run_others, rounds=n_rounds(rounds))
+    _expect_same([run for entry in entries.values() for run in [entry.checked, *entry.runs]], same)
+    benchmark.extra_info.update({f"seconds, {label}": round(entry.seconds, 4) for label, entry in entries.items()})
+    return entries
+
+
+def _expect_same(runs: Sequence[Facts], names: Sequence[str]) -> None:
+    """Raise AssertionError unless the named facts are the same in all runs that tell them."""
+    for name in names:
+        told = [(run["library"], run[name]) for run in runs if run.get(name) is not None]
+        assert len({value for _, value in told}) == 1, f"{name} differs, so times cannot be compared: {set(told)}"

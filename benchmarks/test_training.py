@@ -1,0 +1,97 @@
+"""Training, from a file to a tokenizer of 32,000 tokens, beside other trainers with the same result."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+import pytest
+
+from benchmarks.corpora import CORPORA, TRIAL, stories
+from benchmarks.race import Entry, need, race
+from benchmarks.results import Claim, Section, faster
+
+VOCAB_SIZE = 2_000 if TRIAL else 32_000
+STORIES_VOCAB_SIZE = 10_000
+
+
+class Peer(NamedTuple):
+    """A trainer, the tie rule of nbbpe that is its own, what to compare, and how many times as fast nbbpe must be."""
+
+    library: str
+    tie_break: str
+    same: tuple[str, ...]
+    figure: float
+    rounds: int
+    also: tuple[str, ...] = ()  # other ways to use it, whose results are of equal length only
+
+
+PEERS = [
+    Peer("gigatoken", "huggingface", ("n_merges", "digest"), 3, 5),
+    # It tells no merges, only the tokens in their order.
+    Peer("rustbpe", "ids", ("n_merges", "tokens_digest"), 8, 3),
+    Peer("tokenizers", "huggingface", ("n_merges", "digest"), 20, 3, ("tokenizers-file",)),
+]
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.library)
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_training(benchmark, conclude, corpus: str, peer: Peer):
+    need(peer.library)
+    text = CORPORA[corpus]()
+    common = ["--input", str(text.path), "--vocab-size", str(VOCAB_SIZE)]
+    entrants = {
+        f'nbbpe, tie_break="{peer.tie_break}"': ["train", "--library", "nbbpe", "--tie-break", peer.tie_break, *common],
+        **{library: ["train", "--library", library, *common] for library in (peer.library, *peer.also)},
+    }
+    entries = race(benchmark, entrants, peer.rounds, peer.same)
+    ours, theirs, *others = entries.values()
+    claims = faster(ours, theirs, peer.figure) + [claim for other in others for claim in faster(ours, other, None)]
+    if peer.library == "gigatoken":
+        claims += memory_beside(ours, theirs)
+    conclude(
+        Section(
+            f"training/{corpus}/{peer.library}",
+            f"train {VOCAB_SIZE:,} tokens on {text}",
+            list(entries.values()),
+            claims,
+            f"{'all merges' if 'digest' in peer.same else 'all tokens in order'} equal with "
+            f'tie_break="{peer.tie_break}", {ours.checked["n_merges"]:,} of them'
+            + "".join(f"; {name} has as many, but cuts pretokens at line ends" for name in peer.also),
+        )
+    )
+
+
+def memory_beside(ours: Entry, theirs: Entry) -> list[Claim]:
+    """Claims on peak memory, that of the peer being the figure; and what of it no file backs, for information."""
+    return [
+        Claim(f"MB of peak memory, that of {theirs.label} asked", ours.peak_mb, theirs.peak_mb, at_least=False),
+        Claim("MB of it anonymous", ours.peak_anonymous_mb, minor=True),
+        Claim(f"MB of that of {theirs.label} anonymous", theirs.peak_anonymous_mb, minor=True),
+    ]
+
+
+@pytest.mark.skipif(os.environ.get("NBBPE_BIG") != "1", reason="needs 2.2 GB of disk and some minutes: set NBBPE_BIG=1")
+def test_the_size_of_tinystories(benchmark, conclude):
+    need("gigatoken")
+    text = stories()
+    common = ["--input", str(text.path), "--vocab-size", str(STORIES_VOCAB_SIZE)]
+    entrants = {
+        "nbbpe": ["train", "--library", "nbbpe", "--tie-break", "huggingface", *common],
+        "gigatoken": ["train", "--library", "gigatoken", *common],
+    }
+    entries = race(benchmark, entrants, 3, ("n_merges", "digest"))
+    ours, theirs = entries.values()
+    conclude(
+        Section(
+            "training/stories",
+            f"train {STORIES_VOCAB_SIZE:,} tokens on {text}",
+            list(entries.values()),
+            [
+                Claim("seconds from import to tokenizer", ours.seconds_from_import, 20, at_least=False),
+                Claim("MB of memory in all processes together", ours.peak_mb, 1500, at_least=False),
+                *faster(ours, theirs, None),
+            ],
+            f'all merges equal with tie_break="huggingface", {ours.checked["n_merges"]:,} of them',
+        )
+    )

@@ -1,0 +1,188 @@
+"""How each library trains on a file: one class a library, all with the same face."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.digests import bytes_digest, merges_digest
+
+SEPARATOR = "<|endoftext|>"
+GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+Merge = tuple[bytes, bytes]
+
+
+def documents(path: str) -> Iterator[str]:
+    """The documents of a file, without separators; the file is read in blocks, as a user with little memory would."""
+    separator = SEPARATOR.encode()
+    rest = b""
+    with open(path, "rb") as file:
+        while block := file.read(1 << 22):
+            *whole, rest = (rest + block).split(separator)
+            for document in whole:
+                yield document.decode()
+    if rest:
+        yield rest.decode()
+
+
+class Training(ABC):
+    """A library that trains. Making the object imports the library, and nothing else."""
+
+    tie_breaks: tuple[str, ...] = ("default",)
+
+    def __init__(self, tie_break: str) -> None:
+        self.tie_break = tie_break
+
+    @abstractmethod
+    def train(self, path: str, vocab_size: int) -> Any:
+        """The work that is timed: from a file to a trained tokenizer, in whatever form the library has one."""
+
+    @abstractmethod
+    def merges(self, result: Any) -> list[Merge] | None:
+        """The merges of what `train` returned; None where the library does not tell them."""
+
+    def tokens(self, result: Any) -> list[bytes]:
+        """The tokens that merges made, in order."""
+        merges = self.merges(result)
+        assert merges is not None
+        return [left + right for left, right in merges]
+
+    def facts(self, result: Any) -> dict[str, Any]:
+        """What is compared between libraries."""
+        merges = self.merges(result)
+        tokens = self.tokens(result)
+        return {
+            "n_merges": len(tokens),
+            "digest": None if merges is None else merges_digest(merges),
+            "tokens_digest": bytes_digest(tokens),
+        }
+
+
+class Nbbpe(Training):
+    tie_breaks = ("bytes", "ids", "huggingface")
+
+    def __init__(self, tie_break: str) -> None:
+        super().__init__(tie_break)
+        import nbbpe
+
+        self.module = nbbpe
+
+    def train(self, path: str, vocab_size: int) -> Any:
+        return self.module.train(path, vocab_size, [SEPARATOR], tie_break=self.tie_break)
+
+    def merges(self, result: Any) -> list[Merge] | None:
+        return result.merges
+
+
+class Gigatoken(Training):
+    """Given a path, it splits documents at the special token by itself."""
+
+    tie_breaks = ("huggingface", "raw_token_ids", "assembled_bytes")
+
+    def __init__(self, tie_break: str) -> None:
+        super().__init__(tie_break)
+        import gigatoken
+
+        self.module = gigatoken
+
+    def train(self, path: str, vocab_size: int) -> Any:
+        return self.module.train_bpe(path, vocab_size, [SEPARATOR], tie_breaking=self.tie_break)
+
+    def merges(self, result: Any) -> list[Merge] | None:
+        return result[1]
+
+
+class Rustbpe(Training):
+    """It knows no special tokens, so it gets the documents between them and a vocabulary smaller by one."""
+
+    def __init__(self, tie_break: str) -> None:
+        super().__init__(tie_break)
+        import rustbpe
+
+        self.module = rustbpe
+
+    def train(self, path: str, vocab_size: int) -> Any:
+        tokenizer = self.module.Tokenizer()
+        tokenizer.train_from_iterator(documents(path), vocab_size - 1, pattern=GPT2_PATTERN)
+        return tokenizer
+
+    def merges(self, result: Any) -> list[Merge] | None:
+        return None
+
+    def tokens(self, result: Any) -> list[bytes]:
+        ranks = sorted((rank, bytes(token)) for token, rank in result.get_mergeable_ranks())
+        return [token for _, token in ranks[256:]]
+
+
+class Tokenizers(Training):
+    """Hugging Face. It gets documents: given a path, it reads line by line and cuts pretokens there."""
+
+    def __init__(self, tie_break: str) -> None:
+        super().__init__(tie_break)
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+        import tokenizers
+
+        self.module = tokenizers
+
+    def train(self, path: str, vocab_size: int) -> Any:
+        tokenizer = self.module.Tokenizer(self.module.models.BPE())
+        tokenizer.pre_tokenizer = self.module.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        trainer = self.module.trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=[SEPARATOR],
+            initial_alphabet=self.module.pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        self.feed(tokenizer, path, trainer)
+        return tokenizer
+
+    def feed(self, tokenizer: Any, path: str, trainer: Any) -> None:
+        """Train on the file."""
+        tokenizer.train_from_iterator(documents(path), trainer)
+
+    def merges(self, result: Any) -> list[Merge] | None:
+        byte_of = _bytes_of_characters()
+        return [
+            (bytes(map(byte_of.__getitem__, left)), bytes(map(byte_of.__getitem__, right)))
+            for left, right in json.loads(result.to_str())["model"]["merges"]
+        ]
+
+
+class TokenizersFile(Tokenizers):
+    """The same, given the path: faster on long documents, and not the same result, so only the lengths are compared."""
+
+    def feed(self, tokenizer: Any, path: str, trainer: Any) -> None:
+        tokenizer.train([path], trainer)
+
+    def facts(self, result: Any) -> dict[str, Any]:
+        return super().facts(result) | {"digest": None, "tokens_digest": None}
+
+
+def _bytes_of_characters() -> dict[str, int]:
+    """GPT-2's spelling of bytes as visible characters, turned round."""
+    visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    hidden = sorted(set(range(256)) - set(visible))
+    return {chr(byte): byte for byte in visible} | {chr(256 + i): byte for i, byte in enumerate(hidden)}
+
+
+LIBRARIES: dict[str, type[Training]] = {
+    "nbbpe": Nbbpe,
+    "gigatoken": Gigatoken,
+    "rustbpe": Rustbpe,
+    "tokenizers": Tokenizers,
+    "tokenizers-file": TokenizersFile,
+}
+
+
+def first_use(training: Training, folder: str) -> None:
+    """A first tiny training, so that what a library loads late is loaded and its threads have started."""
+    path = os.path.join(folder, "tiny.txt")
+    with open(path, "w") as file:
+        file.write(f"hello world, hello there{SEPARATOR}" * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        training.train(path, 260)
