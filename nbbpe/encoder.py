@@ -139,7 +139,7 @@ class Encoder:
         state.need_scratch(end - start)
         first = n_out
         n_out = self._append(data, start, self._pattern.split(to_text(data[start:end].tobytes())), state, n_out)
-        while not encode.remember(data, start, end, state.table, state.memory, state.out, first, n_out):
+        while not encode.remember_piece(data, start, end, state.table, state.memory, state.out, first, n_out):
             state.need_memory(end - start)
         return n_out
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .jit import kernel
+from .jit import inlined, kernel
 from .piece_table import (
     SLOT,
     batch_addresses,
@@ -10,14 +10,24 @@ from .piece_table import (
     find,
     find_prepared,
     insert,
+    is_free,
     key_length,
     key_of,
     prepare_batch,
+    prepared_key,
+    table_addresses,
 )
 from .scan import addresses, find_pieces, split_piece
-from .simd import address_of
+from .simd import address_of, read_u64, write_u64
 
 _ONE = np.uint64(1)
+
+
+@inlined
+def add_to_count(table_at, slot, n):
+    """Add `n`, uint64, to the count in a slot."""
+    count_at = table_at[0] + 8 * slot + 16
+    write_u64(count_at, read_u64(count_at) + n)
 
 
 @kernel
@@ -35,10 +45,9 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
     Returns (position up to which pieces were counted, whether all was counted that can be). Where not, the table has no
     room: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
     """
-    slots, ends = table.slots, batch.ends
-    slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
+    ends = batch.ends
+    text_at, table_at, batch_at = address_of(text), table_addresses(table), batch_addresses(batch)
     tables = addresses(scanner, masks)
-    batch_at = batch_addresses(batch)
     next_break = 0
     while next_break < n_breaks and breaks[next_break, 1] <= start:
         next_break += 1
@@ -51,7 +60,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
         if block >= end:
             ends[found] = end
             found += 1
-        prepare_batch(batch_at, found, piece, text_at, slots_at, n_words)
+        prepare_batch(batch_at, found, piece, text_at, table_at)
         for i in range(found):
             piece_end = ends[i]
             if piece_end > limit:
@@ -60,12 +69,13 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
                 if piece_end > piece:
                     next_break += 1
             elif piece_end > piece:
-                slot = find_prepared(batch_at, i, slots_at, n_words, pool_at, text_at + piece, piece_end - piece)
-                if slots[slot + 1] == 0:
-                    slot = insert(table, text, piece, piece_end)
-                    if slot < 0:
+                length = piece_end - piece
+                slot = find_prepared(batch_at, i, table_at, text_at + piece, length)
+                if is_free(table_at, slot):
+                    low, high = prepared_key(batch_at, i)
+                    if not insert(table_at, slot, text_at + piece, length, low, high):
                         return piece, False
-                slots[slot + 2] += _ONE
+                add_to_count(table_at, slot, _ONE)
             piece = piece_end
         first_break = next_break
     return piece, True
@@ -80,31 +90,29 @@ def add_words(text, starts, counts, first_word, table):
 
     Returns the first word that was not added: n, or less where the table has no room. Cost: one look-up a word.
     """
-    slots = table.slots
-    slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
+    text_at, table_at = address_of(text), table_addresses(table)
     for word in range(first_word, counts.shape[0]):
-        start, end = starts[word], starts[word + 1]
-        if start == end:
+        key_at, length = text_at + starts[word], starts[word + 1] - starts[word]
+        if length == 0:
             continue
-        low, high = key_of(text_at + start, end - start)
-        slot = find(slots_at, n_words, pool_at, text_at + start, end - start, low, high)
-        if slots[slot + 1] == 0:
-            slot = insert(table, text, start, end)
-            if slot < 0:
-                return word
-        slots[slot + 2] += np.uint64(counts[word])
+        low, high = key_of(key_at, length)
+        slot = find(table_at, key_at, length, low, high)
+        if is_free(table_at, slot) and not insert(table_at, slot, key_at, length, low, high):
+            return word
+        add_to_count(table_at, slot, np.uint64(counts[word]))
     return counts.shape[0]
 
 
 @kernel
 def measure_words(table):
     """(number of keys that have a count, sum of their lengths in bytes)."""
+    table_at = table_addresses(table)
     n_words = 0
     n_bytes = 0
     for slot in range(0, table.slots.shape[0], SLOT):
         if table.slots[slot + 2] != 0:
             n_words += 1
-            n_bytes += key_length(table, slot)
+            n_bytes += key_length(table_at, slot)
     return n_words, n_bytes
 
 
@@ -117,12 +125,13 @@ def take_words(table, text, starts, counts):
 
     Returns the number of words taken. Cost: one pass over the table.
     """
+    text_at, table_at = address_of(text), table_addresses(table)
     n_words = 0
     position = 0
     starts[0] = 0
     for slot in range(0, table.slots.shape[0], SLOT):
         if table.slots[slot + 2] != 0:
-            position = copy_key(table, slot, text, position)
+            position += copy_key(table_at, slot, text_at + position)
             counts[n_words] = np.int64(table.slots[slot + 2])
             table.slots[slot + 2] = 0
             n_words += 1
@@ -142,7 +151,7 @@ def take_compound(table, scanner, masks, shapes, text, starts, counts, word_text
     Returns (number of pieces, number of words). Cost: one pass over the table.
     """
     tables = addresses(scanner, masks)
-    text_at = address_of(text)
+    text_at, table_at = address_of(text), table_addresses(table)
     n_pieces = 0
     n_words = 0
     position = 0
@@ -153,9 +162,7 @@ def take_compound(table, scanner, masks, shapes, text, starts, counts, word_text
         count = np.int64(table.slots[slot + 2])
         if count == 0:
             continue
-        end = copy_key(table, slot, text, position)
-        for i in range(end, end + 3):
-            text[i] = 0  # what an earlier piece left here must not complete a character that this one breaks off
+        end = position + copy_key(table_at, slot, text_at + position)
         n_pretokens, cut_1, cut_2 = split_piece(text_at + position, end - position, shapes, tables)
         if n_pretokens == 1:
             continue

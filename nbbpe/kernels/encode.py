@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
-from .piece_table import N_ENTRIES, batch_addresses, find_prepared, insert, prepare_batch
+from .piece_table import (
+    N_ENTRIES,
+    batch_addresses,
+    find,
+    find_prepared,
+    insert,
+    key_of,
+    prepare_batch,
+    prepared_key,
+    table_addresses,
+)
 from .piece_table import POOL_USED as KEY_BYTES
 from .scan import addresses, find_pieces, split_piece
 from .simd import address_of, multiply_fold, read_u64, write_u64
@@ -106,7 +116,7 @@ def new_merges(
 ) -> Merges:
     """Make the table of merges: ids of left and right, rank, and id of the result of each."""
     capacity = 4
-    while capacity < 3 * len(lefts):
+    while capacity < 2 * len(lefts):
         capacity *= 2
     slots = np.full(2 * capacity, _EMPTY, dtype=np.uint64)
     fill_merges(lefts, rights, ranks, results, slots)
@@ -216,52 +226,69 @@ def merge_pretoken(text, start, end, merges, scratch, out, n_out):
     return n_out
 
 
-@kernel
-def remember(text, start, end, table, memory, out, first, n_out):
-    """Keep out[first:n_out] as the ids of piece text[start:end], which is not in the table.
+@inlined
+def memory_addresses(memory):
+    """Where the arrays of a Memory are, and how long its pool is."""
+    return address_of(memory.ids_pool), memory.ids_pool.shape[0], address_of(memory.state)
 
-    table, memory : modified
+
+@kernel
+def remember(table_at, memory_at, slot, key_at, length, low, high, ids_at, n_ids):
+    """Keep the ids of a piece that is not in the table.
+
+    table_at, memory_at   : see table_addresses, memory_addresses; what they lead to is modified
+    slot, key_at, length, low, high : as for piece_table.insert
+    ids_at, n_ids         : the ids, uint32; SPARE_IDS more may be read
 
     Returns False where the table or a pool has no room but the limits would allow it: then they should grow. At the
     limits nothing is kept, and True returned.
     """
-    n_ids = n_out - first
-    state = memory.state
-    limit = state[LIMIT]
-    if table.state[N_ENTRIES] >= limit or table.state[KEY_BYTES] + end - start > BYTES_PER_PIECE * limit:
+    ids_pool_at, pool_size, state_at = memory_at
+    limit = np.int64(read_u64(state_at + 8 * LIMIT))
+    pool_used = np.int64(read_u64(state_at + 8 * POOL_USED))
+    n_entries = np.int64(read_u64(table_at[4] + 8 * N_ENTRIES))
+    key_bytes = np.int64(read_u64(table_at[4] + 8 * KEY_BYTES))
+    if n_entries >= limit or key_bytes + length > BYTES_PER_PIECE * limit:
         return True
-    if n_ids > INLINE_IDS and state[POOL_USED] + n_ids + SPARE_IDS > memory.ids_pool.shape[0]:
+    if n_ids > INLINE_IDS and pool_used + n_ids + SPARE_IDS > pool_size:
         return False
-    slot = insert(table, text, start, end)
-    if slot < 0:
+    if not insert(table_at, slot, key_at, length, low, high):
         return False
-    slots = table.slots
+    value_at = table_at[0] + 8 * slot + 16
     if n_ids <= INLINE_IDS:
-        for i in range(n_ids):
-            slots[slot + 2 + (i >> 1)] |= np.uint64(out[first + i]) << np.uint64(32 * (i & 1))
-        slots[slot + 3] |= np.uint64(n_ids) << _32
+        write_u64(value_at, read_u64(ids_at))
+        write_u64(value_at + 8, (read_u64(ids_at + 8) & _LOW) | (np.uint64(n_ids) << _32))
     else:
-        slots[slot + 2] = np.uint64(state[POOL_USED])
-        slots[slot + 3] = np.uint64(n_ids) << _32
-        for i in range(n_ids):
-            memory.ids_pool[state[POOL_USED] + i] = out[first + i]
-        state[POOL_USED] += n_ids
+        write_u64(value_at, np.uint64(pool_used))
+        write_u64(value_at + 8, np.uint64(n_ids) << _32)
+        copy_ids(ids_at, ids_pool_at + 4 * pool_used, n_ids)
+        write_u64(state_at + 8 * POOL_USED, np.uint64(pool_used + n_ids))
     return True
 
 
-@kernel
-def encode_new_piece(text, start, end, shapes, scanner, masks, merges, scratch, table, memory, out, n_out):
-    """Encode and remember a piece that is not in the table, if its shape tells its pretokens.
+@inlined
+def copy_ids(from_at, to_at, n_ids):
+    """Copy ids, uint32, 16 bytes at a time: up to SPARE_IDS more than there are."""
+    for i in range(0, 4 * n_ids, 16):
+        write_u64(to_at + i, read_u64(from_at + i))
+        write_u64(to_at + i + 8, read_u64(from_at + i + 8))
 
-    Returns (status, number of ids in `out`). After a status other than DONE nothing was changed.
-    """
-    tables = addresses(scanner, masks)
-    n_pretokens, cut_1, cut_2 = split_piece(address_of(text) + start, end - start, shapes, tables)
-    if n_pretokens == 0:
-        return UNKNOWN_PIECE, n_out
-    if end - start > scratch.ids.shape[0]:
-        return NEED_SCRATCH, n_out
-    first = n_out
+
+@kernel
+def remember_piece(text, start, end, table, memory, out, first, n_out):
+    """Keep out[first:n_out] as the ids of text[start:end], which is not in the table; returns what `remember` does."""
+    table_at = table_addresses(table)
+    key_at, length = address_of(text) + start, end - start
+    low, high = key_of(key_at, length)
+    slot = find(table_at, key_at, length, low, high)
+    return remember(
+        table_at, memory_addresses(memory), slot, key_at, length, low, high, address_of(out) + 4 * first, n_out - first
+    )
+
+
+@kernel
+def merge_pretokens(text, start, end, n_pretokens, cut_1, cut_2, merges, scratch, out, n_out):
+    """Append the ids of a piece that split_piece has split; returns the number of ids in `out`."""
     pretoken = start
     for i in range(n_pretokens):
         pretoken_end = end
@@ -269,9 +296,7 @@ def encode_new_piece(text, start, end, shapes, scanner, masks, merges, scratch, 
             pretoken_end = start + (cut_1 if i == 0 else cut_2)
         n_out = merge_pretoken(text, pretoken, pretoken_end, merges, scratch, out, n_out)
         pretoken = pretoken_end
-    if not remember(text, start, end, table, memory, out, first, n_out):
-        return NEED_MEMORY, first
-    return DONE, n_out
+    return n_out
 
 
 @kernel
@@ -293,12 +318,12 @@ def encode_pieces(
     UNKNOWN_PIECE: the piece from position to piece end needs `regex`. NEED_*: give more room, for the piece at least, and
     call again. Cost: scan, one look-up and a 16-byte write a piece.
     """
-    slots, ends = table.slots, batch.ends
-    ids_pool_at, out_at = address_of(memory.ids_pool), address_of(out)
-    batch_at = batch_addresses(batch)
-    slots_at, n_words, pool_at, text_at = address_of(slots), slots.shape[0], address_of(table.pool), address_of(text)
+    ends = batch.ends
+    text_at, out_at, batch_at = address_of(text), address_of(out), batch_addresses(batch)
+    table_at, memory_at = table_addresses(table), memory_addresses(memory)
     tables = addresses(scanner, masks)
     room = out.shape[0] - SPARE_IDS
+    scratch_room = scratch.ids.shape[0]
     next_break = 0
     while next_break < n_breaks and breaks[next_break, 1] <= start:
         next_break += 1
@@ -311,7 +336,7 @@ def encode_pieces(
         if block >= end:
             ends[found] = end
             found += 1
-        prepare_batch(batch_at, found, piece, text_at, slots_at, n_words)
+        prepare_batch(batch_at, found, piece, text_at, table_at)
         for i in range(found):
             piece_end = ends[i]
             length = piece_end - piece
@@ -326,25 +351,30 @@ def encode_pieces(
                         n_out += 1
                     next_break += 1
             elif length > 0:
-                slot = find_prepared(batch_at, i, slots_at, n_words, pool_at, text_at + piece, length)
-                value_1 = slots[slot + 3]
+                key_at = text_at + piece
+                slot = find_prepared(batch_at, i, table_at, key_at, length)
+                value_0 = read_u64(table_at[0] + 8 * slot + 16)
+                value_1 = read_u64(table_at[0] + 8 * slot + 24)
                 n_ids = np.int64(value_1 >> _32)
                 if 0 < n_ids <= INLINE_IDS:
-                    write_u64(out_at + 4 * n_out, slots[slot + 2])
+                    write_u64(out_at + 4 * n_out, value_0)
                     write_u64(out_at + 4 * n_out + 8, value_1)
                     n_out += n_ids
                 elif n_ids > 0:
-                    copied_at = ids_pool_at + 4 * np.int64(slots[slot + 2])
-                    for j in range(0, 4 * n_ids, 16):
-                        write_u64(out_at + 4 * n_out + j, read_u64(copied_at + j))
-                        write_u64(out_at + 4 * n_out + j + 8, read_u64(copied_at + j + 8))
+                    copy_ids(memory_at[0] + 4 * np.int64(value_0), out_at + 4 * n_out, n_ids)
                     n_out += n_ids
                 else:
-                    status, n_out = encode_new_piece(
-                        text, piece, piece_end, shapes, scanner, masks, merges, scratch, table, memory, out, n_out
-                    )
-                    if status != DONE:
-                        return status, piece, piece_end, n_out
+                    n_pretokens, cut_1, cut_2 = split_piece(key_at, length, shapes, tables)
+                    if n_pretokens == 0:
+                        return UNKNOWN_PIECE, piece, piece_end, n_out
+                    if length > scratch_room:
+                        return NEED_SCRATCH, piece, piece_end, n_out
+                    after = merge_pretokens(text, piece, piece_end, n_pretokens, cut_1, cut_2, merges, scratch, out, n_out)
+                    low, high = prepared_key(batch_at, i)
+                    ids_at = out_at + 4 * n_out
+                    if not remember(table_at, memory_at, slot, key_at, length, low, high, ids_at, after - n_out):
+                        return NEED_MEMORY, piece, piece_end, n_out
+                    n_out = after
             piece = piece_end
         first_break = next_break
     return DONE, piece, piece, n_out
