@@ -126,10 +126,10 @@ class TextStream:
     def readinto(self, buffer: memoryview, /) -> int:
         """See Source."""
         while not self._left:
-            text = next(self._texts, None)
-            if text is None:
+            try:
+                self._left = memoryview(to_bytes(next(self._texts)))
+            except StopIteration:
                 return 0
-            self._left = memoryview(to_bytes(text))
         n = min(len(buffer), len(self._left))
         buffer[:n] = self._left[:n]
         self._left = self._left[n:]
@@ -314,7 +314,7 @@ def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Seq
                 boundaries = sorted({*boundaries, *find_chunk_boundaries(file, n_chunks, token)})
                 if len(boundaries) > n_chunks:
                     break
-            if len(boundaries) <= n_chunks // 2 and pattern.cuts is not None:
+            if len(boundaries) - 1 <= n_chunks // 2 and pattern.cuts is not None:
                 wanted = [size * i // n_chunks for i in range(1, n_chunks)]
                 boundaries = sorted({0, size, *(_certain_cut(file, at, size, pattern, special_tokens) for at in wanted)})
             inner = [at for at in boundaries[1:-1] if not _cuts_special(file, at, special_tokens)]

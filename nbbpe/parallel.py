@@ -9,6 +9,8 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from enum import Enum
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
@@ -16,11 +18,18 @@ from typing import Any, Protocol
 class Job(Protocol):
     """What a worker does; made in the worker, so that its state never travels."""
 
-    def run(self, task: Any) -> Any:
-        """Do one task and return something small about it."""
+    def run(self, task: Any) -> Iterator[Any]:
+        """Do one task, and yield something small about each part that is done."""
 
     def finish(self) -> Any:
         """Called once after the last task; returns what the worker has gathered."""
+
+
+class _Ended(Enum):
+    ENDED = 0
+
+
+ENDED = _Ended.ENDED  # what run_jobs yields for a task that has ended; an enum's member stays itself between processes
 
 
 class WorkerError(RuntimeError):
@@ -51,15 +60,18 @@ def check_workers(workers: int | None) -> int:
 def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Iterator[tuple[int | None, Any]]:
     """Run all tasks on `n_workers` jobs, in this process where that is 1.
 
-    Yields (number of the task, its result) as tasks end, in any order, and at last (None, what `finish` returned) once for
-    each job. An error in a task is raised here. Closing the iterator, an error or Ctrl-C ends the workers at once.
+    Yields (number of the task, what it yields), tasks mixed, and (number, ENDED) when a task ends; at last (None, what
+    `finish` returned) once for each job. An error in a task is raised here. Closing the iterator, an error or Ctrl-C ends
+    the workers at once.
 
     `make_job` must be picklable where processes are not forked.
     """
     if n_workers <= 1 or len(tasks) <= 1:
         job = make_job()
         for number, task in enumerate(tasks):
-            yield number, job.run(task)
+            for result in job.run(task):
+                yield number, result
+            yield number, ENDED
         yield None, job.finish()
         return
     # Forked workers have the compiled kernels at once, where a new interpreter would load them for a second.
@@ -89,7 +101,9 @@ def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Iterator[tup
 
     def hand_out(connection: Connection) -> None:
         number = next(numbers, None)
-        connection.send(None if number is None else (number, tasks[number]))
+        # A worker that has ended cannot be sent to; what it said last, or that it died, is what recv tells.
+        with suppress(ConnectionError):
+            connection.send(None if number is None else (number, tasks[number]))
 
     for connection in workers:
         hand_out(connection)
@@ -110,7 +124,7 @@ def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Iterator[tup
                 raise result
             if number is None:
                 active.remove(connection)
-            else:
+            elif result is ENDED:
                 hand_out(connection)
             yield number, result
 
@@ -127,7 +141,9 @@ def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[C
         job = make_job()
         while (message := connection.recv()) is not None:
             number, task = message
-            connection.send(("done", number, job.run(task)))
+            for result in job.run(task):
+                connection.send(("done", number, result))
+            connection.send(("done", number, ENDED))
         connection.send(("done", None, job.finish()))
     except (EOFError, ConnectionError):
         return  # the parent is gone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from .corpus import BATCH, Chunk, Path, Window, batches, cut_file, file_size, op
 from .kernels import count, piece_table
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
-from .parallel import run_jobs
+from .parallel import ENDED, run_jobs
 from .patterns import Pattern
 
 MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and joining their counts costs more than it saves
@@ -115,14 +115,13 @@ class Counter(ABC):
         self.pattern = pattern
         self.specials = specials
 
-    def run(self, chunk: Chunk) -> int:
-        """Count the words of a chunk of a file; returns its size in bytes."""
-        read = taken = 0
+    def run(self, chunk: Chunk) -> Iterator[int]:
+        """Count the words of a chunk of a file; yields the number of bytes of each window."""
+        taken = 0
         with open_chunk(chunk, self.specials, self.at_once) as reader:
             while (window := reader.advance(taken)) is not None:
                 taken = self.count(window)
-                read += taken
-        return read
+                yield taken
 
     @abstractmethod
     def count(self, window: Window) -> int:
@@ -229,7 +228,7 @@ def count_files(
     for number, result in run_jobs(partial(make_counter, pattern, special_tokens), chunks, n_workers):
         if number is None:
             parts.append(result)
-        else:
+        elif result is not ENDED:
             report(result)
     if len(parts) == 1:
         return parts[0]

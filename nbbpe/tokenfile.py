@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from .corpus import Chunk, Path, check_readable, cut_file, file_size
 from .files import name_in_errors, scratch_folder
-from .parallel import check_workers, run_jobs
+from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
 _CHUNK_BYTES = 32 << 20  # what a worker takes at a time
+_REPORT_BYTES = 4 << 20  # of text between two words of progress
 _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
 
 
@@ -73,8 +75,8 @@ class ChunkEncoder:
         self._folder = folder
         self._header = header
 
-    def run(self, task: tuple[int, Chunk]) -> tuple[int, int]:
-        """Encode chunk `number` into the file of that name; returns (bytes read, ids written)."""
+    def run(self, task: tuple[int, Chunk]) -> Iterator[tuple[int, int]]:
+        """Encode chunk `number` into the file of that name; yields (bytes read, ids written) now and then."""
         number, chunk = task
         n_read = n_ids = 0
         dtype = self._tokenizer.dtype.newbyteorder("<")
@@ -85,7 +87,10 @@ class ChunkEncoder:
                 file.write(ids.astype(dtype, copy=False).data)
                 n_read += n_bytes
                 n_ids += len(ids)
-        return n_read, n_ids
+                if n_read >= _REPORT_BYTES:
+                    yield n_read, n_ids
+                    n_read = n_ids = 0
+        yield n_read, n_ids
 
     def finish(self) -> None:
         """Nothing is left to say."""
@@ -99,7 +104,7 @@ def _encode_chunks(
     if size is None or size < MIN_BYTES_FOR_WORKERS:
         n_workers = 1
     # One process writes one file; several take turns, in chunks small enough that they end together.
-    chunk_bytes = min(_CHUNK_BYTES, (size or 0) // (4 * n_workers)) if n_workers > 1 else (size or 0) + 1
+    chunk_bytes = min(_CHUNK_BYTES, (size or 0) // (4 * n_workers) + 1) if n_workers > 1 else (size or 0) + 1
     chunks = cut_file(input_path, chunk_bytes, tokenizer._pattern, [t.encode() for t in tokenizer.special_tokens])
     if n_workers > 1:
         tokenizer.encode("warm up")  # workers inherit kernels and tables instead of making them again
@@ -111,10 +116,11 @@ def _encode_chunks(
         for number, result in run_jobs(make_job, list(enumerate(chunks)), n_workers):
             if number is None:
                 continue
-            n_read, n_ids = result
-            total += n_ids
+            if result is not ENDED:
+                bar.advance(result[0])
+                total += result[1]
+                continue
             written.add(number)
-            bar.advance(n_read)
             while 0 in written and joined in written:
                 _append(os.path.join(folder, "0"), os.path.join(folder, str(joined)))
                 joined += 1

@@ -58,7 +58,7 @@ def push_pairs(queue, counts, ties_at, first_pair, end_pair, min_count):
 def push_all_pairs(queue, table, ties, min_count):
     """Queue all pairs of a table that occur at least `min_count` times (>= 1)."""
     ties_at = tie_addresses(ties, table.left, table.right)
-    push_pairs(queue, table.counts, ties_at, 0, table.state[N_PAIRS], min_count)
+    push_pairs(queue, table.counts, ties_at, np.int64(0), table.state[N_PAIRS], min_count)
 
 
 @kernel
