@@ -107,8 +107,10 @@ def character_classes() -> NDArray[np.uint8]:
 @functools.cache
 def _class_pages() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
     """`character_classes` in pages of 256 code points: the page of each range, and the distinct pages (some 140)."""
-    pages, page_of = np.unique(character_classes().reshape(-1, 256), axis=0, return_inverse=True)
-    return page_of.reshape(-1).astype(np.uint16), pages.reshape(-1)
+    classes = character_classes().tobytes()
+    numbers: dict[bytes, int] = {}
+    page_of = [numbers.setdefault(classes[i : i + 256], len(numbers)) for i in range(0, len(classes), 256)]
+    return np.array(page_of, dtype=np.uint16), np.frombuffer(b"".join(numbers), dtype=np.uint8).copy()
 
 
 _LETTERS = "md'/osnb"  # what may follow a letter across a boundary, in GPT-2's pattern

@@ -1,5 +1,6 @@
 """Textbook byte-pair encoding in plain Python: the slow, obvious twins of nbbpe's kernels. Imports nothing of nbbpe."""
 
+import itertools
 from collections import Counter
 
 HF_VISIBLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -31,7 +32,7 @@ def train(word_counts, n_tokens, tie_break="bytes", min_frequency=1):
     while len(tokens) < n_tokens:
         pairs = Counter()
         for symbols, count in words:
-            for pair in zip(symbols, symbols[1:]):
+            for pair in itertools.pairwise(symbols):
                 pairs[pair] += count
         pairs = {pair: count for pair, count in pairs.items() if count >= min_frequency}
         if not pairs:
@@ -82,7 +83,7 @@ def cuts(data, class_of, table):
 def pieces(data, offsets):
     """The stretches between boundaries; none is empty."""
     edges = sorted({0, *offsets, len(data)})
-    return [data[start:end] for start, end in zip(edges, edges[1:])]
+    return [data[start:end] for start, end in itertools.pairwise(edges)]
 
 
 def find_specials(data, specials):
@@ -120,7 +121,7 @@ def split(data, pattern):
     for match in pattern.finditer(text):
         edges |= set(match.span())
     edges = sorted(edges)
-    return [text[start:end].encode(errors="surrogateescape") for start, end in zip(edges, edges[1:])]
+    return [text[start:end].encode(errors="surrogateescape") for start, end in itertools.pairwise(edges)]
 
 
 def count_words(texts, pattern, specials=()):
@@ -132,7 +133,7 @@ def encode_pretoken(pretoken, ranks):
     """The tokens of a pretoken: merge the pair of lowest rank, the leftmost of several, one at a time."""
     symbols = [bytes([byte]) for byte in pretoken]
     while True:
-        known = [(ranks[pair], i) for i, pair in enumerate(zip(symbols, symbols[1:])) if pair in ranks]
+        known = [(ranks[pair], i) for i, pair in enumerate(itertools.pairwise(symbols)) if pair in ranks]
         if not known:
             return symbols
         _, i = min(known)
