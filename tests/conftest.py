@@ -1,0 +1,61 @@
+"""What all tests share: the Hypothesis profile, the shared data, and a few tokenizers."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+import texts
+from hypothesis import HealthCheck, settings
+
+import nbbpe
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared" / "data"
+
+settings.register_profile(
+    "nbbpe",
+    max_examples=int(os.environ.get("NBBPE_EXAMPLES", "200")),
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.load_profile("nbbpe")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared data: text/ and vocabs/."""
+    if not SHARED.is_dir():
+        pytest.skip(f"needs the shared texts and vocabularies in {SHARED}")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def stories(shared: Path) -> Path:
+    """A file of 200 kB of stories with special tokens between them."""
+    return shared / "text" / "tinystories_sample.txt"
+
+
+@pytest.fixture(scope="session")
+def gpt2(shared: Path) -> nbbpe.Tokenizer:
+    """GPT-2's own tokenizer."""
+    folder = shared / "vocabs"
+    return nbbpe.Tokenizer.from_files(folder / "gpt2_vocab.json", folder / "gpt2_merges.txt", [texts.SPECIAL])
+
+
+@pytest.fixture(scope="session")
+def small() -> nbbpe.Tokenizer:
+    """A tokenizer of 400 tokens with a special token; it is read only, as every test has the same."""
+    return nbbpe.train([texts.SAMPLE, "the cat sat on the mat " * 3, "ababab aaa"], 400, [texts.SPECIAL])
+
+
+@pytest.fixture
+def quiet():
+    """No warnings about pairs that run out."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="the text has pairs")
+        yield

@@ -1,0 +1,77 @@
+"""Other Python processes for tests: run a script, send it Ctrl-C as a terminal does, see what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import nbbpe
+
+PACKAGE = Path(nbbpe.__file__).resolve().parents[1]  # scripts run there, as Python looks for modules there first
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """This process's environment, with the nbbpe under test first on the path, and `extra`."""
+    path = os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, **extra}
+
+
+def run(script: str, *arguments: str, **extra: str) -> str:
+    """What a script prints; its failure is an error that shows stderr."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(
+        command, env=environment(**extra), cwd=PACKAGE, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class Interrupted(NamedTuple):
+    """How a script ended after Ctrl-C."""
+
+    seconds: float
+    returncode: int
+    stderr: str
+    orphans: bool  # whether any process of it was left
+
+
+def interrupt(script: str, *arguments: str) -> Interrupted:
+    """Run a script until it prints a line, then send SIGINT to it and all its children, as a terminal does."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env=environment(), cwd=PACKAGE, start_new_session=True, **pipes)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, process.communicate()[1]
+        time.sleep(0.3)
+        assert process.poll() is None, "the script ended before it could be interrupted"
+        os.killpg(process.pid, signal.SIGINT)
+        start = time.monotonic()
+        _, stderr = process.communicate(timeout=60)
+        seconds = time.monotonic() - start
+        try:
+            os.killpg(process.pid, 0)
+            orphans = True
+        except ProcessLookupError:
+            orphans = False
+        return Interrupted(seconds, process.returncode, stderr, orphans)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def assert_ended_well(ended: Interrupted) -> None:
+    """One traceback, of the main process, within seconds, and nobody left."""
+    assert ended.stderr.count("Traceback (most recent call last)") == 1, ended.stderr
+    assert ended.stderr.rstrip().endswith("KeyboardInterrupt"), ended.stderr
+    assert ended.returncode in (-signal.SIGINT, 1)
+    assert not ended.orphans
+    # A second is the promise; the rest is for a machine that does other things meanwhile.
+    assert ended.seconds < 3, ended.seconds

@@ -1,0 +1,221 @@
+"""The house: imports only go down, `import nbbpe` is light, public names are there and described, kernels compile once."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+
+import processes
+import pytest
+
+import nbbpe
+
+PACKAGE = Path(nbbpe.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# From the ground up. A module may import its own layer and those below; kernels only each other.
+LAYERS = [
+    {"kernels"},
+    {"patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
+    {"formats", "merging", "encoder", "tokenizer", "tokenfile", "trainer"},
+    {"__init__", "__main__", "cli"},
+]
+PUBLIC = ["Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
+ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file"]
+METHODS = [*ENCODING, "decode", "decode_bytes", "token_to_id", "id_to_token", "save", "load", "from_files"]
+PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern"]
+
+
+def module_of(path: Path) -> str:
+    """The name that stands in LAYERS: of a package, the package's."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def layer(module: str) -> int:
+    found = [number for number, modules in enumerate(LAYERS) if module in modules]
+    assert found, f"{module} has no layer: give it one in tests/test_architecture.py"
+    return found[0]
+
+
+def imports(path: Path) -> set[str]:
+    """Every module that a file imports, those inside of functions too; nbbpe's own begin with "nbbpe."."""
+    package = ["nbbpe", *path.relative_to(PACKAGE).parts[:-1]]
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            # `from .x import y` names a module and what is in it, `from . import x` modules.
+            inside = [node.module] if node.module else [alias.name for alias in node.names]
+            names |= {".".join([*base, name]) for name in inside}
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_only_go_down(path):
+    own = [name.split(".")[1] for name in imports(path) if name.startswith("nbbpe.")]
+    for module in own:
+        assert layer(module) <= layer(module_of(path)), f"{path.name} imports {module}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=lambda path: path.name)
+def test_kernels_import_only_kernels_numpy_and_numba(path):
+    for name in imports(path):
+        if name.startswith("nbbpe."):
+            assert name.split(".")[1] == "kernels"
+        else:
+            root = name.split(".")[0]
+            assert root in {"numpy", "numba", "llvmlite"} or root in sys.stdlib_module_names, name
+
+
+def test_regex_is_known_to_the_text_layer_and_formats_only():
+    users = {module_of(path) for path in FILES if any(name.split(".")[0] == "regex" for name in imports(path))}
+    assert users <= {"patterns", "formats"}
+
+
+def test_no_module_is_without_a_docstring():
+    for path in FILES:
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_importing_nbbpe_is_light():
+    script = (
+        "import sys, nbbpe; print('numba' in sys.modules, 'llvmlite' in sys.modules, 'multiprocessing.pool' in sys.modules)"
+    )
+    assert processes.run(script).split() == ["False"] * 3
+
+
+def test_the_public_names_are_those_of_the_design():
+    assert sorted(nbbpe.__all__) == sorted(PUBLIC)
+    for name in PUBLIC:
+        assert inspect.getdoc(getattr(nbbpe, name))
+    for name in METHODS + PROPERTIES:
+        assert inspect.getdoc(getattr(nbbpe.Tokenizer, name)), name
+    assert re.fullmatch(r"\d+\.\d+\.\d+", nbbpe.__version__)
+    assert (PACKAGE / "py.typed").exists()
+
+
+@pytest.mark.parametrize(
+    ("function", "parameters"),
+    [
+        ("train", "source vocab_size special_tokens pattern tie_break min_frequency workers progress"),
+        ("train_bpe", "input_path vocab_size special_tokens"),
+        ("find_chunk_boundaries", "file desired_num_chunks split_special_token"),
+        ("Tokenizer", "vocab merges special_tokens pattern"),
+        ("Tokenizer.from_files", "vocab_path merges_path special_tokens"),
+        ("Tokenizer.encode", "self text allowed_special disallowed_special"),
+        ("Tokenizer.encode_array", "self text allowed_special disallowed_special"),
+        ("Tokenizer.encode_file", "self input_path output_path workers progress"),
+        ("Tokenizer.decode", "self ids errors"),
+        ("encode_array", "text"),
+    ],
+)
+def test_the_public_parameters_are_those_of_the_design(function, parameters):
+    found = nbbpe
+    for name in function.split("."):
+        found = getattr(found, name)
+    assert list(inspect.signature(found).parameters)[: len(parameters.split())] == parameters.split()
+
+
+def test_every_documented_parameter_exists_and_every_parameter_is_documented():
+    for name in "train", "Tokenizer":
+        text = inspect.getdoc(getattr(nbbpe, name))
+        for parameter in inspect.signature(getattr(nbbpe, name)).parameters:
+            assert re.search(rf"^\s*(\w+, )*{parameter}\b", text, re.MULTILINE), f"{name} says nothing of {parameter}"
+
+
+# Each kernel is compiled for one set of types, whatever runs: another would cost its user seconds.
+
+USE = r"""
+import importlib, json, pathlib, sys, tempfile, warnings
+import numpy as np
+import nbbpe
+from nbbpe import pretokenize, tokenfile
+warnings.simplefilter("ignore")
+pretokenize.MIN_BYTES_FOR_WORKERS = tokenfile.MIN_BYTES_FOR_WORKERS = 100
+text = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 20 + "a" * 700 + " b" * 90
+folder = pathlib.Path(tempfile.mkdtemp(dir=sys.argv[1]))
+(folder / "t.txt").write_text(text + "<|s|>" + text, encoding="utf-8")
+(folder / "empty.txt").write_text("")
+for tie_break in "bytes", "ids", "huggingface":
+    tok = nbbpe.train(folder / "t.txt", 320, ["<|s|>"], tie_break=tie_break)
+for pattern in "gpt2", r"\w+|\W+", None:
+    tok = nbbpe.train([text, b"\xff", ""], 300, ["<|s|>", "t"], pattern=pattern)
+    tok = nbbpe.train(iter([text]), 50_000, pattern=pattern, min_frequency=2)
+    tok = nbbpe.train([folder / "t.txt"] * 3, 300, workers=2, pattern=pattern)
+    tok = nbbpe.Tokenizer(tok.vocab, tok.merges, ["<|s|>"], pattern, max_pieces=100)
+    wide = nbbpe.Tokenizer(tok.vocab | {70_000: b"zz"}, tok.merges, ["a"], pattern)
+    for each in tok, nbbpe.Tokenizer(tok.vocab, tok.merges), wide:
+        each.encode(text + "<|s|>" + " ".join(map(str, range(30_000))))
+        each.encode(b""); each.encode("x", allowed_special=()); each.encode_ordinary(text)
+        each.encode_batch([text] * 3); list(each.encode_iterable([text, "", "a<|", "s|>"]))
+        for name in "a.bin", "a.npy":
+            each.encode_file(folder / "t.txt", folder / name, workers=2)
+            each.encode_file(folder / "empty.txt", folder / name)
+nbbpe.use(tok); nbbpe.encode_array("x")
+kernels = {}
+for path in pathlib.Path(nbbpe.__file__).parent.glob("kernels/*.py"):
+    module = importlib.import_module(f"nbbpe.kernels.{path.stem}")
+    for name, value in vars(module).items():
+        if hasattr(value, "py_func") and value.py_func.__module__ == module.__name__:
+            kept = bool(value.targetoptions.get("cache")) or type(value._cache).__name__ != "NullCache"
+            kernels[f"{path.stem}.{name}"] = [kept, list(map(str, value.signatures))]
+print(json.dumps(kernels))
+"""
+
+
+@pytest.fixture(scope="module")
+def fresh_cache(tmp_path_factory) -> str:
+    """A folder for compiled kernels: helpers that come from disk inside of another kernel would show no signatures."""
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory, fresh_cache) -> dict[str, tuple[bool, list[str]]]:
+    """Of each kernel, whether it is kept on disk, and the signatures it was compiled for in a process that did a lot."""
+    return json.loads(processes.run(USE, tmp_path_factory.mktemp("use"), NUMBA_CACHE_DIR=fresh_cache))
+
+
+def test_each_kernel_is_compiled_for_one_set_of_types(compiled):
+    kept = {name: signatures for name, (is_kept, signatures) in compiled.items() if is_kept}
+    assert len(kept) > 5
+    assert {name: len(set(signatures)) for name, signatures in kept.items() if len(set(signatures)) > 1} == {}
+
+
+def test_a_process_that_did_a_lot_used_the_main_kernels(compiled):
+    for name in (
+        "merge.merge_batch",
+        "encode.encode_pieces",
+        "count.count_pieces",
+        "special.find_specials",
+        "words.fill_links",
+    ):
+        assert len(compiled[name][1]) == 1, name
+
+
+SECOND = """
+import nbbpe
+from numba.core import event
+class Seen(event.Listener):
+    def on_start(self, event): print(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+event.register("numba:compile", Seen())
+tok = nbbpe.train(["the cat sat on the mat " * 9, "aaaa"], 262, ["<s>"])
+tok.encode("the cat <s> x"); nbbpe.train(iter(["x y"]), 257).encode_batch(["x"])
+"""
+
+
+@pytest.mark.usefixtures("compiled")
+def test_a_new_process_compiles_nothing(fresh_cache):
+    assert processes.run(SECOND, NUMBA_CACHE_DIR=fresh_cache).split() == []
+
+
+def test_numba_is_known_to_kernels_only():
+    for path in FILES:
+        if module_of(path) != "kernels":
+            assert not any(name.split(".")[0] in {"numba", "llvmlite"} for name in imports(path)), path

@@ -1,0 +1,357 @@
+"""Sources of text: chunk boundaries, cutting files, reading by windows, joining documents, text as bytes."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe import corpus
+from nbbpe.corpus import Chunk, Reader, TextStream, cut_file, find_chunk_boundaries, join, to_bytes, to_text
+from nbbpe.kernels.simd import PADDING
+from nbbpe.kernels.special import SpecialTokens, new_special_tokens
+from nbbpe.patterns import NAMED, get_pattern
+
+SPECIAL = texts.SPECIAL.encode()
+GPT2 = NAMED["gpt2"]
+
+
+def specials(*tokens: bytes) -> SpecialTokens:
+    """Special tokens whose ids are their numbers."""
+    return new_special_tokens(list(tokens), list(range(len(tokens))))
+
+
+# find_chunk_boundaries
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"bc", b"<", b"<|", SPECIAL, b"\n" * 9]), max_size=40).map(b"".join), st.integers(1, 12)
+)
+def test_boundaries_are_the_first_special_token_from_each_even_cut(data, n_chunks):
+    for token in SPECIAL, b"<", b"a":
+        boundaries = find_chunk_boundaries(io.BytesIO(data), n_chunks, token)
+        assert boundaries == naive.find_chunk_boundaries(data, n_chunks, token)
+
+
+@given(texts.data(200), st.integers(1, 9))
+def test_boundaries_cut_a_file_into_parts_that_start_at_a_special_token(data, n_chunks):
+    token = b"\n"
+    boundaries = find_chunk_boundaries(io.BytesIO(data), n_chunks, token)
+    assert boundaries == sorted(set(boundaries))
+    assert (boundaries[0], boundaries[-1]) == (0, len(data))
+    assert len(boundaries) <= n_chunks + 1
+    assert all(data.startswith(token, at) for at in boundaries[1:-1])
+
+
+def test_a_special_token_that_lies_across_two_blocks_is_found():
+    # The file is read in blocks of 64 kB: the token begins in one and ends in the next.
+    for shift in range(1, len(SPECIAL) + 1):
+        data = b"x" * ((1 << 16) - shift) + SPECIAL + b"y" * 100_000 + SPECIAL
+        whole = io.BytesIO(b"z" * len(data) + data)  # with two chunks, the search starts where data does
+        assert find_chunk_boundaries(whole, 2, SPECIAL) == [0, len(data) + (1 << 16) - shift, 2 * len(data)]
+
+
+def test_a_special_token_longer_than_a_block_is_found():
+    token = b"<" + b"long" * 30_000 + b">"
+    data = b"x" * 50_000 + token + b"y" * 10
+    assert find_chunk_boundaries(io.BytesIO(b"z" * len(data) + data), 2, token) == [0, len(data) + 50_000, 2 * len(data)]
+
+
+def test_boundaries_of_small_and_empty_files():
+    assert find_chunk_boundaries(io.BytesIO(b""), 5, SPECIAL) == [0]
+    assert find_chunk_boundaries(io.BytesIO(b"a"), 5, SPECIAL) == [0, 1]
+    assert find_chunk_boundaries(io.BytesIO(b"no such token" * 100), 7, SPECIAL) == [0, 1300]
+    assert find_chunk_boundaries(io.BytesIO(SPECIAL * 2), 100, SPECIAL) == [0, 13, 26]
+    assert find_chunk_boundaries(io.BytesIO(b"abc"), 1, b"b") == [0, 3]
+
+
+def test_boundaries_of_a_real_file(stories):
+    data = stories.read_bytes()
+    with open(stories, "rb") as file:
+        for n_chunks in 1, 2, 4, 8, 100, 1000:
+            boundaries = nbbpe.find_chunk_boundaries(file, n_chunks, SPECIAL)
+            assert boundaries == naive.find_chunk_boundaries(data, n_chunks, SPECIAL)
+    assert len(boundaries) == 2 + data.count(SPECIAL)
+    assert nbbpe.find_chunk_boundaries(
+        file=io.BytesIO(data), desired_num_chunks=4, split_special_token=SPECIAL
+    ) == naive.find_chunk_boundaries(data, 4, SPECIAL)
+
+
+def test_bad_arguments_of_find_chunk_boundaries_are_errors():
+    with pytest.raises(TypeError, match="split_special_token must be bytes, not str"):
+        find_chunk_boundaries(io.BytesIO(b"a"), 2, "<s>")
+    with pytest.raises(ValueError, match="split_special_token is empty"):
+        find_chunk_boundaries(io.BytesIO(b"a"), 2, b"")
+    with pytest.raises(ValueError, match="must be at least 1, not 0"):
+        find_chunk_boundaries(io.BytesIO(b"a"), 0, SPECIAL)
+
+
+# cut_file
+
+
+def cut(path: Path, data: bytes, n: int, pattern=GPT2, tokens=(SPECIAL,)) -> list[bytes]:
+    """The chunks of a file as bytes; together they are the file."""
+    path.write_bytes(data)
+    chunks = cut_file(path, n, pattern, list(tokens))
+    assert [chunk.path for chunk in chunks] == [path] * len(chunks)
+    assert [chunk.start for chunk in chunks[1:]] == [chunk.end for chunk in chunks[:-1]]
+    assert (chunks[0].start, chunks[-1].end) == (0, len(data))
+    return [data[chunk.start : chunk.end] for chunk in chunks]
+
+
+@given(data=texts.data(300), n=st.integers(1, 100))
+def test_chunks_can_be_split_apart_from_each_other(tmp_path, data, n):
+    for tokens in (SPECIAL,), (), (b"ab", b"b "):
+        parts = cut(tmp_path / "f", data, n, tokens=tokens)
+        assert sum(map(bool, parts)) == len(parts) or not data
+        pretokens = [
+            word for part in parts for d, _ in naive.documents(part, tokens) for word in naive.split(d, GPT2.compiled)
+        ]
+        assert pretokens == [w for d, _ in naive.documents(data, tokens) for w in naive.split(d, GPT2.compiled)]
+        found = [token for part in parts for _, _, token in naive.find_specials(part, tokens)]
+        assert found == [token for _, _, token in naive.find_specials(data, tokens)]
+
+
+def test_a_file_with_special_tokens_is_cut_at_them(tmp_path):
+    data = (b"It's a story. " * 20 + SPECIAL) * 30
+    parts = cut(tmp_path / "f", data, 1000)
+    assert len(parts) >= 8
+    assert all(part.startswith(SPECIAL) for part in parts[1:])
+
+
+def test_a_file_without_special_tokens_is_cut_at_certain_boundaries(tmp_path):
+    data = b"It's a story without end. " * 1000
+    for pattern_tokens in (), (SPECIAL,):
+        parts = cut(tmp_path / "f", data, 1000, tokens=pattern_tokens)
+        assert len(parts) == 26
+        assert max(map(len, parts)) < 1100
+
+
+def test_a_file_with_few_special_tokens_is_cut_at_boundaries_too(tmp_path):
+    data = SPECIAL + b"It's a story without end. " * 1000 + SPECIAL
+    parts = cut(tmp_path / "f", data, 1000)
+    assert len(parts) >= 25
+
+
+def test_what_has_no_certain_boundary_is_not_cut(tmp_path):
+    assert cut(tmp_path / "f", b"a" * 5000, 100) == [b"a" * 5000]
+    assert cut(tmp_path / "f", "中".encode() * 5000, 100) == ["中".encode() * 5000]
+    for pattern in get_pattern(None), get_pattern(r"\w+|\s+"):
+        assert cut(tmp_path / "f", b"a story " * 500, 100, pattern) == [b"a story " * 500]
+
+
+def test_a_pattern_of_ones_own_is_cut_at_special_tokens_only(tmp_path):
+    data = (b"a story " * 50 + SPECIAL) * 30
+    parts = cut(tmp_path / "f", data, 1000, get_pattern(r"\w+|\s+"))
+    assert len(parts) >= 8
+    assert all(part.startswith(SPECIAL) for part in parts[1:])
+
+
+def test_a_cut_in_a_long_file_stands_near_the_even_place(tmp_path):
+    data = b"x" * 100_000 + b" y" + b"z" * 100_000
+    assert cut(tmp_path / "f", data, 60_000) == [b"x" * 100_000, b" y" + b"z" * 100_000]
+
+
+def test_an_empty_file_is_one_empty_chunk_or_none(tmp_path):
+    (tmp_path / "f").write_bytes(b"")
+    chunks = cut_file(tmp_path / "f", 100, GPT2, [SPECIAL])
+    assert sum(chunk.end - chunk.start for chunk in chunks) == 0
+
+
+# Reading
+
+
+class Trickle:
+    """A source that gives a few bytes at a time, as pipes do."""
+
+    def __init__(self, data: bytes, seed: int) -> None:
+        self.data = data
+        self.random = random.Random(seed)
+
+    def readinto(self, buffer: memoryview) -> int:
+        n = min(self.random.randrange(1, 9), len(buffer), len(self.data))
+        buffer[:n] = self.data[:n]
+        self.data = self.data[n:]
+        return n
+
+
+@given(
+    data=st.lists(st.one_of(texts.data(40), st.sampled_from([SPECIAL, b"<|"])), max_size=8).map(b"".join),
+    window=st.integers(1, 80),
+    share=st.sampled_from([0.0, 0.3, 1.0]),
+    seed=st.integers(0, 9),
+)
+def test_windows_show_all_of_a_source_once_and_every_special_token(data, window, share, seed):
+    tokens = SPECIAL, b"<|"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "WINDOW", window)
+        reader = Reader(Trickle(data, seed), None, specials(*tokens))
+        position = taken = 0
+        found = []
+        while (seen := reader.advance(taken)) is not None:
+            assert seen.data[seen.start : seen.end].tobytes() == data[position : position + seen.end - seen.start]
+            assert seen.limit <= seen.end
+            assert len(seen.data) >= seen.end + PADDING
+            last = position + seen.end == len(data) and seen.limit == seen.end
+            # Take some of what is certain, but no part of a special token.
+            taken = seen.end if last else int(seen.limit * share)
+            for first, end, _ in seen.breaks.tolist():
+                if first < taken < end:
+                    taken = first
+            found += [(position + first, position + end) for first, end, _ in seen.breaks.tolist() if first < taken]
+            position += taken
+    assert position == len(data)
+    assert found == [(start, end) for start, end, _ in naive.find_specials(data, tokens)]
+
+
+def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
+    data = bytes(range(1, 200))
+    for window in 1, 7, 50, 100, 101, 1000:
+        monkeypatch.setattr(corpus, "WINDOW", window)
+        for n_bytes in 0, 1, 50, 99, 100, 101, 199:
+            source = io.BytesIO(data)
+            reader = Reader(source, n_bytes, specials())
+            out, taken = b"", 0
+            while (seen := reader.advance(taken)) is not None:
+                taken = seen.limit
+                out += seen.data[:taken].tobytes()
+            assert out == data[:n_bytes]
+            assert source.tell() == n_bytes
+
+
+def test_the_bytes_after_a_text_are_zero(monkeypatch):
+    monkeypatch.setattr(corpus, "WINDOW", 64)
+    for n in range(1, 200):
+        reader = Reader(io.BytesIO(b"\xff" * 500), n, specials())
+        taken = 0
+        while (seen := reader.advance(taken)) is not None:
+            taken = seen.limit
+            if seen.limit == seen.end:
+                assert not seen.data[seen.end : seen.end + PADDING].any(), n
+
+
+def test_a_source_that_is_wanted_at_once_is_one_window(monkeypatch):
+    monkeypatch.setattr(corpus, "WINDOW", 10)
+    data = texts.SAMPLE.encode()
+    reader = Reader(Trickle(data, 1), None, specials(), at_once=True)
+    seen = reader.advance(0)
+    assert (seen.start, seen.end, seen.limit) == (0, len(data), len(data))
+    assert seen.data[: seen.end].tobytes() == data
+    assert reader.advance(seen.end) is None
+
+
+def test_a_file_that_became_shorter_is_an_error(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"abc")
+    with (
+        corpus.open_chunk(Chunk(path, 0, 10), specials(), False) as reader,
+        pytest.raises(OSError, match=r"f'.* became shorter while it was read"),
+    ):
+        reader.advance(0)
+
+
+def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(monkeypatch):
+    monkeypatch.setattr(corpus, "WINDOW", 1000)
+    reader = Reader(io.BytesIO(b"the cat " * 50_000), None, specials(SPECIAL))
+    longest = taken = 0
+    while (seen := reader.advance(taken)) is not None:
+        longest = max(longest, len(seen.data))
+        taken = seen.limit
+    assert longest <= 1000 + PADDING
+
+
+def test_a_stream_of_texts_is_their_bytes():
+    items = ["ab", "", b"", "é", b"\xff", "\udc80", "x" * 100]
+    stream = TextStream(iter(items))
+    buffer = bytearray(7)
+    out = b""
+    while n := stream.readinto(memoryview(buffer)):
+        out += buffer[:n]
+    assert out == b"".join(map(to_bytes, items))
+
+
+# Documents of iterables
+
+
+@given(st.lists(st.one_of(texts.data(30), st.just(SPECIAL)), max_size=8))
+def test_joined_documents_have_a_break_between_any_two(documents):
+    window = join(documents, specials(SPECIAL))
+    stretches = [[]]
+    for text, break_id in window.documents():
+        stretches[-1].append(text)
+        if break_id == -1:
+            stretches.append([])
+    assert stretches.pop() == []
+    wanted = [[text for text, _ in naive.documents(document, [SPECIAL])] for document in documents]
+    assert stretches == (wanted or [[b""]])
+    starts = window.breaks[:, 0]
+    assert (np.diff(starts) > 0).all()
+
+
+@given(st.lists(texts.data(30), max_size=12), st.integers(1, 60))
+def test_batches_hold_all_documents_in_order(documents, n):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "BATCH", n)
+        windows = list(corpus.batches(iter(documents), specials()))
+    assert [text for window in windows for text, _ in window.documents()] == documents
+    assert all(window.end <= n + 40 * 4 + len(documents) for window in windows)
+
+
+# Text and bytes
+
+
+@given(texts.data())
+def test_bytes_as_text_are_the_same_bytes_again(data):
+    assert to_bytes(to_text(data)) == data
+    assert to_bytes(data) is data
+
+
+@given(st.text(st.characters(), max_size=50))
+def test_any_str_has_bytes_character_by_character(text):
+    assert to_bytes(text) == b"".join(map(to_bytes, text))
+
+
+def test_lone_surrogates_become_the_bytes_they_stand_for_or_their_own_three():
+    assert to_bytes("\udc80") == b"\x80"
+    assert to_bytes("\udcff") == b"\xff"
+    assert to_bytes("\ud800") == b"\xed\xa0\x80"
+    assert to_bytes("\udfff") == b"\xed\xbf\xbf"
+    assert to_bytes("\udc7f") == b"\xed\xb1\xbf"
+    assert to_bytes("\udd00") == b"\xed\xb4\x80"
+    assert to_bytes("a\udc80é\ud800") == b"a\x80\xc3\xa9\xed\xa0\x80"
+
+
+@pytest.mark.parametrize("bad", [None, 1, bytearray(b"a"), memoryview(b"a"), ["a"]])
+def test_what_is_no_text_is_an_error(bad):
+    with pytest.raises(TypeError, match="text must be str or bytes, not "):
+        to_bytes(bad)
+
+
+# Special tokens
+
+
+def test_special_tokens_are_found_as_the_twin_finds_them():
+    source = random.Random(16)
+    long = b"x" * 65
+    for _ in range(3000):
+        tokens = source.sample([b"a", b"aa", b"aba", b"b", b"<|", b"<|a|>", long, b"\xc3\xa9", b"\xc3\xa9a"], 3)
+        letters = [b"a", b"aa", b"ab", b"<", b"<|", b"|>", long, long[1:], b"\xc3\xa9", b"\xc3"]
+        parts = source.choices(letters, k=source.randrange(30))
+        data = b"-" * source.choice([0, 1, 50, 60, 63, 64]) + b"".join(parts)
+        breaks = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials(*tokens))
+        found = [(start, end, tokens[number]) for start, end, number in breaks.tolist()]
+        assert found == naive.find_specials(data, tokens), (data, tokens)
+
+
+def test_more_special_tokens_than_there_is_room_for_at_first_are_all_found():
+    data = b"a<>" * 50_000
+    breaks = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials(b"<>"))
+    assert breaks[:, 0].tolist() == list(range(1, len(data), 3))

@@ -1,0 +1,465 @@
+"""Text to ids: equal to merging by rank in plain Python, for any vocabulary, text, window and bound on memory."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import pickle
+import random
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import naive
+import numpy as np
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe import corpus
+from nbbpe import tokenizer as tokenizer_module
+from nbbpe.kernels.encode import BYTES_PER_PIECE, POOL_USED
+from nbbpe.kernels.piece_table import N_ENTRIES
+from nbbpe.kernels.piece_table import POOL_USED as KEY_BYTES
+from nbbpe.patterns import get_pattern
+
+BYTES = {i: bytes([i]) for i in range(256)}
+PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
+SPECIALS = ["<|end|>", "<|end|><|end|>", "<|", "é", "X<|end|>"]
+
+
+def expected(tokenizer: nbbpe.Tokenizer, data: bytes, specials: list[str] | None = None) -> list[int]:
+    """What textbook BPE makes of a text; with the special tokens given, else all of the tokenizer's."""
+    pattern = tokenizer.pattern
+    special = {token: i for token, i in tokenizer.special_tokens.items() if specials is None or token in specials}
+    ids = {token: i for i, token in reversed(tokenizer.vocab.items()) if i not in tokenizer.special_tokens.values()}
+    compiled = None if pattern is None else get_pattern(pattern).compiled
+    return naive.encode(data, tokenizer.merges, ids, compiled, {token.encode(): i for token, i in special.items()})
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn) -> nbbpe.Tokenizer:
+    """A tokenizer of random merges of few bytes, in any order: a merge may rank before those that make its sides."""
+    alphabet = draw(st.sampled_from([b"ab", b"abc ", b"a\xc3\xa9", b"a 's\n"]))
+    tokens = [bytes([byte]) for byte in alphabet]
+    pairs: list[tuple[bytes, bytes]] = []
+    for left, right in draw(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=25)):
+        pair = tokens[left % len(tokens)], tokens[right % len(tokens)]
+        if pair not in pairs and len(pair[0] + pair[1]) <= 12:
+            pairs.append(pair)
+            tokens.append(pair[0] + pair[1])
+    pairs = draw(st.permutations(pairs)) if draw(st.booleans()) else pairs
+    results = list(dict.fromkeys(left + right for left, right in pairs))
+    vocab = BYTES | {300 + 2 * i: token for i, token in enumerate(results)}
+    pattern = draw(st.sampled_from(["gpt2", None]))
+    return nbbpe.Tokenizer(vocab, pairs, draw(st.sampled_from([[], ["ab"], ["<|end|>", "a "]])), pattern)
+
+
+@given(vocabularies(), st.lists(st.one_of(st.text("ab", max_size=40), texts.data(40)), min_size=1, max_size=3))
+def test_ids_are_those_of_merging_by_rank_for_any_vocabulary(tokenizer, documents):
+    for document in documents:
+        data = corpus.to_bytes(document)
+        assert tokenizer.encode(document) == expected(tokenizer, data)
+        assert tokenizer.encode(document) == expected(tokenizer, data), "from memory"
+        assert tokenizer.decode_bytes(tokenizer.encode(document)) == data
+
+
+def test_a_merge_waits_for_its_rank_even_where_its_place_came_up_before():
+    # At a the pair (a, b) of rank 1 gives way to (a, bc) of rank 3; (bc, d) of rank 2 comes first.
+    merges = [(b"b", b"c"), (b"a", b"b"), (b"bc", b"d"), (b"a", b"bc")]
+    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
+    assert nbbpe.Tokenizer(vocab, merges, pattern=None).encode("abcd") == [97, 258]
+
+
+def test_ids_are_those_of_merging_by_rank_for_thousands_of_dense_vocabularies():
+    source = random.Random(17)
+    for _ in range(600):
+        letters = source.choice(["ab", "abc", "a"])
+        tokens = [letter.encode() for letter in letters]
+        pairs: list[tuple[bytes, bytes]] = []
+        for _ in range(source.randrange(1, 40)):
+            pair = source.choice(tokens), source.choice(tokens)
+            if pair not in pairs and len(pair[0] + pair[1]) <= 9:
+                pairs.append(pair)
+                tokens.append(pair[0] + pair[1])
+        if source.random() < 0.7:
+            source.shuffle(pairs)
+        vocab = BYTES | dict(enumerate(dict.fromkeys(left + right for left, right in pairs), start=256))
+        tokenizer = nbbpe.Tokenizer(vocab, pairs, pattern=None)
+        for _ in range(8):
+            data = "".join(source.choices(letters, k=source.choice([3, 8, 20, 60]))).encode()
+            assert tokenizer.encode(data) == expected(tokenizer, data), (pairs, data)
+
+
+@pytest.fixture(scope="module", params=PATTERNS.values(), ids=PATTERNS)
+def trained(request) -> nbbpe.Tokenizer:
+    """A tokenizer of 420 tokens with special tokens in and across each other."""
+    return nbbpe.train([texts.SAMPLE, "the cat sat on the mat " * 3, "abab aaa"], 420, SPECIALS, pattern=request.param)
+
+
+@given(data=texts.data(120))
+def test_ids_of_a_trained_tokenizer_are_the_textbooks(trained, data):
+    assert trained.encode(data) == expected(trained, data)
+    assert trained.encode_ordinary(data) == expected(trained, data, [])
+
+
+@given(data=st.one_of(st.binary(max_size=300), texts.data(300)))
+def test_any_bytes_come_back_as_they_were(trained, data):
+    assert trained.decode_bytes(trained.encode(data)) == data
+    assert trained.decode_bytes(trained.encode_array(data)) == data
+    assert trained.decode_bytes(trained.encode_ordinary(data)) == data
+
+
+@given(text=texts.texts(100))
+def test_any_text_comes_back_as_it_was(trained, text):
+    assert trained.decode(trained.encode(text)) == text
+    assert trained.encode(text) == trained.encode(text.encode())
+
+
+def test_the_sample_is_encoded_as_the_textbook_does(trained):
+    for n in range(0, 500, 7):
+        data = texts.SAMPLE.encode()[n:]
+        assert trained.encode(data) == expected(trained, data)
+
+
+def test_lone_surrogates_have_ids_and_nothing_is_lost(small):
+    for text in "a\ud800b", "\udfff", "caf\udcc3", "\udc80\ud800", "é\udcff\udbff":
+        assert small.decode_bytes(small.encode(text)) == corpus.to_bytes(text)
+    assert small.decode(small.encode("caf\udcc3 \udcff"), errors="surrogateescape") == "caf\udcc3 \udcff"
+    assert small.decode(small.encode("a\ud800"), errors="surrogatepass") == "a\ud800"
+
+
+# Special tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("<|end|>", ["<|end|>"]),
+        ("<|end|><|end|>", ["<|end|><|end|>"]),  # the longest
+        ("<|end|><|end|><|end|>", ["<|end|><|end|>", "<|end|>"]),  # and from the left
+        ("X<|end|>", ["X<|end|>"]),
+        ("<|X<|end|>", ["<|", "X<|end|>"]),
+        ("a<|end|>b", [b"a", "<|end|>", b"b"]),
+        ("<|<|end", ["<|", "<|", b"end"]),
+        ("éa", ["é", b"a"]),
+        ("<|end|>é<|end|>", ["<|end|>", "é", "<|end|>"]),
+        ("", []),
+    ],
+)
+def test_special_tokens_are_found_leftmost_and_longest(trained, text, wanted):
+    ids = []
+    for part in wanted:
+        ids += [trained.special_tokens[part]] if isinstance(part, str) else trained.encode_ordinary(part)
+    assert trained.encode(text) == ids == expected(trained, text.encode())
+
+
+@given(parts=st.lists(st.sampled_from([*SPECIALS, "<|", "|>", "end", "X", "a ", "é", b"\xc3", b"\xa9"]), max_size=12))
+def test_special_tokens_anywhere_are_the_textbooks(trained, parts):
+    data = b"".join(corpus.to_bytes(part) for part in parts)
+    assert trained.encode(data) == expected(trained, data)
+
+
+def test_only_allowed_special_tokens_become_their_ids(trained):
+    text = "X<|end|><|end|>é<|"
+    every = [[], ["<|end|>"], ["é", "<|"], ["X<|end|>"], SPECIALS, ["unknown"]]
+    for allowed in every:
+        for kind in (set, list, tuple, frozenset):
+            assert trained.encode(text, allowed_special=kind(allowed)) == expected(trained, text.encode(), allowed)
+    assert trained.encode(text, allowed_special="all") == trained.encode(text) == expected(trained, text.encode())
+    assert trained.encode_ordinary(text) == trained.encode(text, allowed_special=()) == expected(trained, text.encode(), [])
+
+
+def test_a_disallowed_special_token_in_the_text_is_an_error(trained):
+    for text in "a<|end|>b", b"a<|end|>b":
+        for encode in trained.encode, trained.encode_array:
+            with pytest.raises(ValueError, match=r"special token '<\|end\|>', which is disallowed"):
+                encode(text, disallowed_special={"<|end|>"})
+            with pytest.raises(ValueError, match="disallowed"):
+                encode(text, allowed_special=set(), disallowed_special="all")
+            with pytest.raises(ValueError, match="disallowed"):
+                encode(text, allowed_special={"<|end|>"}, disallowed_special="all")  # "<|" stands there too
+    assert trained.encode("ab", allowed_special=set(), disallowed_special="all") == trained.encode("ab")
+
+
+def test_disallowing_all_means_all_that_are_not_allowed(trained):
+    text = "éa"
+    assert trained.encode(text, allowed_special={"é"}, disallowed_special="all") == trained.encode(text)
+    assert trained.encode(text, disallowed_special="all") == trained.encode(text)
+    assert trained.encode(text, allowed_special=set(), disallowed_special=()) == trained.encode_ordinary(text)
+
+
+def test_a_tokenizer_without_special_tokens_has_none(quiet):
+    tokenizer = nbbpe.train(["a<|end|>b"], 256 + 3)
+    assert tokenizer.encode("<|end|>") == tokenizer.encode_ordinary("<|end|>")
+    assert tokenizer.decode(tokenizer.encode("<|end|>")) == "<|end|>"
+
+
+# Arrays, batches, iterables
+
+
+def by_hand(n: int) -> nbbpe.Tokenizer:
+    """A tokenizer of n tokens; the last is "ab"."""
+    vocab = BYTES | {i: b"<%d>" % i for i in range(256, n - 1)} | {n - 1: b"ab"}
+    return nbbpe.Tokenizer(vocab, [(b"a", b"b")])
+
+
+@pytest.mark.parametrize(
+    ("n", "dtype"), [(300, "uint16"), (65_535, "uint16"), (65_536, "uint16"), (65_537, "uint32"), (200_000, "uint32")]
+)
+def test_ids_are_uint16_as_long_as_the_vocabulary_fits(n, dtype):
+    tokenizer = by_hand(n)
+    assert tokenizer.vocab_size == n
+    assert tokenizer.dtype == np.dtype(dtype)
+    for array in tokenizer.encode_array("ab"), tokenizer.encode_batch(["ab"])[0], tokenizer.encode_array("ab" * 7)[:1]:
+        assert array.dtype == np.dtype(dtype)
+        assert array.ndim == 1
+        assert array.tolist() == [n - 1]
+
+
+def test_the_highest_id_counts_even_where_ids_have_gaps():
+    tokenizer = nbbpe.Tokenizer(BYTES | {70_000: b"ab"}, [(b"a", b"b")])
+    assert tokenizer.dtype == np.uint32
+    assert tokenizer.vocab_size == 70_001
+    assert len(tokenizer) == 257
+    assert tokenizer.encode("abab") == [70_000, 70_000]
+
+
+def test_an_array_is_the_callers_own(small):
+    first = small.encode_array("the cat")
+    wanted = first.tolist()
+    first[:] = 0
+    assert small.encode_array("the cat").tolist() == wanted
+
+
+def test_encode_gives_plain_ints(small):
+    assert {type(i) for i in small.encode("the cat")} == {int}
+    assert {type(i) for i in small.encode_iterable(["the cat"])} == {int}
+    assert small.encode("") == []
+    assert small.encode_array("").shape == (0,)
+    assert small.encode_array(b"").dtype == small.dtype
+
+
+@pytest.mark.parametrize("bad", [None, 5, ["a"], bytearray(b"a"), np.array([1])])
+def test_what_is_no_text_is_an_error(small, bad):
+    for encode in small.encode, small.encode_array, small.encode_ordinary:
+        with pytest.raises(TypeError, match="text must be str or bytes"):
+            encode(bad)
+    with pytest.raises(TypeError, match="text must be str or bytes"):
+        small.encode_batch([bad])
+    with pytest.raises(TypeError, match="text must be str or bytes"):
+        list(small.encode_iterable([bad]))
+
+
+def test_a_batch_is_each_text_by_itself(trained, monkeypatch):
+    batch = [texts.SAMPLE[i : i + 150] for i in range(0, 400, 11)] + ["", "<|end|>", b"\xff"]
+    wanted = [trained.encode(text) for text in batch]
+    assert [array.tolist() for array in trained.encode_batch(batch)] == wanted
+    assert trained.encode_batch([]) == []
+    monkeypatch.setattr(tokenizer_module, "_BATCH_PER_THREAD", 10)
+    monkeypatch.setattr(tokenizer_module, "default_workers", lambda: 4)
+    assert [array.tolist() for array in trained.encode_batch(iter(batch))] == wanted
+
+
+def splittings(text: str) -> list[list[str]]:
+    """All ways to cut a text into items."""
+    ways = []
+    for cuts in itertools.product([False, True], repeat=len(text) - 1):
+        edges = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(text)]
+        ways.append([text[start:end] for start, end in itertools.pairwise(edges)])
+    return ways
+
+
+@pytest.mark.parametrize("text", ["a<|end|>é", " the  's\n", "ab 12 cd", "x\n\n yé😀"])
+@pytest.mark.parametrize("window", [1, 5, 64])
+def test_an_iterable_gives_the_ids_of_the_joined_text_however_it_is_cut(trained, monkeypatch, text, window):
+    monkeypatch.setattr(corpus, "WINDOW", window)
+    wanted = trained.encode(text)
+    for items in splittings(text):
+        assert list(trained.encode_iterable(items)) == wanted, items
+
+
+@given(items=st.lists(st.one_of(texts.texts(30), st.sampled_from(SPECIALS)), max_size=8), window=st.integers(1, 100))
+def test_any_iterable_gives_the_ids_of_the_joined_text(trained, items, window):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "WINDOW", window)
+        assert list(trained.encode_iterable(items)) == trained.encode("".join(items))
+        assert list(trained.encode_iterable(item.encode() for item in items)) == trained.encode("".join(items))
+
+
+def test_items_with_lone_surrogates_give_the_ids_of_the_joined_text(small):
+    for items in ["a\udc80", "b\ud800"], ["\udcc3", "\udca9"], ["\ud83d", "\ude00"]:
+        assert list(small.encode_iterable(items)) == small.encode("".join(items))
+
+
+def test_an_iterable_is_read_as_its_ids_are_taken(small, monkeypatch):
+    monkeypatch.setattr(corpus, "WINDOW", 1000)
+    n_read = 0
+
+    def items():
+        nonlocal n_read
+        while True:  # never ends
+            n_read += 1
+            yield "the cat sat on the mat. "
+
+    ids = list(itertools.islice(small.encode_iterable(items()), 5000))
+    assert small.decode(ids).startswith("the cat sat on the mat. the cat")
+    assert n_read < 5000
+
+
+def test_an_error_of_the_iterable_reaches_the_user(small):
+    def items():
+        yield "the cat"
+        raise LookupError("half-way")
+
+    with pytest.raises(LookupError, match="half-way"):
+        list(small.encode_iterable(items()))
+
+
+def test_an_open_file_is_an_iterable_of_texts(small, tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(texts.SAMPLE.encode())
+    with open(path, encoding="utf-8", newline="") as file:
+        assert list(small.encode_iterable(file)) == small.encode(texts.SAMPLE)
+
+
+# Hostile input, memory
+
+
+@pytest.mark.parametrize("unit", ["a", "^", " ", "中", "\n", "ab", "a ", "'", "\U0001f600", "1"])
+def test_a_million_of_one_thing_takes_no_special_care(trained, unit):
+    data = (unit * 1_000_000).encode()[:1_000_000]
+    trained.encode(unit * 1000)  # kernels are loaded
+    start = time.perf_counter()
+    ids = trained.encode_array(data)
+    seconds = time.perf_counter() - start
+    assert trained.decode_bytes(ids) == data
+    assert seconds < 20  # n**2 would take hours
+
+
+def test_long_runs_that_merge_are_merged_as_short_ones(quiet):
+    tokenizer = nbbpe.train(["a" * 5000], 290, pattern=None)
+    for n in 1, 2, 63, 64, 65, 127, 128, 129, 700:
+        assert tokenizer.encode("a" * n) == expected(tokenizer, b"a" * n)
+    double = tokenizer.token_to_id("a" * 4096)  # the run was learned by doubling
+    assert tokenizer.encode("a" * 4096 * 200) == [double] * 200
+
+
+def random_text(source: random.Random, n: int) -> str:
+    letters = "abcdefghijklmnopqrstuvwxyzé中 "
+    return " ".join("".join(source.choices(letters, k=source.choice([2, 5, 9, 20, 70]))) for _ in range(n))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
+@pytest.mark.parametrize("max_pieces", [0, 1, 2, 50, 1000])
+def test_the_bound_on_remembered_pieces_is_kept_and_changes_no_id(small, pattern, max_pieces):
+    free = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern)
+    bound = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern, max_pieces=max_pieces)
+    source = random.Random(13)
+    for _ in range(4):
+        text = random_text(source, 600) + texts.SPECIAL + texts.SAMPLE
+        assert np.array_equal(bound.encode_array(text), free.encode_array(text))
+        for state in bound._encoder._idle:
+            assert state.table.state[N_ENTRIES] <= max_pieces
+            assert state.table.state[KEY_BYTES] <= BYTES_PER_PIECE * max_pieces
+            assert state.memory.state[POOL_USED] <= len(state.memory.ids_pool)
+
+
+def test_memory_that_grows_many_times_over_changes_no_id(small):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges)
+    source = random.Random(14)
+    text = random_text(source, 30_000)  # far more distinct pieces than the first table holds
+    ids = tokenizer.encode_array(text)
+    assert tokenizer.decode(ids) == text
+    for _ in range(3):
+        start = source.randrange(len(text) - 3000)
+        part = text[start : start + 3000]
+        assert tokenizer.encode(part) == expected(tokenizer, part.encode())
+    assert np.array_equal(tokenizer.encode_array(text), ids)
+
+
+def test_a_negative_bound_is_an_error(small):
+    with pytest.raises(ValueError, match="max_pieces must not be negative, and is -1"):
+        nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=-1)
+
+
+# Threads and processes
+
+
+def test_many_threads_may_encode_at_once(trained):
+    source = random.Random(15)
+    documents = [random_text(source, 100) + texts.SAMPLE for _ in range(40)]
+    wanted = [trained.encode(document) for document in documents]
+    tokenizer = pickle.loads(pickle.dumps(trained))  # with nothing worked out yet
+    barrier = threading.Barrier(8)
+
+    def encode(first: int) -> list[list[int]]:
+        barrier.wait()
+        return [tokenizer.encode(document) for document in documents[first:] + documents[:first]]
+
+    with ThreadPoolExecutor(8) as threads:
+        for first, results in enumerate(threads.map(encode, range(8))):
+            assert results == wanted[first:] + wanted[:first]
+
+
+def test_a_pickled_tokenizer_is_the_same(trained):
+    trained.encode(texts.SAMPLE)
+    copy = pickle.loads(pickle.dumps(trained))
+    assert copy == trained
+    assert copy.encode(texts.SAMPLE) == trained.encode(texts.SAMPLE)
+    assert copy.special_tokens == trained.special_tokens
+    assert len(pickle.dumps(trained)) < 100_000  # what was remembered does not travel
+
+
+def encode_in_child(tokenizer: nbbpe.Tokenizer, text: str, connection) -> None:
+    connection.send(tokenizer.encode(text))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_tokenizer_can_be_used_in_another_process(trained, method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {method}")
+    wanted = trained.encode(texts.SAMPLE)  # so that a forked child inherits tables in use
+    context = multiprocessing.get_context(method)
+    for daemon in (False, True):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=encode_in_child, args=(trained, texts.SAMPLE, theirs), daemon=daemon)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+            process.start()
+        theirs.close()
+        assert ours.poll(120)
+        assert ours.recv() == wanted
+        process.join()
+        assert process.exitcode == 0
+
+
+def test_a_fork_while_threads_encode_leaves_the_child_able_to_encode(small):
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            small.encode(texts.SAMPLE)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        context = multiprocessing.get_context("fork")
+        for _ in range(5):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=encode_in_child, args=(small, texts.SAMPLE, theirs))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+                process.start()
+            theirs.close()
+            assert ours.poll(60), "the child hangs"
+            assert small.decode(ours.recv()) == texts.SAMPLE
+            process.join()
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()

@@ -1,0 +1,211 @@
+"""Tokenizer files: GPT-2's vocab.json and merges.txt, nbbpe's folder, and errors that name the file and the line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import naive
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe.formats import gpt2
+
+BYTES = {i: bytes([i]) for i in range(256)}
+
+
+def test_every_byte_is_spelled_as_gpt2_does():
+    characters = gpt2.byte_characters()
+    assert len(set(characters.values())) == 256
+    assert sorted(characters, key=characters.get) == naive.HF_BYTES  # by the character, the alphabet's order
+    assert gpt2.spell(b" the\n!") == "ĠtheĊ!"
+    assert gpt2.unspell("ĠtheĊ!") == b" the\n!"
+
+
+@given(st.binary())
+def test_any_bytes_are_spelled_and_read_back(token):
+    spelled = gpt2.spell(token)
+    assert gpt2.unspell(spelled) == token
+    assert not set(spelled) & set(" \n\r\t\x00\xa0")
+
+
+@pytest.fixture
+def files(small: nbbpe.Tokenizer, tmp_path: Path) -> tuple[Path, Path]:
+    """A good pair of vocab.json and merges.txt."""
+    vocab, merges = tmp_path / "the vocab.json", tmp_path / "the merges.txt"
+    gpt2.write(vocab, merges, small.vocab, small.merges)
+    return vocab, merges
+
+
+def test_what_was_written_is_read_the_same(small, files):
+    tokenizer = nbbpe.Tokenizer.from_files(*files, [texts.SPECIAL])
+    assert tokenizer == small
+    assert nbbpe.Tokenizer.from_files(*map(str, files), special_tokens=[texts.SPECIAL], pattern="gpt2") == small
+    assert nbbpe.Tokenizer.from_files(*files, pattern=None).pattern is None
+
+
+def test_gpt2s_files_are_read_with_and_without_their_version_line(shared, tmp_path, gpt2):
+    assert gpt2.vocab_size == 50257
+    assert len(gpt2.merges) == 50000
+    assert gpt2.merges[0] == (b" ", b"t")
+    merges = tmp_path / "merges.txt"
+    merges.write_bytes(b"#version: 0.2\n" + (shared / "vocabs" / "gpt2_merges.txt").read_bytes())
+    again = nbbpe.Tokenizer.from_files(shared / "vocabs" / "gpt2_vocab.json", merges, [texts.SPECIAL])
+    assert again == gpt2
+
+
+def test_a_merge_that_begins_with_a_hash_is_a_merge(tmp_path):
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"##", 257: b"#v"}, [(b"#", b"#"), (b"#", b"v")])
+    tokenizer.save(tmp_path)
+    assert nbbpe.load(tmp_path) == tokenizer
+
+
+def test_line_ends_of_windows_and_empty_lines_do_no_harm(small, files):
+    vocab, merges = files
+    merges.write_bytes(merges.read_bytes().replace(b"\n", b"\r\n") + b"\r\n\n")
+    assert nbbpe.Tokenizer.from_files(vocab, merges, [texts.SPECIAL]) == small
+
+
+def test_a_special_token_spelled_with_characters_of_no_byte_is_itself(files):
+    vocab, merges = files
+    entries = json.loads(vocab.read_text(encoding="utf-8")) | {"<|ende|> 中": 1000}
+    vocab.write_text(json.dumps(entries), encoding="utf-8")
+    tokenizer = nbbpe.Tokenizer.from_files(vocab, merges, ["<|ende|> 中"])
+    assert tokenizer.special_tokens == {"<|ende|> 中": 1000}
+    assert tokenizer.encode("<|ende|> 中") == [1000]
+
+
+def spelled_vocab(**changes) -> str:
+    entries = {gpt2.spell(bytes([i])): i for i in range(256)} | {"ab": 256} | changes
+    return json.dumps({token: i for token, i in entries.items() if i is not None})
+
+
+BAD_VOCABS = {
+    "not JSON": ('{\n"a": 1,\n"b": }', r"vocab\.json, line 3: not valid JSON"),
+    "empty": ("", r"vocab\.json, line 1: not valid JSON"),
+    "a list": ("[1, 2]", r"vocab\.json: must hold a JSON object from tokens to ids, not list"),
+    "a token twice": ('{"a": 1, "b": 2, "a": 3}', r"vocab\.json: token 'a' comes twice"),
+    "an id twice": ('{"a": 1, "b": 1}', r"vocab\.json: id 1 is given to 'a' and to 'b'"),
+    "an id as text": ('{"a": "1"}', r"vocab\.json: token 'a' has the id '1', which is no integer from 0 up"),
+    "a negative id": ('{"a": -1}', r"vocab\.json: token 'a' has the id -1"),
+    "a fraction": ('{"a": 1.5}', r"vocab\.json: token 'a' has the id 1.5"),
+    "true": ('{"a": true}', r"vocab\.json: token 'a' has the id True"),
+    "a byte missing": (spelled_vocab(x=None), r"lacks 1 of the 256 single bytes.*b'x'"),
+    "a merge's result missing": (spelled_vocab(ab=None), r"merges\.txt, line 2: merges b'a' and b'b', but b'ab' is not"),
+    "an id too large": (spelled_vocab(ab=2**31), r"id 2147483648"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_VOCABS.values(), ids=BAD_VOCABS)
+def test_a_broken_vocab_is_an_error_that_names_file_and_place(tmp_path, content, message):
+    vocab, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    vocab.write_text(content, encoding="utf-8")
+    merges.write_text("#version: 0.2\na b\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        nbbpe.Tokenizer.from_files(vocab, merges)
+
+
+BAD_MERGES = {
+    "three tokens": (b"a b\na b c\n", r"merges\.txt, line 2: must be two tokens with one blank between, and is 'a b c'"),
+    "one token": (b"a b\n\nab\n", r"merges\.txt, line 3: must be two tokens"),
+    "two blanks": (b"a  b\n", r"merges\.txt, line 1: must be two tokens"),
+    "a blank at the end": (b"a \n", r"merges\.txt, line 1: must be two tokens"),
+    "a tab": (b"a\tb\n", r"merges\.txt, line 1: must be two tokens"),
+    "no byte's character": ("a b\na 中\n".encode(), r"merges\.txt, line 2: the character '中' in 'a 中' stands for"),
+    "an unknown side": (b"a b\nab ab\nabab a\n", r"merges\.txt, line 2: .*b'abab' is not in .*vocab\.json"),
+    "not UTF-8": (b"a b\n\xff b\n", r"merges\.txt, line 2: not valid UTF-8"),
+    "a second version line": (b"#version: 0.2\n#version: 0.2 x\n", r"merges\.txt, line 2: must be two tokens"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_MERGES.values(), ids=BAD_MERGES)
+def test_broken_merges_are_an_error_that_names_file_and_line(tmp_path, content, message):
+    vocab, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    vocab.write_text(spelled_vocab(), encoding="utf-8")
+    merges.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        nbbpe.Tokenizer.from_files(vocab, merges)
+
+
+def test_a_vocab_that_is_not_utf8_is_an_error_that_names_it(files):
+    vocab, merges = files
+    vocab.write_bytes(b'{"\xff": 1}')
+    with pytest.raises(ValueError, match=r"the vocab\.json: not valid UTF-8"):
+        nbbpe.Tokenizer.from_files(vocab, merges)
+
+
+def test_a_missing_file_is_named(files, tmp_path):
+    vocab, merges = files
+    for pair in (tmp_path / "nothing.json", merges), (vocab, tmp_path / "nothing.txt"):
+        with pytest.raises(FileNotFoundError, match="nothing"):
+            nbbpe.Tokenizer.from_files(*pair)
+
+
+# nbbpe's own folder
+
+
+@pytest.fixture
+def folder(small: nbbpe.Tokenizer, tmp_path: Path) -> Path:
+    small.save(tmp_path / "folder")
+    return tmp_path / "folder"
+
+
+def test_a_folder_holds_plain_json_and_text(folder, small):
+    about = json.loads((folder / "nbbpe.json").read_text(encoding="utf-8"))
+    assert about["format"] == "nbbpe"
+    assert about["pattern"] == "gpt2"
+    assert about["special_tokens"] == {texts.SPECIAL: 399}
+    lines = (folder / "merges.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("#version")
+    assert len(lines) == 1 + len(small.merges)
+    assert len(json.loads((folder / "vocab.json").read_text(encoding="utf-8"))) == 399
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, r'nbbpe\.json: must be an object with "format": "nbbpe"'),
+        ({"version": 99}, r"nbbpe\.json: has version 99, and this nbbpe reads 1"),
+        ({"special_tokens": ["a"]}, r"nbbpe\.json: special_tokens must be an object"),
+        ({"special_tokens": {"a": "1"}}, r"nbbpe\.json: special_tokens must be an object"),
+        ({"special_tokens": {"a": True}}, r"nbbpe\.json: special_tokens must be an object"),
+        ({"special_tokens": {"<s>": 97}}, r"nbbpe\.json: special token '<s>' has id 97, as b'a' has"),
+        ({"special_tokens": {"<s>": -5}}, "-5"),
+        ({"pattern": "nonsense"}, "unknown pattern 'nonsense'"),
+        ({"pattern": "("}, "nor a valid regex"),
+    ],
+)
+def test_a_broken_folder_is_an_error_that_says_what_is_wrong(folder, change, message):
+    about = json.loads((folder / "nbbpe.json").read_text(encoding="utf-8"))
+    (folder / "nbbpe.json").write_text(json.dumps(about | change), encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        nbbpe.load(folder)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "5", '{"format": "nbbpe", "version": 1, "special_tokens": {}}'])
+def test_a_broken_nbbpe_json_is_named(folder, content):
+    (folder / "nbbpe.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"nbbpe\.json: "):
+        nbbpe.load(folder)
+
+
+def test_a_special_token_of_an_empty_string_is_an_error(folder):
+    about = json.loads((folder / "nbbpe.json").read_text(encoding="utf-8"))
+    (folder / "nbbpe.json").write_text(json.dumps(about | {"special_tokens": {"": 1000}}), encoding="utf-8")
+    with pytest.raises(ValueError, match="empty"):
+        nbbpe.load(folder)
+
+
+def test_what_is_no_folder_of_ours_is_an_error_that_says_so(folder, tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing' is missing"):
+        nbbpe.load(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError, match=r"has no nbbpe\.json"):
+        nbbpe.load(tmp_path)
+    (folder / "merges.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"merges\.txt"):
+        nbbpe.load(folder)
+    shutil.rmtree(folder)

@@ -1,0 +1,359 @@
+"""The training kernels: merges equal textbook BPE's under every tie rule, and the structures stay true to each other."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+
+import naive
+import numpy as np
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+
+from nbbpe import merging
+from nbbpe.kernels import bucket_queue, merge, pair_table
+from nbbpe.kernels.words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL
+from nbbpe.merging import TIE_BREAKS, learn_merges
+from nbbpe.pretokenize import words_from_dict
+
+HF_ORDER = {byte: number for number, byte in enumerate(naive.HF_BYTES)}
+
+
+def learned(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes", min_frequency: int = 1) -> list:
+    """The merges as pairs of byte strings."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges = []
+    for left, right in learn_merges(words_from_dict(words), n_tokens, tie_break, min_frequency).tolist():
+        merges.append((tokens[left], tokens[right]))
+        tokens.append(tokens[left] + tokens[right])
+    return merges
+
+
+def assert_textbook(words: dict[bytes, int], n_tokens: int = 300, min_frequency: int = 1) -> None:
+    for tie_break in TIE_BREAKS:
+        expected, _ = naive.train(words, n_tokens, tie_break, min_frequency)
+        assert learned(words, n_tokens, tie_break, min_frequency) == expected, tie_break
+
+
+# Cases that a reader can check by hand
+
+
+def test_bnanana_by_hand():
+    # na occurs 3 times: b na na na. Then (na, na) twice: b nana na. Then (b, nana) and (nana, na) tie, and n > b.
+    merges = [(b"n", b"a"), (b"na", b"na"), (b"nana", b"na"), (b"b", b"nanana")]
+    assert learned({b"bnanana": 1}, 300) == merges
+    assert naive.train({b"bnanana": 1}, 300)[0] == merges
+
+
+def test_overlaps_merge_from_left_to_right():
+    # aaaaa: (a, a) occurs 4 times, and becomes aa aa a.
+    assert learned({b"aaaaa": 1}, 260) == [(b"a", b"a"), (b"aa", b"aa"), (b"aaaa", b"a")]
+
+
+def test_ties_go_to_the_greater_bytes_by_default():
+    words = {b"ab": 1, b"cd": 1, b"ce": 1}
+    assert learned(words, 300) == [(b"c", b"e"), (b"c", b"d"), (b"a", b"b")]
+
+
+def test_ties_go_to_the_smaller_ids_where_asked():
+    words = {b"ab": 1, b"cd": 1, b"ce": 1}
+    assert learned(words, 300, "ids") == [(b"a", b"b"), (b"c", b"d"), (b"c", b"e")]
+
+
+def test_ties_by_bytes_compare_whole_tokens_and_ties_by_ids_their_age():
+    # ab is learned before b is met again: as bytes b > ab, as ids 98 < 256.
+    words = {b"ab": 5, b"abx": 1, b"bx": 1}
+    assert learned(words, 258) == [(b"a", b"b"), (b"b", b"x")]
+    assert learned(words, 258, "ids") == [(b"a", b"b"), (b"b", b"x")]
+    words = {b"ba": 5, b"bax": 1, b"ax": 1}
+    assert learned(words, 258) == [(b"b", b"a"), (b"ba", b"x")]
+    assert learned(words, 258, "ids") == [(b"b", b"a"), (b"a", b"x")]
+
+
+def test_huggingface_numbers_visible_bytes_before_blanks():
+    words = {b" a": 1, b"!a": 1}
+    assert learned(words, 257) == [(b"!", b"a")]
+    assert learned(words, 257, "ids") == [(b" ", b"a")]
+    assert learned(words, 257, "huggingface") == [(b"!", b"a")]
+    assert merging.huggingface_byte_order().tolist() == [HF_ORDER[byte] for byte in range(256)]
+
+
+def test_long_tokens_with_a_common_prefix_are_compared_to_their_ends():
+    # Tokens that differ only after more than 8 bytes: the prefixes that are compared first are equal.
+    for tails in (b"xy", b"yx"), (b"x", b"xx"), (b"\x00", b"\x00\x00"), (b"", b"\x00"), (b"", b"z"):
+        words = {b"abcdefghij" + tail + b"-": 3 for tail in tails}
+        assert_textbook(words, 290)
+
+
+# Random corpora
+
+
+@given(texts.word_counts("ab", max_words=8, max_size=20))
+def test_merges_of_two_letters_are_the_textbooks(words):
+    assert_textbook(words)
+
+
+@given(texts.word_counts("abcd", max_words=12, max_size=8))
+def test_merges_of_four_letters_are_the_textbooks(words):
+    assert_textbook(words)
+
+
+@given(texts.word_counts("aé !\x00ÿ", max_words=10, max_size=10))
+def test_merges_of_bytes_of_all_kinds_are_the_textbooks(words):
+    assert_textbook(words)
+
+
+@given(st.dictionaries(st.binary(min_size=1, max_size=10), st.integers(1, 3), max_size=8))
+def test_merges_of_random_bytes_are_the_textbooks(words):
+    assert_textbook(words, 280)
+
+
+@given(st.text("a", min_size=1, max_size=200), st.text("ab", max_size=200))
+def test_merges_of_long_runs_are_the_textbooks(run, word):
+    words = Counter([run.encode(), word.encode()])
+    del words[b""]
+    assert_textbook(words, 275)
+
+
+@given(texts.word_counts("abc"), st.integers(1, 6))
+def test_a_pair_below_the_min_frequency_is_not_merged(words, min_frequency):
+    assert_textbook(words, 300, min_frequency)
+
+
+@pytest.mark.parametrize("tie_break", TIE_BREAKS)
+def test_merges_of_a_larger_corpus_are_the_textbooks(tie_break):
+    source = random.Random(11)
+    letters = "etaoin shrdlu" * 3 + "ABCé中\x00"
+    words = Counter("".join(source.choices(letters, k=source.randrange(1, 14))).encode() for _ in range(1500))
+    words = {word: count * source.choice([1, 1, 1, 7, 1000]) for word, count in words.items()}
+    assert learned(words, 450, tie_break) == naive.train(words, 450, tie_break)[0]
+
+
+@given(texts.word_counts("abc", max_words=12))
+def test_no_two_merges_make_the_same_token(words):
+    for tie_break in TIE_BREAKS:
+        tokens = [left + right for left, right in learned(words, 400, tie_break)]
+        assert len(set(tokens)) == len(tokens)
+
+
+@given(texts.word_counts("abc"), st.randoms(use_true_random=False))
+def test_the_order_of_words_does_not_matter(words, source):
+    shuffled = list(words.items())
+    source.shuffle(shuffled)
+    for tie_break in TIE_BREAKS:
+        assert learned(dict(shuffled), 280, tie_break) == learned(words, 280, tie_break)
+
+
+@given(texts.word_counts("abc"), st.sampled_from([3, 2**20, 2**31, 2**33, 2**50]))
+def test_counts_of_any_size_are_told_apart(words, factor):
+    # Large counts share buckets with their neighbours: a pair that is one more frequent must still come first.
+    scaled = {word: count * factor + number for number, (word, count) in enumerate(words.items())}
+    assert_textbook(scaled, 280)
+
+
+def test_counts_past_32_bits_are_learned():
+    words = {b"ab": 2_200_000_000, b"cd": 5_000_000_000, b"ef": 2**32 + 1, b"gh": 3, b"ij": 2**32}
+    assert learned(words, 300) == [(b"c", b"d"), (b"e", b"f"), (b"i", b"j"), (b"a", b"b"), (b"g", b"h")]
+
+
+def test_nothing_to_learn_gives_no_merges():
+    assert learned({}, 300) == []
+    assert learned({b"a": 5, b"b": 1}, 300) == []
+    assert learned({b"ab": 1}, 256) == []
+
+
+def test_min_frequency_counts_what_is_left_of_a_pair():
+    # bc occurs 3 times until ab takes two of them.
+    words = {b"ab": 5, b"abc": 2, b"bc": 1}
+    assert learned(words, 300, min_frequency=2) == [(b"a", b"b"), (b"ab", b"c")]
+
+
+# Structures
+
+
+def walk(words, starts: list[int]):
+    """Each word as [(position, symbol, pair)]."""
+    for first, end in itertools.pairwise(starts):
+        row, position, previous = [], first, NONE
+        while first < end and position != NONE:
+            assert first <= position < end
+            assert words.nodes[position, PREVIOUS] == previous
+            row.append((position, int(words.nodes[position, SYMBOL]), int(words.nodes[position, PAIR])))
+            previous, position = position, int(words.nodes[position, FOLLOWING])
+        yield row
+
+
+def check_structures(counted, words, table, ties, tokens) -> None:
+    """Recount everything from the linked words and hold the other structures against it."""
+    starts = counted.starts.tolist()
+    n_tokens, n_pairs = int(tokens.state[merge.N_TOKENS]), int(table.state[pair_table.N_PAIRS])
+    texts_of = [ties.text[ties.starts[i] : ties.starts[i + 1]].tobytes() for i in range(n_tokens)]
+    recounted: Counter[int] = Counter()
+    positions: dict[int, set[int]] = {}
+    for number, row in enumerate(walk(words, starts)):
+        word = counted.text[starts[number] : starts[number + 1]].tobytes()
+        assert b"".join(texts_of[symbol] for _, symbol, _ in row) == word
+        for (position, left, pair), (_, right, _) in itertools.pairwise(row):
+            assert (table.left[pair], table.right[pair]) == (left, right)
+            assert words.words[position] == number
+            recounted[pair] += int(counted.counts[number])
+            positions.setdefault(pair, set()).add(position)
+        assert not row or row[-1][2] == NONE
+    seen = set()
+    for pair in range(n_pairs):
+        assert table.counts[pair] == recounted[pair], pair
+        assert (table.left[pair], table.right[pair]) not in seen
+        seen.add((table.left[pair], table.right[pair]))
+        first = int(table.starts[pair])
+        occurrences = table.occurrences[first : first + table.lengths[pair]].tolist()
+        assert occurrences == sorted(set(occurrences))
+        assert positions.get(pair, set()) <= set(occurrences)
+
+
+@pytest.fixture
+def checked(monkeypatch):
+    """learn_merges that comes back after every merge and has its structures checked."""
+    original = merge.merge_batch
+
+    def run(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes") -> int:
+        counted = words_from_dict(words)
+        calls = 0
+
+        def checking(linked, table, queue, ties, tokens, *rest):
+            nonlocal calls
+            calls += 1
+            status = original(linked, table, queue, ties, tokens, *rest)
+            check_structures(counted, linked, table, ties, tokens)
+            return status
+
+        with monkeypatch.context() as patch:
+            patch.setattr(merging, "BATCH_BUDGET", 1)
+            patch.setattr(merge, "merge_batch", checking)
+            learn_merges(counted, n_tokens, tie_break)
+        return calls
+
+    return run
+
+
+@given(words=st.one_of(texts.word_counts("ab", max_size=25), texts.word_counts("abcé")))
+def test_structures_are_true_to_each_other_after_every_merge(checked, words):
+    for tie_break in TIE_BREAKS:
+        n_merges = len(learned(words, 285, tie_break))
+        assert checked(words, 285, tie_break) >= n_merges
+
+
+def test_structures_are_true_to_each_other_on_runs(checked):
+    for word in b"a" * 100, b"ab" * 50, b"aab" * 40, b"abcabcab" * 12, b"aabbaabb" * 9 + b"a":
+        assert checked({word: 2, word[1:]: 1, b"b": 1}, 300) > 3
+
+
+@given(words=texts.word_counts("abc", max_words=12))
+def test_room_that_is_short_grows_and_changes_nothing(words):
+    # Tables start with no more room than the words themselves need.
+    make = pair_table.new_pair_table
+    short = []
+
+    def small_table(n_pairs, n_occurrences):
+        n_positions = max((n_occurrences - merge.AHEAD) // 2, 1)
+        short.append((n_positions, n_positions))
+        return make(n_positions, n_positions)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pair_table, "new_pair_table", small_table)
+        assert_textbook(words, 300)
+    assert short
+
+
+def test_each_structure_is_given_room_when_it_is_full(monkeypatch):
+    statuses = set()
+    original, make = merge.merge_batch, pair_table.new_pair_table
+    monkeypatch.setattr(merge, "merge_batch", lambda *args: statuses.add(status := original(*args)) or status)
+    monkeypatch.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(400, 400))
+    source = random.Random(6)
+    words = {source.randbytes(2) * 3: 1 for _ in range(60)} | {b"a" * 40: 1}
+    assert learned(words, 400) == naive.train(words, 400)[0]
+    monkeypatch.setattr(pair_table, "new_pair_table", make)
+    run = b"a" * 2**17  # the tokens' bytes double with each merge
+    assert [len(left) for left, _ in learned({run: 1}, 280)] == [2**i for i in range(17)]
+    assert {merge.NEED_PAIRS, merge.NEED_OCCURRENCES, merge.NEED_TEXT, merge.TOKENS_DONE, merge.NO_PAIRS} <= statuses
+
+
+def test_a_long_batch_comes_back_to_report_several_times():
+    source = random.Random(8)
+    words = {source.randbytes(6): 1 for _ in range(3000)}
+    told: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merging, "BATCH_BUDGET", 100)
+        merges = learn_merges(words_from_dict(words), 3000, report=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 256 + len(merges)
+    assert len(told) > 10
+
+
+# The queue
+
+
+@njit
+def bucket(count):
+    return bucket_queue.bucket_of(count)
+
+
+def test_buckets_are_the_twins_never_fall_and_end_in_range():
+    edges = [2**n + d for n in range(63) for d in (-2, -1, 0, 1, 2, 2**n // 3) if 0 <= 2**n + d < 2**63]
+    counts = sorted({*range(5000), *edges, 2**63 - 1})
+    buckets = [bucket(count) for count in counts]
+    assert buckets == [naive.bucket(count) for count in counts]
+    assert buckets == sorted(buckets)
+    assert buckets[-1] < bucket_queue.N_BUCKETS
+    assert [bucket(count) for count in range(2048)] == list(range(2048))
+
+
+# One word that is the whole corpus
+
+
+def replaced(symbols: np.ndarray, left: int, right: int, token: int) -> np.ndarray:
+    """Every (left, right) replaced by token, left to right."""
+    hits = np.flatnonzero((symbols[:-1] == left) & (symbols[1:] == right))
+    if left == right:  # of a run of hits, every other one
+        starts = np.flatnonzero(np.diff(hits, prepend=-2) != 1)
+        run = np.repeat(starts, np.diff(starts, append=len(hits)))
+        hits = hits[(np.arange(len(hits)) - run) % 2 == 0]
+    out = symbols.copy()
+    out[hits] = token
+    return np.delete(out, hits + 1)
+
+
+def assert_merges_of_one_word(word: np.ndarray, n_merges: int) -> None:
+    """Recount all pairs with NumPy before each merge."""
+    merges = learn_merges(words_from_dict({word.tobytes(): 1}), 256 + n_merges).tolist()
+    assert len(merges) == n_merges
+    symbols = word.astype(np.int32)
+    spelled = [bytes([byte]) for byte in range(256)]
+    for token, merged in enumerate(merges, start=256):
+        counts = np.bincount(symbols[:-1] * 512 + symbols[1:])
+        best = [divmod(int(pair), 512) for pair in np.flatnonzero(counts == counts.max())]
+        left, right = max(best, key=lambda pair: (spelled[pair[0]], spelled[pair[1]]))
+        assert merged == [left, right]
+        symbols = replaced(symbols, left, right, token)
+        spelled.append(spelled[left] + spelled[right])
+
+
+def test_one_word_of_ten_million_letters():
+    letters = np.frombuffer(b"ACGT", dtype=np.uint8)
+    assert_merges_of_one_word(letters[np.random.default_rng(9).integers(0, 4, 10_000_000)], 16)
+
+
+def test_ten_million_times_the_same_letter():
+    assert_merges_of_one_word(np.full(10_000_000, ord("a"), dtype=np.uint8), 30)
+
+
+def test_the_numpy_twin_replaces_as_the_plain_one_does():
+    source = random.Random(10)
+    for _ in range(200):
+        symbols = source.choices([1, 2], k=source.randrange(1, 30))
+        for left, right in (1, 1), (1, 2):
+            assert replaced(np.array(symbols), left, right, 3).tolist() == naive.merge_word(symbols, left, right, 3)

@@ -1,0 +1,226 @@
+"""Jobs in worker processes: results, errors that reach the parent, and nobody left running."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from functools import partial
+
+import processes
+import pytest
+
+from nbbpe import parallel
+from nbbpe.parallel import ENDED, WorkerError, check_workers, default_workers, run_jobs
+
+
+class Adder:
+    """A job that squares numbers and remembers their sum; some tasks are special."""
+
+    def __init__(self, first: int = 0) -> None:
+        self.total = first
+
+    def run(self, task):
+        if task == "fail":
+            raise LookupError("a task failed")
+        if task == "odd error":
+            raise OddError("cannot", "be pickled")
+        if task == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if task == "exit":
+            os._exit(7)
+        if task == "sleep":
+            time.sleep(60)
+        if task == "pid":
+            yield os.getpid()
+        else:
+            self.total += task
+            yield task
+            yield task * task
+
+    def finish(self):
+        return self.total
+
+
+class OddError(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+        self.lock = threading.Lock()
+
+
+class NoJob(Adder):
+    def __init__(self) -> None:
+        raise ValueError("no job can be made")
+
+
+class NoFinish(Adder):
+    def finish(self):
+        raise ValueError("cannot finish")
+
+
+def results_of(items):
+    """What the tasks yielded, in order of arrival."""
+    return [result for number, result in items if number is not None and result is not ENDED]
+
+
+@pytest.fixture(autouse=True)
+def nobody_left():
+    """No test may leave a child."""
+    yield
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 10])
+def test_every_task_is_done_once_and_every_job_finished_once(n_workers):
+    results = list(run_jobs(Adder, list(range(20)), n_workers))
+    for i in range(20):
+        # In order and complete, and only then ended.
+        assert [result for number, result in results if number == i] == [i, i * i, ENDED]
+    totals = [result for number, result in results if number is None]
+    assert sum(totals) == sum(range(20))
+    assert len(totals) == n_workers
+    assert len(results) == 3 * 20 + n_workers
+    assert results[-1][0] is None
+
+
+def test_jobs_are_made_by_what_was_given():
+    results = list(run_jobs(partial(Adder, 100), [1, 2, 3], 2))
+    assert sum(result for number, result in results if number is None) == 206
+
+
+def test_one_worker_or_one_task_needs_no_other_process():
+    for tasks, n_workers in (["pid"] * 3, 1), (["pid"], 5):
+        assert results_of(run_jobs(Adder, tasks, n_workers)) == [os.getpid()] * len(tasks)
+    assert os.getpid() not in results_of(run_jobs(Adder, ["pid"] * 8, 2))
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_no_tasks_give_one_empty_job(n_workers):
+    assert list(run_jobs(Adder, [], n_workers)) == [(None, 0)]
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_an_error_in_a_task_reaches_the_parent_with_its_type(n_workers):
+    with pytest.raises(LookupError, match="a task failed"):
+        list(run_jobs(Adder, [1, 2, "fail", 3, 4], n_workers))
+
+
+@pytest.mark.parametrize(("job", "message"), [(NoJob, "no job can be made"), (NoFinish, "cannot finish")])
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_an_error_in_making_or_finishing_a_job_reaches_the_parent(job, message, n_workers):
+    with pytest.raises(ValueError, match=message):
+        list(run_jobs(job, [1, 2, 3], n_workers))
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words():
+    with pytest.raises(WorkerError, match="OddError: cannot"):
+        list(run_jobs(Adder, [1, "odd error"], 2))
+
+
+def test_a_worker_that_dies_is_an_error_that_says_how():
+    with pytest.raises(WorkerError, match=r"exit code -9.*fewer workers"):
+        list(run_jobs(Adder, [1, "die", 2], 2))
+    with pytest.raises(WorkerError, match="exit code 7"):
+        list(run_jobs(Adder, [1, "exit", 2], 2))
+
+
+def test_closing_the_iterator_ends_the_workers_at_once():
+    results = run_jobs(Adder, [1, "sleep", 2, "sleep"], 2)
+    assert next(results)[1] == 1
+    assert len(multiprocessing.active_children()) == 2
+    start = time.monotonic()
+    results.close()
+    assert multiprocessing.active_children() == []
+    assert time.monotonic() - start < 5
+
+
+def test_an_error_ends_workers_that_are_still_at_work():
+    start = time.monotonic()
+    with pytest.raises(LookupError):
+        list(run_jobs(Adder, ["sleep", "fail"], 2))
+    assert time.monotonic() - start < 10
+
+
+def test_an_error_of_whoever_takes_the_results_ends_the_workers():
+    results = run_jobs(Adder, [1, "sleep", 2], 2)
+    next(results)
+    with pytest.raises(KeyboardInterrupt):
+        results.throw(KeyboardInterrupt)
+    assert multiprocessing.active_children() == []
+
+
+ORPHANS = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from nbbpe.parallel import run_jobs
+from test_parallel import Adder
+results = run_jobs(Adder, ["pid"] * 1000, 2)
+pids = set()
+while len(pids) < 2:
+    result = next(results)[1]
+    if isinstance(result, int):
+        pids.add(result)
+print(*pids, flush=True)
+os._exit(0)  # without a word to the workers, as if it were killed
+"""
+
+
+def test_workers_end_when_their_parent_is_killed():
+    pids = [int(pid) for pid in processes.run(ORPHANS, os.path.dirname(__file__)).split()]
+    deadline = time.monotonic() + 10
+    while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, pids))
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # An ended process that nobody has waited for is still there by its number.
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_workers_ignore_ctrl_c_which_their_parent_answers():
+    class Signals(Adder):
+        def run(self, task):
+            os.kill(os.getpid(), signal.SIGINT)
+            yield signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+    assert results_of(run_jobs(Signals, [1, 2, 3], 2)) == [True] * 3
+
+
+def test_the_number_of_workers_is_checked(monkeypatch):
+    assert check_workers(3) == 3
+    assert check_workers(None) == default_workers() >= 1
+    monkeypatch.setattr(parallel, "default_workers", lambda: 17)
+    assert check_workers(None) == 17
+    for bad in 0, -1:
+        with pytest.raises(ValueError, match="at least 1"):
+            check_workers(bad)
+    for bad in "2", 2.0, True, [2]:
+        with pytest.raises(TypeError, match="positive integer or None"):
+            check_workers(bad)
+
+
+def test_a_process_that_may_use_one_processor_takes_one_worker(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3}, raising=False)
+    assert default_workers() == 1
+
+
+def in_daemon(connection):
+    connection.send((default_workers(), check_workers(8), check_workers(None)))
+
+
+def test_a_daemonic_process_has_no_workers_of_its_own():
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=in_daemon, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    assert ours.poll(60)
+    assert ours.recv() == (1, 1, 1)
+    process.join()

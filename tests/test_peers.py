@@ -1,0 +1,132 @@
+"""Real text against other libraries: their trainers' merges under each tie rule, tiktoken's ids with GPT-2's vocabulary."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import texts
+
+import nbbpe
+from nbbpe.formats.gpt2 import unspell
+from nbbpe.patterns import NAMED
+
+FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
+VOCAB_SIZE = 2000
+SLICE = 1_000_000
+
+
+@pytest.fixture(params=FILES)
+def documents(request, shared) -> list[str]:
+    """The documents of a slice of a file, from its middle where it is large."""
+    data = (shared / "text" / f"{request.param}.txt").read_bytes()
+    middle = max(len(data) // 2 - SLICE // 2, 0)
+    text = data[middle : middle + SLICE].decode(errors="ignore")  # the edges of the slice may cut a character
+    return text.split(texts.SPECIAL)
+
+
+def test_merges_are_those_of_hugging_faces_trainer(documents):
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
+    byte_level = tokenizers.pre_tokenizers.ByteLevel
+    theirs.pre_tokenizer = byte_level(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=VOCAB_SIZE, initial_alphabet=byte_level.alphabet(), show_progress=False
+    )
+    theirs.train_from_iterator(iter(documents), trainer)
+    model = json.loads(theirs.to_str())["model"]
+    pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
+    ours = nbbpe.train(iter(documents), VOCAB_SIZE, tie_break="huggingface")
+    assert ours.merges == [(unspell(left), unspell(right)) for left, right in pairs]
+    assert len(ours.merges) == VOCAB_SIZE - 256
+    # Theirs numbers the bytes in its alphabet's order; merges have the same ids.
+    learned = {unspell(token): token_id for token, token_id in model["vocab"].items() if token_id >= 256}
+    assert {token: token_id for token_id, token in ours.vocab.items() if token_id >= 256} == learned
+
+
+def test_merges_are_those_of_rustbpe(documents):
+    rustbpe = pytest.importorskip("rustbpe")
+    theirs = rustbpe.Tokenizer()
+    theirs.train_from_iterator(iter(documents), VOCAB_SIZE, pattern=NAMED["gpt2"].regex)
+    ours = nbbpe.train(iter(documents), VOCAB_SIZE, tie_break="ids")
+    assert {bytes(token): rank for token, rank in theirs.get_mergeable_ranks()} == {t: i for i, t in ours.vocab.items()}
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("huggingface", "huggingface"), ("raw_token_ids", "ids")])
+def test_merges_are_those_of_gigatoken(documents, tmp_path: Path, theirs, ours):
+    gigatoken = pytest.importorskip("gigatoken")
+    path = tmp_path / "text.txt"
+    path.write_bytes(texts.SPECIAL.join(documents).encode())
+    source = gigatoken.TextFileSource([str(path)], separator=texts.SPECIAL.encode())
+    _, merges = gigatoken.train_bpe(source, VOCAB_SIZE + 1, [texts.SPECIAL], tie_breaking=theirs)
+    tokenizer = nbbpe.train(path, VOCAB_SIZE + 1, [texts.SPECIAL], tie_break=ours)
+    assert tokenizer.merges == [(bytes(left), bytes(right)) for left, right in merges]
+
+
+@pytest.fixture(scope="module")
+def encoding(shared):
+    """tiktoken's GPT-2, from the shared file: nothing is downloaded."""
+    tiktoken = pytest.importorskip("tiktoken")
+    lines = (shared / "vocabs" / "r50k_base.tiktoken").read_bytes().splitlines()
+    ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in lines)}
+    return tiktoken.Encoding(
+        "gpt2", pat_str=NAMED["gpt2"].regex, mergeable_ranks=ranks, special_tokens={texts.SPECIAL: 50256}
+    )
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_ids_are_tiktokens_on_real_text(shared, gpt2, encoding, file):
+    data = (shared / "text" / f"{file}.txt").read_bytes()
+    expected = encoding.encode_to_numpy(data.decode(), allowed_special="all")
+    ids = gpt2.encode_array(data)
+    assert ids.dtype == np.uint16
+    assert np.array_equal(ids, expected)
+    assert gpt2.decode_bytes(ids) == data
+
+
+def test_ids_are_tiktokens_where_special_tokens_are_plain_text(gpt2, encoding, stories):
+    text = stories.read_text(encoding="utf-8")[:50_000] + texts.SAMPLE
+    assert gpt2.encode_ordinary(text) == encoding.encode_ordinary(text)
+    assert gpt2.encode(text, allowed_special=set()) == encoding.encode(text, disallowed_special=())
+
+
+def test_ids_are_tiktokens_on_texts_of_all_kinds(gpt2, encoding):
+    for text in (
+        texts.SAMPLE,
+        "Hello world! 你好，世界 안녕 naïve 🙂 12345\r\n\r\n  x",  # noqa: RUF001
+        "a" * 5000,
+        " " * 3000 + "x",
+        "\n" * 1000,
+        "^" * 2000,
+        "中" * 1000,
+        "é" * 1000 + "'s't've",
+        "",
+        texts.SPECIAL * 3,
+    ):
+        assert gpt2.encode(text) == encoding.encode(text, allowed_special="all")
+
+
+def test_a_tokenizer_trained_here_gives_the_same_ids_in_tiktoken(stories):
+    tiktoken = pytest.importorskip("tiktoken")
+    tokenizer = nbbpe.train(stories, 2000, [texts.SPECIAL])
+    special = tokenizer.special_tokens
+    theirs = tiktoken.Encoding(
+        "stories",
+        pat_str=NAMED["gpt2"].regex,
+        mergeable_ranks={token: i for i, token in tokenizer.vocab.items() if i not in special.values()},
+        special_tokens=special,
+    )
+    text = stories.read_text(encoding="utf-8")
+    assert tokenizer.encode(text) == theirs.encode(text, allowed_special="all")
+    assert tokenizer.encode(texts.SAMPLE) == theirs.encode(texts.SAMPLE)
+
+
+def test_ids_are_those_of_the_vocabularies_readme(gpt2):
+    text = "Hello world! 你好，世界 안녕 naïve 🙂 12345\r\n\r\n  x"  # noqa: RUF001
+    ids = [15496, 995, 0, 220, 19526, 254, 25001, 121, 171, 120, 234, 10310, 244, 45911, 234, 23821, 243, 230, 167, 227]
+    ids += [243, 41492, 32485, 17031, 2231, 201, 198, 201, 198, 220, 2124]
+    assert gpt2.encode(text) == ids
+    assert gpt2.decode(ids) == text

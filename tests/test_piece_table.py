@@ -1,0 +1,238 @@
+"""kernels/piece_table.py against a dict: byte strings of all lengths, with NULs, growing slots and pool."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit, typeof
+
+from nbbpe.corpus import padded
+from nbbpe.kernels import count, piece_table
+from nbbpe.kernels.piece_table import INLINE_BYTES, N_ENTRIES, POOL_USED, SLOT, PieceTable
+from nbbpe.kernels.simd import PADDING, address_of
+from nbbpe.pretokenize import WordCounts, WordTable, words_from_dict
+
+
+@njit
+def find_slot(table, text, length):
+    """The slot of the key at the start of `text`, or -1."""
+    table_at, key_at = piece_table.table_addresses(table), address_of(text)
+    low, high = piece_table.key_of(key_at, length)
+    slot = piece_table.find(table_at, key_at, length, low, high)
+    return -1 if piece_table.is_free(table_at, slot) else slot
+
+
+@njit
+def insert_key(table, text, start, length):
+    """Put a new key in; returns its slot, or -1 where there is no room."""
+    table_at, key_at = piece_table.table_addresses(table), address_of(text) + start
+    low, high = piece_table.key_of(key_at, length)
+    slot = piece_table.find(table_at, key_at, length, low, high)
+    return slot if piece_table.insert(table_at, slot, key_at, length, low, high) else -1
+
+
+@njit
+def find_batch(table, text, batch, n, slots):
+    """The slots of n keys that stand side by side in `text`, looked up together; -1 for one that is not there."""
+    table_at, batch_at, text_at = piece_table.table_addresses(table), piece_table.batch_addresses(batch), address_of(text)
+    piece_table.prepare_batch(batch_at, n, 0, text_at, table_at)
+    start = 0
+    for i in range(n):
+        slot = piece_table.find_prepared(batch_at, i, table_at, text_at + start, batch.ends[i] - start)
+        slots[i] = -1 if piece_table.is_free(table_at, slot) else slot
+        start = batch.ends[i]
+
+
+@njit
+def copy_out(table, slot, out, position):
+    table_at = piece_table.table_addresses(table)
+    return piece_table.copy_key(table_at, slot, address_of(out) + position), piece_table.key_length(table_at, slot)
+
+
+def find(table: PieceTable, key: bytes) -> int:
+    return find_slot(table, padded(key), len(key))
+
+
+def insert(table: PieceTable, key: bytes) -> tuple[PieceTable, int]:
+    """Add a key and grow the table as often as it takes."""
+    text = padded(b"<" + key)  # not at the start of an array, where all is aligned
+    while (slot := insert_key(table, text, 1, len(key))) < 0:
+        table = piece_table.grown(table, len(key))
+    return table, slot
+
+
+def key_in(table: PieceTable, slot: int) -> bytes:
+    """The key of a slot, copied to where 16 bytes after it may be used too."""
+    out = np.full(5 + 1000, 7, dtype=np.uint8)
+    copied, length = copy_out(table, slot, out, 5)
+    assert copied == length
+    end = 5 + length
+    assert (out[:5] == 7).all()
+    assert not out[end : end + 4].any()  # zeros, which complete no broken character
+    assert (out[end + 16 :] == 7).all()
+    return out[5:end].tobytes()
+
+
+def filled(keys: list[bytes], capacity: int = 4, pool: int = 0) -> PieceTable:
+    """A table of keys, each with its number as its value."""
+    table = piece_table.new_table(capacity, pool)
+    for number, key in enumerate(keys):
+        assert find(table, key) == -1
+        table, slot = insert(table, key)
+        assert table.slots[slot + 2 : slot + 4].tolist() == [0, 0]
+        table.slots[slot + 2] = number
+        table.slots[slot + 3] = len(keys)
+    return table
+
+
+def assert_holds(table: PieceTable, keys: list[bytes]) -> None:
+    """Every key is found with its value and its bytes, and there are no others."""
+    assert table.state[N_ENTRIES] == len(keys)
+    for number, key in enumerate(keys):
+        slot = find(table, key)
+        assert slot >= 0, key
+        assert table.slots[slot + 2 : slot + 4].tolist() == [number, len(keys)]
+        assert key_in(table, slot) == key
+    used = table.slots.reshape(-1, SLOT)[:, 1] != 0
+    assert used.sum() == len(keys)
+
+
+def test_keys_of_every_length_are_kept_apart():
+    keys = [letter * n for n in range(1, 41) for letter in (b"a", b"b", b"\x00", b"\xff")]
+    assert_holds(filled(keys), keys)
+
+
+def test_keys_that_are_prefixes_of_each_other_are_kept_apart():
+    for whole in (bytes(range(40)), bytes(40), b"\x00" * 15 + b"a" * 25, bytes(range(255, 215, -1))):
+        keys = [whole[:n] for n in range(1, 41)]
+        assert_holds(filled(keys), keys)
+
+
+def test_keys_that_differ_in_one_byte_are_kept_apart():
+    for n in 1, 2, 7, 8, 9, 14, 15, 16, 17, 23, 24, 25, 31, 32, 33, 40:
+        letters = b"\x00", b"y", b"\xff"
+        keys = [b"x" * n] + [b"x" * i + letter + b"x" * (n - 1 - i) for i in range(n) for letter in letters]
+        assert_holds(filled(keys), keys)
+
+
+def test_trailing_nulls_are_part_of_a_key():
+    keys = [b"a" + bytes(n) for n in range(40)] + [bytes(n) for n in range(1, 40)]
+    assert_holds(filled(keys), keys)
+
+
+def test_a_key_that_is_not_there_is_not_found():
+    table = filled([b"a", b"ab", b"x" * 16, b"x" * 15])
+    for key in b"b", b"a\x00", b"x" * 14, b"x" * 17, b"y" * 16, b"x" * 15 + b"y":
+        assert find(table, key) == -1
+
+
+def test_bytes_after_a_key_do_not_matter():
+    table = filled([b"abc", b"0123456789abcdef"])
+    for tail in b"", b"\x00", b"zzz" * 20:
+        for key in b"abc", b"0123456789abcdef":
+            assert find_slot(table, padded(key + tail), len(key)) >= 0
+
+
+@pytest.mark.parametrize("size", [1, INLINE_BYTES, INLINE_BYTES + 1, 30])
+def test_many_keys_grow_the_slots_and_the_pool(size):
+    source = random.Random(size)
+    keys = sorted({source.randbytes(source.randrange(max(1, size - 3), size + 4)) for _ in range(3000)})
+    table = filled(keys)
+    assert_holds(table, keys)
+    assert len(table.slots) >= 2 * SLOT * len(keys)  # half of the slots stay free, so that searches are short
+
+
+def test_a_full_table_refuses_a_key_and_stays_as_it_was():
+    table = filled([b"a", b"b"], capacity=4)
+    before = [array.copy() for array in table]
+    assert insert_key(table, padded(b"c"), 0, 1) == -1
+    assert all(np.array_equal(old, new) for old, new in zip(before, table, strict=True))
+
+
+def test_a_full_pool_refuses_a_long_key_and_stays_as_it_was():
+    table = piece_table.new_table(64, 16 + 20)
+    assert insert_key(table, padded(b"x" * 20), 0, 20) >= 0
+    before = [array.copy() for array in table]
+    assert insert_key(table, padded(b"y" * 16), 0, 16) == -1
+    assert all(np.array_equal(old, new) for old, new in zip(before, table, strict=True))
+    assert insert_key(table, padded(b"y" * 15), 0, 15) >= 0
+    table, _ = insert(table, b"y" * 500)
+    assert find(table, b"x" * 20) >= 0
+    assert find(table, b"y" * 500) >= 0
+    assert table.state[POOL_USED] <= len(table.pool)
+
+
+def test_a_table_of_one_type_however_it_was_made():
+    # Kernels are compiled for one type of array each: growing must not make another.
+    table = filled([bytes([i]) * 20 for i in range(1, 200)])
+    for old, new in zip(piece_table.new_table(4, 16), table, strict=True):
+        assert typeof(old) == typeof(new)
+    assert table.slots.ctypes.data % 64 == 0  # a slot never lies across two cache lines
+
+
+@pytest.mark.parametrize("n", [1, 2, 100, 500])
+def test_keys_that_are_looked_up_together_are_found_as_one_by_one(n):
+    source = random.Random(n)
+    words = [source.randbytes(source.choice([1, 3, 8, 14, 15, 16, 17, 40])) for _ in range(n)]
+    table = filled(list(dict.fromkeys(words[::2])))
+    batch = piece_table.new_batch()
+    batch.ends[:n] = np.cumsum([len(word) for word in words])
+    slots = np.empty(n, dtype=np.int64)
+    find_batch(table, padded(b"".join(words)), batch, n, slots)
+    assert slots.tolist() == [find(table, word) for word in words]
+    assert slots[::2].min() >= 0
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40), unique=True), st.lists(st.binary(min_size=1, max_size=40)))
+def test_a_table_is_a_dict(keys, others):
+    table = filled(keys)
+    assert_holds(table, keys)
+    for key in others:
+        assert (find(table, key) >= 0) == (key in keys)
+
+
+# Words with counts in a table
+
+
+def as_dict(words: WordCounts) -> dict[bytes, int]:
+    starts = words.starts.tolist()
+    pairs = [(words.text[a:b].tobytes(), n) for a, b, n in zip(starts, starts[1:], words.counts.tolist(), strict=False)]
+    assert len(dict(pairs)) == len(pairs)
+    return dict(pairs)
+
+
+@given(st.dictionaries(st.binary(min_size=1, max_size=30), st.integers(1, 2**40)))
+def test_words_come_out_as_they_went_in(words):
+    packed = words_from_dict(words)
+    assert as_dict(packed) == words
+    assert len(packed.text) >= packed.starts[-1] + PADDING
+    table = WordTable()
+    table.add(packed)
+    assert tuple(count.measure_words(table.table)) == (len(words), sum(map(len, words)))
+    assert as_dict(table.take()) == words
+    assert as_dict(table.take()) == {}
+
+
+def test_counts_of_the_same_word_add_up_past_32_bits():
+    table = WordTable()
+    for _ in range(5):
+        table.add(words_from_dict({b"a": 2**31, b"long " * 5: 2**60, b"b": 1}))
+    assert as_dict(table.take()) == {b"a": 5 * 2**31, b"long " * 5: 5 * 2**60, b"b": 5}
+
+
+def test_words_that_fill_a_table_many_times_over_are_all_there():
+    source = random.Random(5)
+    words = {source.randbytes(source.randrange(1, 60)): number for number, _ in enumerate(range(60_000), start=1)}
+    table = WordTable()
+    table.add(words_from_dict(words))
+    assert as_dict(table.take()) == words
+
+
+def test_empty_words_are_left_out():
+    table = WordTable()
+    table.add(WordCounts(padded(b"ab"), np.array([0, 0, 1, 1, 2, 2]), np.array([5, 1, 5, 2, 5])))
+    assert as_dict(table.take()) == {b"a": 1, b"b": 2}

@@ -1,0 +1,434 @@
+"""encode_file: the ids of a file are those of its text, however it is cut; nothing is left half-done."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from pathlib import Path
+
+import naive
+import numpy as np
+import processes
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe import corpus, files, tokenfile
+from nbbpe.patterns import NAMED
+
+PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
+DATA = (texts.SAMPLE + texts.SPECIAL + "the cat" + texts.SPECIAL * 2 + " a\n").encode() + b"caf\xc3 \xff'\xe2\x82"
+
+
+def read(path: Path, dtype: np.dtype) -> np.ndarray:
+    """The ids of a .bin or .npy file, as another program would read them."""
+    return np.load(path) if path.suffix == ".npy" else np.fromfile(path, dtype=dtype.newbyteorder("<"))
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(scope="module", params=PATTERNS.values(), ids=PATTERNS)
+def tokenizer(request) -> nbbpe.Tokenizer:
+    """A tokenizer with a special token, for each kind of pattern."""
+    return nbbpe.train([texts.SAMPLE, "the cat sat on the mat " * 3], 380, [texts.SPECIAL], pattern=request.param)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A file of text, alone in its folder."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "text.txt").write_bytes(DATA)
+    return tmp_path / "in" / "text.txt"
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """An empty folder."""
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def cut_everywhere(monkeypatch):
+    """Windows and chunks of a few bytes, and workers for any file."""
+
+    def cut(n: int) -> None:
+        monkeypatch.setattr(corpus, "WINDOW", n)
+        monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
+        monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
+        monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 50)
+
+    return cut
+
+
+# The ids
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+def test_a_file_of_ids_holds_what_encode_array_gives(tokenizer, source, out, suffix):
+    path = out / f"ids{suffix}"
+    n_ids = tokenizer.encode_file(source, path)
+    wanted = tokenizer.encode_array(DATA)
+    assert n_ids == len(wanted)
+    ids = read(path, tokenizer.dtype)
+    assert ids.dtype == wanted.dtype
+    assert np.array_equal(ids, wanted)
+    assert tokenizer.decode_bytes(ids) == DATA
+    assert left_in(out) == [path.name]
+    assert left_in(source.parent) == ["text.txt"]
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_workers_windows_and_chunks_change_nothing(tokenizer, source, out, cut_everywhere, workers, suffix):
+    data = DATA * 4 + texts.SPECIAL.encode() + b"x" * 300
+    source.write_bytes(data)
+    wanted = tokenizer.encode_array(data)
+    for n in 40, 250, 2000:
+        cut_everywhere(n)
+        path = out / f"{n}{suffix}"
+        assert tokenizer.encode_file(str(source), str(path), workers=workers) == len(wanted)
+        assert np.array_equal(read(path, tokenizer.dtype), wanted), n
+    assert len(left_in(out)) == 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_file_without_special_tokens_is_cut_at_certain_boundaries(tokenizer, source, out, cut_everywhere, workers):
+    data = DATA.replace(texts.SPECIAL.encode(), b" ") * 5
+    source.write_bytes(data)
+    cut_everywhere(100)
+    tokenizer.encode_file(source, out / "ids.bin", workers=workers)
+    assert np.array_equal(read(out / "ids.bin", tokenizer.dtype), tokenizer.encode_array(data))
+
+
+@given(data=texts.data(200), n=st.integers(1, 120))
+def test_any_bytes_cut_anywhere_give_their_ids(small, tmp_path, data, n):
+    path = tmp_path / "text"
+    path.write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "WINDOW", n)
+        assert small.encode_file(path, tmp_path / "ids.bin") == len(small.encode(data))
+    assert np.array_equal(read(tmp_path / "ids.bin", small.dtype), small.encode_array(data))
+
+
+@pytest.mark.parametrize("specials", [["<|end|>", "X<|end|>"], ["=="], ["aba", "bab"], ["<|end|><|end|>", "<|end|>"]])
+def test_special_tokens_in_and_across_each_other_are_the_same_for_any_cut(small, source, out, cut_everywhere, specials):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, specials)
+    data = ("abX<|end|>cd=====ababab<|end|><|end|><|end|> X" * 15).encode()
+    source.write_bytes(data)
+    wanted = tokenizer.encode_array(data)
+    ids = {token: i for i, token in small.vocab.items()}
+    special_ids = {token.encode(): i for token, i in tokenizer.special_tokens.items()}
+    assert wanted.tolist() == naive.encode(data, small.merges, ids, NAMED["gpt2"].compiled, special_ids)
+    for n in 7, 30, 101:
+        cut_everywhere(n)
+        tokenizer.encode_file(source, out / "ids.bin", workers=2)
+        assert np.array_equal(read(out / "ids.bin", tokenizer.dtype), wanted)
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_empty_file_gives_an_empty_array(tokenizer, source, out, cut_everywhere, workers, suffix):
+    cut_everywhere(10)
+    for data, n in (b"", 0), (texts.SPECIAL.encode(), 1):
+        source.write_bytes(data)
+        path = out / f"ids{suffix}"
+        assert tokenizer.encode_file(source, path, workers=workers) == n
+        ids = read(path, tokenizer.dtype)
+        assert ids.shape == (n,)
+        assert ids.dtype == tokenizer.dtype
+
+
+def test_a_large_vocabulary_is_written_as_uint32(source, out, cut_everywhere):
+    vocab = {i: bytes([i]) for i in range(256)} | {i: b"<%d>" % i for i in range(256, 65536)} | {65536: b"th"}
+    tokenizer = nbbpe.Tokenizer(vocab, [(b"t", b"h")])
+    for path in out / "ids.bin", out / "ids.npy":
+        n_ids = tokenizer.encode_file(source, path)
+        ids = read(path, np.dtype("<u4"))
+        assert ids.dtype == np.uint32
+        assert len(ids) == n_ids
+        assert ids.max() == 65536
+        assert tokenizer.decode_bytes(ids) == DATA
+    assert (out / "ids.bin").stat().st_size == 4 * n_ids
+
+
+def test_an_npy_file_can_be_mapped(tokenizer, source, out):
+    tokenizer.encode_file(source, out / "ids.npy")
+    mapped = np.load(out / "ids.npy", mmap_mode="r")
+    assert np.array_equal(mapped, tokenizer.encode_array(DATA))
+    assert mapped.offset % 64 == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_real_text_gives_the_ids_of_its_text(gpt2, stories, out, cut_everywhere, workers):
+    cut_everywhere(30_000)
+    gpt2.encode_file(stories, out / "ids.npy", workers=workers)
+    assert np.array_equal(np.load(out / "ids.npy"), gpt2.encode_array(stories.read_bytes()))
+
+
+# Names and kinds of files
+
+
+NAMES = [
+    "a b.txt",
+    "ünïcödé 中 🙂.txt",
+    "-rf.txt",
+    "new\nline.txt",
+    "'quoted\".txt",
+    "no suffix",
+    ".hidden",
+    "a.b.c",
+    "%s{}",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_strange_names_are_names(small, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(DATA)
+    wanted = small.encode_array(DATA)
+    small.encode_file(name, f"{name}.bin")
+    assert np.array_equal(read(Path(f"{name}.bin"), small.dtype), wanted)
+    small.encode_file(tmp_path / name, tmp_path / f"{name}.npy")
+    assert np.array_equal(np.load(tmp_path / f"{name}.npy"), wanted)
+    assert nbbpe.train(Path(name), 300).vocab_size == 300
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_pipe_can_be_encoded(tokenizer, tmp_path, out, cut_everywhere, workers):
+    cut_everywhere(64)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    data = DATA * 30
+    writer = threading.Thread(target=lambda: pipe.write_bytes(data))
+    writer.start()
+    try:
+        tokenizer.encode_file(pipe, out / "ids.bin", workers=workers)
+    finally:
+        writer.join()
+    assert np.array_equal(read(out / "ids.bin", tokenizer.dtype), tokenizer.encode_array(data))
+
+
+def test_an_existing_output_is_replaced(small, source, out):
+    (out / "ids.bin").write_bytes(b"old" * 10_000)
+    small.encode_file(source, out / "ids.bin")
+    assert np.array_equal(read(out / "ids.bin", small.dtype), small.encode_array(DATA))
+
+
+def test_the_output_may_be_read_by_whom_the_umask_allows(small, source, out):
+    old = os.umask(0o022)
+    try:
+        small.encode_file(source, out / "ids.bin")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((out / "ids.bin").stat().st_mode) == 0o644
+
+
+def test_progress_is_told_in_bytes_up_to_the_size(small, source, out, cut_everywhere):
+    source.write_bytes(DATA * 10)
+    for workers in 1, 2:
+        told = []
+        cut_everywhere(500)
+        small.encode_file(source, out / "ids.bin", workers, lambda *args, told=told: told.append(args))
+        assert told[-1] == ("encode", len(DATA) * 10, len(DATA) * 10)
+        assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_moves_while_a_file_is_encoded(small, source, out, cut_everywhere, workers):
+    source.write_bytes(DATA * 20)
+    told = []
+    cut_everywhere(1000)
+    small.encode_file(source, out / "ids.bin", workers, lambda *args: told.append(args))
+    assert len(told) >= 3
+
+
+# What is refused, and what is left after it
+
+
+@pytest.fixture
+def assert_refused(small, source, out):
+    """A function that checks that encode_file raises, leaves no new file, and does not touch an older output."""
+
+    def check(error, message, input_path=None, output_path=None, tokenizer=small, **options):
+        old = out / "old.bin"
+        old.write_bytes(b"precious")
+        with pytest.raises(error, match=message):
+            tokenizer.encode_file(input_path or source, output_path or old, **options)
+        assert old.read_bytes() == b"precious"
+        assert left_in(out) == ["old.bin"]
+        assert source.read_bytes() == DATA
+
+    return check
+
+
+def test_a_missing_input_is_named(assert_refused, source):
+    assert_refused(FileNotFoundError, "nothing", input_path=source.parent / "nothing")
+    assert_refused(IsADirectoryError, "is a folder", input_path=source.parent)
+
+
+def test_an_output_that_cannot_be_is_told(assert_refused, source, out):
+    assert_refused(FileNotFoundError, "does not exist; make it first", output_path=out / "no" / "such" / "ids.bin")
+    assert_refused(NotADirectoryError, "is not a folder", output_path=out / "old.bin" / "ids.bin")
+    same = {"input_path": out / "old.bin", "output_path": out / ".." / "out" / "old.bin"}
+    assert_refused(ValueError, "both input and output", **same)
+    for name in "ids.txt", "ids", "ids.BIN", "ids.npz", "bin", "":
+        assert_refused(ValueError, r"must end in \.bin .* or \.npy", output_path=f"{out}/{name}")
+
+
+def test_an_output_that_is_a_folder_is_told_and_kept(small, source, out):
+    (out / "ids.bin").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder; give a file name"):
+        small.encode_file(source, out / "ids.bin")
+    assert left_in(out) == ["ids.bin"]
+    assert left_in(out / "ids.bin") == []
+
+
+def test_the_input_cannot_be_the_output_by_any_name(small, tmp_path):
+    path = tmp_path / "text.bin"
+    path.write_bytes(DATA)
+    os.link(path, tmp_path / "hard.bin")
+    os.symlink(path, tmp_path / "soft.bin")
+    for name in "text.bin", "hard.bin", "soft.bin":
+        with pytest.raises(ValueError, match="both input and output"):
+            small.encode_file(path, tmp_path / name)
+    assert path.read_bytes() == DATA
+
+
+def test_bad_workers_are_told(assert_refused):
+    assert_refused(ValueError, "at least 1", workers=0)
+    assert_refused(TypeError, "positive integer", workers=1.5)
+
+
+def test_bad_arguments_are_told_before_work(assert_refused, monkeypatch):
+    monkeypatch.setattr(tokenfile, "run_jobs", lambda *args: pytest.fail("work was begun"))
+    assert_refused(FileNotFoundError, "nothing", input_path="nothing")
+    assert_refused(FileNotFoundError, "no such", output_path="no such/ids.bin")
+    assert_refused(ValueError, "must end in", output_path="ids.txt")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read and write everywhere")
+def test_what_may_not_be_read_or_written_is_an_error(small, source, out):
+    out.chmod(0o500)
+    with pytest.raises(PermissionError, match="out"):
+        small.encode_file(source, out / "ids.bin")
+    out.chmod(0o700)
+    source.chmod(0)
+    with pytest.raises(PermissionError, match="text"):
+        small.encode_file(source, out / "ids.bin")
+    assert left_in(out) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_disk_that_is_full_is_an_error_that_names_the_output(assert_refused, out, monkeypatch, cut_everywhere, workers):
+    cut_everywhere(100)
+    n_written = 0
+    original = nbbpe.Tokenizer.encode_chunk
+
+    def encode_chunk(self, chunk):
+        for ids in original(self, chunk):
+            nonlocal n_written
+            n_written += 1
+            if n_written > 2:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            yield ids
+
+    monkeypatch.setattr(nbbpe.Tokenizer, "encode_chunk", encode_chunk)
+    assert_refused(OSError, r"No space left on device: .*old\.bin", workers=workers)
+
+
+FULL = """
+import resource, signal, sys, nbbpe
+from nbbpe import tokenfile
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+tokenfile.MIN_BYTES_FOR_WORKERS = 0
+tokenfile._CHUNK_BYTES = 500_000
+tokenizer = nbbpe.load(sys.argv[1])
+tokenizer.encode("warm up: the cache is written before files may not grow")
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    tokenizer.encode_file(sys.argv[2], sys.argv[3], workers=int(sys.argv[4]))
+except OSError as error:
+    print(type(error).__name__, error.errno, error.filename)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_write_that_the_system_refuses_leaves_nothing(small, source, out, tmp_path, workers):
+    small.save(tmp_path / "tokenizer")
+    source.write_bytes(DATA * 3000)
+    (out / "ids.bin").write_bytes(b"precious")
+    told = processes.run(FULL, tmp_path / "tokenizer", source, out / "ids.bin", workers)
+    assert told.split(maxsplit=2) == ["OSError", str(errno.EFBIG), f"{out / 'ids.bin'}\n"]
+    assert (out / "ids.bin").read_bytes() == b"precious"
+    assert left_in(out) == ["ids.bin"]
+
+
+def test_an_error_in_the_progress_callable_leaves_nothing(assert_refused, cut_everywhere):
+    def fail(stage, done, total):
+        raise LookupError("stop it")
+
+    cut_everywhere(300)
+    for workers in 1, 2:
+        assert_refused(LookupError, "stop it", workers=workers, progress=fail)
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_an_error(assert_refused, source, out, monkeypatch):
+    monkeypatch.setattr(tokenfile, "cut_file", lambda path, *rest: [corpus.Chunk(path, 0, len(DATA) + 5)])
+    assert_refused(OSError, "became shorter while it was read")
+
+
+STOP = """
+import sys, nbbpe
+from nbbpe import tokenfile
+tokenfile.MIN_BYTES_FOR_WORKERS = 0
+tokenfile._CHUNK_BYTES = 2_000_000
+tokenizer = nbbpe.load(sys.argv[1])
+tokenizer.encode("warm up")
+print("now", flush=True)
+tokenizer.encode_file(sys.argv[2], sys.argv[3], workers=int(sys.argv[4]))
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_stops_at_once_and_leaves_nothing(small, source, out, tmp_path, workers):
+    # Every document goes to regex, so that a file of 60 MB takes some ten seconds.
+    slow = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], r"\w+|\s+|[^\w\s]+")
+    slow.save(tmp_path / "tokenizer")
+    source.write_bytes((texts.SAMPLE * 500 + texts.SPECIAL).encode() * 260)
+    (out / "ids.npy").write_bytes(b"precious")
+    ended = processes.interrupt(STOP, tmp_path / "tokenizer", source, out / "ids.npy", workers)
+    processes.assert_ended_well(ended)
+    assert (out / "ids.npy").read_bytes() == b"precious"
+    assert left_in(out) == ["ids.npy"]
+
+
+@given(st.integers(0, 10**12))
+def test_the_header_of_an_npy_file_is_of_one_length_and_says_the_number(n_ids):
+    for dtype in np.dtype(np.uint16), np.dtype(np.uint32):
+        header = tokenfile._npy_header(dtype, n_ids)
+        assert len(header) % 64 == 0
+        assert len(header) == tokenfile._NPY_HEADER
+        assert f"'shape': ({n_ids},)".encode() in header
+
+
+def test_a_scratch_folder_is_gone_whatever_happens(tmp_path):
+    def use(error: type[BaseException] | None) -> None:
+        with files.scratch_folder(tmp_path / "file") as folder:
+            assert Path(folder).parent == tmp_path
+            (Path(folder) / "part").write_text("x")
+            if error:
+                raise error
+
+    use(None)
+    assert left_in(tmp_path) == []
+    for error in OSError, KeyboardInterrupt, GeneratorExit:
+        with pytest.raises(error):
+            use(error)
+        assert left_in(tmp_path) == []

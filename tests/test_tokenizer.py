@@ -1,0 +1,274 @@
+"""The Tokenizer beside encoding: vocabularies, decoding, look-ups, special tokens, saving, the default of a process."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import shutil
+
+import numpy as np
+import processes
+import pytest
+import texts
+
+import nbbpe
+from nbbpe import tokenizer as tokenizer_module
+
+BYTES = {i: bytes([i]) for i in range(256)}
+SHIFTED = {i + 2: bytes([i]) for i in range(256)}
+
+
+# Vocabularies
+
+
+def test_the_parts_it_was_made_of_can_be_read_and_are_copies():
+    vocab, merges = BYTES | {256: b"ab", 257: b"abc"}, [(b"a", b"b"), (b"ab", b"c")]
+    tokenizer = nbbpe.Tokenizer(vocab, merges, ["<s>", "<t>"], r"\S+|\s+")
+    assert tokenizer.vocab == vocab | {258: b"<s>", 259: b"<t>"}
+    assert tokenizer.merges == merges
+    assert tokenizer.special_tokens == {"<s>": 258, "<t>": 259}
+    assert (tokenizer.vocab_size, len(tokenizer), tokenizer.pattern) == (260, 260, r"\S+|\s+")
+    vocab[256] = b"zz"
+    merges.clear()
+    tokenizer.vocab.clear()
+    tokenizer.merges.clear()
+    tokenizer.special_tokens.clear()
+    assert tokenizer.encode("abc") == [257]
+    assert tokenizer.special_tokens == {"<s>": 258, "<t>": 259}
+    assert len(tokenizer.vocab) == 260
+
+
+def test_special_tokens_that_the_vocab_has_keep_their_ids():
+    vocab = BYTES | {256: b"<s>", 300: b"<u>"}
+    tokenizer = nbbpe.Tokenizer(vocab, [], ["<t>", "<s>", "<u>"])
+    assert tokenizer.special_tokens == {"<t>": 301, "<s>": 256, "<u>": 300}
+    assert tokenizer.encode("<s><t>") == [256, 301]
+
+
+@pytest.mark.parametrize("special", ["a", "ab", "abc", " "])
+def test_a_special_token_that_is_also_an_ordinary_one_is_two_tokens(special):
+    vocab, merges = BYTES | {256: b"ab", 257: b"abc"}, [(b"a", b"b"), (b"ab", b"c")]
+    tokenizer = nbbpe.Tokenizer(vocab, merges, [special])
+    assert tokenizer.special_tokens == {special: 258}
+    assert tokenizer.encode(special) == [258]
+    assert tokenizer.encode_ordinary(special) == nbbpe.Tokenizer(vocab, merges).encode(special)
+    assert tokenizer.decode(tokenizer.encode(f"x {special}abc")) == f"x {special}abc"
+    trained = nbbpe.train(iter(["the cats abc"]), 257 + 2, [special])
+    assert trained.encode(special) == [258]
+    assert trained.encode_ordinary(special) != [258]
+
+
+def test_ids_of_bytes_may_be_any():
+    vocab = {1000 - i: bytes([i]) for i in range(256)} | {5: b"ab"}
+    tokenizer = nbbpe.Tokenizer(vocab, [(b"a", b"b")])
+    assert tokenizer.encode("aab") == [1000 - 97, 5]
+    assert tokenizer.decode([5, 1000 - 99]) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({99: None}, ValueError, r"lacks 1 of the 256 single bytes.*b'a'"),
+        ({300: "ab"}, TypeError, "vocab must map int to bytes, and has 300: 'ab'"),
+        ({"300": b"ab"}, TypeError, "vocab must map int to bytes, and has '300'"),
+        ({True: b"ab"}, TypeError, "vocab must map int to bytes"),
+        ({300.0: b"ab"}, TypeError, "vocab must map int to bytes"),
+        ({-1: b"ab"}, ValueError, "has the id -1"),
+        ({2**31: b"ab"}, ValueError, "has the id 2147483648"),
+        ({300: b""}, ValueError, "empty token as id 300"),
+    ],
+)
+def test_a_vocab_that_cannot_be_one_is_an_error(change, error, message):
+    vocab = {i: token for i, token in {**SHIFTED, **change}.items() if token is not None}
+    with pytest.raises(error, match=message):
+        nbbpe.Tokenizer(vocab, [])
+
+
+@pytest.mark.parametrize("merge", [(b"x", b"y"), (b"ab", b"a"), (b"xy", b"a")])
+def test_a_merge_whose_tokens_the_vocab_lacks_is_an_error(merge):
+    vocab = BYTES | {256: b"ab"}
+    with pytest.raises(ValueError, match=r"merge 1 .*not in the vocab"):
+        nbbpe.Tokenizer(vocab, [(b"a", b"b"), merge]).encode("a")
+
+
+@pytest.mark.parametrize("bad", ["<s>", [b"<s>"], [""], ["a", "a"], [None]])
+def test_special_tokens_that_cannot_be_meant_are_an_error(bad):
+    with pytest.raises((TypeError, ValueError), match="special"):
+        nbbpe.Tokenizer(BYTES, [], bad)
+
+
+# Ids to text, look-ups
+
+
+def test_decoding_replaces_what_is_no_utf8_unless_told_otherwise(small):
+    assert small.decode([0xC3]) == "\ufffd"
+    assert small.decode([0xC3], errors="ignore") == ""
+    assert small.decode_bytes([0xC3]) == b"\xc3"
+    with pytest.raises(UnicodeDecodeError):
+        small.decode([0xC3], errors="strict")
+
+
+def test_any_iterable_of_ids_can_be_decoded(small):
+    ids = small.encode("the cat")
+    for kind in (tuple, iter, np.array, lambda i: np.array(i, dtype=np.uint16), lambda i: np.array(i).astype(np.int64)):
+        assert small.decode(kind(ids)) == "the cat"
+    assert small.decode([np.uint16(i) for i in ids]) == "the cat"
+    assert small.decode([]) == ""
+    assert small.decode_bytes(np.array([], dtype=np.uint16)) == b""
+
+
+@pytest.mark.parametrize("bad", [400, -1, 2**40, None, "the", 97.5, [97]])
+def test_an_id_outside_the_vocabulary_is_an_error_that_names_it(small, bad):
+    for decode in small.decode, small.decode_bytes:
+        with pytest.raises(ValueError, match=r"id .*\(number 2 of the ids\) is not in the vocabulary") as error:
+            decode([97, 98, bad])
+        assert repr(bad) in str(error.value)
+    if isinstance(bad, int):
+        with pytest.raises(ValueError, match=str(bad)):
+            small.decode(np.array([97, 98, bad]))
+
+
+def test_tokens_and_ids_are_found_by_each_other(small):
+    for token_id, token in small.vocab.items():
+        assert small.id_to_token(token_id) == token
+        assert small.token_to_id(token) == token_id
+    assert small.token_to_id("a") == small.token_to_id(b"a") == 97
+    assert small.token_to_id(texts.SPECIAL) == small.token_to_id(texts.SPECIAL.encode()) == 399
+    assert small.id_to_token(399) == texts.SPECIAL.encode()
+    assert small.token_to_id("no such token") is None
+    assert small.id_to_token(400) is None
+    assert small.id_to_token(-1) is None
+
+
+# As an object
+
+
+def test_equal_tokenizers_are_equal_and_others_are_not(small):
+    same = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL])
+    assert small == same
+    assert small == copy.deepcopy(small) == copy.copy(small) == pickle.loads(pickle.dumps(small))
+    assert small != nbbpe.Tokenizer(small.vocab, small.merges)
+    assert small != nbbpe.Tokenizer(small.vocab, small.merges[:-1], [texts.SPECIAL])
+    assert small != nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern=None)
+    assert small != 5
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(small)
+
+
+def test_its_repr_says_what_it_is(small):
+    assert repr(small) == "Tokenizer(400 tokens, 143 merges, 1 special, pattern='gpt2')"
+
+
+def test_a_pickle_keeps_the_bound_on_pieces(small):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=3)
+    loaded = pickle.loads(pickle.dumps(tokenizer))
+    loaded.encode(texts.SAMPLE)
+    assert loaded._encoder._idle[0].table.state[0] <= 3
+
+
+# Saving
+
+
+ODD_SPECIALS = ["<|a b|>", "two\nlines", '"quoted" \\ back', "é 😀", " ", "\x00", "a", "#version: 0.2", "\u2028", "Ġ"]
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("pattern", ["gpt2", texts.SPLIT_WITH_GAPS, "é+|\n|.", None])
+@pytest.mark.parametrize("specials", [[], [texts.SPECIAL], ODD_SPECIALS])
+def test_what_was_saved_is_loaded_the_same(tmp_path, specials, pattern):
+    tokenizer = nbbpe.train([texts.SAMPLE], 300 + len(specials), specials, pattern=pattern)
+    tokenizer.save(tmp_path / "new" / ".." / "folder")
+    loaded = nbbpe.load(tmp_path / "folder")
+    assert loaded == tokenizer
+    assert list(loaded.special_tokens) == specials
+    assert loaded.encode(texts.SAMPLE + "".join(specials)) == tokenizer.encode(texts.SAMPLE + "".join(specials))
+    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["merges.txt", "nbbpe.json", "vocab.json"]
+    for path in (tmp_path / "folder").iterdir():
+        assert b"\r" not in path.read_bytes()
+
+
+def test_gpt2s_vocabulary_is_loaded_as_it_was_saved(gpt2, tmp_path):
+    gpt2.save(tmp_path)
+    loaded = nbbpe.load(tmp_path)
+    assert loaded == gpt2
+    assert loaded.special_tokens == {texts.SPECIAL: 50256}
+
+
+def test_saving_again_replaces_the_older_files_and_leaves_others(small, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    nbbpe.Tokenizer(BYTES, []).save(tmp_path)
+    small.save(str(tmp_path))
+    assert nbbpe.Tokenizer.load(tmp_path) == small
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["merges.txt", "nbbpe.json", "notes.txt", "vocab.json"]
+
+
+def test_saving_where_it_cannot_be_is_an_error_that_leaves_nothing(small, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(NotADirectoryError, match="is a file; give a folder"):
+        small.save(file)
+    with pytest.raises(FileNotFoundError, match="does not exist; make it first"):
+        small.save(tmp_path / "no" / "such" / "folder")
+    with pytest.raises(NotADirectoryError, match="not a folder"):
+        small.save(file / "folder")
+    assert file.read_text() == "mine"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_two_ids_with_the_same_bytes_cannot_be_saved_and_leave_nothing(tmp_path):
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"ab", 257: b"ab"}, [(b"a", b"b")])
+    with pytest.raises(ValueError, match="ids 256 and 257 are both b'ab'"):
+        tokenizer.save(tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == []
+
+
+# The default of a process
+
+
+@pytest.fixture
+def no_default(monkeypatch):
+    monkeypatch.setattr(tokenizer_module, "_default", None)
+    monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
+
+
+@pytest.mark.usefixtures("no_default")
+def test_without_a_default_an_error_says_how_to_set_one():
+    with pytest.raises(RuntimeError, match=r"nbbpe\.use\(.*NBBPE_TOKENIZER"):
+        nbbpe.encode_array("text")
+
+
+@pytest.mark.usefixtures("no_default")
+def test_use_sets_the_default_to_a_tokenizer_or_a_folder(small, tmp_path):
+    assert nbbpe.use(small) is small
+    assert np.array_equal(nbbpe.encode_array("the cat"), small.encode_array("the cat"))
+    other = nbbpe.Tokenizer(BYTES, [])
+    other.save(tmp_path)
+    assert nbbpe.use(tmp_path) == other
+    assert nbbpe.encode_array("the").tolist() == list(b"the")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        nbbpe.use(tmp_path / "nothing")
+    assert nbbpe.encode_array("the").tolist() == list(b"the")
+
+
+@pytest.mark.usefixtures("no_default")
+def test_the_environment_names_a_default_that_use_overrides(small, tmp_path, monkeypatch):
+    nbbpe.Tokenizer(BYTES, []).save(tmp_path / "folder")
+    monkeypatch.setenv("NBBPE_TOKENIZER", str(tmp_path / "folder"))
+    assert nbbpe.encode_array("the").tolist() == list(b"the")
+    shutil.rmtree(tmp_path / "folder")
+    assert nbbpe.encode_array("the").tolist() == list(b"the")  # it is read once
+    nbbpe.use(small)
+    assert nbbpe.encode_array("the").tolist() == small.encode("the")
+
+
+@pytest.mark.usefixtures("no_default")
+def test_a_default_in_the_environment_that_is_missing_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("NBBPE_TOKENIZER", str(tmp_path / "nothing"))
+    with pytest.raises(FileNotFoundError, match=r"nothing.*missing"):
+        nbbpe.encode_array("text")
+
+
+def test_the_environment_works_in_a_new_process(small, tmp_path):
+    small.save(tmp_path)
+    script = "import nbbpe; print(nbbpe.encode_array('the cat').tolist())"
+    assert processes.run(script, NBBPE_TOKENIZER=str(tmp_path)).strip() == str(small.encode("the cat"))
