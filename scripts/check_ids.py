@@ -43,9 +43,7 @@ def byte_offsets(
     return offsets
 
 
-def read_ids(
-    ids_path: Path, dtype: np.dtype[np.unsignedinteger], first: int, count: int
-) -> NDArray[np.unsignedinteger]:
+def read_ids(ids_path: Path, dtype: np.dtype[np.unsignedinteger], first: int, count: int) -> NDArray[np.unsignedinteger]:
     """Return up to `count` ids of a file from number `first` on."""
     return np.fromfile(ids_path, dtype=dtype, count=count, offset=first * dtype.itemsize)
 
