@@ -179,6 +179,17 @@ def test_files_of_any_bytes_cut_anywhere_give_the_same_words(tmp_path, data, n):
         assert from_files([path], "gpt2") == expected([data], "gpt2")
 
 
+@pytest.mark.parametrize("join", ["<|pad|>", " <|pad|>", "<|pad|> ", "<|pad|><|pad|>"])
+def test_a_table_that_grows_between_special_tokens_counts_no_special_token(tmp_path, monkeypatch, join):
+    smallest = pretokenize.piece_table.new_table
+    monkeypatch.setattr(pretokenize.WordTable, "__init__", lambda self: setattr(self, "table", smallest(2, 0)))
+    words = ["x" * n for n in range(1, 60)] + [chr(0x4E00 + i) for i in range(200)]
+    data = join.join(words).encode()
+    (tmp_path / "text").write_bytes(data)
+    assert from_files([tmp_path / "text"], "gpt2") == expected([data], "gpt2")
+    assert from_documents([data, data], "gpt2") == expected([data, data], "gpt2")
+
+
 def test_documents_of_an_iterable_never_join():
     documents = ["ab", "cd", "", " x", "x", "é"[:0], "\n", "\n", "3", "4", b"\xc3", b"\xa9", "<|endof", "text|>"]
     for pattern in PATTERNS.values():
