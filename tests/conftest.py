@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import tempfile
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -59,3 +63,26 @@ def quiet():
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the text has pairs")
         yield
+
+
+@pytest.fixture
+def nobodys_folder() -> Iterator[tuple[Path, Callable[[], contextlib.AbstractContextManager[None]]]]:
+    """A folder that anybody may enter, and `as_nobody()`, within which this process may not do what only root may."""
+    folder = Path(tempfile.mkdtemp(prefix="nbbpe-test-"))
+    folder.chmod(0o755)
+
+    @contextlib.contextmanager
+    def as_nobody() -> Iterator[None]:
+        if os.geteuid() != 0:
+            yield
+            return
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    yield folder, as_nobody
+    for path in folder.rglob("*"):
+        path.chmod(0o700)
+    shutil.rmtree(folder)

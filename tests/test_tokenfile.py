@@ -313,16 +313,17 @@ def test_bad_arguments_are_told_before_work(assert_refused, monkeypatch):
     assert_refused(ValueError, "must end in", output_path="ids.txt")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read and write everywhere")
-def test_what_may_not_be_read_or_written_is_an_error(small, source, out):
-    out.chmod(0o500)
-    with pytest.raises(PermissionError, match="out"):
-        small.encode_file(source, out / "ids.bin")
-    out.chmod(0o700)
-    source.chmod(0)
-    with pytest.raises(PermissionError, match="text"):
-        small.encode_file(source, out / "ids.bin")
-    assert left_in(out) == []
+def test_what_may_not_be_read_or_written_is_an_error(small, nobodys_folder):
+    folder, as_nobody = nobodys_folder
+    (folder / "text.txt").write_bytes(DATA)
+    (folder / "out").mkdir(0o555)
+    with as_nobody(), pytest.raises(PermissionError, match=r"cannot write to the folder.*out"):
+        small.encode_file(folder / "text.txt", folder / "out" / "ids.bin")
+    assert left_in(folder / "out") == []
+    (folder / "text.txt").chmod(0)
+    with as_nobody(), pytest.raises(PermissionError, match="text"):
+        small.encode_file(folder / "text.txt", folder / "ids.bin")
+    assert left_in(folder) == ["out", "text.txt"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -333,11 +333,12 @@ def test_a_missing_file_is_told_before_the_others_are_read(tmp_path, file, monke
         nbbpe.train([file, tmp_path / "missing"], 300)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
-def test_a_file_that_may_not_be_read_is_an_error(file):
-    file.chmod(0)
-    with pytest.raises(PermissionError):
-        nbbpe.train(file, 300)
+def test_a_file_that_may_not_be_read_is_an_error(nobodys_folder):
+    folder, as_nobody = nobodys_folder
+    (folder / "secret.txt").write_text("the cat")
+    (folder / "secret.txt").chmod(0)
+    with as_nobody(), pytest.raises(PermissionError, match=r"secret\.txt"):
+        nbbpe.train(folder / "secret.txt", 300)
 
 
 def test_an_error_of_the_iterable_reaches_the_user():
