@@ -1,179 +1,282 @@
-"""Encoding behind the Tokenizer: windows of text to arrays of ids, with a memory of pieces for each thread."""
+"""Encoding behind the Tokenizer: text to arrays of ids, with a memory of pieces for each thread."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Reader, Window, padded, to_text
-from .kernels import encode, piece_table
-from .kernels.simd import N_CLASSES
-from .patterns import Pattern
+from .corpus import Reader, TextStream, Window, padded, to_text
+from .kernels import encode, encode_text, piece_table
+from .kernels.merge_table import Merges
+from .kernels.simd import N_CLASSES, PADDING
+from .kernels.special import SpecialTokens, new_special_tokens
+from .patterns import Pattern, get_pattern
 
-_OUT_IDS = 1 << 16  # ids written before they are copied out: small enough to stay in a core's cache
+_OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache
 
 
 class _State:
     """What encoding changes as it goes; one thread has it at a time."""
 
-    def __init__(self, max_pieces: int) -> None:
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
         self.table = piece_table.new_table(1 << 12, 1 << 14)
-        self.memory = encode.Memory(np.empty(1 << 12, dtype=np.uint32), np.array([0, max_pieces], dtype=np.int64))
-        self.scratch = encode.new_scratch(256)
-        self.masks = np.empty(N_CLASSES, dtype=np.uint64)
-        self.batch = piece_table.new_batch()
-        self.out = np.empty(_OUT_IDS, dtype=np.uint32)
+        self.ids_pool = np.empty(1 << 14, dtype=np.uint8)
+        self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
+        self._masks = np.empty(N_CLASSES, dtype=np.uint64)
+        self._batch = piece_table.new_batch()
+        self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
+        self._longest = 0
+        self.need_out(_OUT_BYTES)
+        self.need_scratch(256)
+
+    def need_out(self, n_bytes: int) -> None:
+        """Make room in `out` for ids of so many bytes."""
+        dtype = self._encoder.dtype
+        self.out = np.empty((max(n_bytes, _OUT_BYTES) + encode_text.SPARE_BYTES) // dtype.itemsize, dtype=dtype)
+        self.out_at = self.out.ctypes.data
 
     def need_scratch(self, n_bytes: int) -> None:
         """Make room for merging a pretoken of so many bytes."""
-        if n_bytes > len(self.scratch.ids):
-            self.scratch = encode.new_scratch(2 * n_bytes)
+        if n_bytes > self._longest:
+            self._longest = 2 * n_bytes
+            self._scratch = encode.new_scratch(self._longest)
+            self._renew_context()
 
     def need_memory(self, n_bytes: int) -> None:
         """Make room to remember one more piece of so many bytes."""
         self.table = piece_table.grown(self.table, n_bytes)
-        used = int(self.memory.state[encode.POOL_USED])
-        if used + n_bytes + encode.SPARE_IDS > len(self.memory.ids_pool):
-            pool = np.empty(2 * len(self.memory.ids_pool) + n_bytes + encode.SPARE_IDS, dtype=np.uint32)
-            pool[:used] = self.memory.ids_pool[:used]
-            self.memory = self.memory._replace(ids_pool=pool)
+        used = int(self.memory_state[encode_text.IDS_USED])
+        needed = n_bytes * self._encoder.dtype.itemsize + encode_text.SPARE_BYTES
+        if used + needed > len(self.ids_pool):
+            pool = np.empty(2 * len(self.ids_pool) + needed, dtype=np.uint8)
+            pool[:used] = self.ids_pool[:used]
+            self.ids_pool = pool
+        self._renew_context()
+
+    def _renew_context(self) -> None:
+        encoder = self._encoder
+        self._context = encode_text.new_context(
+            encoder.scanner,
+            self._masks,
+            encoder.shapes,
+            encoder.merges,
+            self._batch,
+            self._scratch,
+            self._longest,
+            self.table,
+            self.ids_pool,
+            self.memory_state,
+            self._text,
+        )
+        self.context_at = self._context.ctypes.data
 
 
 class Encoder:
     """The compiled tables of one tokenizer. Safe to use from several threads: each borrows a state of its own."""
 
-    def __init__(self, merges: encode.Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int) -> None:
-        self._merges = merges
+    def __init__(self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int) -> None:
+        self.merges = merges
+        self.dtype = dtype
+        self.max_pieces = max_pieces
         self._pattern = pattern
-        self._dtype = dtype
-        self._max_pieces = max_pieces
         self._idle: list[_State] = []  # append and pop are atomic, so no lock that a fork could leave locked
-        if pattern.cuts is not None:
-            self._scanner = pattern.scanner()
-            self._shapes = pattern.shapes()
+        # Where there is no table of boundaries, another pattern's stands in the context and is not used.
+        tables = pattern if pattern.cuts is not None else get_pattern("gpt2")
+        self.scanner = tables.scanner()
+        self.shapes = tables.shapes()
 
-    @contextmanager
-    def _borrowed_state(self) -> Iterator[_State]:
+    def _state(self) -> _State:
+        """A state that is nobody's; whoever takes it puts it back into `_idle`."""
         try:
-            state = self._idle.pop()
+            return self._idle.pop()
         except IndexError:
-            state = _State(self._max_pieces)
-        try:
-            yield state
-        finally:
-            self._idle.append(state)
+            return _State(self)
 
     @property
     def at_once(self) -> bool:
         """Whether a text must be one window: without a table of boundaries nothing is certain before its end."""
         return self._pattern.cuts is None
 
-    def encode(self, window: Window) -> NDArray[Any]:
-        """The ids of a window's text and breaks."""
-        parts = [ids for ids, _ in self._parts(window)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    def encode_text(self, text: bytes, specials: SpecialTokens | None) -> NDArray[Any]:
+        """The ids of a text, as an array of its own; `specials` None where no special token is in it."""
+        id_size = self.dtype.itemsize
+        if len(text) <= encode_text.SHORT_TEXT and specials is None and not self.at_once:
+            state = self._state()
+            try:
+                status, _, _, n_ids = encode_text.encode_short(
+                    state.context_at, text, state.out_at, state.out.nbytes, id_size, id_size
+                )
+                if status == encode_text.DONE:
+                    return state.out[:n_ids].copy()
+            finally:
+                self._idle.append(state)
+        if self.at_once:
+            parts = [ids.copy() for ids, _ in self.encode_all(self._reader(text, specials))]
+            return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
+        # Pages of it that are never written to take no memory.
+        out = np.empty(len(text) + encode_text.SPARE_BYTES, dtype=self.dtype)
+        n_ids = self._encode_windows(self._reader(text, specials), out, id_size)
+        out.resize(n_ids, refcheck=False)
+        return out
+
+    def count(self, text: bytes, specials: SpecialTokens | None) -> int:
+        """The number of ids of a text."""
+        if self.at_once:
+            return sum(len(ids) for ids, _ in self.encode_all(self._reader(text, specials)))
+        return self._encode_windows(self._reader(text, specials), None, 0)
+
+    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """The ids of a window that is whole, its breaks included.
+
+        marks : int64[n_breaks], filled with the number of ids before each break; not for a pattern without boundaries
+        """
+        if self.at_once:
+            return self._encode_documents(window)
+        out = np.empty(window.end - window.start + encode_text.SPARE_BYTES, dtype=self.dtype)
+        state = self._state()
+        try:
+            _, _, _, n_ids = self._advance(window, window.start, state, out, 0, self.dtype.itemsize, marks)
+        finally:
+            self._idle.append(state)
+        out.resize(n_ids, refcheck=False)
+        return out
 
     def encode_all(self, reader: Reader) -> Iterator[tuple[NDArray[Any], int]]:
-        """The ids of all that a reader reads, part by part, each with the number of bytes it took."""
-        taken = 0
-        while (window := reader.advance(taken)) is not None:
-            taken = window.start
-            for ids, position in self._parts(window):
-                yield ids, position - taken
-                taken = position
+        """The ids of all that a reader reads, part by part, each with the number of bytes it took.
 
-    def _parts(self, window: Window) -> Iterator[tuple[NDArray[Any], int]]:
-        """The ids of a window in parts, each with the position up to which the window was used so far."""
-        with self._borrowed_state() as state:
-            if self.at_once:
-                yield self._encode_documents(window, state), window.end
-            else:
-                yield from self._encode_pieces(window, state)
+        A part is the caller's until the next one is asked for.
+        """
+        state = self._state()
+        try:
+            taken = 0
+            while (window := reader.advance(taken)) is not None:
+                taken = window.start
+                if self.at_once:
+                    yield self._encode_documents(window), window.end - taken
+                    taken = window.end
+                    continue
+                status = encode_text.NEED_OUT
+                while status == encode_text.NEED_OUT:
+                    status, position, end, n_ids = self._advance(window, taken, state, state.out, 0, self.dtype.itemsize)
+                    yield state.out[:n_ids], position - taken
+                    taken = position
+                    if (end - position) * self.dtype.itemsize > _OUT_BYTES:
+                        state.need_out((end - position) * self.dtype.itemsize)
+        finally:
+            self._idle.append(state)
 
-    def _encode_pieces(self, window: Window, state: _State) -> Iterator[tuple[NDArray[Any], int]]:
-        position = window.start
-        n_out = 0
+    def _reader(self, text: bytes, specials: SpecialTokens | None) -> Reader:
+        return Reader(TextStream([text]), None, specials or new_special_tokens([], []), self.at_once)
+
+    def _encode_windows(self, reader: Reader, out: NDArray[Any] | None, step: int) -> int:
+        """Encode all windows of a reader into `out`, which has room for all, or with None count only; returns how many."""
+        state = self._state()
+        try:
+            n_ids = taken = 0
+            while (window := reader.advance(taken)) is not None:
+                taken = window.start
+                status = encode_text.NEED_OUT
+                while status == encode_text.NEED_OUT:
+                    room = state.out if out is None else out
+                    status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step)
+                    if status == encode_text.NEED_OUT:
+                        state.need_out((end - taken) * self.dtype.itemsize)
+        finally:
+            self._idle.append(state)
+        return n_ids
+
+    def _advance(
+        self,
+        window: Window,
+        position: int,
+        state: _State,
+        out: NDArray[Any],
+        n_ids: int,
+        step: int,
+        marks: NDArray[np.int64] | None = None,
+    ) -> tuple[int, int, int, int]:
+        """Encode a window from a position on, until all is done that can be, or `out` is full.
+
+        Returns what `encode_pieces` does, with DONE or NEED_OUT.
+        """
+        id_size = self.dtype.itemsize
+        text_at, out_at = window.data.ctypes.data, out.ctypes.data
+        breaks_at = window.breaks.ctypes.data
+        marks_at = 0 if marks is None else marks.ctypes.data
         while True:
-            status, position, piece_end, n_out = encode.encode_pieces(
-                window.data,
+            status, position, piece_end, n_ids = encode_text.encode_pieces(
+                state.context_at,
+                text_at,
                 position,
                 window.end,
                 window.limit,
-                window.breaks,
+                breaks_at,
                 len(window.breaks),
-                self._scanner,
-                self._shapes,
-                state.masks,
-                state.batch,
-                self._merges,
-                state.scratch,
-                state.table,
-                state.memory,
-                state.out,
-                n_out,
+                marks_at,
+                out_at,
+                out.nbytes,
+                n_ids,
+                id_size,
+                step,
             )
-            if status == encode.UNKNOWN_PIECE:
-                n_out = self._encode_by_regex(window.data, position, piece_end, state, n_out)
+            if status == encode_text.UNKNOWN_PIECE:
+                n_ids += self._encode_by_regex(window.data, position, piece_end, state, out_at + n_ids * step)
                 position = piece_end
-                if position < window.end:
-                    continue
-                status = encode.DONE
-            if status == encode.NEED_SCRATCH:
+            elif status == encode_text.NEED_SCRATCH:
                 state.need_scratch(piece_end - position)
-            elif status == encode.NEED_MEMORY:
+            elif status == encode_text.NEED_MEMORY:
                 state.need_memory(piece_end - position)
             else:
-                yield state.out[:n_out].astype(self._dtype), int(position)
-                n_out = 0
-                if status == encode.DONE:
-                    return
-                if piece_end - position + encode.SPARE_IDS > len(state.out):
-                    state.out = np.empty(piece_end - position + _OUT_IDS, dtype=np.uint32)
+                return status, position, piece_end, n_ids
 
-    def _encode_by_regex(self, data: NDArray[np.uint8], start: int, end: int, state: _State, n_out: int) -> int:
-        """Append the ids of a piece whose pretokens `regex` must tell, and remember them; returns the new n_out."""
+    def _encode_by_regex(self, data: NDArray[np.uint8], start: int, end: int, state: _State, ids_at: int) -> int:
+        """Write the ids of a piece whose pretokens `regex` must tell, and remember them; returns their number."""
         state.need_scratch(end - start)
-        first = n_out
-        n_out = self._append(data, start, self._pattern.split(to_text(data[start:end].tobytes())), state, n_out)
-        while not encode.remember_piece(data, start, end, state.table, state.memory, state.out, first, n_out):
-            state.need_memory(end - start)
-        return n_out
-
-    def _append(self, data: NDArray[np.uint8], start: int, pretokens: list[str], state: _State, n_out: int) -> int:
-        """Append the ids of pretokens that stand side by side in `data` from `start` on."""
+        text_at = data.ctypes.data + start
+        id_size = self.dtype.itemsize
+        pretokens = self._pattern.split(to_text(data[start:end].tobytes()))
         lengths = [len(p) if p.isascii() else len(p.encode(errors="surrogateescape")) for p in pretokens]
-        starts = np.cumsum([start, *lengths], dtype=np.int64)
+        starts = np.cumsum([0, *lengths], dtype=np.int64)
         ends = np.empty(len(starts), dtype=np.int64)
-        return int(encode.encode_pretokens(data, starts, self._merges, state.scratch, state.out, n_out, ends))
+        n_ids = int(encode_text.encode_pretokens(state.context_at, text_at, starts, ids_at, id_size, ends))
+        while not encode_text.remember_piece(state.context_at, text_at, end - start, ids_at, n_ids, id_size):
+            state.need_memory(end - start)
+        return n_ids
 
-    def _encode_documents(self, window: Window, state: _State) -> NDArray[Any]:
+    def _encode_documents(self, window: Window) -> NDArray[Any]:
         """The ids of a window where each document goes to `regex` whole."""
         parts = []
         for document, break_id in window.documents():
             if document:
-                parts.append(self._encode_document(document, state))
+                parts.append(self._encode_document(document))
             if break_id >= 0:
-                parts.append(np.array([break_id], dtype=self._dtype))
-        return np.concatenate(parts) if parts else np.empty(0, dtype=self._dtype)
+                parts.append(np.array([break_id], dtype=self.dtype))
+        return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
 
-    def _encode_document(self, document: bytes, state: _State) -> NDArray[Any]:
+    def _encode_document(self, document: bytes) -> NDArray[Any]:
         """The ids of a document, each distinct pretoken worked out once."""
         pretokens = self._pattern.split(to_text(document))
         numbers: dict[str, int] = {}
         occurrences = np.array([numbers.setdefault(pretoken, len(numbers)) for pretoken in pretokens], dtype=np.int64)
         distinct = [pretoken.encode(errors="surrogateescape") for pretoken in numbers]
-        state.need_scratch(max(map(len, distinct)))
-        data = padded(b"".join(distinct))
-        out = np.empty(len(data), dtype=np.uint32)
         starts = np.cumsum([0, *map(len, distinct)], dtype=np.int64)
         ends = np.empty(len(starts), dtype=np.int64)
-        encode.encode_pretokens(data, starts, self._merges, state.scratch, out, 0, ends)
+        data = padded(b"".join(distinct))
+        out = np.empty(len(data), dtype=self.dtype)
+        state = self._state()
+        try:
+            state.need_scratch(max(map(len, distinct)))
+            encode_text.encode_pretokens(
+                state.context_at, data.ctypes.data, starts, out.ctypes.data, self.dtype.itemsize, ends
+            )
+        finally:
+            self._idle.append(state)
         # Gather the ids of every occurrence: out[ends[k]:ends[k + 1]] for pretoken k.
         counts = np.diff(ends)[occurrences]
         first = np.cumsum(counts) - counts
         index = np.repeat(ends[occurrences] - first, counts) + np.arange(counts.sum())
-        return out[index].astype(self._dtype)
+        return out[index]

@@ -227,8 +227,20 @@ class Tokenizer:
         disallowed_special: Literal["all"] | Collection[str] = (),
     ) -> NDArray[Any]:
         """Like `encode`; returns a 1-D array of `dtype`."""
-        specials = self._allowed(text, allowed_special, disallowed_special)
-        return self._encoder.encode(corpus.join([to_bytes(text)], specials))
+        data = to_bytes(text)
+        specials = self._allowed(data, allowed_special, disallowed_special)
+        return self._encoder.encode_text(data, specials)
+
+    def count(
+        self,
+        text: str | bytes,
+        *,
+        allowed_special: Literal["all"] | Collection[str] = "all",
+        disallowed_special: Literal["all"] | Collection[str] = (),
+    ) -> int:
+        """The number of ids of a text: the length of what `encode` returns, without making it."""
+        data = to_bytes(text)
+        return self._encoder.count(data, self._allowed(data, allowed_special, disallowed_special))
 
     def encode_ordinary(self, text: str | bytes) -> list[int]:
         """The ids of a text in which no special token is recognised."""
@@ -301,7 +313,7 @@ class Tokenizer:
     @functools.cached_property
     def _encoder(self) -> Encoder:
         from .encoder import Encoder
-        from .kernels.encode import new_merges
+        from .kernels.merge_table import new_merges
 
         special = set(self._special.values())
         ids = {token: i for i, token in sorted(self._vocab.items(), reverse=True) if i not in special}
@@ -326,23 +338,32 @@ class Tokenizer:
 
     def _allowed(
         self,
-        text: str | bytes,
+        text: bytes,
         allowed: Literal["all"] | Collection[str],
         disallowed: Literal["all"] | Collection[str],
-    ) -> SpecialTokens:
-        """The special tokens to recognise. Raises ValueError where the text holds a disallowed one."""
+    ) -> SpecialTokens | None:
+        """The special tokens to recognise, or None where the text holds none. ValueError where one is disallowed."""
         if isinstance(disallowed, str) and disallowed == "all":
             disallowed = set() if isinstance(allowed, str) and allowed == "all" else set(self._special) - set(allowed)
         for token in disallowed:
-            found = token in text if isinstance(text, str) else token.encode() in text
-            if found:
+            if token.encode() in text:
                 raise ValueError(
                     f"the text holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} "
                     "to make it its id, or leave it out of disallowed_special to encode it as plain text"
                 )
+        for first in self._special_starts:
+            if first in text:
+                break
+        else:
+            return None
         if isinstance(allowed, str) and allowed == "all":
             return self._specials
         return self._pack_specials({token: self._special[token] for token in self._special if token in allowed})
+
+    @functools.cached_property
+    def _special_starts(self) -> tuple[bytes, ...]:
+        """The first two bytes of the special tokens: most short texts hold none of these."""
+        return tuple({token.encode()[:2] for token in self._special})
 
 
 def load(path: Path) -> Tokenizer:

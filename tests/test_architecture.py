@@ -190,7 +190,7 @@ def test_each_kernel_is_compiled_for_one_set_of_types(compiled):
 def test_a_process_that_did_a_lot_used_the_main_kernels(compiled):
     for name in (
         "merge.merge_batch",
-        "encode.encode_pieces",
+        "encode_text.encode_pieces",
         "count.count_pieces",
         "special.find_specials",
         "words.fill_links",

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe import corpus
 from nbbpe import tokenizer as tokenizer_module
-from nbbpe.kernels.encode import BYTES_PER_PIECE, POOL_USED
-from nbbpe.kernels.piece_table import N_ENTRIES
+from nbbpe.kernels.encode_text import BYTES_PER_PIECE, IDS_USED
+from nbbpe.kernels.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.piece_table import POOL_USED as KEY_BYTES
 from nbbpe.patterns import get_pattern
 
@@ -364,8 +364,8 @@ def test_the_bound_on_remembered_pieces_is_kept_and_changes_no_id(small, pattern
         assert np.array_equal(bound.encode_array(text), free.encode_array(text))
         for state in bound._encoder._idle:
             assert state.table.state[N_ENTRIES] <= max_pieces
-            assert state.table.state[KEY_BYTES] <= BYTES_PER_PIECE * max_pieces
-            assert state.memory.state[POOL_USED] <= len(state.memory.ids_pool)
+            assert state.table.state[KEY_BYTES] <= POOL_START + BYTES_PER_PIECE * max_pieces
+            assert state.memory_state[IDS_USED] <= len(state.ids_pool)
 
 
 def test_memory_that_grows_many_times_over_changes_no_id(small):

@@ -13,6 +13,7 @@ from numba import njit, typeof
 from nbbpe.corpus import padded
 from nbbpe.kernels import count, piece_table
 from nbbpe.kernels.piece_table import INLINE_BYTES, N_ENTRIES, POOL_USED, SLOT, PieceTable
+from nbbpe.kernels.scan import ROW
 from nbbpe.kernels.simd import PADDING, address_of
 from nbbpe.pretokenize import WordCounts, WordTable, words_from_dict
 
@@ -38,13 +39,13 @@ def insert_key(table, text, start, length):
 @njit
 def find_batch(table, text, batch, n, slots):
     """The slots of n keys that stand side by side in `text`, looked up together; -1 for one that is not there."""
-    table_at, batch_at, text_at = piece_table.table_addresses(table), piece_table.batch_addresses(batch), address_of(text)
+    table_at, batch_at, text_at = piece_table.table_addresses(table), address_of(batch), address_of(text)
     piece_table.prepare_batch(batch_at, n, 0, text_at, table_at)
     start = 0
     for i in range(n):
-        slot = piece_table.find_prepared(batch_at, i, table_at, text_at + start, batch.ends[i] - start)
+        slot = piece_table.find_prepared(batch_at + 8 * ROW * i, table_at, text_at + start, batch[i, 0] - start)
         slots[i] = -1 if piece_table.is_free(table_at, slot) else slot
-        start = batch.ends[i]
+        start = batch[i, 0]
 
 
 @njit
@@ -180,7 +181,7 @@ def test_keys_that_are_looked_up_together_are_found_as_one_by_one(n):
     words = [source.randbytes(source.choice([1, 3, 8, 14, 15, 16, 17, 40])) for _ in range(n)]
     table = filled(list(dict.fromkeys(words[::2])))
     batch = piece_table.new_batch()
-    batch.ends[:n] = np.cumsum([len(word) for word in words])
+    batch[:n, 0] = np.cumsum([len(word) for word in words])
     slots = np.empty(n, dtype=np.int64)
     find_batch(table, padded(b"".join(words)), batch, n, slots)
     assert slots.tolist() == [find(table, word) for word in words]

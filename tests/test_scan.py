@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numba import njit
 
 from nbbpe.corpus import padded
-from nbbpe.kernels.scan import addresses, find_pieces, mark_cuts
-from nbbpe.kernels.simd import BLOCK, N_CLASSES, PADDING
+from nbbpe.kernels.scan import MIN_ROWS, ROW, addresses, find_pieces, mark_cuts
+from nbbpe.kernels.simd import BLOCK, N_CLASSES, PADDING, address_of
 from nbbpe.patterns import CLASSES, NAMED, Pattern, character_classes
 
 NAMES = list(NAMED)
@@ -106,9 +106,10 @@ def test_boundaries_of_any_bytes_are_the_tables(data, n):
 
 
 @njit
-def collect_ends(text, start, end, breaks, scanner, masks, ends, out):
+def collect_ends(text, start, end, breaks, scanner, masks, batch, out):
     """All that find_pieces reports, call after call."""
     tables = addresses(scanner, masks)
+    text_at, breaks_at, batch_at = address_of(text), address_of(breaks), address_of(batch)
     n_out = 0
     block = start
     state = 0
@@ -116,19 +117,21 @@ def collect_ends(text, start, end, breaks, scanner, masks, ends, out):
     while next_break < breaks.shape[0] and breaks[next_break, 1] <= start:
         next_break += 1
     while block < end:
-        found, block, state = find_pieces(text, block, end, state, breaks, next_break, breaks.shape[0], tables, ends)
+        found, block, state = find_pieces(
+            text_at, block, end, state, breaks_at, next_break, breaks.shape[0], tables, batch_at, batch.shape[0]
+        )
         for i in range(found):
-            out[n_out] = ends[i]
+            out[n_out] = batch[i, 0]
             n_out += 1
     return n_out
 
 
-def piece_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, room: int = 2 * BLOCK) -> list[int]:
+def piece_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, room: int = 2 * MIN_ROWS) -> list[int]:
     """The edges of pieces after `start`, the text's end included."""
     rows = np.array([(first, end, -1) for first, end in breaks], dtype=np.int64).reshape(-1, 3)
     out = np.empty(len(data) + 2, dtype=np.int64)
-    masks, ends = np.empty(N_CLASSES, dtype=np.uint64), np.empty(room, dtype=np.int64)
-    n = collect_ends(padded(data), start, len(data), rows, NAMED["gpt2"].scanner(), masks, ends, out)
+    masks, batch = np.empty(N_CLASSES, dtype=np.uint64), np.empty((room, ROW), dtype=np.int64)
+    n = collect_ends(padded(data), start, len(data), rows, NAMED["gpt2"].scanner(), masks, batch, out)
     return [end for end in out[:n].tolist() if end > start] + [len(data)]
 
 
@@ -189,7 +192,7 @@ def test_a_text_that_is_all_breaks():
 
 def test_small_room_for_ends_gives_the_same_pieces():
     breaks = [(30, 40), (128, 129)]
-    for room in 2 * BLOCK, 2 * BLOCK + 1, 3 * BLOCK, 1000:
+    for room in MIN_ROWS, MIN_ROWS + 1, 2 * MIN_ROWS, 1000:
         assert piece_ends(TEXT, breaks, room=room) == expected_ends(TEXT, breaks)
 
 

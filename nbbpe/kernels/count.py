@@ -5,7 +5,6 @@ import numpy as np
 from .jit import inlined, kernel
 from .piece_table import (
     SLOT,
-    batch_addresses,
     copy_key,
     find,
     find_prepared,
@@ -17,8 +16,8 @@ from .piece_table import (
     prepared_key,
     table_addresses,
 )
-from .scan import addresses, find_pieces, split_piece
-from .simd import address_of, read_u64, write_u64
+from .scan import ROW, addresses, find_pieces, split_piece
+from .simd import address_of, read_i64, read_u64, write_i64, write_u64
 
 _ONE = np.uint64(1)
 
@@ -45,8 +44,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
     Returns (position up to which pieces were counted, whether all was counted that can be). Where not, the table has no
     room: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
     """
-    ends = batch.ends
-    text_at, table_at, batch_at = address_of(text), table_addresses(table), batch_addresses(batch)
+    text_at, breaks_at, table_at, batch_at = address_of(text), address_of(breaks), table_addresses(table), address_of(batch)
     tables = addresses(scanner, masks)
     next_break = 0
     while next_break < n_breaks and breaks[next_break, 1] <= start:
@@ -56,13 +54,15 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
     block = start
     state = 0
     while block < end:
-        found, block, state = find_pieces(text, block, end, state, breaks, first_break, n_breaks, tables, ends)
+        found, block, state = find_pieces(
+            text_at, block, end, state, breaks_at, first_break, n_breaks, tables, batch_at, batch.shape[0]
+        )
         if block >= end:
-            ends[found] = end
+            write_i64(batch_at + 8 * ROW * found, end)
             found += 1
         prepare_batch(batch_at, found, piece, text_at, table_at)
-        for i in range(found):
-            piece_end = ends[i]
+        for row_at in range(batch_at, batch_at + 8 * ROW * found, 8 * ROW):
+            piece_end = read_i64(row_at)
             if piece_end > limit:
                 return piece, True
             if next_break < n_breaks and piece == breaks[next_break, 0]:
@@ -70,9 +70,9 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
                     next_break += 1
             elif piece_end > piece:
                 length = piece_end - piece
-                slot = find_prepared(batch_at, i, table_at, text_at + piece, length)
+                slot = find_prepared(row_at, table_at, text_at + piece, length)
                 if is_free(table_at, slot):
-                    low, high = prepared_key(batch_at, i)
+                    low, high = prepared_key(row_at)
                     if not insert(table_at, slot, text_at + piece, length, low, high):
                         return piece, False
                 add_to_count(table_at, slot, _ONE)

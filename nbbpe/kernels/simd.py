@@ -18,6 +18,10 @@ from numba.extending import intrinsic
 BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
 N_CLASSES = 11  # classes of characters (see kernels/scan.py)
 RULES = 8  # rules that a cut table can have: lanes of one vector
+LINE = 8  # entries of 64 bits in a cache line
+LANES = 16  # ranks that one vector operation looks at
+RANK_BITS = 22  # of an entry of a merge table (see kernels/merge_table.py) that are its rank; the others are its key
+NO_RANK = 0xFFFFFFFF  # greater than any rank
 PADDING = 128  # spare bytes that every text buffer has after its text, so that block loads may run past the end
 
 _I8 = ir.IntType(8)
@@ -28,9 +32,25 @@ _VECTOR = ir.VectorType(_I8, BLOCK)
 
 def _splat(builder, byte):
     """A vector of 64 copies of an i8."""
-    single = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), byte, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), [0] * BLOCK)
-    return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), zeros)
+    return _lanes(builder, byte, _VECTOR)
+
+
+def _lanes(builder, value, vector):
+    """A vector of copies of an integer."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    single = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(
+        single, undefined, ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
+    )
+
+
+def _smallest(builder, vector):
+    """The smallest unsigned element of a vector."""
+    element, count = vector.type.element, vector.type.count
+    name = f"llvm.vector.reduce.umin.v{count}i{element.width}"
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, ir.FunctionType(element, [vector.type]), name), [vector]
+    )
 
 
 def _pointer(builder, address, kind):
@@ -74,20 +94,61 @@ def read_i32(typingctx, address):
 
 
 @intrinsic
+def read_u32(typingctx, address):
+    """The little-endian uint32 at an address, aligned or not."""
+    return _reader(ir.IntType(32), types.uint32)
+
+
+@intrinsic
+def read_i64(typingctx, address):
+    """The little-endian int64 at an address, aligned or not."""
+    return _reader(_I64, types.int64)
+
+
+@intrinsic
 def read_u64(typingctx, address):
     """The little-endian uint64 at an address, aligned or not."""
     return _reader(_I64, types.uint64)
 
 
+def _writer(bits, value):
+    def codegen(context, builder, signature, args):
+        kind = ir.IntType(bits)
+        narrow = builder.trunc(args[1], kind) if bits < 64 else args[1]
+        builder.store(narrow, _pointer(builder, args[0], kind), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, value), codegen
+
+
+@intrinsic
+def write_u8(typingctx, address, value):
+    """Write the low 8 bits of an integer to an address."""
+    return _writer(8, types.int64)
+
+
+@intrinsic
+def write_u16(typingctx, address, value):
+    """Write the low 16 bits of an integer to an address, aligned or not."""
+    return _writer(16, types.int64)
+
+
+@intrinsic
+def write_u32(typingctx, address, value):
+    """Write the low 32 bits of an integer to an address, aligned or not."""
+    return _writer(32, types.int64)
+
+
+@intrinsic
+def write_i64(typingctx, address, value):
+    """Write an int64 to an address, aligned or not."""
+    return _writer(64, types.int64)
+
+
 @intrinsic
 def write_u64(typingctx, address, value):
     """Write a uint64 to an address, aligned or not."""
-
-    def codegen(context, builder, signature, args):
-        builder.store(args[1], _pointer(builder, args[0], _I64), align=1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.uint64), codegen
+    return _writer(64, types.uint64)
 
 
 @intrinsic
@@ -187,6 +248,26 @@ def multiply_fold(typingctx, left, right):
 
 
 @intrinsic
+def popcount(typingctx, value):
+    """The number of set bits of a uint64."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def leading_zeros(typingctx, value):
+    """The number of zero bits above the highest set bit of a uint64; 64 for zero."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
 def trailing_zeros(typingctx, value):
     """The number of zero bits below the lowest set bit of a uint64; 64 for zero."""
 
@@ -194,3 +275,83 @@ def trailing_zeros(typingctx, value):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def rank_in_line(typingctx, line_at, key):
+    """The rank of the entry with this key in the cache line at an address, which is a line of a merge table; or NO_RANK.
+
+    Cost: one load and some ten vector instructions, without a branch.
+    """
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(_I64, LINE)
+        line = builder.load(_pointer(builder, args[0], lanes), align=64)
+        keys = builder.lshr(line, ir.Constant(lanes, [RANK_BITS] * LINE))
+        same = builder.icmp_unsigned("==", keys, _lanes(builder, args[1], lanes))
+        ranks = builder.and_(line, ir.Constant(lanes, [(1 << RANK_BITS) - 1] * LINE))
+        return _smallest(builder, builder.select(same, ranks, ir.Constant(lanes, [NO_RANK] * LINE)))
+
+    return types.int64(types.int64, types.uint64), codegen
+
+
+@intrinsic
+def lowest_rank(typingctx, ranks_at):
+    """The lowest of LANES ranks, uint32, at a 64-byte aligned address, and the lane of the first that is as low."""
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(ir.IntType(32), LANES)
+        ranks = builder.load(_pointer(builder, args[0], lanes), align=64)
+        lowest = _smallest(builder, ranks)
+        same = builder.bitcast(builder.icmp_unsigned("==", ranks, _lanes(builder, lowest, lanes)), ir.IntType(LANES))
+        lane = builder.cttz(builder.zext(same, _I64), ir.Constant(ir.IntType(1), 0))
+        return context.make_tuple(builder, signature.return_type, (builder.zext(lowest, _I64), lane))
+
+    return types.Tuple((types.int64, types.int64))(types.int64), codegen
+
+
+@intrinsic
+def write_ranks(typingctx, ranks_at, lane_1, rank_1, lane_2, rank_2, lane_3, rank_3):
+    """Write three of LANES ranks at a 64-byte aligned address, in this order.
+
+    Loading and storing all of them lets the next `lowest_rank` have them from the store buffer; after three small stores it
+    would wait until those are in the cache.
+    """
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(ir.IntType(32), LANES)
+        pointer = _pointer(builder, args[0], lanes)
+        ranks = builder.load(pointer, align=64)
+        for lane, rank in zip(args[1::2], args[2::2], strict=True):
+            lane, rank = (_lanes(builder, builder.trunc(value, ir.IntType(32)), lanes) for value in (lane, rank))
+            here = builder.icmp_unsigned("==", ir.Constant(lanes, list(range(LANES))), lane)
+            ranks = builder.select(here, rank, ranks)
+        builder.store(ranks, pointer, align=64)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), codegen
+
+
+def _pointer_to(kind, element):
+    def codegen(context, builder, signature, args):
+        return _pointer(builder, args[0], kind)
+
+    return types.CPointer(element)(types.int64), codegen
+
+
+@intrinsic
+def int32_pointer(typingctx, address):
+    """An address as a pointer to int32, for numba.carray: where an array with checked bounds is wanted."""
+    return _pointer_to(ir.IntType(32), types.int32)
+
+
+@intrinsic
+def int64_pointer(typingctx, address):
+    """An address as a pointer to int64, for numba.carray."""
+    return _pointer_to(_I64, types.int64)
+
+
+@intrinsic
+def uint64_pointer(typingctx, address):
+    """An address as a pointer to uint64, for numba.carray."""
+    return _pointer_to(_I64, types.uint64)

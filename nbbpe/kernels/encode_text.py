@@ -1,0 +1,316 @@
+"""From text to ids in one pass: scan, look-up, and for new pieces merging and remembering.
+
+What the ids of a piece are is remembered in a piece table. The two values of a slot hold the ids themselves where they are
+few, as they will stand in the output, and their number in the top 16 bits; else POOLED in the top 16 bits, and below it
+their number, and where they begin in a pool. A slot's ids are written to the output as 16 bytes, whatever their number:
+what was too much is overwritten by the next.
+
+A call takes one address, of a *context*: an array of the addresses of all that it works with (see `new_context`). Passing
+twenty arrays from Python would take longer than encoding a short text.
+"""
+
+import numpy as np
+from numba import carray  # type: ignore[attr-defined]
+from numpy.typing import NDArray
+
+from .encode import merge_pretoken, write_id
+from .jit import inlined, kernel
+from .merge_table import Merges
+from .piece_table import (
+    N_ENTRIES,
+    PieceTable,
+    find,
+    insert,
+    key_of,
+    prepare_batch,
+    prepared_key,
+)
+from .piece_table import POOL_USED as KEY_BYTES
+from .scan import ROW, Scanner, find_pieces, split_piece
+from .simd import address_of, int64_pointer, read_i64, read_u8, read_u64, write_i64, write_u8, write_u64
+
+# Why `encode_pieces` returned.
+DONE, UNKNOWN_PIECE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY = range(5)
+IDS_USED, LIMIT = 0, 1  # where the state of the memory keeps its numbers
+SPARE_BYTES = 16  # room after the ids in the output and in the pool: they are copied so many bytes at a time
+BYTES_PER_PIECE = 64  # what the pool of long keys may take for each piece that may be remembered
+SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_short` takes
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_COUNT_SHIFT = np.uint64(48)
+_POOLED = np.uint64(0xFFFF)
+_BELOW_COUNT = np.uint64((1 << 48) - 1)
+
+# Where the parts of a context start.
+_SCANNER, _SHAPES, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT = 0, 5, 7, 12, 14, 16, 21, 24
+_CONTEXT_SIZE = 25
+
+
+def new_context(
+    scanner: Scanner,
+    masks: NDArray[np.uint64],
+    shapes: NDArray[np.int64],
+    merges: Merges,
+    batch: NDArray[np.int64],
+    scratch: NDArray[np.uint64],
+    longest: int,
+    table: PieceTable,
+    ids_pool: NDArray[np.uint8],
+    memory_state: NDArray[np.int64],
+    text: NDArray[np.uint8],
+) -> NDArray[np.int64]:
+    """The addresses of all that encoding works with, and some sizes. The arrays must outlive it.
+
+    scanner, shapes, merges : what is known of the pattern and of the merges; read
+    masks, batch            : scratch of the scan
+    scratch, longest        : scratch for merging pretokens of up to `longest` bytes
+    table                   : the remembered pieces
+    ids_pool, memory_state  : uint8[*], ids of those with many; int64[2], the bytes used of it, and how many pieces may be
+                              remembered
+    text                    : uint8[SHORT_TEXT + PADDING], where short texts are copied to
+    """
+    context = np.empty(_CONTEXT_SIZE, dtype=np.int64)
+    mask = len(merges.entries) - 1
+    context[_SCANNER:_SHAPES] = [array.ctypes.data for array in (*scanner, masks)]
+    context[_SHAPES:_MERGES] = shapes.ctypes.data, len(shapes)
+    context[_MERGES:_BATCH] = *(array.ctypes.data for array in merges), mask
+    context[_BATCH:_SCRATCH] = batch.ctypes.data, len(batch)
+    context[_SCRATCH:_TABLE] = scratch.ctypes.data, longest
+    context[_TABLE:_IDS_POOL] = (
+        table.slots.ctypes.data,
+        len(table.slots),
+        table.pool.ctypes.data,
+        len(table.pool),
+        table.state.ctypes.data,
+    )
+    context[_IDS_POOL:_TEXT] = ids_pool.ctypes.data, len(ids_pool), memory_state.ctypes.data
+    context[_TEXT:] = text.ctypes.data
+    return context
+
+
+@inlined
+def five(context_at, part):
+    """Five entries of a context from `part` on: what helpers of the scan, of the merges, and of the table take."""
+    at = context_at + 8 * part
+    return read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24), read_i64(at + 32)
+
+
+@inlined
+def copy_ids(from_at, to_at, n_bytes):
+    """Copy the bytes of ids, SPARE_BYTES at a time: up to so many more than there are."""
+    for i in range(0, n_bytes, SPARE_BYTES):
+        write_u64(to_at + i, read_u64(from_at + i))
+        write_u64(to_at + i + 8, read_u64(from_at + i + 8))
+
+
+@inlined
+def remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size):
+    """Keep the ids of a piece that is not in the table.
+
+    slot, key_at, length, low, high : as for piece_table.insert
+    ids_at, n_ids, id_size : the ids; SPARE_BYTES more may be read
+
+    Returns False where the table or a pool has no room but the limits would allow it: then they should grow. At the
+    limits nothing is kept, and True returned.
+    """
+    table_at = five(context_at, _TABLE)
+    at = context_at + 8 * _IDS_POOL
+    pool_at, pool_size, state_at = read_i64(at), read_i64(at + 8), read_i64(at + 16)
+    limit = read_i64(state_at + 8 * LIMIT)
+    used = read_i64(state_at + 8 * IDS_USED)
+    n_entries, key_bytes = read_i64(table_at[4] + 8 * N_ENTRIES), read_i64(table_at[4] + 8 * KEY_BYTES)
+    if n_entries >= limit or key_bytes + length > BYTES_PER_PIECE * limit:
+        return True
+    n_bytes = n_ids * id_size
+    few = n_bytes <= 14
+    if not few and used + n_bytes + SPARE_BYTES > pool_size:
+        return False
+    if not insert(table_at, slot, key_at, length, low, high):
+        return False
+    value_at = table_at[0] + 8 * slot + 16
+    if few:
+        write_u64(value_at, read_u64(ids_at))
+        write_u64(value_at + 8, (read_u64(ids_at + 8) & _BELOW_COUNT) | (np.uint64(n_ids) << _COUNT_SHIFT))
+    else:
+        write_i64(value_at, used)
+        write_u64(value_at + 8, np.uint64(n_ids) | (_POOLED << _COUNT_SHIFT))
+        copy_ids(ids_at, pool_at + used, n_bytes)
+        write_i64(state_at + 8 * IDS_USED, used + n_bytes)
+    return True
+
+
+@kernel
+def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
+    """Write the ids of a piece that is not in the table to `ids_at`, and remember them.
+
+    Returns the number of ids, or, less than 0, the status with which `encode_pieces` must return. Cost: half a
+    microsecond for a word.
+    """
+    tables = five(context_at, _SCANNER)
+    at = context_at + 8 * _SHAPES
+    shapes = carray(int64_pointer(read_i64(at)), (read_i64(at + 8), 2))
+    n_pretokens, cut_1, cut_2 = split_piece(key_at, length, shapes, tables)
+    if n_pretokens == 0:
+        return -UNKNOWN_PIECE
+    at = context_at + 8 * _SCRATCH
+    scratch_at, longest = read_i64(at), read_i64(at + 8)
+    if length > longest:
+        return -NEED_SCRATCH
+    merges_at = five(context_at, _MERGES)
+    n_ids = 0
+    start = 0
+    for i in range(n_pretokens):
+        end = length
+        if i < n_pretokens - 1:
+            end = cut_1 if i == 0 else cut_2
+        n_ids += merge_pretoken(key_at + start, end - start, merges_at, scratch_at, ids_at + n_ids * id_size, id_size)
+        start = end
+    if not remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size):
+        return -NEED_MEMORY
+    return n_ids
+
+
+@kernel
+def encode_pieces(
+    context_at, text_at, start, end, limit, breaks_at, n_breaks, marks_at, out_at, out_bytes, n_out, id_size, step
+):
+    """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
+
+    context_at : address of a context; what it leads to is modified
+    text_at    : address of a text with PADDING bytes after `end`
+    start      : start of a piece
+    end        : end of the text
+    limit      : boundaries after it are not trusted yet; `end` where no text follows
+    breaks_at, n_breaks : see scan.find_pieces; a break's id stands for it, -1 for nothing
+    marks_at   : address of int64[n_breaks], filled with the number of ids before each break that was reached; or 0
+    out_at, out_bytes : where ids go, each of `id_size` (2 or 4) bytes, and how much room is there
+    n_out      : how many ids there are already
+    step       : id_size; or 0 to count the ids only, where out_at is just scratch
+
+    All are int64. Returns (status, position, piece end, n_out): the ids up to `position` are there. DONE: all that can be.
+    UNKNOWN_PIECE: the piece from position to piece end needs `regex`. NEED_*: give more room, for what lies between
+    position and piece end at least, and call again. Cost: scan, one look-up and a 16-byte write a piece, 2 ns a byte.
+    """
+    tables, table_at = five(context_at, _SCANNER), five(context_at, _TABLE)
+    batch_at, n_rows = read_i64(context_at + 8 * _BATCH), read_i64(context_at + 8 * _BATCH + 8)
+    pool_at = read_i64(context_at + 8 * _IDS_POOL)
+    most_inline = np.uint64(14 // id_size)
+    next_break = 0
+    while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) <= start:
+        next_break += 1
+    break_start = read_i64(breaks_at + 24 * next_break) if next_break < n_breaks else -1
+    first_break = next_break
+    ids_at = out_at + n_out * step
+    piece = start
+    block = start
+    state = 0
+    while block < end:
+        found, block, state = find_pieces(
+            text_at, block, end, state, breaks_at, first_break, n_breaks, tables, batch_at, n_rows
+        )
+        if block >= end:
+            write_i64(batch_at + 8 * ROW * found, end)
+            found += 1
+        row_end = batch_at + 8 * ROW * found
+        while row_end > batch_at and read_i64(row_end - 8 * ROW) > limit:
+            row_end -= 8 * ROW
+            block = end
+        if row_end == batch_at:
+            continue
+        batch_end = read_i64(row_end - 8 * ROW)
+        if (batch_end - piece) * id_size + SPARE_BYTES > out_at + out_bytes - ids_at:
+            return NEED_OUT, piece, batch_end, n_out
+        prepare_batch(batch_at, (row_end - batch_at) // (8 * ROW), piece, text_at, table_at)
+        for row_at in range(batch_at, row_end, 8 * ROW):
+            piece_end = read_i64(row_at)
+            if piece == break_start:
+                if piece_end > piece:
+                    if marks_at != 0:
+                        write_i64(marks_at + 8 * next_break, n_out)
+                    token_id = read_i64(breaks_at + 24 * next_break + 16)
+                    if token_id >= 0:
+                        write_id(ids_at, token_id, id_size)
+                        ids_at += step
+                        n_out += 1
+                    next_break += 1
+                    break_start = read_i64(breaks_at + 24 * next_break) if next_break < n_breaks else -1
+                    piece = piece_end
+                continue
+            low, high = prepared_key(row_at)
+            slot_at = read_i64(row_at + 24)
+            value_0, value_1 = read_u64(slot_at + 16), read_u64(slot_at + 24)
+            n_ids = value_1 >> _COUNT_SHIFT
+            if read_u64(slot_at) != low or read_u64(slot_at + 8) != high or n_ids - _ONE >= most_inline:
+                if piece_end == piece:
+                    continue
+                key_at, length = text_at + piece, piece_end - piece
+                slot = find(table_at, key_at, length, low, high)
+                value_0, value_1 = read_u64(table_at[0] + 8 * slot + 16), read_u64(table_at[0] + 8 * slot + 24)
+                n_ids = value_1 >> _COUNT_SHIFT
+                if n_ids == 0:
+                    learned = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
+                    if learned < 0:
+                        return -learned, piece, piece_end, n_out
+                    ids_at += learned * step
+                    n_out += learned
+                    piece = piece_end
+                    continue
+                if n_ids == _POOLED:
+                    n_ids = value_1 & _BELOW_COUNT
+                    copy_ids(pool_at + np.int64(value_0), ids_at, np.int64(n_ids) * id_size)
+                    ids_at += np.int64(n_ids) * step
+                    n_out += np.int64(n_ids)
+                    piece = piece_end
+                    continue
+            write_u64(ids_at, value_0)
+            write_u64(ids_at + 8, value_1)
+            ids_at += np.int64(n_ids) * step
+            n_out += np.int64(n_ids)
+            piece = piece_end
+        first_break = next_break
+    return DONE, piece, piece, n_out
+
+
+@kernel
+def encode_short(context_at, text, out_at, out_bytes, id_size, step):
+    """`encode_pieces` for a text, bytes, of up to SHORT_TEXT bytes without breaks, which is copied to the context."""
+    text_at = read_i64(context_at + 8 * _TEXT)
+    n = len(text)
+    from_at = address_of(text)
+    for i in range(n):
+        write_u8(text_at + i, read_u8(from_at + i))
+    write_u64(text_at + n, _ZERO)
+    zero = np.int64(0)  # not the literal, for which another version would be compiled
+    return encode_pieces(context_at, text_at, zero, n, n, zero, zero, zero, out_at, out_bytes, zero, id_size, step)
+
+
+@kernel
+def remember_piece(context_at, key_at, length, ids_at, n_ids, id_size):
+    """Keep ids as those of a piece that is not in the table; returns what `remember` does."""
+    table_at = five(context_at, _TABLE)
+    low, high = key_of(key_at, length)
+    slot = find(table_at, key_at, length, low, high)
+    return remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size)
+
+
+@kernel
+def encode_pretokens(context_at, text_at, starts, ids_at, id_size, ends):
+    """Write the ids of pretokens that stand side by side.
+
+    text_at : address of the text;  starts : int64[n + 1], read    where each pretoken starts in it
+    ids_at  : where ids of `id_size` bytes go; it and the context's scratch must have room for all of them (unchecked)
+    ends    : int64[n + 1], filled    ends[i] is the number of ids before pretoken i
+
+    Returns the number of ids.
+    """
+    merges_at = five(context_at, _MERGES)
+    scratch_at = read_i64(context_at + 8 * _SCRATCH)
+    n_ids = 0
+    ends[0] = 0
+    for i in range(starts.shape[0] - 1):
+        n = starts[i + 1] - starts[i]
+        if n > 0:
+            n_ids += merge_pretoken(text_at + starts[i], n, merges_at, scratch_at, ids_at + n_ids * id_size, id_size)
+        ends[i + 1] = n_ids
+    return n_ids

@@ -1,0 +1,145 @@
+"""The merges of a tokenizer as tables: which symbols a pair becomes, and how soon.
+
+Inside of the kernels a token is a *symbol*: 0 to 255 are the single bytes, and all others follow. Two tables say what a
+pair's rank is. Pairs of bytes, with which every pretoken begins, are found in a table of 65,536 ranks. All other pairs are
+in a hash table whose buckets are cache lines of eight entries, compared all at once: a look-up has no branch that could be
+mispredicted, and most look-ups of a new pretoken find nothing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import inlined, kernel
+from .simd import LINE, NO_RANK, RANK_BITS, address_of, rank_in_line, read_u32, read_u64
+
+_SYMBOL_BITS = 21
+NO_SYMBOL = (1 << _SYMBOL_BITS) - 1  # no symbol has this number: it stands beside the ends of a pretoken
+MAX_RANKS = 1 << RANK_BITS
+
+_FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
+_SYMBOL_SHIFT = np.uint64(_SYMBOL_BITS)
+_RANK_SHIFT = np.uint64(RANK_BITS)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Merges(NamedTuple):
+    """The merges of a tokenizer, read only; made by `new_merges`.
+
+    entries    : uint64[LINE * n_lines]   (left << 43 | right << 22 | rank) of each pair, all ones where free; a power of
+                                          two of lines, each a cache line
+    byte_ranks : uint32[65536]            the rank of each pair of bytes at [left << 8 | right], or NO_RANK
+    symbols    : uint32[n_ranks]          the symbol that a pair of each rank becomes
+    ids        : uint32[n_symbols]        the id of each symbol
+    """
+
+    entries: NDArray[np.uint64]
+    byte_ranks: NDArray[np.uint32]
+    symbols: NDArray[np.uint32]
+    ids: NDArray[np.uint32]
+
+
+def new_merges(
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    results: NDArray[np.int32],
+    byte_ids: NDArray[np.int32],
+) -> Merges:
+    """Make the tables from merges: ids of left and right, rank, and id of the result of each; and the bytes' ids.
+
+    Of a pair that comes twice, the lower rank stays. Merges of one rank must have one result (unchecked). Raises ValueError
+    where there are more tokens or ranks than the tables' entries can tell apart: some two million and four million.
+    """
+    ids = np.concatenate([byte_ids, np.setdiff1d(np.concatenate([lefts, rights, results]), byte_ids)])
+    n_ranks = int(ranks.max(initial=-1)) + 1
+    if len(ids) >= NO_SYMBOL or n_ranks >= MAX_RANKS:
+        raise ValueError(f"a tokenizer can have {NO_SYMBOL - 1:,} tokens and {MAX_RANKS - 1:,} merges, not {len(ids):,}")
+    order = np.argsort(ids)
+    left_symbols, right_symbols, result_symbols = (
+        order[np.searchsorted(ids, part, sorter=order)].astype(np.int64) for part in (lefts, rights, results)
+    )
+    symbols = np.zeros(n_ranks, dtype=np.uint32)
+    symbols[ranks] = result_symbols
+    byte_ranks = np.full(1 << 16, NO_RANK, dtype=np.uint32)
+    n_lines = 1
+    while n_lines * LINE < 2 * len(lefts):
+        n_lines *= 2
+    # A look-up reads a line at once, so no line may lie across two cache lines.
+    raw = np.full(LINE * (n_lines + 1), _FREE, dtype=np.uint64)
+    skip = (-raw.ctypes.data % 64) // 8
+    merges = Merges(raw[skip : skip + LINE * n_lines], byte_ranks, symbols, ids.astype(np.uint32))
+    fill_merges(left_symbols, right_symbols, ranks.astype(np.int64), merges)
+    return merges
+
+
+@kernel
+def fill_merges(lefts, rights, ranks, merges):
+    """Enter pairs of symbols with their ranks into empty tables; of a pair that comes twice, the lower rank stays.
+
+    lefts, rights, ranks : int64[n_merges], read;  merges : Merges, entries and byte_ranks modified
+    """
+    entries, byte_ranks = merges.entries, merges.byte_ranks
+    mask = entries.shape[0] - 1
+    for i in range(lefts.shape[0]):
+        if lefts[i] < 256 and rights[i] < 256:
+            pair = lefts[i] << 8 | rights[i]
+            byte_ranks[pair] = min(byte_ranks[pair], np.uint32(ranks[i]))
+            continue
+        key = pair_key(lefts[i], rights[i])
+        entry = np.int64(key * _MULTIPLIER >> np.uint64(32)) * LINE & mask
+        while entries[entry] != _FREE and entries[entry] >> _RANK_SHIFT != key:
+            entry = (entry + 1) & mask
+        # A free entry is greater than any other, and equal keys compare by their ranks.
+        entries[entry] = min(entries[entry], (key << _RANK_SHIFT) | np.uint64(ranks[i]))
+
+
+@inlined
+def merges_addresses(merges):
+    """What the helpers take: where the arrays of Merges are, in order, and the mask of the hash."""
+    return (
+        address_of(merges.entries),
+        address_of(merges.byte_ranks),
+        address_of(merges.symbols),
+        address_of(merges.ids),
+        merges.entries.shape[0] - 1,
+    )
+
+
+@inlined
+def pair_key(left, right):
+    """A pair of symbols as one number."""
+    return (np.uint64(left) << _SYMBOL_SHIFT) | np.uint64(right)
+
+
+@inlined
+def pair_rank(merges_at, left, right):
+    """The rank of a pair of symbols that are not both bytes, or NO_RANK. Cost: one cache line."""
+    entries_at, _, _, _, mask = merges_at
+    key = pair_key(left, right)
+    entry = np.int64(key * _MULTIPLIER >> np.uint64(32)) * LINE & mask
+    rank = rank_in_line(entries_at + 8 * entry, key)
+    # Few lines are full, so few look-ups go on. Asking this first keeps the branch predictable.
+    while read_u64(entries_at + 8 * (entry + LINE - 1)) != _FREE and rank == NO_RANK:
+        entry = (entry + LINE) & mask
+        rank = rank_in_line(entries_at + 8 * entry, key)
+    return rank
+
+
+@inlined
+def byte_pair_rank(merges_at, left, right):
+    """The rank of a pair of bytes, or NO_RANK."""
+    return np.int64(read_u32(merges_at[1] + 4 * (left << 8 | right)))
+
+
+@inlined
+def merged_symbol(merges_at, rank):
+    """The symbol that a pair of this rank becomes."""
+    return np.int64(read_u32(merges_at[2] + 4 * rank))
+
+
+@inlined
+def id_of(merges_at, symbol):
+    """The id of a symbol."""
+    return np.int64(read_u32(merges_at[3] + 4 * symbol))

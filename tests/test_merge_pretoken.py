@@ -1,0 +1,148 @@
+"""kernels/merge_table.py against a dict, and both ways of merging a pretoken (kernels/encode.py) against the textbook."""
+
+from __future__ import annotations
+
+import random
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+
+from nbbpe.kernels import encode, merge_table
+from nbbpe.kernels.merge_table import NO_SYMBOL, Merges, new_merges
+from nbbpe.kernels.simd import LINE, NO_RANK, address_of
+
+BYTE_IDS = np.arange(256, dtype=np.int32)[::-1].copy()  # not the bytes' own numbers, so that one is not taken for the other
+
+
+@njit
+def look_up(lefts, rights, merges, ranks):
+    merges_at = merge_table.merges_addresses(merges)
+    for i in range(lefts.shape[0]):
+        if lefts[i] < 256 and rights[i] < 256:
+            ranks[i] = merge_table.byte_pair_rank(merges_at, lefts[i], rights[i])
+        else:
+            ranks[i] = merge_table.pair_rank(merges_at, lefts[i], rights[i])
+
+
+@njit
+def apply(text, n, merges, scratch, out, long, id_size):
+    merges_at = merge_table.merges_addresses(merges)
+    if long:
+        return encode.merge_long(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+    return encode.merge_short(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+
+
+def ranks_of(merges: Merges, pairs: list[tuple[int, int]]) -> list[int]:
+    lefts, rights = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
+    ranks = np.empty(len(pairs), dtype=np.int64)
+    look_up(lefts, rights, merges, ranks)
+    return ranks.tolist()
+
+
+def table_of(pairs: list[tuple[bytes, bytes]]) -> tuple[Merges, dict[bytes, int]]:
+    """The tables of merges in rank order, and the id of each token: other tokens' start at 300, in no order."""
+    ids = {bytes([byte]): int(BYTE_IDS[byte]) for byte in range(256)}
+    results = list(dict.fromkeys(left + right for left, right in pairs))
+    random.Random(1).shuffle(results)
+    ids.update({token: 300 + 2 * i for i, token in enumerate(results)})
+    columns = [[ids[left], ids[right], rank, ids[left + right]] for rank, (left, right) in enumerate(pairs)]
+    parts = np.array(columns, dtype=np.int32).reshape(-1, 4).T.copy()
+    return new_merges(*parts, BYTE_IDS), ids
+
+
+def merged(pretoken: bytes, merges: Merges, long: bool, id_size: int) -> list[int]:
+    text = np.frombuffer(pretoken, dtype=np.uint8)
+    out = np.empty(len(pretoken), dtype=f"<u{id_size}")
+    n = apply(text, len(pretoken), merges, encode.new_scratch(len(pretoken)), out, long, id_size)
+    return out[:n].tolist()
+
+
+def assert_merged(pretoken: bytes, pairs: list[tuple[bytes, bytes]], merges: Merges, ids: dict[bytes, int]) -> None:
+    ranks = {pair: rank for rank, pair in reversed(list(enumerate(pairs)))}
+    wanted = [ids[token] for token in naive.encode_pretoken(pretoken, ranks)]
+    for id_size in 2, 4:
+        assert merged(pretoken, merges, True, id_size) == wanted
+        if len(pretoken) <= encode.SHORT:
+            assert merged(pretoken, merges, False, id_size) == wanted
+
+
+def random_pairs(source: random.Random, alphabet: bytes, n: int) -> list[tuple[bytes, bytes]]:
+    tokens = [bytes([byte]) for byte in alphabet]
+    pairs: dict[tuple[bytes, bytes], None] = {}
+    for _ in range(n):
+        pair = source.choice(tokens), source.choice(tokens)
+        pairs[pair] = None
+        tokens.append(pair[0] + pair[1])
+    pairs_in_any_order = list(pairs)
+    source.shuffle(pairs_in_any_order)
+    return pairs_in_any_order
+
+
+def test_every_pair_has_its_rank_and_others_have_none():
+    source = random.Random(5)
+    for n in 0, 1, 7, 8, 9, 300, 5000:
+        symbols = range(256 + n)
+        pairs = list({(source.choice(symbols), source.choice(symbols)): None for _ in range(n)})
+        ids = np.arange(256 + n, dtype=np.int32)
+        lefts, rights = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
+        ranks = np.arange(len(pairs), dtype=np.int32)
+        merges = new_merges(lefts.copy(), rights.copy(), ranks, ids[256 : 256 + len(pairs)], ids[:256])
+        assert ranks_of(merges, pairs) == ranks.tolist()
+        known = dict(zip(pairs, ranks.tolist(), strict=True))
+        others = [(source.choice(symbols), source.choice(symbols)) for _ in range(1000)]
+        others += [(left, NO_SYMBOL) for left in range(256, 256 + n)] + [(NO_SYMBOL, left) for left in range(256, 256 + n)]
+        assert ranks_of(merges, others) == [known.get(pair, NO_RANK) for pair in others]
+        assert merges.entries.ctypes.data % 64 == 0
+        assert len(merges.entries) >= 2 * n
+
+
+def test_lines_that_are_full_run_over_into_the_next(monkeypatch):
+    # All pairs hash alike, so that they fill one line after another.
+    merges, _ = table_of([])
+    entries = np.full(LINE * 65, 2**64 - 1, dtype=np.uint64)
+    entries = entries[(-entries.ctypes.data % 64) // 8 :][: LINE * 64]
+    merges = merges._replace(entries=entries)
+    n = np.arange(LINE * 32, dtype=np.int64)
+    merge_table.fill_merges(n * 0 + 256 + n // 16, 256 + n % 16, n, merges)
+    pairs = list(zip((256 + n // 16).tolist(), (256 + n % 16).tolist(), strict=True))
+    assert ranks_of(merges, pairs) == n.tolist()
+    assert ranks_of(merges, [(300, left) for left in range(256, 300)]) == [NO_RANK] * 44
+
+
+def test_of_a_pair_that_comes_twice_the_lower_rank_stays():
+    for pair in (b"a", b"b"), (b"ab", b"c"):
+        merges, ids = table_of([(b"a", b"b"), pair, (b"x", b"y"), pair])
+        for text, wanted in (
+            (b"xy", [b"xy"]),
+            (b"ab", [b"ab"]),
+            (b"abc", [pair[0] + pair[1]] + [b"c"] * (len(pair[0]) == 1)),
+        ):
+            assert merged(text, merges, False, 2) == [ids[token] for token in wanted]
+
+
+@pytest.mark.parametrize("alphabet", [b"ab", b"abc", b"a", b"\x00\xff", b"the cat"])
+def test_pretokens_of_every_length_are_merged_as_the_textbook_does(alphabet):
+    source = random.Random(len(alphabet))
+    for n_merges in 0, 1, 5, 40:
+        pairs = random_pairs(source, alphabet, n_merges)
+        merges, ids = table_of(pairs)
+        for n in [*range(1, 70), 127, 128, 129, 300]:
+            assert_merged(bytes(source.choices(alphabet, k=n)), pairs, merges, ids)
+
+
+@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=90), st.integers(0, 60))
+def test_any_bytes_and_merges(seed, pretoken, n_merges):
+    pairs = random_pairs(random.Random(seed), pretoken, n_merges)
+    merges, ids = table_of(pairs)
+    assert_merged(pretoken, pairs, merges, ids)
+
+
+def test_too_many_tokens_for_the_tables_are_an_error():
+    n = NO_SYMBOL
+    ids = np.arange(n, dtype=np.int32)
+    with pytest.raises(ValueError, match="2,097,150 tokens"):
+        new_merges(ids[256:], ids[256:], ids[256:], ids[256:], ids[:256])
