@@ -230,16 +230,22 @@ def file_size(path: Path) -> int | None:
 
 def batches(documents: Iterable[str | bytes], specials: SpecialTokens) -> Iterator[Window]:
     """Documents joined into windows of some BATCH bytes, with a break between any two. Errors of the iterable pass."""
+    for group in groups(map(to_bytes, documents)):
+        yield join(group, specials)
+
+
+def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Documents in lists of some BATCH bytes; no list is empty."""
     gathered: list[bytes] = []
     size = 0
     for document in documents:
-        gathered.append(to_bytes(document))
-        size += len(gathered[-1])
+        gathered.append(document)
+        size += len(document)
         if size >= BATCH:
-            yield join(gathered, specials)
+            yield gathered
             gathered, size = [], 0
     if gathered:
-        yield join(gathered, specials)
+        yield gathered
 
 
 def join(documents: list[bytes], specials: SpecialTokens) -> Window:

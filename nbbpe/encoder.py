@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Reader, TextStream, Window, padded, to_text
+from .corpus import Reader, TextStream, Window, join, padded, to_text
 from .kernels import encode, encode_text, piece_table
+from .kernels.encode_text import encode_short
 from .kernels.merge_table import Merges
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
@@ -29,15 +30,15 @@ class _State:
         self._masks = np.empty(N_CLASSES, dtype=np.uint64)
         self._batch = piece_table.new_batch()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
-        self._longest = 0
+        self._longest = 256
+        self._scratch = encode.new_scratch(self._longest)
         self.need_out(_OUT_BYTES)
-        self.need_scratch(256)
 
     def need_out(self, n_bytes: int) -> None:
         """Make room in `out` for ids of so many bytes."""
         dtype = self._encoder.dtype
         self.out = np.empty((max(n_bytes, _OUT_BYTES) + encode_text.SPARE_BYTES) // dtype.itemsize, dtype=dtype)
-        self.out_at = self.out.ctypes.data
+        self._renew_context()
 
     def need_scratch(self, n_bytes: int) -> None:
         """Make room for merging a pretoken of so many bytes."""
@@ -71,6 +72,7 @@ class _State:
             self.ids_pool,
             self.memory_state,
             self._text,
+            self.out,
         )
         self.context_at = self._context.ctypes.data
 
@@ -83,6 +85,9 @@ class Encoder:
         self.dtype = dtype
         self.max_pieces = max_pieces
         self._pattern = pattern
+        self.at_once = pattern.cuts is None  # without a table of boundaries nothing is certain before a text's end
+        self._id_size = dtype.itemsize
+        self._short = -1 if self.at_once else encode_text.SHORT_TEXT
         self._idle: list[_State] = []  # append and pop are atomic, so no lock that a fork could leave locked
         # Where there is no table of boundaries, another pattern's stands in the context and is not used.
         tables = pattern if pattern.cuts is not None else get_pattern("gpt2")
@@ -96,30 +101,27 @@ class Encoder:
         except IndexError:
             return _State(self)
 
-    @property
-    def at_once(self) -> bool:
-        """Whether a text must be one window: without a table of boundaries nothing is certain before its end."""
-        return self._pattern.cuts is None
-
     def encode_text(self, text: bytes, specials: SpecialTokens | None) -> NDArray[Any]:
         """The ids of a text, as an array of its own; `specials` None where no special token is in it."""
-        id_size = self.dtype.itemsize
-        if len(text) <= encode_text.SHORT_TEXT and specials is None and not self.at_once:
-            state = self._state()
+        if specials is None and len(text) <= self._short:
+            # What a call costs counts here: hence no helpers, and no more attributes than need be.
+            idle = self._idle
             try:
-                status, _, _, n_ids = encode_text.encode_short(
-                    state.context_at, text, state.out_at, state.out.nbytes, id_size, id_size
-                )
-                if status == encode_text.DONE:
+                state = idle.pop()
+            except IndexError:
+                state = _State(self)
+            try:
+                n_ids = encode_short(state.context_at, text)
+                if n_ids >= 0:
                     return state.out[:n_ids].copy()
             finally:
-                self._idle.append(state)
+                idle.append(state)
         if self.at_once:
             parts = [ids.copy() for ids, _ in self.encode_all(self._reader(text, specials))]
             return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
         # Pages of it that are never written to take no memory.
         out = np.empty(len(text) + encode_text.SPARE_BYTES, dtype=self.dtype)
-        n_ids = self._encode_windows(self._reader(text, specials), out, id_size)
+        n_ids = self._encode_windows(self._reader(text, specials), out, self._id_size)
         out.resize(n_ids, refcheck=False)
         return out
 
@@ -139,11 +141,23 @@ class Encoder:
         out = np.empty(window.end - window.start + encode_text.SPARE_BYTES, dtype=self.dtype)
         state = self._state()
         try:
-            _, _, _, n_ids = self._advance(window, window.start, state, out, 0, self.dtype.itemsize, marks)
+            _, _, _, n_ids = self._advance(window, window.start, state, out, 0, self._id_size, marks)
         finally:
             self._idle.append(state)
         out.resize(n_ids, refcheck=False)
         return out
+
+    def encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids of all documents, and int64[n + 1], where those of each start."""
+        if self.at_once:
+            parts = [self.encode_text(document, specials) for document in documents]
+            starts = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+            return np.concatenate([np.empty(0, dtype=self.dtype), *parts]), starts
+        window = join(documents, specials)
+        marks = np.empty(len(window.breaks), dtype=np.int64)
+        ids = self.encode_window(window, marks)
+        between = marks[window.breaks[:, 2] < 0]
+        return ids, np.concatenate([[0], between, [len(ids)]])
 
     def encode_all(self, reader: Reader) -> Iterator[tuple[NDArray[Any], int]]:
         """The ids of all that a reader reads, part by part, each with the number of bytes it took.
@@ -161,11 +175,11 @@ class Encoder:
                     continue
                 status = encode_text.NEED_OUT
                 while status == encode_text.NEED_OUT:
-                    status, position, end, n_ids = self._advance(window, taken, state, state.out, 0, self.dtype.itemsize)
+                    status, position, end, n_ids = self._advance(window, taken, state, state.out, 0, self._id_size)
                     yield state.out[:n_ids], position - taken
                     taken = position
-                    if (end - position) * self.dtype.itemsize > _OUT_BYTES:
-                        state.need_out((end - position) * self.dtype.itemsize)
+                    if (end - position) * self._id_size > _OUT_BYTES:
+                        state.need_out((end - position) * self._id_size)
         finally:
             self._idle.append(state)
 
@@ -184,7 +198,7 @@ class Encoder:
                     room = state.out if out is None else out
                     status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step)
                     if status == encode_text.NEED_OUT:
-                        state.need_out((end - taken) * self.dtype.itemsize)
+                        state.need_out((end - taken) * self._id_size)
         finally:
             self._idle.append(state)
         return n_ids
@@ -203,7 +217,7 @@ class Encoder:
 
         Returns what `encode_pieces` does, with DONE or NEED_OUT.
         """
-        id_size = self.dtype.itemsize
+        id_size = self._id_size
         text_at, out_at = window.data.ctypes.data, out.ctypes.data
         breaks_at = window.breaks.ctypes.data
         marks_at = 0 if marks is None else marks.ctypes.data
@@ -237,7 +251,7 @@ class Encoder:
         """Write the ids of a piece whose pretokens `regex` must tell, and remember them; returns their number."""
         state.need_scratch(end - start)
         text_at = data.ctypes.data + start
-        id_size = self.dtype.itemsize
+        id_size = self._id_size
         pretokens = self._pattern.split(to_text(data[start:end].tobytes()))
         lengths = [len(p) if p.isascii() else len(p.encode(errors="surrogateescape")) for p in pretokens]
         starts = np.cumsum([0, *lengths], dtype=np.int64)
@@ -270,9 +284,7 @@ class Encoder:
         state = self._state()
         try:
             state.need_scratch(max(map(len, distinct)))
-            encode_text.encode_pretokens(
-                state.context_at, data.ctypes.data, starts, out.ctypes.data, self.dtype.itemsize, ends
-            )
+            encode_text.encode_pretokens(state.context_at, data.ctypes.data, starts, out.ctypes.data, self._id_size, ends)
         finally:
             self._idle.append(state)
         # Gather the ids of every occurrence: out[ends[k]:ends[k + 1]] for pretoken k.

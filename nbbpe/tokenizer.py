@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -228,8 +229,13 @@ class Tokenizer:
     ) -> NDArray[Any]:
         """Like `encode`; returns a 1-D array of `dtype`."""
         data = to_bytes(text)
-        specials = self._allowed(data, allowed_special, disallowed_special)
-        return self._encoder.encode_text(data, specials)
+        if allowed_special == "all" and not disallowed_special:
+            # As `_allowed` does, for short texts without the call.
+            for start in self._special_starts:
+                if start in data:
+                    return self._encoder.encode_text(data, self._specials)
+            return self._encoder.encode_text(data, None)
+        return self._encoder.encode_text(data, self._allowed(data, allowed_special, disallowed_special))
 
     def count(
         self,
@@ -248,13 +254,29 @@ class Tokenizer:
 
     def encode_batch(self, texts: Iterable[str | bytes]) -> list[NDArray[Any]]:
         """The ids of each text, as 1-D arrays of `dtype`; large batches are shared among threads."""
+        ids, starts = self.encode_batch_flat(texts)
+        return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
+
+    def encode_batch_flat(self, texts: Iterable[str | bytes]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids of all texts in one array, for what needs no array of its own for each of many short texts.
+
+        Returns (ids, starts): ids is a 1-D array of `dtype`, starts int64[n + 1]; text i has the ids
+        ids[starts[i]:starts[i + 1]].
+        """
         documents = [to_bytes(text) for text in texts]
+        groups = list(corpus.groups(documents))
         n_bytes = sum(map(len, documents))
-        n_threads = max(1, min(default_workers(), n_bytes // _BATCH_PER_THREAD, len(documents)))
+        n_threads = max(1, min(default_workers(), n_bytes // _BATCH_PER_THREAD, len(groups)))
+        encode = functools.partial(self._encoder.encode_documents, specials=self._specials)
         if n_threads == 1:
-            return [self.encode_array(document) for document in documents]
-        with ThreadPoolExecutor(n_threads) as threads:
-            return list(threads.map(self.encode_array, documents))
+            parts = [encode(group) for group in groups]
+        else:
+            with ThreadPoolExecutor(n_threads) as threads:
+                parts = list(threads.map(encode, groups))
+        ids = [part for part, _ in parts] or [np.empty(0, dtype=self.dtype)]
+        counts = [np.diff(starts) for _, starts in parts]
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), *counts])
+        return ids[0] if len(ids) == 1 else np.concatenate(ids), np.cumsum(starts)
 
     def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
         """The ids of the joined texts, one by one, in constant memory (an open text file is such an iterable).
@@ -351,11 +373,6 @@ class Tokenizer:
                     f"the text holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} "
                     "to make it its id, or leave it out of disallowed_special to encode it as plain text"
                 )
-        for first in self._special_starts:
-            if first in text:
-                break
-        else:
-            return None
         if isinstance(allowed, str) and allowed == "all":
             return self._specials
         return self._pack_specials({token: self._special[token] for token in self._special if token in allowed})

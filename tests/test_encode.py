@@ -264,6 +264,30 @@ def test_a_batch_is_each_text_by_itself(trained, monkeypatch):
     assert [array.tolist() for array in trained.encode_batch(iter(batch))] == wanted
 
 
+def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, monkeypatch):
+    parts = ["", "a", "<|end|>", "x<|end|>y", b"\xff\xff", "", "é" * 300, texts.SAMPLE, "<|en", "d|>", b"\xc3", b"\xa9", ""]
+    for size in 1, 50, 1 << 20:
+        monkeypatch.setattr(corpus, "BATCH", size)
+        monkeypatch.setattr(tokenizer_module, "_BATCH_PER_THREAD", size)
+        ids, starts = trained.encode_batch_flat(iter(parts))
+        assert ids.dtype == trained.dtype
+        assert starts.dtype == np.int64
+        assert len(starts) == len(parts) + 1
+        for i, text in enumerate(parts):
+            assert ids[starts[i] : starts[i + 1]].tolist() == trained.encode(text)
+    ids, starts = trained.encode_batch_flat([])
+    assert (len(ids), ids.dtype, starts.tolist()) == (0, trained.dtype, [0])
+
+
+@pytest.mark.parametrize("text", ["", "a", texts.SAMPLE, "<|end|>" * 3 + "é", b"\xff", "x" * 100_000, "a b " * 50_000])
+def test_count_is_the_number_of_ids(trained, text):
+    assert trained.count(text) == len(trained.encode(text))
+    assert trained.count(text, allowed_special=()) == len(trained.encode_ordinary(text))
+    if "<|end|>" in str(text):
+        with pytest.raises(ValueError, match="disallowed"):
+            trained.count(text, allowed_special=(), disallowed_special="all")
+
+
 def splittings(text: str) -> list[list[str]]:
     """All ways to cut a text into items."""
     ways = []

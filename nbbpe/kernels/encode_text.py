@@ -9,6 +9,8 @@ A call takes one address, of a *context*: an array of the addresses of all that 
 twenty arrays from Python would take longer than encoding a short text.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
@@ -44,7 +46,7 @@ _BELOW_COUNT = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
 _SCANNER, _SHAPES, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT = 0, 5, 7, 12, 14, 16, 21, 24
-_CONTEXT_SIZE = 25
+_CONTEXT_SIZE = 28
 
 
 def new_context(
@@ -59,6 +61,7 @@ def new_context(
     ids_pool: NDArray[np.uint8],
     memory_state: NDArray[np.int64],
     text: NDArray[np.uint8],
+    out: NDArray[Any],
 ) -> NDArray[np.int64]:
     """The addresses of all that encoding works with, and some sizes. The arrays must outlive it.
 
@@ -68,7 +71,8 @@ def new_context(
     table                   : the remembered pieces
     ids_pool, memory_state  : uint8[*], ids of those with many; int64[2], the bytes used of it, and how many pieces may be
                               remembered
-    text                    : uint8[SHORT_TEXT + PADDING], where short texts are copied to
+    text, out               : for `encode_short`: uint8[SHORT_TEXT + PADDING], where a text is copied to, and uint16[*] or
+                              uint32[*], where its ids go
     """
     context = np.empty(_CONTEXT_SIZE, dtype=np.int64)
     mask = len(merges.entries) - 1
@@ -85,7 +89,7 @@ def new_context(
         table.state.ctypes.data,
     )
     context[_IDS_POOL:_TEXT] = ids_pool.ctypes.data, len(ids_pool), memory_state.ctypes.data
-    context[_TEXT:] = text.ctypes.data
+    context[_TEXT:] = text.ctypes.data, out.ctypes.data, out.nbytes, out.itemsize
     return context
 
 
@@ -273,16 +277,23 @@ def encode_pieces(
 
 
 @kernel
-def encode_short(context_at, text, out_at, out_bytes, id_size, step):
-    """`encode_pieces` for a text, bytes, of up to SHORT_TEXT bytes without breaks, which is copied to the context."""
-    text_at = read_i64(context_at + 8 * _TEXT)
+def encode_short(context_at, text):
+    """Write the ids of a text, bytes, of up to SHORT_TEXT bytes without breaks to the context's own output.
+
+    Returns the number of ids; or -1 where more room is needed first, which `encode_pieces` says more of.
+    """
+    at = context_at + 8 * _TEXT
+    text_at, out_at, out_bytes, id_size = read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
     n = len(text)
     from_at = address_of(text)
     for i in range(n):
         write_u8(text_at + i, read_u8(from_at + i))
     write_u64(text_at + n, _ZERO)
     zero = np.int64(0)  # not the literal, for which another version would be compiled
-    return encode_pieces(context_at, text_at, zero, n, n, zero, zero, zero, out_at, out_bytes, zero, id_size, step)
+    status, _, _, n_ids = encode_pieces(
+        context_at, text_at, zero, n, n, zero, zero, zero, out_at, out_bytes, zero, id_size, id_size
+    )
+    return n_ids if status == DONE else -1
 
 
 @kernel
