@@ -54,7 +54,7 @@ class Encoder:
         self._idle: list[_State] = []  # append and pop are atomic, so no lock that a fork could leave locked
         if pattern.cuts is not None:
             self._scanner = pattern.scanner()
-            self._shapes = pattern.shapes()
+            self._grammar = pattern.packed_grammar()
 
     @contextmanager
     def _borrowed_state(self) -> Iterator[_State]:
@@ -106,7 +106,7 @@ class Encoder:
                 window.breaks,
                 len(window.breaks),
                 self._scanner,
-                self._shapes,
+                self._grammar,
                 state.masks,
                 state.batch,
                 self._merges,
@@ -116,12 +116,6 @@ class Encoder:
                 state.out,
                 n_out,
             )
-            if status == encode.UNKNOWN_PIECE:
-                n_out = self._encode_by_regex(window.data, position, piece_end, state, n_out)
-                position = piece_end
-                if position < window.end:
-                    continue
-                status = encode.DONE
             if status == encode.NEED_SCRATCH:
                 state.need_scratch(piece_end - position)
             elif status == encode.NEED_MEMORY:
@@ -133,22 +127,6 @@ class Encoder:
                     return
                 if piece_end - position + encode.SPARE_IDS > len(state.out):
                     state.out = np.empty(piece_end - position + _OUT_IDS, dtype=np.uint32)
-
-    def _encode_by_regex(self, data: NDArray[np.uint8], start: int, end: int, state: _State, n_out: int) -> int:
-        """Append the ids of a piece whose pretokens `regex` must tell, and remember them; returns the new n_out."""
-        state.need_scratch(end - start)
-        first = n_out
-        n_out = self._append(data, start, self._pattern.split(to_text(data[start:end].tobytes())), state, n_out)
-        while not encode.remember_piece(data, start, end, state.table, state.memory, state.out, first, n_out):
-            state.need_memory(end - start)
-        return n_out
-
-    def _append(self, data: NDArray[np.uint8], start: int, pretokens: list[str], state: _State, n_out: int) -> int:
-        """Append the ids of pretokens that stand side by side in `data` from `start` on."""
-        lengths = [len(p) if p.isascii() else len(p.encode(errors="surrogateescape")) for p in pretokens]
-        starts = np.cumsum([start, *lengths], dtype=np.int64)
-        ends = np.empty(len(starts), dtype=np.int64)
-        return int(encode.encode_pretokens(data, starts, self._merges, state.scratch, state.out, n_out, ends))
 
     def _encode_documents(self, window: Window, state: _State) -> NDArray[Any]:
         """The ids of a window where each document goes to `regex` whole."""

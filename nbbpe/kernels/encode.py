@@ -16,20 +16,19 @@ from .jit import inlined, kernel
 from .piece_table import (
     N_ENTRIES,
     batch_addresses,
-    find,
     find_prepared,
     insert,
-    key_of,
     prepare_batch,
     prepared_key,
     table_addresses,
 )
 from .piece_table import POOL_USED as KEY_BYTES
-from .scan import addresses, find_pieces, split_piece
+from .scan import addresses, find_pieces
 from .simd import address_of, multiply_fold, read_u64, write_u64
+from .split import pretoken_end
 
 # Why `encode_pieces` returned.
-DONE, UNKNOWN_PIECE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY = range(5)
+DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY = range(4)
 POOL_USED, LIMIT = 0, 1  # where Memory.state keeps its numbers
 INLINE_IDS = 3
 SPARE_IDS = 4  # room after the ids in `out` and in the pool: they are copied 16 bytes at a time
@@ -275,33 +274,19 @@ def copy_ids(from_at, to_at, n_ids):
 
 
 @kernel
-def remember_piece(text, start, end, table, memory, out, first, n_out):
-    """Keep out[first:n_out] as the ids of text[start:end], which is not in the table; returns what `remember` does."""
-    table_at = table_addresses(table)
-    key_at, length = address_of(text) + start, end - start
-    low, high = key_of(key_at, length)
-    slot = find(table_at, key_at, length, low, high)
-    return remember(
-        table_at, memory_addresses(memory), slot, key_at, length, low, high, address_of(out) + 4 * first, n_out - first
-    )
-
-
-@kernel
-def merge_pretokens(text, start, end, n_pretokens, cut_1, cut_2, merges, scratch, out, n_out):
-    """Append the ids of a piece that split_piece has split; returns the number of ids in `out`."""
-    pretoken = start
-    for i in range(n_pretokens):
-        pretoken_end = end
-        if i < n_pretokens - 1:
-            pretoken_end = start + (cut_1 if i == 0 else cut_2)
-        n_out = merge_pretoken(text, pretoken, pretoken_end, merges, scratch, out, n_out)
-        pretoken = pretoken_end
+def merge_piece(text, start, end, grammar, tables, merges, scratch, out, n_out):
+    """Append the ids of the piece text[start:end] to `out`, pretoken by pretoken; returns the number of ids in `out`."""
+    text_at = address_of(text)
+    while start < end:
+        after = pretoken_end(text_at + start, text_at + end, grammar, tables) - text_at
+        n_out = merge_pretoken(text, start, after, merges, scratch, out, n_out)
+        start = after
     return n_out
 
 
 @kernel
 def encode_pieces(
-    text, start, end, limit, breaks, n_breaks, scanner, shapes, masks, batch, merges, scratch, table, memory, out, n_out
+    text, start, end, limit, breaks, n_breaks, scanner, grammar, masks, batch, merges, scratch, table, memory, out, n_out
 ):
     """Write the ids of a text's pieces, and those of its breaks (where >= 0), to `out`.
 
@@ -310,13 +295,14 @@ def encode_pieces(
     end    : int64                  end of the text
     limit  : int64                  boundaries after it are not trusted yet; `end` where no text follows
     breaks : int64[>= n_breaks, 3]  see scan.find_pieces; a break's id stands for it, -1 for nothing
+    grammar : int64                 see split.pretoken_end
     masks, batch, scratch : overwritten
     table, memory : modified        pieces that are remembered
     out    : uint32[*], filled from n_out on
 
-    Returns (status, position, piece end, n_out): the ids up to `position` are written. DONE: all that can be.
-    UNKNOWN_PIECE: the piece from position to piece end needs `regex`. NEED_*: give more room, for the piece at least, and
-    call again. Cost: scan, one look-up and a 16-byte write a piece.
+    Returns (status, position, piece end, n_out): the ids up to `position` are written. DONE: all that can be. NEED_*:
+    give more room, for the piece from position to piece end at least, and call again. Cost: scan, one look-up and a
+    16-byte write a piece.
     """
     ends = batch.ends
     text_at, out_at, batch_at = address_of(text), address_of(out), batch_addresses(batch)
@@ -364,12 +350,9 @@ def encode_pieces(
                     copy_ids(memory_at[0] + 4 * np.int64(value_0), out_at + 4 * n_out, n_ids)
                     n_out += n_ids
                 else:
-                    n_pretokens, cut_1, cut_2 = split_piece(key_at, length, shapes, tables)
-                    if n_pretokens == 0:
-                        return UNKNOWN_PIECE, piece, piece_end, n_out
                     if length > scratch_room:
                         return NEED_SCRATCH, piece, piece_end, n_out
-                    after = merge_pretokens(text, piece, piece_end, n_pretokens, cut_1, cut_2, merges, scratch, out, n_out)
+                    after = merge_piece(text, piece, piece_end, grammar, tables, merges, scratch, out, n_out)
                     low, high = prepared_key(batch_at, i)
                     ids_at = out_at + 4 * n_out
                     if not remember(table_at, memory_at, slot, key_at, length, low, high, ids_at, after - n_out):
