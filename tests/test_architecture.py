@@ -21,12 +21,12 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"kernels"},
     {"patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
-    {"formats", "merging", "encoder", "tokenizer", "tokenfile", "trainer"},
+    {"formats", "merging", "ranks", "encoder", "tokenizer", "tokenfile", "trainer"},
     {"__init__", "__main__", "cli"},
 ]
 PUBLIC = ["Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
 ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file"]
-METHODS = [*ENCODING, "decode", "decode_bytes", "token_to_id", "id_to_token", "save", "load", "from_files"]
+METHODS = [*ENCODING, "decode", "decode_bytes", "token_to_id", "id_to_token", "save", "load", "from_files", "from_tiktoken"]
 PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern"]
 
 
@@ -108,6 +108,7 @@ def test_the_public_names_are_those_of_the_design():
         ("find_chunk_boundaries", "file desired_num_chunks split_special_token"),
         ("Tokenizer", "vocab merges special_tokens pattern"),
         ("Tokenizer.from_files", "vocab_path merges_path special_tokens"),
+        ("Tokenizer.from_tiktoken", "path_or_encoding pattern special_tokens"),
         ("Tokenizer.encode", "self text allowed_special disallowed_special"),
         ("Tokenizer.encode_array", "self text allowed_special disallowed_special"),
         ("Tokenizer.encode_file", "self input_path output_path workers progress"),

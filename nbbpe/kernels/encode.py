@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from .jit import inlined, kernel
 from .piece_table import (
     N_ENTRIES,
+    PieceTable,
     batch_addresses,
+    find,
     find_prepared,
     insert,
+    key_of,
     prepare_batch,
     prepared_key,
     table_addresses,
@@ -47,10 +50,13 @@ class Merges(NamedTuple):
 
     slots    : uint64[2 * capacity]   key (left << 32 | right, all ones where free), value (rank << 32 | id of result)
     byte_ids : int32[256]             the id of each single byte
+    whole    : uint64[*]              tokens that a pretoken is though merging does not give them, see `pack_whole`; most
+                                      vocabularies have none, and this has no entries
     """
 
     slots: NDArray[np.uint64]
     byte_ids: NDArray[np.int32]
+    whole: NDArray[np.uint64]
 
 
 class Scratch(NamedTuple):
@@ -92,18 +98,32 @@ def merge_slot(slots, left, right):
     return slot
 
 
+@inlined
+def enter_merge(slots, left, right, rank, result):
+    """Enter a merge; of a pair that comes twice, the lower rank stays."""
+    slot = merge_slot(slots, left, right)
+    value = (np.uint64(rank) << _32) | np.uint64(result)
+    if slots[slot] == _EMPTY or value < slots[slot + 1]:
+        slots[slot] = (np.uint64(left) << _32) | np.uint64(right)
+        slots[slot + 1] = value
+
+
 @kernel
 def fill_merges(lefts, rights, ranks, results, slots):
-    """Enter merges into empty slots; of a pair that comes twice, the lower rank stays.
+    """Enter merges into empty slots.
 
     lefts, rights, ranks, results : int32[n_merges], read;  slots : uint64[2 * capacity], filled
     """
     for i in range(lefts.shape[0]):
-        slot = merge_slot(slots, lefts[i], rights[i])
-        value = (np.uint64(ranks[i]) << _32) | np.uint64(results[i])
-        if slots[slot] == _EMPTY or value < slots[slot + 1]:
-            slots[slot] = (np.uint64(lefts[i]) << _32) | np.uint64(rights[i])
-            slots[slot + 1] = value
+        enter_merge(slots, lefts[i], rights[i], ranks[i], results[i])
+
+
+def empty_merges(n_merges: int, byte_ids: NDArray[np.int32]) -> Merges:
+    """Make a table that has room for `n_merges` merges."""
+    capacity = 4
+    while capacity < 2 * n_merges:
+        capacity *= 2
+    return Merges(np.full(2 * capacity, _EMPTY, dtype=np.uint64), byte_ids, np.empty(0, dtype=np.uint64))
 
 
 def new_merges(
@@ -114,12 +134,28 @@ def new_merges(
     byte_ids: NDArray[np.int32],
 ) -> Merges:
     """Make the table of merges: ids of left and right, rank, and id of the result of each."""
-    capacity = 4
-    while capacity < 2 * len(lefts):
-        capacity *= 2
-    slots = np.full(2 * capacity, _EMPTY, dtype=np.uint64)
-    fill_merges(lefts, rights, ranks, results, slots)
-    return Merges(slots, byte_ids)
+    merges = empty_merges(len(lefts), byte_ids)
+    fill_merges(lefts, rights, ranks, results, merges.slots)
+    return merges
+
+
+def pack_whole(table: PieceTable) -> NDArray[np.uint64]:
+    """A piece table from tokens to ids as one array, which costs less to pass: length of the slots, slots, pool."""
+    pool = np.zeros(-(-len(table.pool) // 8), dtype=np.uint64)
+    pool.view(np.uint8)[: len(table.pool)] = table.pool
+    return np.concatenate([np.array([len(table.slots)], dtype=np.uint64), table.slots, pool])
+
+
+@inlined
+def whole_token(whole, key_at, length):
+    """The id of the token of `length` bytes at an address, or -1 where `whole` (see pack_whole) has none."""
+    n_words = np.int64(whole[0])
+    slots_at = address_of(whole) + 8
+    low, high = key_of(key_at, length)
+    slot = find((slots_at, n_words, slots_at + 8 * n_words, 0, 0), key_at, length, low, high)
+    if read_u64(slots_at + 8 * slot + 8) == 0:
+        return -1
+    return np.int64(read_u64(slots_at + 8 * slot + 16))
 
 
 def new_scratch(longest: int) -> Scratch:
@@ -157,6 +193,7 @@ def merge_pretoken(text, start, end, merges, scratch, out, n_out):
 
     Merges the pair of lowest rank, the leftmost of several, until none is left (as Hugging Face and tiktoken do).
 
+    text    : uint8[>= end + PADDING]
     scratch : Scratch, overwritten     large enough for end - start bytes (unchecked)
     out     : uint32[*], filled from n_out on, up to end - start entries
 
@@ -172,6 +209,11 @@ def merge_pretoken(text, start, end, merges, scratch, out, n_out):
         scratch.heap,
     )
     n = end - start
+    if merges.whole.shape[0] > 0:
+        token = whole_token(merges.whole, address_of(text) + start, n)
+        if token >= 0:
+            out[n_out] = token
+            return n_out + 1
     for i in range(n):
         ids[i] = byte_ids[text[start + i]]
         previous[i] = i - 1
@@ -367,7 +409,7 @@ def encode_pieces(
 def encode_pretokens(text, starts, merges, scratch, out, n_out, ends):
     """Append the ids of pretokens to `out`.
 
-    text   : uint8[*], read;  starts : int64[n + 1], where each pretoken starts in it
+    text   : uint8[* + PADDING], read;  starts : int64[n + 1], where each pretoken starts in it
     out    : uint32[*], filled from n_out on; it and `scratch` must have room for all of them (unchecked)
     ends   : int64[n + 1], filled    ends[i] is the number of ids in `out` before pretoken i
 
