@@ -198,7 +198,8 @@ NAMED = {
             r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"""
             r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"""
             r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+""",
-            cuts=("ud/osnb", "d/osnb", "d/osnb", "dsb", "lucm'/osnb", "dsb", "dsb", "dsb", "", "lucmd'o", ""),
+            # A lower-case letter before an upper-case one is no boundary, because of contractions like 'vE.
+            cuts=("d/osnb", "d/osnb", "d/osnb", "dsb", "lucm'/osnb", "dsb", "dsb", "dsb", "", "lucmd'o", ""),
             grammar=Grammar(
                 # A mark that leads letters makes the same word as one that is the first of them.
                 leads=_ANY_LEAD.replace("m", ""),

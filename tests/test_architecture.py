@@ -133,7 +133,7 @@ def test_every_documented_parameter_exists_and_every_parameter_is_documented():
 # Each kernel is compiled for one set of types, whatever runs: another would cost its user seconds.
 
 USE = r"""
-import importlib, json, pathlib, sys, tempfile, warnings
+import base64, importlib, json, pathlib, sys, tempfile, warnings
 import numpy as np
 import nbbpe
 from nbbpe import pretokenize, tokenfile
@@ -158,6 +158,12 @@ for pattern in "gpt2", r"\w+|\W+", None:
         for name in "a.bin", "a.npy":
             each.encode_file(folder / "t.txt", folder / name, workers=2)
             each.encode_file(folder / "empty.txt", folder / name)
+for more in [], [b"ab", b"abc"], [b"xyz", b"th", b" the cat sat on"]:
+    tokens = [bytes([i]) for i in range(256)] + more
+    (folder / "ranks").write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(t), i) for i, t in enumerate(tokens)))
+    for pattern in "cl100k", "o200k", None:
+        tok = nbbpe.Tokenizer.from_tiktoken(folder / "ranks", pattern or r"\w+|\W+", ["<|s|>"])
+        tok.encode(text + "<|s|>"); list(tok.encode_iterable([text]))
 nbbpe.use(tok); nbbpe.encode_array("x")
 kernels = {}
 for path in pathlib.Path(nbbpe.__file__).parent.glob("kernels/*.py"):

@@ -89,7 +89,7 @@ def test_the_cut_table_holds_in_long_random_contexts(name):
     everything = "".join(MEMBERS.values())
     tried = 0
     for _ in range(40_000):
-        alphabet = source.choice([everything, CORE, "'s \n", "\n\r x", " !\n/", "1x'd"])
+        alphabet = source.choice([everything, CORE, "'s \n", "\n\r x", " !\n/", "1x'd", "x'rRvVlLeE"])
         text = "".join(source.choices(alphabet, k=source.randrange(2, 14)))
         place = source.randrange(1, len(text))
         if class_letter(text[place]) in pattern.cuts[CLASSES.index(class_letter(text[place - 1]))]:
@@ -245,7 +245,7 @@ FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "sc
 def test_pretokens_by_pieces_are_the_regexes_on_real_text(shared, file, name):
     data = (shared / "text" / f"{file}.txt").read_bytes()
     third = len(data) // 3
-    longest = 1_100_000 if name == "gpt2" else 100_000
+    longest = 300_000 if name == "gpt2" else 100_000
     for part in (0, 1, 2):  # some of each third, cut anywhere
         text = data[part * third : part * third + min(third, longest)]
         assert pretokens_by_pieces(text, NAMED[name]) == naive.split(text, NAMED[name].compiled)

@@ -35,12 +35,13 @@ def find_sides(text, starts, ranks, merges, scratch, out, sides):
 
     Returns the number of the first token that is not regular, or n. Cost: merging n tokens.
     """
+    first = np.int64(0)  # a plain 0 would have Numba compile merge_pretoken once more
     for token in range(ranks.shape[0]):
         start, end = starts[token], starts[token + 1]
         sides[token, 0] = ranks[token]
         sides[token, 1] = -1
         if end - start > 1:
-            if merge_pretoken(text, start, end, merges, scratch, out, 0) != 2:
+            if merge_pretoken(text, start, end, merges, scratch, out, first) != 2:
                 return token
             sides[token, 0] = out[0]
             sides[token, 1] = out[1]
@@ -104,5 +105,6 @@ def mark_unmerged(text, starts, merges, scratch, out, is_unmerged):
     text, starts : as for enter_tokens;  merges : Merges;  scratch : Scratch;  out : uint32[*]
     is_unmerged  : bool[n], filled
     """
+    first = np.int64(0)
     for token in range(is_unmerged.shape[0]):
-        is_unmerged[token] = merge_pretoken(text, starts[token], starts[token + 1], merges, scratch, out, 0) != 1
+        is_unmerged[token] = merge_pretoken(text, starts[token], starts[token + 1], merges, scratch, out, first) != 1
