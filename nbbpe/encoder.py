@@ -24,12 +24,13 @@ class _State:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self.table = piece_table.new_table(1 << 12, 1 << 14)
-        self.ids_pool = np.empty(1 << 14, dtype=np.uint8)
+        self.table = piece_table.new_table(1 << 13, 1 << 20)
+        self.ids_pool = np.empty(1 << 20, dtype=np.uint8)
         self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
         self._masks = np.empty(N_CLASSES, dtype=np.uint64)
         self._batch = piece_table.new_batch()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
+        self._lanes = encode_text.new_lanes()
         self._longest = 256
         self._scratch = encode.new_scratch(self._longest)
         self.need_out(_OUT_BYTES)
@@ -63,7 +64,7 @@ class _State:
         self._context = encode_text.new_context(
             encoder.scanner,
             self._masks,
-            encoder.shapes,
+            encoder.grammar,
             encoder.merges,
             self._batch,
             self._scratch,
@@ -73,6 +74,7 @@ class _State:
             self.memory_state,
             self._text,
             self.out,
+            self._lanes,
         )
         self.context_at = self._context.ctypes.data
 
@@ -92,7 +94,7 @@ class Encoder:
         # Where there is no table of boundaries, another pattern's stands in the context and is not used.
         tables = pattern if pattern.cuts is not None else get_pattern("gpt2")
         self.scanner = tables.scanner()
-        self.shapes = tables.shapes()
+        self.grammar = tables.packed_grammar()
 
     def _state(self) -> _State:
         """A state that is nobody's; whoever takes it puts it back into `_idle`."""
@@ -237,29 +239,12 @@ class Encoder:
                 id_size,
                 step,
             )
-            if status == encode_text.UNKNOWN_PIECE:
-                n_ids += self._encode_by_regex(window.data, position, piece_end, state, out_at + n_ids * step)
-                position = piece_end
-            elif status == encode_text.NEED_SCRATCH:
+            if status == encode_text.NEED_SCRATCH:
                 state.need_scratch(piece_end - position)
             elif status == encode_text.NEED_MEMORY:
                 state.need_memory(piece_end - position)
             else:
                 return status, position, piece_end, n_ids
-
-    def _encode_by_regex(self, data: NDArray[np.uint8], start: int, end: int, state: _State, ids_at: int) -> int:
-        """Write the ids of a piece whose pretokens `regex` must tell, and remember them; returns their number."""
-        state.need_scratch(end - start)
-        text_at = data.ctypes.data + start
-        id_size = self._id_size
-        pretokens = self._pattern.split(to_text(data[start:end].tobytes()))
-        lengths = [len(p) if p.isascii() else len(p.encode(errors="surrogateescape")) for p in pretokens]
-        starts = np.cumsum([0, *lengths], dtype=np.int64)
-        ends = np.empty(len(starts), dtype=np.int64)
-        n_ids = int(encode_text.encode_pretokens(state.context_at, text_at, starts, ids_at, id_size, ends))
-        while not encode_text.remember_piece(state.context_at, text_at, end - start, ids_at, n_ids, id_size):
-            state.need_memory(end - start)
-        return n_ids
 
     def _encode_documents(self, window: Window) -> NDArray[Any]:
         """The ids of a window where each document goes to `regex` whole."""

@@ -4,10 +4,14 @@ A *certain boundary* is a place in a text that no match of the regex can straddl
 side of which the regex matches the same alone as in context. Whether a place is one can be told from the classes of the
 two characters next to it. The tables below say for which classes; each is derived from its regex by exhaustion, by
 `tests/test_patterns.py`, which also checks that the table here is the one derived.
+
+What stands between two certain boundaries is split by a *grammar*: the choices in which the regexes of the named patterns
+differ, for a compiled walk. Only a pattern of the user's own is matched by `regex` itself.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +30,50 @@ CLASSES = "lucmd'/osnb"
 
 
 @dataclass(frozen=True)
+class Grammar:
+    """What a named pattern's regex matches, for kernels/split.py to walk: the choices in which the patterns differ.
+
+    leads        : classes of which one character may stand before letters
+    letters      : classes whose runs are words
+    contractions : "lower case" or "any case" ('s, 't, 're, 've, 'm, 'll, 'd come before all else), or "suffix" (they end a
+                   word, in any case)
+    digits       : how many numbers make a pretoken at the most, up to 3; 0 for no limit
+    tail         : classes whose run belongs to the symbols before it
+    cased        : a word goes from upper-case to lower-case letters and not back
+    led_digits   : a space may stand before numbers
+    lines        : white space goes up to its last newline
+    whole_end    : white space at the end of a text is one pretoken even so
+    """
+
+    leads: str
+    letters: str
+    contractions: str
+    digits: int = 0
+    tail: str = ""
+    cased: bool = False
+    led_digits: bool = False
+    lines: bool = False
+    whole_end: bool = False
+
+    def packed(self) -> int:
+        """The grammar as one number, see split.pretoken_end."""
+        from .kernels import split
+
+        kinds = {"lower case": split.LOWER_CASE, "any case": split.ANY_CASE, "suffix": split.SUFFIX}
+        number = self.digits << split.DIGITS | kinds[self.contractions] << split.CONTRACTIONS
+        sets = (self.leads, split.LEADS), (self.letters, split.LETTERS), (self.tail, split.TAIL)
+        for members, place in sets:
+            number |= sum(1 << CLASSES.index(name) for name in members) << place
+        flags = (
+            (self.cased, split.CASED),
+            (self.led_digits, split.LED_DIGITS),
+            (self.lines, split.LINES),
+            (self.whole_end, split.WHOLE_END),
+        )
+        return number | sum(flag << place for flag, place in flags)
+
+
+@dataclass(frozen=True)
 class Pattern:
     """A split pattern.
 
@@ -33,14 +81,17 @@ class Pattern:
     regex   : the regex in the syntax of the `regex` package; None for no pattern: a document is one pretoken
     cuts    : for each class of the character before a place, in the order of CLASSES, the classes after it that make
               the place a certain boundary; None where no table is known, so that documents go to `regex` whole
-    singles : (lead, run) for each shape of a piece that is always exactly one pretoken: one character of a class in
-              `lead`, or none, and then one or more characters of classes in `run`
+    grammar : how the text between two certain boundaries falls into pretokens; known where `cuts` is
     """
 
     name: str | None
     regex: str | None
     cuts: tuple[str, ...] | None = None
-    singles: tuple[tuple[str, str], ...] = ()
+    grammar: Grammar | None = None
+
+    def __post_init__(self) -> None:
+        if (self.cuts is None) != (self.grammar is None):
+            raise ValueError("a pattern has both a table of cuts and a grammar, or neither")
 
     @functools.cached_property
     def compiled(self) -> Any:
@@ -83,10 +134,10 @@ class Pattern:
         page_of, pages = _class_pages()
         return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages)
 
-    def shapes(self) -> NDArray[np.int64]:
-        """`singles` as pairs of class sets, int64[n, 2]: bit c stands for class c."""
-        sets = [[sum(1 << CLASSES.index(name) for name in names) for names in single] for single in self.singles]
-        return np.array(sets, dtype=np.int64).reshape(-1, 2)
+    def packed_grammar(self) -> int:
+        """What the kernels need to split a piece into pretokens; only for a pattern with a table."""
+        assert self.grammar is not None
+        return self.grammar.packed()
 
 
 @functools.cache
@@ -113,33 +164,91 @@ def _class_pages() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
     return np.array(page_of, dtype=np.uint16), np.frombuffer(b"".join(numbers), dtype=np.uint8).copy()
 
 
-_LETTERS = "md'/osnb"  # what may follow a letter across a boundary, in GPT-2's pattern
+_ANY_LEAD = "m'/osb"  # all but letters, numbers and newlines
+_CL100K_CUTS = ("md'/osnb", "md'/osnb", "md'/osnb", "dsb", "lucm'/osnb", "dsb", "dsb", "dsb", "", "lucmd'/o", "")
+_CL100K_GRAMMAR = Grammar(
+    leads=_ANY_LEAD, letters="luc", contractions="any case", digits=3, tail="n", lines=True, whole_end=True
+)
 
 NAMED = {
-    "gpt2": Pattern(
-        name="gpt2",
-        # As tiktoken writes it for r50k_base: the same matches as GPT-2's original, and faster.
-        regex=r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""",
-        cuts=(
-            _LETTERS,
-            _LETTERS,
-            _LETTERS,
-            "lucdsnb",
-            "lucm'/osnb",
-            "ucdsnb",
-            "lucdsnb",
-            "lucdsnb",
-            "",
-            "",
-            "",
+    str(pattern.name): pattern
+    for pattern in (
+        Pattern(
+            name="gpt2",
+            # As tiktoken writes it for r50k_base: the same matches as GPT-2's original, and faster.
+            regex=r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""",
+            cuts=(
+                *(("md'/osnb",) * 3),
+                *("lucdsnb", "lucm'/osnb", "ucdsnb", "lucdsnb", "lucdsnb"),
+                *("", "", ""),
+            ),
+            grammar=Grammar(leads="s", letters="luc", contractions="lower case", led_digits=True),
         ),
-        singles=(("s", "luc"), ("s", "d"), ("s", "m'/o"), ("", "snb")),
-    ),
+        Pattern(
+            name="cl100k",
+            regex=r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"""
+            r"""\s++$|\s*[\r\n]|\s+(?!\S)|\s""",
+            cuts=_CL100K_CUTS,
+            grammar=_CL100K_GRAMMAR,
+        ),
+        Pattern(
+            name="o200k",
+            regex=r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"""
+            r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"""
+            r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"""
+            r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"""
+            r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+""",
+            # A lower-case letter before an upper-case one is no boundary, because of contractions like 'vE.
+            cuts=("d/osnb", "d/osnb", "d/osnb", "dsb", "lucm'/osnb", "dsb", "dsb", "dsb", "", "lucmd'o", ""),
+            grammar=Grammar(
+                # A mark that leads letters makes the same word as one that is the first of them.
+                leads=_ANY_LEAD.replace("m", ""),
+                letters="lucm",
+                contractions="suffix",
+                digits=3,
+                tail="n/",
+                cased=True,
+                lines=True,
+            ),
+        ),
+        Pattern(
+            name="llama3",
+            # What tiktoken's cl100k was at first. It matches the same but for "\n " at the end of a text.
+            regex=r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
+            r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
+            cuts=_CL100K_CUTS,
+            grammar=dataclasses.replace(_CL100K_GRAMMAR, whole_end=False),
+        ),
+        Pattern(
+            name="qwen2",
+            regex=r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
+            r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
+            cuts=(*_CL100K_CUTS[:4], "lucmd'/osnb", *_CL100K_CUTS[5:]),
+            grammar=dataclasses.replace(_CL100K_GRAMMAR, digits=1, whole_end=False),
+        ),
+    )
+}
+
+# Names of encodings and models that use a named pattern.
+ALIASES = {
+    **dict.fromkeys(["r50k", "r50k_base", "p50k", "p50k_base", "p50k_edit"], "gpt2"),
+    "cl100k_base": "cl100k",
+    **dict.fromkeys(["o200k_base", "o200k_harmony"], "o200k"),
+}
+
+# Other regexes that match the same as a named pattern's in every text.
+SPELLINGS = {
+    # GPT-2's original, and as js-tiktoken and Hugging Face write it.
+    r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
+    r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
+    **{pattern.regex: name for name, pattern in NAMED.items()},
 }
 
 
 def get_pattern(pattern: str | Pattern | None) -> Pattern:
-    """The Pattern of a name (a key of NAMED), of a regex of the user's own, or of None (a document is one pretoken).
+    """The Pattern of a name (a key of NAMED or ALIASES), of a regex, or of None (a document is one pretoken).
+
+    A regex that is known to match as a named pattern does (a key of SPELLINGS) is that pattern.
 
     Raises ValueError for a regex that does not compile or that matches the empty string, TypeError for other things.
     """
@@ -149,11 +258,9 @@ def get_pattern(pattern: str | Pattern | None) -> Pattern:
         return Pattern(name=None, regex=None)
     if not isinstance(pattern, str):
         raise TypeError(f"pattern must be a name, a regex as a string, or None, not {type(pattern).__name__}")
-    if pattern in NAMED:
-        return NAMED[pattern]
-    for named in NAMED.values():
-        if pattern == named.regex:
-            return named
+    name = ALIASES.get(pattern) or SPELLINGS.get(pattern) or pattern
+    if name in NAMED:
+        return NAMED[name]
     try:
         compiled = regex.compile(pattern)
     except regex.error as error:

@@ -6,7 +6,6 @@ import collections
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from .patterns import Pattern
 
 MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and joining their counts costs more than it saves
 _CHUNK_BYTES = 16 << 20  # what a worker takes at a time
+_SPLIT_BYTES = 1 << 20  # of pieces that are split at a time
 
 
 class WordCounts(NamedTuple):
@@ -68,14 +68,21 @@ class WordTable:
         return words
 
     def split_pieces(self, pattern: Pattern) -> None:
-        """Replace the pieces that hold several pretokens by those. `regex` is asked where the kernels do not know."""
-        n_words, n_bytes = count.measure_words(self.table)
-        pieces = _empty_words(n_words, n_bytes)
-        words = _empty_words(3 * n_words, n_bytes)
+        """Replace the pieces that hold several pretokens by those."""
+        scanner, grammar = pattern.scanner(), pattern.packed_grammar()
         masks = np.empty(N_CLASSES, dtype=np.uint64)
-        n_pieces, n_words = count.take_compound(self.table, pattern.scanner(), masks, pattern.shapes(), *pieces, *words)
-        self.add(_first_words(words, n_words))
-        self.add(_split_by_regex(_first_words(pieces, n_pieces), pattern))
+        parts = []
+        room = _SPLIT_BYTES
+        slot = 0
+        while slot < len(self.table.slots):
+            words = _empty_words(room, room)
+            slot, n_words = count.take_compound(self.table, slot, scanner, masks, grammar, *words)
+            parts.append(_first_words(words, n_words))
+            if n_words == 0:
+                room *= 2  # for a piece longer than the room
+        # Only now, as what is added may come to lie in slots that were not looked at yet.
+        for part in parts:
+            self.add(part)
 
 
 def _empty_words(n_words: int, n_bytes: int) -> WordCounts:
@@ -89,21 +96,6 @@ def _empty_words(n_words: int, n_bytes: int) -> WordCounts:
 
 def _first_words(words: WordCounts, n_words: int) -> WordCounts:
     return WordCounts(words.text, words.starts[: n_words + 1], words.counts[:n_words])
-
-
-def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
-    """The pretokens of pieces, each with its piece's count; a pretoken can come several times."""
-    starts = pieces.starts.tolist()
-    data = pieces.text[: starts[-1]].tobytes()
-    parts = [pattern.split(to_text(data[start:end])) for start, end in pairwise(starts)]
-    # The pretokens of all pieces, joined, are the pieces joined: only the places of the cuts are new.
-    lengths = [
-        len(pretoken) if pretoken.isascii() else len(pretoken.encode(errors="surrogateescape"))
-        for pretokens in parts
-        for pretoken in pretokens
-    ]
-    n_pretokens = np.array([len(pretokens) for pretokens in parts], dtype=np.int64)
-    return WordCounts(pieces.text, np.cumsum([0, *lengths], dtype=np.int64), np.repeat(pieces.counts, n_pretokens))
 
 
 class Counter(ABC):

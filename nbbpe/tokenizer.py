@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from . import corpus
 from .corpus import Path, to_bytes
-from .formats import folder, gpt2
+from .formats import folder, gpt2, tiktoken
 from .parallel import default_workers
 from .patterns import Pattern, get_pattern
 from .progress import ProgressOption
 
 if TYPE_CHECKING:
     from .encoder import Encoder
+    from .kernels.merge_table import Merges
     from .kernels.special import SpecialTokens
 
 Vocab = dict[int, bytes]
@@ -65,7 +66,7 @@ class Tokenizer:
     Raises ValueError for a vocab and merges that do not fit together.
     """
 
-    _merge_ids: NDArray[np.int32]  # of a tokenizer made from ids; see _merges
+    _by_ranks = False  # whether the pair merges whose joined bytes have the lowest id, and not the first of a list
 
     def __init__(
         self,
@@ -103,13 +104,23 @@ class Tokenizer:
         tokens = [bytes([byte]) for byte in range(256)]
         for left, right in merges.tolist():
             tokens.append(tokens[left] + tokens[right])
-        first = len(tokens)
+        results = np.arange(256, len(tokens), dtype=np.int32)
+        special = {token: len(tokens) + i for i, token in enumerate(special_tokens)}
+        return cls._from_parts(dict(enumerate(tokens)), np.column_stack([merges, results]), special, pattern)
+
+    @classmethod
+    def _from_parts(
+        cls, ordinary: Vocab, merge_ids: NDArray[np.int32] | None, special: dict[str, int], pattern: Pattern
+    ) -> Tokenizer:
+        """From a vocabulary without special tokens, and merges as ids (see _merge_ids), or None to merge by ranks."""
         self = cls.__new__(cls)
-        self._vocab = dict(enumerate(tokens + [token.encode() for token in special_tokens]))
-        self._merge_ids = merges
+        # Two special tokens may have one id, which stands for the first.
+        self._vocab = ordinary | {token_id: token.encode() for token, token_id in reversed(special.items())}
+        self._by_ranks = merge_ids is None
+        self._merge_ids = np.empty((0, 3), dtype=np.int32) if merge_ids is None else merge_ids
         self._pattern = pattern
         self._max_pieces = MAX_PIECES
-        self._special = {token: first + i for i, token in enumerate(special_tokens)}
+        self._special = special
         return self
 
     @classmethod
@@ -124,22 +135,92 @@ class Tokenizer:
         vocab, merges = gpt2.read(vocab_path, merges_path)
         return cls(vocab, merges, special_tokens, pattern)
 
+    @classmethod
+    def from_tiktoken(
+        cls,
+        path_or_encoding: Path | Any,
+        pattern: str | Pattern | None = None,
+        special_tokens: Mapping[str, int] | Sequence[str] | None = None,
+    ) -> Tokenizer:
+        """Read a rank file of tiktoken's (`.tiktoken`), or take a `tiktoken.Encoding`; ids are those that tiktoken gives.
+
+        Parameters
+        ----------
+        path_or_encoding : path of a rank file, or an Encoding
+        pattern : a name or a regex. None takes the Encoding's, or that of the known encoding whose file this is, by its
+            content or else by its name: r50k_base, p50k_base, cl100k_base, o200k_base
+        special_tokens : a dict from special tokens to ids, which may leave gaps; or a list, for the next ids after the
+            highest rank. None takes the Encoding's or the known encoding's own, and none for any other file
+
+        A token's rank is its id. The adjacent pair whose joined bytes have the lowest rank is merged first, and a pretoken
+        that is a token is that token. Where a list of merges says the same (in all known encodings it does), `merges` is
+        that list.
+
+        Raises ValueError that names file and line of what is broken, or where the pattern is not known.
+        """
+        vocab: Vocab
+        known: tiktoken.Known | None
+        if tiktoken.is_encoding(path_or_encoding):
+            vocab, known = tiktoken.of_encoding(path_or_encoding)
+        elif isinstance(path_or_encoding, (str, os.PathLike)):
+            name = os.fspath(path_or_encoding)
+            if name in tiktoken.ENCODINGS and not os.path.exists(name):
+                raise FileNotFoundError(
+                    f"{name!r} is no file; give the path of a .tiktoken file, or tiktoken.get_encoding({name!r})"
+                )
+            vocab, known = tiktoken.read(name)
+            if known is None and pattern is None:
+                raise ValueError(
+                    f"{name}: neither name nor content is that of a known encoding ({', '.join(tiktoken.ENCODINGS)}), "
+                    "so say which split pattern belongs to it: pattern=..."
+                )
+        else:
+            raise TypeError(f"give a path or a tiktoken.Encoding, not {type(path_or_encoding).__name__}")
+        split = get_pattern(known.pattern if pattern is None and known is not None else pattern)
+        if special_tokens is None:
+            special_tokens = known.special_tokens if known else {}
+        special = _special_ids(special_tokens, vocab)
+        _check_vocab(vocab)
+        from .ranks import recovered_merges
+
+        merges, first_irregular = recovered_merges(vocab)
+        return cls._from_parts(vocab, merges if first_irregular is None else None, special, split)
+
     def save(self, path: Path) -> None:
         """Write the tokenizer to a folder of plain JSON and text, made if need be; `nbbpe.load` reads it."""
-        folder.write(path, self._vocab, self._merges, self._special, self._pattern)
+        folder.write(path, self._vocab, None if self._by_ranks else self._merges, self._special, self._pattern)
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         """Read a folder that `save` wrote."""
         vocab, merges, special, pattern = folder.read(path)
+        if merges is None:
+            _check_vocab(vocab)
+            special_ids = set(special.values())
+            ordinary = {token_id: token for token_id, token in vocab.items() if token_id not in special_ids}
+            return cls._from_parts(ordinary, None, special, pattern)
         tokenizer = cls(vocab, merges, None, pattern)
         tokenizer._special = special
         return tokenizer
 
+    # A tokenizer is made from merges as bytes or as ids; the other is worked out where it is asked for.
+
     @functools.cached_property
     def _merges(self) -> list[Merge]:
-        # Only for a tokenizer made from ids: making tuples takes a tenth of a training run, and not all ask for them.
-        return [(self._vocab[left], self._vocab[right]) for left, right in self._merge_ids.tolist()]
+        return [(self._vocab[left], self._vocab[right]) for left, right, _ in self._merge_ids.tolist()]
+
+    @functools.cached_property
+    def _merge_ids(self) -> NDArray[np.int32]:
+        """The ids of left, right and result of each merge, int32[n, 3]."""
+        ids = {token: token_id for token_id, token in sorted(self._ordinary.items(), reverse=True)}
+        rows = [(ids[left], ids[right], ids[left + right]) for left, right in self._merges]
+        return np.array(rows, dtype=np.int32).reshape(-1, 3)
+
+    @property
+    def _ordinary(self) -> Vocab:
+        """The vocabulary without special tokens."""
+        special = set(self._special.values())
+        return {token_id: token for token_id, token in self._vocab.items() if token_id not in special}
 
     # What it is
 
@@ -150,7 +231,19 @@ class Tokenizer:
 
     @property
     def merges(self) -> list[Merge]:
-        """A copy of the merges, in rank order."""
+        """A copy of the merges, in rank order.
+
+        Raises ValueError for a vocabulary of ranks that no list of merges says the same as (see `from_tiktoken`).
+        """
+        if self._by_ranks:
+            from .ranks import recovered_merges
+
+            _, token_id = recovered_merges(self._ordinary)
+            example = "" if token_id is None else f": {self._vocab[token_id]!r} (id {token_id}) does not"
+            raise ValueError(
+                "this tokenizer merges by rank and has no list of merges, for which the bytes of every token would have to "
+                f"end as two tokens when merged by lower ranks{example}"
+            )
         return list(self._merges)
 
     @property
@@ -187,21 +280,21 @@ class Tokenizer:
         return len(self._vocab)
 
     def __repr__(self) -> str:
-        return (
-            f"Tokenizer({len(self._vocab):,} tokens, {len(self._merges):,} merges, "
-            f"{len(self._special)} special, pattern={self.pattern!r})"
-        )
+        merges = "merged by rank" if self._by_ranks else f"{len(self._merges):,} merges"
+        return f"Tokenizer({len(self._vocab):,} tokens, {merges}, {len(self._special)} special, pattern={self.pattern!r})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in ("_vocab", "_merges", "_special", "_pattern"))
+        names = "_vocab", "_merges", "_by_ranks", "_special", "_pattern"
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
         # What is worked out from these (tables, remembered pieces) is worked out anew in another process.
-        return {name: getattr(self, name) for name in ("_vocab", "_merges", "_special", "_pattern", "_max_pieces")}
+        names = "_vocab", "_merges", "_by_ranks", "_special", "_pattern", "_max_pieces"
+        return {name: getattr(self, name) for name in names}
 
     # Text to ids
 
@@ -335,18 +428,22 @@ class Tokenizer:
     @functools.cached_property
     def _encoder(self) -> Encoder:
         from .encoder import Encoder
-        from .kernels.merge_table import new_merges
 
-        special = set(self._special.values())
-        ids = {token: i for i, token in sorted(self._vocab.items(), reverse=True) if i not in special}
-        table = np.empty((len(self._merges), 3), dtype=np.int32)
-        for rank, (left, right) in enumerate(self._merges):
-            table[rank] = ids[left], ids[right], ids[left + right]
-        byte_ids = np.array([ids[bytes([byte])] for byte in range(256)], dtype=np.int32)
-        lefts, rights, results = (np.ascontiguousarray(column) for column in table.T)
-        ranks = np.arange(len(table), dtype=np.int32)
-        merges = new_merges(lefts, rights, ranks, results, byte_ids)
-        return Encoder(merges, self._pattern, self.dtype, self._max_pieces)
+        return Encoder(self._merge_table(), self._pattern, self.dtype, self._max_pieces)
+
+    def _merge_table(self) -> Merges:
+        from .kernels.merge_table import new_merges
+        from .ranks import merges_by_rank
+
+        ordinary = self._ordinary
+        if self._by_ranks:
+            return merges_by_rank(ordinary)
+        byte_ids = np.empty(256, dtype=np.int32)
+        for token_id, token in sorted(ordinary.items(), reverse=True):
+            if len(token) == 1:
+                byte_ids[token[0]] = token_id
+        lefts, rights, results = (np.ascontiguousarray(column) for column in self._merge_ids.T)
+        return new_merges(lefts, rights, np.arange(len(lefts), dtype=np.int32), results, byte_ids)
 
     @functools.cached_property
     def _specials(self) -> SpecialTokens:
@@ -381,6 +478,22 @@ class Tokenizer:
     def _special_starts(self) -> tuple[bytes, ...]:
         """The first two bytes of the special tokens: most short texts hold none of these."""
         return tuple({token.encode()[:2] for token in self._special})
+
+
+def _special_ids(special_tokens: Mapping[str, int] | Sequence[str], vocab: Vocab) -> dict[str, int]:
+    """Special tokens with their ids: as given, or the next ids after the vocabulary's highest.
+
+    Raises TypeError or ValueError for what cannot be a special token, or an id that is none or that a token has.
+    """
+    tokens = check_special_tokens(list(special_tokens) if isinstance(special_tokens, Mapping) else special_tokens)
+    if not isinstance(special_tokens, Mapping):
+        return {token: max(vocab) + 1 + i for i, token in enumerate(tokens)}
+    for token, token_id in special_tokens.items():
+        if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < 2**31 - 1:
+            raise ValueError(f"special token {token!r} has the id {token_id!r}; ids are integers from 0 to {2**31 - 2:,}")
+        if token_id in vocab:
+            raise ValueError(f"special token {token!r} has the id {token_id}, as {vocab[token_id]!r} has")
+    return dict(special_tokens)
 
 
 def load(path: Path) -> Tokenizer:

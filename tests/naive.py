@@ -140,6 +140,37 @@ def encode_pretoken(pretoken, ranks):
         symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
 
 
+def merge_by_ranks(pretoken, ranks):
+    """The tokens of a pretoken: join the adjacent pair whose bytes have the lowest rank, the leftmost, one at a time."""
+    symbols = [bytes([byte]) for byte in pretoken]
+    while True:
+        known = [
+            (ranks[left + right], i) for i, (left, right) in enumerate(itertools.pairwise(symbols)) if left + right in ranks
+        ]
+        if not known:
+            return symbols
+        _, i = min(known)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+def encode_by_ranks(data, ranks, pattern):
+    """The ids of a text for a vocabulary of ranks, which are ids; a pretoken that is a token is that token."""
+    out = []
+    for pretoken in split(data, pattern):
+        out += [ranks[token] for token in ([pretoken] if pretoken in ranks else merge_by_ranks(pretoken, ranks))]
+    return out
+
+
+def irregular(ranks):
+    """The tokens whose bytes, merged by ranks below their own, do not end as exactly two tokens, by ascending rank."""
+    found = []
+    for token in sorted((token for token in ranks if len(token) > 1), key=ranks.get):
+        below = {other: rank for other, rank in ranks.items() if rank < ranks[token]}
+        if len(merge_by_ranks(token, below)) != 2:
+            found.append(token)
+    return found
+
+
 def encode(data, merges, ids, pattern, specials=None):
     """The ids of a text. ids: from token to id; specials: from special token (bytes) to id."""
     specials = specials or {}

@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,12 +22,12 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"kernels"},
     {"patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
-    {"formats", "merging", "encoder", "tokenizer", "tokenfile", "trainer"},
+    {"formats", "merging", "ranks", "encoder", "tokenizer", "tokenfile", "trainer"},
     {"__init__", "__main__", "cli"},
 ]
 PUBLIC = ["Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
 ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file"]
-METHODS = [*ENCODING, "decode", "decode_bytes", "token_to_id", "id_to_token", "save", "load", "from_files"]
+METHODS = [*ENCODING, "decode", "decode_bytes", "token_to_id", "id_to_token", "save", "load", "from_files", "from_tiktoken"]
 PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern"]
 
 
@@ -108,6 +109,7 @@ def test_the_public_names_are_those_of_the_design():
         ("find_chunk_boundaries", "file desired_num_chunks split_special_token"),
         ("Tokenizer", "vocab merges special_tokens pattern"),
         ("Tokenizer.from_files", "vocab_path merges_path special_tokens"),
+        ("Tokenizer.from_tiktoken", "path_or_encoding pattern special_tokens"),
         ("Tokenizer.encode", "self text allowed_special disallowed_special"),
         ("Tokenizer.encode_array", "self text allowed_special disallowed_special"),
         ("Tokenizer.encode_file", "self input_path output_path workers progress"),
@@ -132,7 +134,7 @@ def test_every_documented_parameter_exists_and_every_parameter_is_documented():
 # Each kernel is compiled for one set of types, whatever runs: another would cost its user seconds.
 
 USE = r"""
-import importlib, json, pathlib, sys, tempfile, warnings
+import base64, importlib, json, pathlib, sys, tempfile, warnings
 import numpy as np
 import nbbpe
 from nbbpe import pretokenize, tokenfile
@@ -157,6 +159,12 @@ for pattern in "gpt2", r"\w+|\W+", None:
         for name in "a.bin", "a.npy":
             each.encode_file(folder / "t.txt", folder / name, workers=2)
             each.encode_file(folder / "empty.txt", folder / name)
+for more in [], [b"ab", b"abc"], [b"xyz", b"th", b" the cat sat on"]:
+    tokens = [bytes([i]) for i in range(256)] + more
+    (folder / "ranks").write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(t), i) for i, t in enumerate(tokens)))
+    for pattern in "cl100k", "o200k", None:
+        tok = nbbpe.Tokenizer.from_tiktoken(folder / "ranks", pattern or r"\w+|\W+", ["<|s|>"])
+        tok.encode(text + "<|s|>"); list(tok.encode_iterable([text]))
 nbbpe.use(tok); nbbpe.encode_array("x")
 kernels = {}
 for path in pathlib.Path(nbbpe.__file__).parent.glob("kernels/*.py"):
@@ -219,3 +227,16 @@ def test_numba_is_known_to_kernels_only():
     for path in FILES:
         if module_of(path) != "kernels":
             assert not any(name.split(".")[0] in {"numba", "llvmlite"} for name in imports(path)), path
+
+
+def test_an_index_of_kernels_that_cannot_be_read_is_made_anew(fresh_cache, compiled, tmp_path):
+    # As one that names a class which is gone since, or one that a crash has cut short.
+    shutil.copytree(fresh_cache, tmp_path / "cache")
+    indices = sorted((tmp_path / "cache").rglob("*.nbi"))
+    assert indices
+    for i, index in enumerate(indices):
+        version = index.read_bytes().split(b".", 1)[0] + b"."
+        index.write_bytes(index.read_bytes()[:10] if i % 2 else version + b"cnbbpe.gone\nClass\n.")
+    script = "import nbbpe; tok = nbbpe.train(['a b'], 257); print(tok.decode(tok.encode('a b')) == 'a b')"
+    script = "import warnings; warnings.simplefilter('ignore'); " + script
+    assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path / "cache")).split() == ["True"]

@@ -27,7 +27,7 @@ from nbbpe.kernels.piece_table import POOL_USED as KEY_BYTES
 from nbbpe.patterns import get_pattern
 
 BYTES = {i: bytes([i]) for i in range(256)}
-PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
+PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
 SPECIALS = ["<|end|>", "<|end|><|end|>", "<|", "é", "X<|end|>"]
 
 

@@ -12,7 +12,7 @@ from numba import njit, typeof
 
 from nbbpe.corpus import padded
 from nbbpe.kernels import count, piece_table
-from nbbpe.kernels.piece_table import INLINE_BYTES, N_ENTRIES, POOL_USED, SLOT, PieceTable
+from nbbpe.kernels.piece_table import INLINE_BYTES, N_ENTRIES, POOL_START, POOL_USED, SLOT, PieceTable
 from nbbpe.kernels.scan import ROW
 from nbbpe.kernels.simd import PADDING, address_of
 from nbbpe.pretokenize import WordCounts, WordTable, words_from_dict
@@ -155,7 +155,7 @@ def test_a_full_table_refuses_a_key_and_stays_as_it_was():
 
 
 def test_a_full_pool_refuses_a_long_key_and_stays_as_it_was():
-    table = piece_table.new_table(64, 16 + 20)
+    table = piece_table.new_table(64, POOL_START + 16 + 20)
     assert insert_key(table, padded(b"x" * 20), 0, 20) >= 0
     before = [array.copy() for array in table]
     assert insert_key(table, padded(b"y" * 16), 0, 16) == -1
@@ -180,7 +180,7 @@ def test_keys_that_are_looked_up_together_are_found_as_one_by_one(n):
     source = random.Random(n)
     words = [source.randbytes(source.choice([1, 3, 8, 14, 15, 16, 17, 40])) for _ in range(n)]
     table = filled(list(dict.fromkeys(words[::2])))
-    batch = piece_table.new_batch()
+    batch = piece_table.new_batch(n)
     batch[:n, 0] = np.cumsum([len(word) for word in words])
     slots = np.empty(n, dtype=np.int64)
     find_batch(table, padded(b"".join(words)), batch, n, slots)

@@ -17,7 +17,7 @@ from nbbpe.patterns import get_pattern
 from nbbpe.pretokenize import WordCounts, count_documents, count_files
 
 SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]
-PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
+PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
 
 
 def as_counter(words: WordCounts) -> Counter[bytes]:
@@ -53,6 +53,7 @@ def cut_everywhere(monkeypatch):
         monkeypatch.setattr(corpus, "BATCH", n)
         monkeypatch.setattr(pretokenize, "BATCH", n)
         monkeypatch.setattr(pretokenize, "_CHUNK_BYTES", n)
+        monkeypatch.setattr(pretokenize, "_SPLIT_BYTES", n)
         monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 0)
 
     return cut

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 SPECIAL = "<|endoftext|>"
 
-# Several characters of each class that a pattern may know. Kept in a dict by the class's letter (see patterns.CLASSES).
+# Several characters of each class that a pattern may know, and every character that the named patterns name. Kept in a
+# dict by the class's letter (see patterns.CLASSES).
 REPRESENTATIVES = {
-    "l": "stxreé\u017fß",  # ſ folds to s where case is ignored
-    "u": "SXÉǅ",
+    "l": "xsdmtlvreéß\u017f",  # ſ folds to s where case is ignored
+    "u": "XSDMTLVREÉǅ",
     "c": "中ʰªあ",
     "m": "\u0301\u0903\u20dd",
     "d": "1٣Ⅷ½",

@@ -1,9 +1,13 @@
-"""nbbpe's own folder: vocab.json and merges.txt as GPT-2 writes them, and nbbpe.json with all that those cannot say."""
+"""nbbpe's own folder: vocab.json and merges.txt as GPT-2 writes them, and nbbpe.json with all that those cannot say.
+
+A vocabulary of ranks without a list of merges has no merges.txt, and nbbpe.json says so.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
 import regex
 
@@ -19,9 +23,16 @@ _VERSION = 1
 
 
 def write(
-    path: Path, vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]], special: dict[str, int], pattern: Pattern
+    path: Path,
+    vocab: dict[int, bytes],
+    merges: list[tuple[bytes, bytes]] | None,
+    special: dict[str, int],
+    pattern: Pattern,
 ) -> None:
-    """Write a tokenizer to a folder, which is made if need be. Files of an older one are replaced when all are whole."""
+    """Write a tokenizer to a folder, which is made if need be. Files of an older one are replaced when all are whole.
+
+    `merges` is None for a vocabulary of ranks (see nbbpe/ranks.py): then there is no merges.txt.
+    """
     folder = os.fspath(path)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder!r} is a file; give a folder to save the tokenizer in")
@@ -32,19 +43,31 @@ def write(
         "special_tokens": special,
         "regex_version": regex.__version__,
     }
+    names = [_VOCAB, _MERGES, _ABOUT]
+    if merges is None:
+        about["merging"] = "ranks"
+        names.remove(_MERGES)
     ordinary = {token_id: token for token_id, token in vocab.items() if token_id not in set(special.values())}
     with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
-        gpt2.write(os.path.join(scratch, _VOCAB), os.path.join(scratch, _MERGES), ordinary, merges)
+        gpt2.write_vocab(os.path.join(scratch, _VOCAB), ordinary)
+        if merges is not None:
+            gpt2.write_merges(os.path.join(scratch, _MERGES), merges)
         with open(os.path.join(scratch, _ABOUT), "w", encoding="utf-8", newline="\n") as file:
             json.dump(about, file, ensure_ascii=False, indent=2)
             file.write("\n")
         os.makedirs(folder, exist_ok=True)
-        for name in (_VOCAB, _MERGES, _ABOUT):
+        for name in names:
             os.replace(os.path.join(scratch, name), os.path.join(folder, name))
+        if merges is None:
+            with suppress(FileNotFoundError):
+                os.remove(os.path.join(folder, _MERGES))
 
 
-def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], dict[str, int], Pattern]:
-    """Read (vocab, merges, special tokens, pattern). Raises FileNotFoundError, or ValueError that names what is broken."""
+def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]] | None, dict[str, int], Pattern]:
+    """Read (vocab, merges or None as `write` takes them, special tokens, pattern).
+
+    Raises FileNotFoundError, or ValueError that names what is broken.
+    """
     folder = os.fspath(path)
     about_path = os.path.join(folder, _ABOUT)
     if not os.path.exists(about_path):
@@ -64,9 +87,17 @@ def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], dict[
         raise ValueError(f"{about_path}: special_tokens must be an object from tokens to ids, and is {special!r}")
     if "pattern" not in about:
         raise ValueError(f"{about_path}: has no pattern")
-    vocab, merges = gpt2.read(os.path.join(folder, _VOCAB), os.path.join(folder, _MERGES))
+    vocab_path = os.path.join(folder, _VOCAB)
+    merges: list[tuple[bytes, bytes]] | None = None
+    if "merging" not in about:
+        vocab, merges = gpt2.read(vocab_path, os.path.join(folder, _MERGES))
+    elif about["merging"] == "ranks":
+        vocab = gpt2.read_vocab(vocab_path)
+    else:
+        raise ValueError(f"{about_path}: has merging {about['merging']!r}, and this nbbpe knows only 'ranks'")
     for token, token_id in special.items():
         if token_id in vocab:
             raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
-        vocab[token_id] = token.encode()
+    # Two special tokens may have one id (tiktoken has such an encoding): it stands for the first.
+    vocab |= {token_id: token.encode() for token, token_id in reversed(special.items())}
     return vocab, merges, special, get_pattern(about["pattern"])

@@ -115,12 +115,22 @@ def write(vocab_path: Path, merges_path: Path, vocab: dict[int, bytes], merges: 
 
     Raises ValueError where two ids have equal tokens, which the format cannot hold.
     """
+    write_vocab(vocab_path, vocab)
+    write_merges(merges_path, merges)
+
+
+def write_vocab(path: Path, vocab: dict[int, bytes]) -> None:
+    """Write a vocab.json. Raises ValueError where two ids have equal tokens."""
     spelled: dict[str, int] = {}
     for token_id, token in sorted(vocab.items()):
         if spelled.setdefault(spell(token), token_id) != token_id:
             raise ValueError(f"ids {spelled[spell(token)]} and {token_id} are both {token!r}, which vocab.json cannot hold")
-    with open(vocab_path, "w", encoding="utf-8", newline="\n") as file:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
         json.dump(spelled, file, ensure_ascii=False, indent=0)
-    with open(merges_path, "w", encoding="utf-8", newline="\n") as file:
+
+
+def write_merges(path: Path, merges: list[tuple[bytes, bytes]]) -> None:
+    """Write a merges.txt."""
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write("#version: 0.2\n")
         file.writelines(f"{spell(left)} {spell(right)}\n" for left, right in merges)

@@ -16,8 +16,9 @@ from .piece_table import (
     prepared_key,
     table_addresses,
 )
-from .scan import ROW, addresses, find_pieces, split_piece
-from .simd import address_of, read_i64, read_u64, write_i64, write_u64
+from .scan import ROW, addresses, find_pieces
+from .simd import PADDING, address_of, read_i64, read_u64, write_i64, write_u64
+from .split import pretoken_end
 
 _ONE = np.uint64(1)
 
@@ -140,47 +141,41 @@ def take_words(table, text, starts, counts):
 
 
 @kernel
-def take_compound(table, scanner, masks, shapes, text, starts, counts, word_text, word_starts, word_counts):
-    """Move the pieces that are not single pretokens out of a table: those of known shape as words, the others whole.
+def take_compound(table, first_slot, scanner, masks, grammar, text, starts, counts):
+    """Move pieces that are not single pretokens out of a table, as the words that they hold.
 
-    table  : PieceTable, modified      the counts of what is taken become 0
-    shapes : see scan.split_piece
-    text, starts, counts : as for take_words, filled with the pieces that `regex` must split
-    word_text, word_starts, word_counts : likewise, with three times the room for words, filled with the words of others
+    table      : PieceTable, modified      the counts of what is taken become 0
+    first_slot : int64                     where to go on
+    grammar    : int64                     see split.pretoken_end
+    text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    as for take_words, but a word may
+                 come several times
 
-    Returns (number of pieces, number of words). Cost: one pass over the table.
+    Returns (slot, number of words): all pieces before the slot are done. It is less than the length of the table's slots
+    where the next piece may need more room than there is. Cost: one pass over the table, and a look-up a character.
     """
     tables = addresses(scanner, masks)
     text_at, table_at = address_of(text), table_addresses(table)
-    n_pieces = 0
+    room = min(text.shape[0] - PADDING, counts.shape[0])  # a piece has no more pretokens than bytes
     n_words = 0
     position = 0
-    word_end = 0
     starts[0] = 0
-    word_starts[0] = 0
-    for slot in range(0, table.slots.shape[0], SLOT):
+    for slot in range(first_slot, table.slots.shape[0], SLOT):
         count = np.int64(table.slots[slot + 2])
         if count == 0:
             continue
+        if max(position, n_words) + key_length(table_at, slot) > room:
+            return slot, n_words
         end = position + copy_key(table_at, slot, text_at + position)
-        n_pretokens, cut_1, cut_2 = split_piece(text_at + position, end - position, shapes, tables)
-        if n_pretokens == 1:
+        pretoken = pretoken_end(text_at + position, text_at + end, grammar, tables) - text_at
+        if pretoken == end:
             continue
         table.slots[slot + 2] = 0
-        if n_pretokens == 0:
-            counts[n_pieces] = count
-            n_pieces += 1
-            starts[n_pieces] = end
-            position = end
-            continue
-        for i in range(position, end):
-            word_text[word_end + i - position] = text[i]
-        for i in range(n_pretokens):
-            word_counts[n_words] = count
+        while True:
+            counts[n_words] = count
             n_words += 1
-            cut = end - position
-            if i < n_pretokens - 1:
-                cut = cut_1 if i == 0 else cut_2
-            word_starts[n_words] = word_end + cut
-        word_end += end - position
-    return n_pieces, n_words
+            starts[n_words] = pretoken
+            if pretoken == end:
+                break
+            pretoken = pretoken_end(text_at + pretoken, text_at + end, grammar, tables) - text_at
+        position = end
+    return table.slots.shape[0], n_words

@@ -5,17 +5,20 @@ from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
-from .merge_table import NO_SYMBOL, byte_pair_rank, id_of, merged_symbol, pair_rank
+from .merge_table import NO_SYMBOL, byte_pair_rank, id_of, merged_symbol, pair_rank, whole_token
 from .simd import (
     LANES,
     NO_RANK,
     int32_pointer,
     leading_zeros,
     lowest_rank,
+    read_i64,
     read_u8,
     read_u32,
+    read_u64,
     trailing_zeros,
     uint64_pointer,
+    write_i64,
     write_ranks,
     write_u16,
     write_u32,
@@ -23,7 +26,7 @@ from .simd import (
 )
 
 SHORT = 62  # bytes up to which a pretoken's positions, with one more at each end, are the bits of one uint64
-_SHORT_SCRATCH = 2 * 4 * 64  # bytes of scratch for a short pretoken: a symbol and a rank for each position
+RANKS_AT, SYMBOLS_AT, LANE_BYTES = 64, 320, 576  # see start_short
 _LONG_SCRATCH = 4 * 4 + 3 * 8  # bytes of scratch for each byte of a long one
 
 _ONE = np.uint64(1)
@@ -34,7 +37,7 @@ _NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 def new_scratch(longest: int) -> NDArray[np.uint64]:
     """Make room for merging pretokens of up to `longest` bytes; 64-byte aligned."""
-    raw = np.empty((_SHORT_SCRATCH + _LONG_SCRATCH * longest) // 8 + 8, dtype=np.uint64)
+    raw = np.empty((LANE_BYTES + _LONG_SCRATCH * longest) // 8 + 8, dtype=np.uint64)
     return raw[(-raw.ctypes.data % 64) // 8 :]
 
 
@@ -47,16 +50,17 @@ def write_id(at, token_id, id_size):
         write_u32(at, token_id)
 
 
-@kernel
-def merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
-    """Write the ids of a pretoken of 1 to SHORT bytes; arguments and result as for merge_pretoken.
+@inlined
+def start_short(lane_at, text_at, n, merges_at):
+    """Put a pretoken of 1 to SHORT bytes into a lane, with the ranks of its pairs.
+
+    lane_at : address of LANE_BYTES, 64-byte aligned, overwritten: the bits `alive`, n and the number of vectors, int64;
+              from RANKS_AT a rank and from SYMBOLS_AT a symbol for each of 64 positions, uint32
 
     Position p + 1 stands for byte p; positions 0 and n + 1 hold NO_SYMBOL, which merges with nothing. A symbol keeps its
-    first position, and the bits of `alive` are the positions that still have one: neighbours are the next bits. A step has
-    no branch but whether it is the last. Cost: some 30 ns a merge, nearly all of it waiting for one look-up after another.
+    first position, and the bits of `alive` are the positions that still have one: neighbours are the next bits.
     """
-    symbols_at = scratch_at
-    ranks_at = scratch_at + 4 * 64
+    symbols_at, ranks_at = lane_at + SYMBOLS_AT, lane_at + RANKS_AT
     n_vectors = (n - 1) // LANES + 1
     for at in range(ranks_at, ranks_at + 4 * LANES * n_vectors, 8):
         write_u64(at, _NO_RANKS)
@@ -69,38 +73,65 @@ def merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
         write_u32(ranks_at + 4 * i, byte_pair_rank(merges_at, left, right))
         left = right
     write_u32(symbols_at + 4 * n + 4, NO_SYMBOL)
-    alive = _NO_RANKS >> np.uint64(62 - n)
-    while True:
-        rank, position = lowest_rank(ranks_at)
-        for i in range(1, n_vectors):
-            other, lane = lowest_rank(ranks_at + 4 * LANES * i)
-            if other < rank:
-                rank, position = other, lane + LANES * i
-        if rank == NO_RANK:
-            break
-        symbol = merged_symbol(merges_at, rank)
-        write_u32(symbols_at + 4 * position, symbol)
-        bit = np.uint64(position)
-        removed = position + 1 + trailing_zeros(alive >> bit >> _ONE)
-        alive ^= _ONE << np.uint64(removed)
-        after = position + 1 + trailing_zeros(alive >> bit >> _ONE)
-        before = 63 - leading_zeros(alive & ((_ONE << bit) - _ONE))
-        rank_before = pair_rank(merges_at, np.int64(read_u32(symbols_at + 4 * before)), symbol)
-        rank_after = pair_rank(merges_at, symbol, np.int64(read_u32(symbols_at + 4 * after)))
-        if n_vectors == 1:
-            write_ranks(ranks_at, before, rank_before, position, rank_after, removed, NO_RANK)
-        else:
-            write_u32(ranks_at + 4 * before, rank_before)
-            write_u32(ranks_at + 4 * position, rank_after)
-            write_u32(ranks_at + 4 * removed, NO_RANK)
-    alive ^= _ONE | (_ONE << np.uint64(n + 1))
+    write_u64(lane_at, _NO_RANKS >> np.uint64(62 - n))
+    write_i64(lane_at + 8, n)
+    write_i64(lane_at + 16, n_vectors)
+
+
+@inlined
+def step_short(lane_at, merges_at):
+    """Do the next merge in a lane; False where there is none. Without a branch that could be mispredicted but this.
+
+    Cost: some 30 ns, nearly all of it waiting for one look-up after another.
+    """
+    symbols_at, ranks_at = lane_at + SYMBOLS_AT, lane_at + RANKS_AT
+    alive, n_vectors = read_u64(lane_at), read_i64(lane_at + 16)
+    rank, position = lowest_rank(ranks_at)
+    for i in range(1, n_vectors):
+        other, lane = lowest_rank(ranks_at + 4 * LANES * i)
+        if other < rank:
+            rank, position = other, lane + LANES * i
+    if rank == NO_RANK:
+        return False
+    symbol = merged_symbol(merges_at, rank)
+    write_u32(symbols_at + 4 * position, symbol)
+    bit = np.uint64(position)
+    removed = position + 1 + trailing_zeros(alive >> bit >> _ONE)
+    alive ^= _ONE << np.uint64(removed)
+    write_u64(lane_at, alive)
+    after = position + 1 + trailing_zeros(alive >> bit >> _ONE)
+    before = 63 - leading_zeros(alive & ((_ONE << bit) - _ONE))
+    rank_before = pair_rank(merges_at, np.int64(read_u32(symbols_at + 4 * before)), symbol)
+    rank_after = pair_rank(merges_at, symbol, np.int64(read_u32(symbols_at + 4 * after)))
+    if n_vectors == 1:
+        write_ranks(ranks_at, before, rank_before, position, rank_after, removed, NO_RANK)
+    else:
+        write_u32(ranks_at + 4 * before, rank_before)
+        write_u32(ranks_at + 4 * position, rank_after)
+        write_u32(ranks_at + 4 * removed, NO_RANK)
+    return True
+
+
+@inlined
+def finish_short(lane_at, merges_at, ids_at, id_size):
+    """Write the ids of the symbols in a lane; returns their number."""
+    alive = read_u64(lane_at) ^ (_ONE | (_ONE << np.uint64(read_i64(lane_at + 8) + 1)))
     n_ids = 0
     while alive:
-        symbol = np.int64(read_u32(symbols_at + 4 * trailing_zeros(alive)))
+        symbol = np.int64(read_u32(lane_at + SYMBOLS_AT + 4 * trailing_zeros(alive)))
         write_id(ids_at + n_ids * id_size, id_of(merges_at, symbol), id_size)
         n_ids += 1
         alive &= alive - _ONE
     return n_ids
+
+
+@kernel
+def merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
+    """Write the ids of a pretoken of 1 to SHORT bytes; arguments and result as for merge_pretoken."""
+    start_short(scratch_at, text_at, n, merges_at)
+    while step_short(scratch_at, merges_at):
+        pass
+    return finish_short(scratch_at, merges_at, ids_at, id_size)
 
 
 @inlined
@@ -200,12 +231,18 @@ def merge_pretoken(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
     Merges the pair of lowest rank, the leftmost of several, until none is left (as Hugging Face and tiktoken do).
 
+    text_at    : address of the pretoken, with PADDING bytes after it
     merges_at  : see merge_table.merges_addresses
     scratch_at : address of a scratch that is large enough for n bytes (unchecked), overwritten
     ids_at     : where the ids go, each of `id_size` (2 or 4) bytes; up to n of them
 
     Returns the number of ids.
     """
+    if merges_at[5] != 0:
+        token_id = whole_token(merges_at[5], text_at, n)
+        if token_id >= 0:
+            write_id(ids_at, token_id, id_size)
+            return 1
     if n <= SHORT:
         return merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size)
     return merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size)

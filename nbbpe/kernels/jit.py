@@ -20,6 +20,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     cache_file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = _stamp()
+        cache_file._load_index = functools.partial(_load_or_forget, cache_file._load_index)
     return compiled
 
 
@@ -29,6 +30,18 @@ def inlined(function: Callable[..., Any]) -> Any:
     LLVM judges most of them too large and would call them, with a change of reference count for each array passed.
     """
     return njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+def _load_or_forget(load_index: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """What is in the index of a kernel on disk; nothing where it cannot be read.
+
+    Numba unpickles an index before it looks whether it is out of date, and an older version's may name classes that are
+    gone. An index that was cut short by a crash is no reason to fail either: the kernel is compiled anew.
+    """
+    try:
+        return load_index()
+    except Exception:
+        return {}
 
 
 @functools.cache

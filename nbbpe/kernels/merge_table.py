@@ -6,13 +6,14 @@ in a hash table whose buckets are cache lines of eight entries, compared all at 
 mispredicted, and most look-ups of a new pretoken find nothing.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
-from .simd import LINE, NO_RANK, RANK_BITS, address_of, rank_in_line, read_u32, read_u64
+from .piece_table import PieceTable, find, key_of
+from .simd import LINE, NO_RANK, RANK_BITS, address_of, rank_in_line, read_i64, read_u32, read_u64
 
 _SYMBOL_BITS = 21
 NO_SYMBOL = (1 << _SYMBOL_BITS) - 1  # no symbol has this number: it stands beside the ends of a pretoken
@@ -32,12 +33,38 @@ class Merges(NamedTuple):
     byte_ranks : uint32[65536]            the rank of each pair of bytes at [left << 8 | right], or NO_RANK
     symbols    : uint32[n_ranks]          the symbol that a pair of each rank becomes
     ids        : uint32[n_symbols]        the id of each symbol
+    whole      : uint64[*]                tokens that a pretoken is though merging does not give them, see `pack_whole`;
+                                          most vocabularies have none, and this has no entries
     """
 
     entries: NDArray[np.uint64]
     byte_ranks: NDArray[np.uint32]
     symbols: NDArray[np.uint32]
     ids: NDArray[np.uint32]
+    whole: NDArray[np.uint64]
+
+
+def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Merges:
+    """Make tables that have room for `n_merges` merges, none of which is entered yet.
+
+    symbols, ids : as in Merges, of any integer type
+
+    Raises ValueError where there are more tokens or ranks than an entry can tell apart: some two million and four million.
+    """
+    if len(ids) >= NO_SYMBOL or len(symbols) >= MAX_RANKS:
+        raise ValueError(
+            f"a tokenizer can have {NO_SYMBOL - 1:,} tokens and {MAX_RANKS - 1:,} merges, "
+            f"not {len(ids):,} and {len(symbols):,}"
+        )
+    byte_ranks = np.full(1 << 16, NO_RANK, dtype=np.uint32)
+    n_lines = 1
+    while n_lines * LINE < 2 * n_merges:
+        n_lines *= 2
+    # A look-up reads a line at once, so no line may lie across two cache lines.
+    raw = np.full(LINE * (n_lines + 1), _FREE, dtype=np.uint64)
+    skip = (-raw.ctypes.data % 64) // 8
+    entries = raw[skip : skip + LINE * n_lines]
+    return Merges(entries, byte_ranks, symbols.astype(np.uint32), ids.astype(np.uint32), np.empty(0, dtype=np.uint64))
 
 
 def new_merges(
@@ -49,61 +76,75 @@ def new_merges(
 ) -> Merges:
     """Make the tables from merges: ids of left and right, rank, and id of the result of each; and the bytes' ids.
 
-    Of a pair that comes twice, the lower rank stays. Merges of one rank must have one result (unchecked). Raises ValueError
-    where there are more tokens or ranks than the tables' entries can tell apart: some two million and four million.
+    Of a pair that comes twice, the lower rank stays. Merges of one rank must have one result (unchecked).
     """
     ids = np.concatenate([byte_ids, np.setdiff1d(np.concatenate([lefts, rights, results]), byte_ids)])
-    n_ranks = int(ranks.max(initial=-1)) + 1
-    if len(ids) >= NO_SYMBOL or n_ranks >= MAX_RANKS:
-        raise ValueError(f"a tokenizer can have {NO_SYMBOL - 1:,} tokens and {MAX_RANKS - 1:,} merges, not {len(ids):,}")
     order = np.argsort(ids)
     left_symbols, right_symbols, result_symbols = (
         order[np.searchsorted(ids, part, sorter=order)].astype(np.int64) for part in (lefts, rights, results)
     )
-    symbols = np.zeros(n_ranks, dtype=np.uint32)
+    symbols = np.zeros(int(ranks.max(initial=-1)) + 1, dtype=np.uint32)
     symbols[ranks] = result_symbols
-    byte_ranks = np.full(1 << 16, NO_RANK, dtype=np.uint32)
-    n_lines = 1
-    while n_lines * LINE < 2 * len(lefts):
-        n_lines *= 2
-    # A look-up reads a line at once, so no line may lie across two cache lines.
-    raw = np.full(LINE * (n_lines + 1), _FREE, dtype=np.uint64)
-    skip = (-raw.ctypes.data % 64) // 8
-    merges = Merges(raw[skip : skip + LINE * n_lines], byte_ranks, symbols, ids.astype(np.uint32))
+    merges = empty_merges(len(lefts), symbols, ids)
     fill_merges(left_symbols, right_symbols, ranks.astype(np.int64), merges)
     return merges
 
 
-@kernel
-def fill_merges(lefts, rights, ranks, merges):
-    """Enter pairs of symbols with their ranks into empty tables; of a pair that comes twice, the lower rank stays.
+@inlined
+def enter_merge(merges, left, right, rank):
+    """Enter a pair of symbols with its rank; of a pair that comes twice, the lower rank stays.
 
-    lefts, rights, ranks : int64[n_merges], read;  merges : Merges, entries and byte_ranks modified
+    left, right, rank : int64;  merges : Merges, entries or byte_ranks modified; there must be room (unchecked)
     """
-    entries, byte_ranks = merges.entries, merges.byte_ranks
-    mask = entries.shape[0] - 1
-    for i in range(lefts.shape[0]):
-        if lefts[i] < 256 and rights[i] < 256:
-            pair = lefts[i] << 8 | rights[i]
-            byte_ranks[pair] = min(byte_ranks[pair], np.uint32(ranks[i]))
-            continue
-        key = pair_key(lefts[i], rights[i])
+    if left < 256 and right < 256:
+        pair = left << 8 | right
+        merges.byte_ranks[pair] = min(merges.byte_ranks[pair], np.uint32(rank))
+    else:
+        key = pair_key(left, right)
+        mask = merges.entries.shape[0] - 1
         entry = np.int64(key * _MULTIPLIER >> np.uint64(32)) * LINE & mask
-        while entries[entry] != _FREE and entries[entry] >> _RANK_SHIFT != key:
+        while merges.entries[entry] != _FREE and merges.entries[entry] >> _RANK_SHIFT != key:
             entry = (entry + 1) & mask
         # A free entry is greater than any other, and equal keys compare by their ranks.
-        entries[entry] = min(entries[entry], (key << _RANK_SHIFT) | np.uint64(ranks[i]))
+        merges.entries[entry] = min(merges.entries[entry], (key << _RANK_SHIFT) | np.uint64(rank))
+
+
+@kernel
+def fill_merges(lefts, rights, ranks, merges):
+    """Enter many pairs: int64[n] each."""
+    for i in range(lefts.shape[0]):
+        enter_merge(merges, lefts[i], rights[i], ranks[i])
+
+
+def pack_whole(table: PieceTable) -> NDArray[np.uint64]:
+    """A piece table from tokens to ids as one array, which costs less to pass: length of the slots, slots, pool."""
+    pool = np.zeros(-(-len(table.pool) // 8), dtype=np.uint64)
+    pool.view(np.uint8)[: len(table.pool)] = table.pool
+    return np.concatenate([np.array([len(table.slots)], dtype=np.uint64), table.slots, pool])
+
+
+@inlined
+def whole_token(whole_at, key_at, length):
+    """The id of the token of `length` bytes at an address, or -1 where what is at `whole_at` (see pack_whole) has none."""
+    n_words = read_i64(whole_at)
+    slots_at = whole_at + 8
+    low, high = key_of(key_at, length)
+    slot = find((slots_at, n_words, slots_at + 8 * n_words, 0, 0), key_at, length, low, high)
+    if read_u64(slots_at + 8 * slot + 8) == 0:
+        return -1
+    return read_i64(slots_at + 8 * slot + 16)
 
 
 @inlined
 def merges_addresses(merges):
-    """What the helpers take: where the arrays of Merges are, in order, and the mask of the hash."""
+    """What the helpers take: where the arrays of Merges are, with the mask of the hash; 0 for a `whole` without entries."""
     return (
         address_of(merges.entries),
         address_of(merges.byte_ranks),
         address_of(merges.symbols),
         address_of(merges.ids),
         merges.entries.shape[0] - 1,
+        address_of(merges.whole) if merges.whole.shape[0] > 0 else 0,
     )
 
 
@@ -116,7 +157,7 @@ def pair_key(left, right):
 @inlined
 def pair_rank(merges_at, left, right):
     """The rank of a pair of symbols that are not both bytes, or NO_RANK. Cost: one cache line."""
-    entries_at, _, _, _, mask = merges_at
+    entries_at, mask = merges_at[0], merges_at[4]
     key = pair_key(left, right)
     entry = np.int64(key * _MULTIPLIER >> np.uint64(32)) * LINE & mask
     rank = rank_in_line(entries_at + 8 * entry, key)

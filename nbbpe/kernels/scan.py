@@ -33,7 +33,6 @@ from .simd import (
 
 # The classes of characters. The order is part of the shipped cut tables (nbbpe/patterns.py).
 LOWER, UPPER, CASELESS, MARK, NUMBER, APOSTROPHE, SLASH, OTHER, SPACE, NEWLINE, BLANK = range(N_CLASSES)
-LETTERS = (1 << LOWER) | (1 << UPPER) | (1 << CASELESS)
 ROW = 4  # words in a row of a batch of pieces, see piece_table.new_batch
 SPARE_ROWS = 4  # rows after the last piece of a batch that find_pieces may fill with garbage
 MIN_ROWS = BLOCK + 1 + SPARE_ROWS  # what a batch must have room for: a block, and the piece that ends with the text
@@ -255,70 +254,3 @@ def mark_cuts(text, n, scanner, masks, is_cut):
         cuts, state = block_cuts(address_of(text) + start, state, tables)
         for bit in range(min(BLOCK, n - start)):
             is_cut[start + bit] = (cuts >> np.uint64(bit)) & _ONE
-
-
-@inlined
-def shape_of(run, shapes):
-    """The number of the first shape whose run may hold all classes of the set `run`, or -1."""
-    for i in range(shapes.shape[0]):
-        if run & ~shapes[i, 1] == 0:
-            return i
-    return -1
-
-
-@inlined
-def split_piece(text_at, n, shapes, tables):
-    """Split a piece of `n` bytes into its pretokens, if its shape is one of those that need no `regex`.
-
-    shapes : int64[n, 2]   sets of classes (lead, run): a run of characters of the second set, with one of the first
-                           before it or not, is one pretoken
-
-    Four laws, which tests/test_patterns.py holds against each regex: white space alone is as its shape says; white space
-    before a run is split before its last character, and after it too if that is no lead; a run is one pretoken; and a
-    run that ends in an apostrophe is split from letters after it, unless it may begin a contraction.
-
-    Returns (number of pretokens, first cut, second cut): 1 to 3 with cuts in bytes from the start, or 0 where `regex` must
-    be asked. Cost: one look-up for each character.
-    """
-    position = 0
-    last_space = 0
-    first_run = 0  # where white space ends
-    second_run = 0  # where letters after an apostrophe start
-    lead = 0
-    first_class = 0
-    previous = 0
-    run_1 = 0
-    run_2 = 0
-    while position < n:
-        code_point, length = decode_character(text_at + position)
-        character = 1 << (OTHER if code_point < 0 else class_of(code_point, tables))
-        if run_1 == 0 and character & WHITE_SPACE != 0:
-            last_space = position
-            first_run = position + length
-            lead = character
-        elif second_run != 0 or (previous == 1 << APOSTROPHE and character & LETTERS != 0):
-            if second_run == 0:
-                second_run = position
-            run_2 |= character
-        else:
-            if run_1 == 0:
-                first_class = character
-            run_1 |= character
-        previous = character
-        position += length
-    if run_1 == 0:
-        return (0, 0, 0) if shape_of(WHITE_SPACE, shapes) < 0 else (1, 0, 0)
-    shape = shape_of(run_1, shapes)
-    if shape < 0:
-        return 0, 0, 0
-    joined = lead & shapes[shape, 0] != 0
-    if second_run == 0:
-        if first_run == 0:
-            return 1, 0, 0
-        if joined:
-            return (2, last_space, 0) if last_space else (1, 0, 0)
-        return (3, last_space, first_run) if last_space else (2, first_run, 0)
-    contraction = first_class == 1 << APOSTROPHE and not joined
-    if contraction or shape_of(run_2, shapes) < 0 or (first_run != 0 and not joined):
-        return 0, 0, 0
-    return (3, last_space, second_run) if last_space else (2, second_run, 0)

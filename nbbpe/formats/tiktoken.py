@@ -1,0 +1,116 @@
+"""tiktoken's rank files: a line a token, of its bytes in base64, a blank, and its rank, which is its id."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..corpus import Path
+
+MAX_RANK = 2**31 - 2
+_END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
+
+
+class Known(NamedTuple):
+    """What a rank file does not say of an encoding: a name or regex of its split pattern, and its special tokens."""
+
+    pattern: str
+    special_tokens: dict[str, int]
+
+
+ENCODINGS = {
+    "r50k_base": Known("gpt2", {_END: 50256}),
+    "p50k_base": Known("gpt2", {_END: 50256}),
+    "cl100k_base": Known(
+        "cl100k",
+        {
+            _END: 100257,
+            "<|fim_prefix|>": 100258,
+            "<|fim_middle|>": 100259,
+            "<|fim_suffix|>": 100260,
+            _PROMPT_END: 100276,
+        },
+    ),
+    "o200k_base": Known("o200k", {_END: 199999, _PROMPT_END: 200018}),
+}
+_SHA256 = {
+    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": "r50k_base",
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": "p50k_base",
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": "cl100k_base",
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": "o200k_base",
+}
+
+
+def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
+    """Read a rank file: (from rank to token, what is known of the encoding that its content or else its name tells).
+
+    Raises OSError, or ValueError that names the file, and the line, of what is broken.
+    """
+    name = os.fspath(path)
+    with open(path, "rb") as file:
+        data = file.read()
+    vocab: dict[int, bytes] = {}
+    lines: dict[bytes, int] = {}
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            spelled, digits = fields
+            token = a2b_base64(spelled)
+            rank = int(digits)
+        except ValueError:
+            token, rank = b"", -1
+        # a2b_base64 passes over what is no base64: the token must give the same spelling again.
+        if not token or rank < 0 or not digits.isdigit() or b2a_base64(token, newline=False) != spelled:
+            raise ValueError(
+                f"{name}, line {number}: must be a token in base64, one blank and its rank, and is {_shortened(line)!r}"
+            )
+        if lines.setdefault(token, number) != number:
+            raise ValueError(f"{name}, line {number}: token {token!r} has a rank in line {lines[token]} already")
+        if vocab.setdefault(rank, token) is not token:
+            first = lines[vocab[rank]]
+            raise ValueError(f"{name}, line {number}: rank {rank} is that of {vocab[rank]!r} in line {first} already")
+    if vocab and max(vocab) > MAX_RANK:
+        line_number = lines[vocab[max(vocab)]]
+        raise ValueError(f"{name}, line {line_number}: rank {max(vocab)} is too large; ranks must be at most {MAX_RANK:,}")
+    check_bytes(vocab, name)
+    stem = os.path.basename(name).split(".")[0]
+    return vocab, ENCODINGS.get(_SHA256.get(hashlib.sha256(data).hexdigest(), stem))
+
+
+def is_encoding(value: object) -> bool:
+    """Whether a value is a tiktoken.Encoding, or has what makes one."""
+    return all(hasattr(value, name) for name in ("_mergeable_ranks", "_pat_str", "_special_tokens"))
+
+
+def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
+    """(From rank to token, pattern and special tokens) of a tiktoken.Encoding.
+
+    Raises ValueError where its ranks lack a byte or give one rank to two tokens.
+    """
+    ranks: Mapping[bytes, int] = encoding._mergeable_ranks
+    vocab = {rank: token for token, rank in sorted(ranks.items(), key=lambda item: item[1])}
+    name = f"the encoding {getattr(encoding, 'name', '')!r}"
+    if len(vocab) < len(ranks):
+        twice = next(token for token, rank in ranks.items() if vocab[rank] != token)
+        raise ValueError(f"{name} gives rank {ranks[twice]} to {twice!r} and to {vocab[ranks[twice]]!r}")
+    check_bytes(vocab, name)
+    return vocab, Known(encoding._pat_str, dict(encoding._special_tokens))
+
+
+def check_bytes(vocab: dict[int, bytes], name: str) -> None:
+    """Raise ValueError, naming what `name` says, for a vocabulary that lacks a byte."""
+    missing = {bytes([byte]) for byte in range(256)} - set(vocab.values())
+    if missing:
+        some = ", ".join(map(repr, sorted(missing)[:5]))
+        raise ValueError(
+            f"{name}: lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}"
+        )
+
+
+def _shortened(line: bytes) -> bytes:
+    return line if len(line) <= 80 else line[:77] + b"..."

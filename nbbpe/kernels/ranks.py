@@ -1,0 +1,115 @@
+"""Merging by the rank of joined bytes: what a vocabulary without a list of merges means.
+
+Such a vocabulary merges the adjacent pair whose joined bytes are the token of lowest rank. Mostly this comes to a list of
+merges. Call a token *regular* if its bytes, merged by ranks below its own, end as exactly two tokens: its two sides.
+Where every token is regular, no other two sides of a token ever meet:
+
+Say that so far all merges were of such sides, and that the next pair to merge joins to the token t. Nothing has been
+merged across the edges of t's bytes, so what happened between them is what happens to them alone; and as the lowest
+rank comes first, all pairs between the edges that join to a rank below t's have been merged. So the pair is what t's
+bytes come to by ranks below t's: its two sides. (That no merge brings up a pair of a lower rank than its own follows in
+the same way: such a pair's token would have been made of its own sides before.)
+
+So there a table of one pair for each token is enough, and every token is what its own bytes are merged to. Elsewhere the
+table needs all pairs of tokens that join to a token, and whole pretokens must be looked up first, as a pretoken that is a
+token is that token.
+"""
+
+import numpy as np
+
+from .encode import merge_pretoken
+from .jit import kernel
+from .merge_table import enter_merge, merges_addresses
+from .piece_table import find, insert, is_free, key_of, table_addresses
+from .simd import address_of, read_u64, write_u64
+
+
+@kernel
+def find_sides(text, starts, merges, scratch, out, sides):
+    """Find the two sides of each token, and enter them into the table of merges.
+
+    text    : uint8[* + PADDING]     the tokens' bytes, one after another, by ascending rank; starts : int64[n + 1]
+    merges  : Merges, modified       empty, with room for n; the rank of token i is i, and the id of a symbol the symbol
+    scratch : see encode.new_scratch;  out : uint32[*]     room for the longest token
+    sides   : int64[n, 2], filled    symbols; of a token of one byte, its own and -1
+
+    Returns the number of the first token that is not regular, or n. Cost: merging n tokens.
+    """
+    merges_at = merges_addresses(merges)
+    id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
+    for token in range(sides.shape[0]):
+        start, end = starts[token], starts[token + 1]
+        n_out = merge_pretoken(
+            address_of(text) + start, end - start, merges_at, address_of(scratch), address_of(out), id_size
+        )
+        sides[token, 0] = out[0]
+        sides[token, 1] = -1
+        if end - start > 1:
+            if n_out != 2:
+                return token
+            sides[token, 1] = out[1]
+            enter_merge(merges, sides[token, 0], sides[token, 1], token)
+    return sides.shape[0]
+
+
+@kernel
+def enter_tokens(text, starts, ids, chosen, table):
+    """Enter tokens into a piece table, with their ids as values.
+
+    text   : uint8[* + PADDING];  starts : int64[n + 1];  ids : int32[n]
+    chosen : bool[n]                which of them
+    table  : PieceTable, modified   empty, with room for them all
+    """
+    table_at = table_addresses(table)
+    for token in range(ids.shape[0]):
+        if not chosen[token]:
+            continue
+        key_at, length = address_of(text) + starts[token], starts[token + 1] - starts[token]
+        low, high = key_of(key_at, length)
+        slot = find(table_at, key_at, length, low, high)
+        if insert(table_at, slot, key_at, length, low, high):
+            write_u64(table_at[0] + 8 * slot + 16, np.uint64(ids[token]))
+
+
+@kernel
+def find_pairs(text, starts, ids, table, lefts, rights, results):
+    """List all pairs of tokens that join to a token.
+
+    text, starts, ids : as for enter_tokens;  table : PieceTable with all of them
+    lefts, rights, results : int32[*], filled as far as they reach
+
+    Returns the number of pairs. Cost: two look-ups for each byte.
+    """
+    table_at = table_addresses(table)
+    found = 0
+    for token in range(ids.shape[0]):
+        start, end = address_of(text) + starts[token], address_of(text) + starts[token + 1]
+        for middle in range(start + 1, end):
+            low, high = key_of(start, middle - start)
+            left = find(table_at, start, middle - start, low, high)
+            if is_free(table_at, left):
+                continue
+            low, high = key_of(middle, end - middle)
+            right = find(table_at, middle, end - middle, low, high)
+            if is_free(table_at, right):
+                continue
+            if found < lefts.shape[0]:
+                lefts[found] = read_u64(table_at[0] + 8 * left + 16)
+                rights[found] = read_u64(table_at[0] + 8 * right + 16)
+                results[found] = ids[token]
+            found += 1
+    return found
+
+
+@kernel
+def mark_unmerged(text, starts, merges, scratch, out, is_unmerged):
+    """Mark the tokens that merging their own bytes does not give.
+
+    text, starts : as for enter_tokens;  merges, scratch, out : as for find_sides, with all merges
+    is_unmerged  : bool[n], filled
+    """
+    merges_at = merges_addresses(merges)
+    id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
+    for token in range(is_unmerged.shape[0]):
+        at, n = address_of(text) + starts[token], starts[token + 1] - starts[token]
+        is_unmerged[token] = merge_pretoken(at, n, merges_at, address_of(scratch), address_of(out), id_size) != 1

@@ -1,0 +1,98 @@
+"""Vocabularies of ranks, as tiktoken has them: the list of merges that they come to, or the table where there is none."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .corpus import padded
+from .kernels import encode, merge_table, piece_table, ranks
+
+
+class _Tokens(NamedTuple):
+    """Tokens by ascending rank.
+
+    text   : uint8[* + PADDING]   their bytes, one after another
+    starts : int64[n + 1]         where each starts in text
+    ranks  : int32[n]             their ranks, which are their ids
+    """
+
+    text: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ranks: NDArray[np.int32]
+
+    def scratch(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """Room for merging the longest of them, and for its ids."""
+        longest = int(np.diff(self.starts).max())
+        return encode.new_scratch(longest), np.empty(longest, dtype=np.uint32)
+
+    def byte_ids(self) -> NDArray[np.int32]:
+        """The id of each single byte, int32[256]."""
+        single = np.flatnonzero(np.diff(self.starts) == 1)
+        byte_ids = np.empty(256, dtype=np.int32)
+        byte_ids[self.text[self.starts[single]]] = self.ranks[single]
+        return byte_ids
+
+    def as_table(self, chosen: NDArray[np.bool_]) -> piece_table.PieceTable:
+        """A table from the bytes of the chosen tokens to their ids."""
+        capacity = 4
+        while capacity <= 2 * int(chosen.sum()):
+            capacity *= 2
+        pool_size = int(np.diff(self.starts)[chosen].sum()) + piece_table.KEY_OVERHEAD * int(chosen.sum())
+        table = piece_table.new_table(capacity, pool_size)
+        ranks.enter_tokens(self.text, self.starts, self.ranks, chosen, table)
+        return table
+
+
+def _packed(vocab: dict[int, bytes]) -> _Tokens:
+    ordered = sorted(vocab)
+    tokens = [vocab[rank] for rank in ordered]
+    starts = np.array([0, *accumulate(map(len, tokens))], dtype=np.int64)
+    return _Tokens(padded(b"".join(tokens)), starts, np.array(ordered, dtype=np.int32))
+
+
+def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | None]:
+    """The list of merges that a vocabulary of ranks comes to.
+
+    vocab : from rank, which is the id, to bytes; all single bytes are in it, and no token twice
+
+    Returns (merges, None): for each merge in order the ids of left, right and result, int32[n, 3]. Where there is no such
+    list, because a token's bytes do not end as exactly two tokens when they are merged by ranks below its own (see
+    kernels/ranks.py), returns (the merges of the tokens before it, the rank of the first such token).
+    """
+    tokens = _packed(vocab)
+    n = len(tokens.ranks)
+    # Symbols are the bytes, and then the longer tokens by rank.
+    is_byte = np.diff(tokens.starts) == 1
+    symbols = np.where(is_byte, tokens.text[tokens.starts[:-1]], 255 + np.cumsum(~is_byte))
+    id_of_symbol = np.empty(n, dtype=np.int32)
+    id_of_symbol[symbols] = tokens.ranks
+    sides = np.empty((n, 2), dtype=np.int64)
+    merges = merge_table.empty_merges(n, symbols, np.arange(n))
+    done = ranks.find_sides(tokens.text, tokens.starts, merges, *tokens.scratch(), sides)
+    merged = np.flatnonzero(~is_byte[:done])
+    found = np.column_stack([id_of_symbol[sides[merged]], tokens.ranks[merged]])
+    return np.ascontiguousarray(found), int(tokens.ranks[done]) if done < n else None
+
+
+def merges_by_rank(vocab: dict[int, bytes]) -> merge_table.Merges:
+    """The table that merges the pair whose joined bytes have the lowest rank; `vocab` as for recovered_merges."""
+    tokens = _packed(vocab)
+    table = tokens.as_table(np.ones(len(tokens.ranks), dtype=np.bool_))
+    columns = [np.empty(0, dtype=np.int32)] * 3
+    for _ in range(2):  # count, then fill
+        n_pairs = ranks.find_pairs(tokens.text, tokens.starts, tokens.ranks, table, *columns)
+        if len(columns[0]) < n_pairs:
+            columns = [np.empty(n_pairs, dtype=np.int32) for _ in range(3)]
+    lefts, rights, results = columns
+    # Ranks may leave gaps; a table numbers them without.
+    dense_ranks = np.searchsorted(tokens.ranks, results).astype(np.int32)
+    merges = merge_table.new_merges(lefts, rights, dense_ranks, results, tokens.byte_ids())
+    is_unmerged = np.empty(len(tokens.ranks), dtype=np.bool_)
+    ranks.mark_unmerged(tokens.text, tokens.starts, merges, *tokens.scratch(), is_unmerged)
+    if not is_unmerged.any():
+        return merges
+    return merges._replace(whole=merge_table.pack_whole(tokens.as_table(is_unmerged)))
