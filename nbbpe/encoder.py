@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Reader, TextStream, Window, join, padded, to_text
+from .corpus import Reader, TextStream, Window, byte_lengths, join, padded, to_text
 from .kernels import encode, encode_text, piece_table
 from .kernels.encode_text import encode_short
 from .kernels.merge_table import Merges
@@ -253,8 +253,7 @@ class Encoder:
         text_at = data.ctypes.data + start
         id_size = self._id_size
         pretokens = self._pattern.split(to_text(data[start:end].tobytes()))
-        lengths = [len(p) if p.isascii() else len(p.encode(errors="surrogateescape")) for p in pretokens]
-        starts = np.cumsum([0, *lengths], dtype=np.int64)
+        starts = np.cumsum([0, *byte_lengths(pretokens)], dtype=np.int64)
         ends = np.empty(len(starts), dtype=np.int64)
         n_ids = int(encode_text.encode_pretokens(state.context_at, text_at, starts, ids_at, id_size, ends))
         while not encode_text.remember_piece(state.context_at, text_at, end - start, ids_at, n_ids, id_size):

@@ -6,13 +6,13 @@ import collections
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import BATCH, Chunk, Path, Window, batches, cut_file, file_size, open_chunk, to_text
+from .corpus import BATCH, Chunk, Path, Window, batches, byte_lengths, cut_file, file_size, open_chunk, to_text
 from .kernels import count, piece_table
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
@@ -97,11 +97,7 @@ def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
     data = pieces.text[: starts[-1]].tobytes()
     parts = [pattern.split(to_text(data[start:end])) for start, end in pairwise(starts)]
     # The pretokens of all pieces, joined, are the pieces joined: only the places of the cuts are new.
-    lengths = [
-        len(pretoken) if pretoken.isascii() else len(pretoken.encode(errors="surrogateescape"))
-        for pretokens in parts
-        for pretoken in pretokens
-    ]
+    lengths = byte_lengths(chain.from_iterable(parts))
     n_pretokens = np.array([len(pretokens) for pretokens in parts], dtype=np.int64)
     return WordCounts(pieces.text, np.cumsum([0, *lengths], dtype=np.int64), np.repeat(pieces.counts, n_pretokens))
 
