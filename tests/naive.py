@@ -20,7 +20,7 @@ def merge_word(symbols, left, right, result):
     return out
 
 
-def train(word_counts, n_tokens, tie_break="bytes", min_frequency=1):
+def train(word_counts, n_tokens, tie_break="bytes", min_frequency=1, max_token_length=None):
     """Merges as [(left bytes, right bytes)] and tokens as [bytes], by counting all pairs anew for every merge.
 
     With "bytes" a symbol is its byte string. With "huggingface" too, and a merge that spells a known token adds none.
@@ -35,6 +35,9 @@ def train(word_counts, n_tokens, tie_break="bytes", min_frequency=1):
             for pair in itertools.pairwise(symbols):
                 pairs[pair] += count
         pairs = {pair: count for pair, count in pairs.items() if count >= min_frequency}
+        if max_token_length is not None:
+            spell = tokens.__getitem__ if tie_break == "ids" else bytes
+            pairs = {pair: n for pair, n in pairs.items() if sum(len(spell(side)) for side in pair) <= max_token_length}
         if not pairs:
             break
         top = max(pairs.values())

@@ -20,7 +20,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A module may import its own layer and those below; kernels only each other.
 LAYERS = [
     {"kernels"},
-    {"patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
+    {"alphabet", "ties", "patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
     {"formats", "merging", "encoder", "tokenizer", "tokenfile", "trainer"},
     {"__init__", "__main__", "cli"},
 ]
