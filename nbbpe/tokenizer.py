@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import corpus
 from .corpus import Path, to_bytes
+from .decoder import Decoder
 from .formats import folder, gpt2
 from .parallel import default_workers
 from .patterns import Pattern, get_pattern
@@ -307,23 +308,19 @@ class Tokenizer:
     # Ids to text
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
-        """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary."""
-        if isinstance(ids, np.ndarray):
-            ids = ids.tolist()
-        ids = list(ids)
-        try:
-            return b"".join([self._vocab[token_id] for token_id in ids])
-        except (KeyError, TypeError):
-            for place, token_id in enumerate(ids):
-                if not hasattr(token_id, "__index__") or token_id not in self._vocab:
-                    raise ValueError(
-                        f"id {token_id!r} (number {place} of the ids) is not in the vocabulary of {len(self):,} tokens"
-                    ) from None
-            raise
+        """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary.
+
+        Ids are integers of any type, and no bools; an array of them has one dimension.
+        """
+        return self._decoder.decode(ids)
 
     def decode(self, ids: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:
         """The text that ids stand for; `errors` says what becomes of invalid UTF-8, as in bytes.decode."""
         return self.decode_bytes(ids).decode(errors=errors)
+
+    def decode_batch(self, batch: Iterable[Iterable[int] | NDArray[Any]], errors: str = "replace") -> list[str]:
+        """The text of each list or array of ids, or of each row of a 2-D array."""
+        return [self.decode(ids, errors) for ids in batch]
 
     # What is worked out on first use
 
@@ -331,6 +328,10 @@ class Tokenizer:
     def _ids(self) -> dict[bytes, int]:
         """From bytes to id; of equal tokens the lowest id."""
         return {token: token_id for token_id, token in sorted(self._vocab.items(), reverse=True)}
+
+    @functools.cached_property
+    def _decoder(self) -> Decoder:
+        return Decoder(self._vocab)
 
     @functools.cached_property
     def _encoder(self) -> Encoder:
