@@ -26,7 +26,12 @@ class Decoder:
         """The bytes of ids. Raises ValueError that names what is no id of the vocabulary; TypeError for no iterable."""
         if hasattr(ids, "__array__"):  # NumPy's arrays, and those of others (torch, pandas)
             return self._decode_array(np.asarray(ids))
-        ids = list(ids)
+        try:
+            ids = list(ids)
+        except TypeError:
+            if hasattr(ids, "__iter__"):  # it is the iterable's own error
+                raise
+            raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}: {ids!r}") from None
         if list(map(type, ids)).count(int) < len(ids):  # in half the time of a set of types
             ids = [self._plain_int(token_id, place) for place, token_id in enumerate(ids)]
         if self._kernel_pays(len(ids)):
@@ -38,7 +43,7 @@ class Decoder:
 
     def _decode_array(self, ids: NDArray[Any]) -> bytes:
         if ids.ndim != 1:
-            raise ValueError(f"ids must be a 1-D array, and has the shape {ids.shape}; decode_batch takes a text in each row")
+            raise ValueError(f"ids must be a 1-D array, not of shape {ids.shape}; decode_batch takes a text in each row")
         if ids.dtype.kind == "O" or not len(ids):
             return self.decode(ids.tolist())
         if ids.dtype.kind not in "iu":
@@ -56,13 +61,14 @@ class Decoder:
     def _copy(self, ids: NDArray[Any]) -> bytes:
         """The bytes of an array of integers, by the kernels (1M ids of English: 9 ms; by look-ups 120)."""
         from .kernels import decode
+        from .kernels.simd import PADDING
 
         pool, starts = self._pool
         wide = ids.astype(np.int64)
         n_bytes, n_known = decode.measure_tokens(wide, starts)
         if n_known < len(ids):
             raise self._unknown(ids[n_known].item(), n_known)
-        out = np.empty(n_bytes + decode.PADDING, dtype=np.uint8)
+        out = np.empty(n_bytes + PADDING, dtype=np.uint8)
         decode.copy_tokens(wide, pool, starts, out)
         return out[:n_bytes].tobytes()
 
@@ -82,9 +88,12 @@ class Decoder:
 
     def _plain_int(self, token_id: object, place: int) -> int:
         """An id of any integer type as an int."""
-        if isinstance(token_id, (bool, np.bool_)) or not hasattr(token_id, "__index__"):
-            raise self._unknown(token_id, place)
-        return operator.index(token_id)
+        try:
+            if not isinstance(token_id, (bool, np.bool_)):
+                return operator.index(token_id)  # type: ignore[arg-type]
+        except TypeError:
+            pass
+        raise self._unknown(token_id, place)
 
     def _unknown(self, token_id: object, place: int) -> ValueError:
         return ValueError(

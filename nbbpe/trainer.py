@@ -11,8 +11,9 @@ from .corpus import Path, check_readable, file_size
 from .parallel import check_workers
 from .patterns import Pattern, get_pattern
 from .progress import Progress, ProgressOption
+from .special_tokens import check_special_tokens
 from .ties import check_tie_break
-from .tokenizer import Tokenizer, check_special_tokens
+from .tokenizer import Tokenizer
 
 
 def train(

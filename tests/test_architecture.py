@@ -20,13 +20,25 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A module may import its own layer and those below; kernels only each other.
 LAYERS = [
     {"kernels"},
-    {"alphabet", "ties", "patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
-    {"formats", "merging", "encoder", "decoder", "tokenizer", "tokenfile", "trainer"},
+    {"alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
+    {"formats", "merging", "encoder", "decoder", "streaming", "padding", "tokens", "tokenizer", "tokenfile", "trainer"},
     {"__init__", "__main__", "cli"},
 ]
-PUBLIC = ["Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
-ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file"]
-METHODS = [*ENCODING, "decode", "decode_bytes", "decode_batch", "token_to_id", "id_to_token", "save", "load", "from_files"]
+PUBLIC = ["StreamDecoder", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
+ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file", "encode_padded"]
+DECODING = ["decode", "decode_bytes", "decode_batch", "decode_with_offsets", "stream_decoder"]
+SHOWING = ["tokenize", "show"]
+METHODS = [
+    *ENCODING,
+    *DECODING,
+    *SHOWING,
+    "token_to_id",
+    "id_to_token",
+    "save",
+    "load",
+    "from_files",
+    "with_special_tokens",
+]
 PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern"]
 
 
