@@ -160,3 +160,31 @@ def find_chunk_boundaries(data, n_chunks, token):
     """0, the size, and of each even cut the first token that starts there or later (the size where there is none)."""
     found = [data.find(token, len(data) * i // n_chunks) for i in range(1, n_chunks)]
     return sorted({0, len(data), *(place if place >= 0 else len(data) for place in found)})
+
+
+def decode(ids, vocab):
+    """The bytes of ids."""
+    return b"".join(vocab[token_id] for token_id in ids)
+
+
+def char_offsets(tokens, characters):
+    """Of each token (bytes) the first and one more than the last character that it holds a byte of.
+
+    characters are the bytes of each character; joined they are the tokens joined.
+    """
+    owners = [number for number, character in enumerate(characters) for _ in character]
+    offsets, start = [], 0
+    for token in tokens:
+        offsets.append([owners[start], owners[start + len(token) - 1] + 1])
+        start += len(token)
+    return offsets
+
+
+def pad(rows, max_length, width, padding_side, truncation_side):
+    """Rows of ids cut to max_length, then filled up with None to `width`, or to the longest."""
+    if max_length is not None:
+        rows = [row[:max_length] if truncation_side == "right" else row[::-1][:max_length][::-1] for row in rows]
+    if width is None:
+        width = max(map(len, rows), default=0)
+    missing = [[None] * (width - len(row)) for row in rows]
+    return [row + fill if padding_side == "right" else fill + row for row, fill in zip(rows, missing, strict=True)]
