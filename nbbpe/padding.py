@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .special_tokens import MAX_ID
+
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
@@ -43,7 +45,8 @@ def encode_padded(
             raise ValueError(f'{name} must be "left" or "right", not {side!r}')
     pad = _find_pad(tokenizer, pad_token, pad_id)
     wanted = np.dtype(dtype)
-    if wanted.kind not in "iu" or np.iinfo(wanted).max < tokenizer.vocab_size - 1:
+    largest = np.iinfo(wanted).max if wanted.kind in "iu" else 0
+    if largest < MAX_ID and largest < tokenizer.vocab_size - 1:
         raise ValueError(f"dtype {wanted} cannot hold all ids, which go up to {tokenizer.vocab_size - 1:,}")
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"texts must be a list of texts, not one {type(texts).__name__}; put it in a list")

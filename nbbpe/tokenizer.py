@@ -355,9 +355,9 @@ class Tokenizer:
         return [self.decode(ids, errors) for ids in batch]
 
     def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
-        """The text that ids stand for, and the character where each token starts, or where that is which it starts within.
+        """The text that ids stand for, and the number of the character that each token starts with, or starts within.
 
-        As tiktoken's. Raises UnicodeDecodeError for invalid UTF-8.
+        As tiktoken's; `tokenize` gives offsets from text. Raises UnicodeDecodeError where the ids are no valid UTF-8.
         """
         ids = list(ids)
         text = self.decode(ids, errors="strict")

@@ -103,7 +103,7 @@ def test_an_error_of_the_iterable_reaches_the_user(small):
         yield 97
         raise TypeError("mine")
 
-    with pytest.raises(TypeError, match="^mine$"):
+    with pytest.raises(TypeError, match=r"^mine$"):
         small.decode(ids())
 
 
