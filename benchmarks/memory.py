@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 sys.path.insert(1, str(Path(__file__).parents[1] / "scripts"))
-from peak_memory import LARGEST, REST_FACTOR, largest_process, process_tree
+from peak_memory import LARGEST, REST_FACTOR, largest_process, process_tree, proportional_set_size
 
 INTERVAL = 0.01  # seconds between two looks: some of the work to be watched takes a few tenths of a second
 METHOD = "PSS of all processes"
@@ -54,16 +54,10 @@ class Peak:
 
 def memory_of(pid: int) -> tuple[int, int]:
     """The PSS of a process and the part of it that no file backs, in bytes; zeros if the process has ended."""
-    fields = {"Pss:": 0, "Pss_Anon:": 0}
     try:
-        with open(f"/proc/{pid}/smaps_rollup") as file:
-            for line in file:
-                name, value, *_ = line.split()
-                if name in fields:
-                    fields[name] = 1024 * int(value)
-    except (OSError, ValueError):  # it has ended
+        return proportional_set_size(pid)
+    except OSError:  # it has ended
         return 0, 0
-    return fields["Pss:"], fields["Pss_Anon:"]
 
 
 def watch(root: int) -> None:

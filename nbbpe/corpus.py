@@ -85,6 +85,11 @@ def to_text(data: bytes) -> str:
     return data.decode(errors="surrogateescape")
 
 
+def byte_lengths(texts: Iterable[str]) -> list[int]:
+    """The number of bytes of each text that `to_text` gave, or of a part of it."""
+    return [len(text) if text.isascii() else len(text.encode(errors="surrogateescape")) for text in texts]
+
+
 def padded(data: bytes) -> NDArray[np.uint8]:
     """A copy of `data` as uint8, with the spare bytes that kernels may read past its end."""
     from .kernels.simd import PADDING

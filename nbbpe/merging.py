@@ -8,26 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .alphabet import byte_order
 from .kernels import bucket_queue, merge, pair_table, words
 from .pretokenize import WordCounts
 
-TIE_BREAKS = ("bytes", "ids", "huggingface")
-
 # Symbols replaced between two returns to Python: some 0.1 s of work, so that progress moves and Ctrl-C is heard.
 BATCH_BUDGET = 1_000_000
-
-
-def huggingface_byte_order() -> NDArray[np.int32]:
-    """The number of each byte in Hugging Face's byte-level alphabet, sorted by the characters that stand for bytes.
-
-    Those are the bytes' own Latin-1 characters where they are visible; the others follow, from U+0100 on (GPT-2's
-    bytes_to_unicode).
-    """
-    visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    hidden = sorted(set(range(256)) - set(visible))
-    order = np.empty(256, dtype=np.int32)
-    order[visible + hidden] = np.arange(256)
-    return order
 
 
 def _tie_rule(tie_break: str, n_tokens: int) -> bucket_queue.TieRule:
@@ -44,7 +30,7 @@ def _tie_rule(tie_break: str, n_tokens: int) -> bucket_queue.TieRule:
     ties.text[:256] = single
     ties.starts[:257] = np.arange(257)
     if tie_break == "huggingface":
-        ties.order[:256] = huggingface_byte_order()
+        ties.order[:256] = byte_order()
     return ties
 
 
@@ -60,6 +46,7 @@ def learn_merges(
     n_tokens: int,
     tie_break: str = "bytes",
     min_frequency: int = 1,
+    max_token_length: int | None = None,
     report: Callable[[int], None] | None = None,
 ) -> NDArray[np.int32]:
     """Learn byte-pair merges from distinct words until there are `n_tokens` tokens, the 256 bytes included.
@@ -68,8 +55,9 @@ def learn_merges(
     ----------
     counted : WordCounts
     n_tokens : int, >= 256
-    tie_break : one of TIE_BREAKS
+    tie_break : one of ties.TIE_BREAKS
     min_frequency : pairs that occur less often are not merged
+    max_token_length : pairs that are longer, in bytes, are not merged; None for no limit
     report : called now and then with the number of tokens so far
 
     Returns
@@ -92,9 +80,11 @@ def learn_merges(
         state=np.array([merge.N_BYTES, 0], dtype=np.int64),
     )
     queue = bucket_queue.new_queue(len(table.left))
-    merge.push_all_pairs(queue, table, ties, min_frequency)
+    max_length = merge.NO_LIMIT if max_token_length is None else min(max_token_length, merge.NO_LIMIT)
+    min_count = min(min_frequency, 2**63 - 1)
+    merge.push_all_pairs(queue, table, ties, min_count)
     while True:
-        status = merge.merge_batch(linked, table, queue, ties, tokens, scratch, min_frequency, BATCH_BUDGET)
+        status = merge.merge_batch(linked, table, queue, ties, tokens, scratch, min_count, max_length, BATCH_BUDGET)
         learned = int(tokens.state[merge.N_TOKENS])
         if report is not None:
             report(learned)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from . import corpus
 from .corpus import Path, to_bytes
+from .decoder import Decoder
 from .formats import folder, gpt2, tiktoken
+from .padding import Padded, Side, encode_padded
 from .parallel import default_workers
 from .patterns import Pattern, get_pattern
 from .progress import ProgressOption
+from .special_tokens import add_special_tokens, check_special_tokens, place_special_tokens, tokens_of_merges
+from .streaming import StreamDecoder
+from .tokens import Tokens, show
 
 if TYPE_CHECKING:
     from .encoder import Encoder
@@ -31,27 +37,6 @@ _MAX_UINT16_VOCAB = 1 << 16
 _BATCH_PER_THREAD = 1 << 20  # bytes of text below which another thread does not pay
 
 
-def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
-    """The special tokens as a list. Raises TypeError or ValueError for what is no str, is empty, or comes twice."""
-    if special_tokens is None:
-        return []
-    if isinstance(special_tokens, (str, bytes)):
-        raise TypeError(f"special_tokens must be a list of str, not one {type(special_tokens).__name__}")
-    tokens = list(special_tokens)
-    for i, token in enumerate(tokens):
-        if not isinstance(token, str):
-            raise TypeError(f"special token {i} must be str, not {type(token).__name__}: {token!r}")
-        if not token:
-            raise ValueError(f"special token {i} is the empty string")
-        if token in tokens[:i]:
-            raise ValueError(f"special token {token!r} is given twice")
-        try:
-            token.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"special token {token!r} holds a lone surrogate, which has no UTF-8") from None
-    return tokens
-
-
 class Tokenizer:
     """A byte-level BPE tokenizer.
 
@@ -59,7 +44,8 @@ class Tokenizer:
     ----------
     vocab : dict from id to bytes; every single byte must be in it
     merges : pairs of byte strings in the order in which they were learned; all sides and results must be in the vocab
-    special_tokens : strings; those that the vocab lacks get the next ids after its highest
+    special_tokens : strings, of which those that the vocab lacks get the next ids after its highest; or a dict from
+        string to id, as the property of this name gives, which must agree with the vocab where that has the id
     pattern : a name, a regex, or None (see `nbbpe.train`)
     max_pieces : how many pieces of text a thread remembers the ids of
 
@@ -72,7 +58,7 @@ class Tokenizer:
         self,
         vocab: Vocab,
         merges: Sequence[Merge],
-        special_tokens: Sequence[str] | None = None,
+        special_tokens: Sequence[str] | Mapping[str, int] | None = None,
         pattern: str | Pattern | None = "gpt2",
         *,
         max_pieces: int = MAX_PIECES,
@@ -85,18 +71,8 @@ class Tokenizer:
         self._max_pieces = max_pieces
         _check_vocab(self._vocab)
         _check_merges(self._vocab, self._merges)
-        self._special: dict[str, int] = {}
-        # A token that takes part in merges stays what it is: the special token of the same bytes is another.
-        ordinary = {bytes([byte]) for byte in range(256)}
-        for left, right in self._merges:
-            ordinary.update((left, right, left + right))
-        known = {token: token_id for token_id, token in sorted(self._vocab.items(), reverse=True)}
-        for token in check_special_tokens(special_tokens):
-            token_id = known.get(token.encode())
-            if token_id is None or token.encode() in ordinary:
-                token_id = max(self._vocab) + 1
-                self._vocab[token_id] = token.encode()
-            self._special[token] = token_id
+        self._special = place_special_tokens(special_tokens, self._vocab, tokens_of_merges(self._merges))
+        self._vocab.update({token_id: token.encode() for token, token_id in self._special.items()})
 
     @classmethod
     def _from_merge_ids(cls, merges: NDArray[np.int32], special_tokens: list[str], pattern: Pattern) -> Tokenizer:
@@ -203,6 +179,18 @@ class Tokenizer:
         tokenizer._special = special
         return tokenizer
 
+    def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer:
+        """A tokenizer that has more special tokens; this one stays as it is.
+
+        A list: those that are new get the next ids after the highest (or the id of a token of the vocab that has their
+        bytes and takes no part in merges). A dict from string to id: exactly these ids, with gaps if need be. Those that
+        are there keep their ids. Raises ValueError for an id that another token has.
+        """
+        other = copy.copy(self)
+        needed = set(self._ordinary.values()) if self._by_ranks else tokens_of_merges(self._merges)
+        other._special, other._vocab = add_special_tokens(special_tokens, self._special, self._vocab, needed)
+        return other
+
     # A tokenizer is made from merges as bytes or as ids; the other is worked out where it is asked for.
 
     @functools.cached_property
@@ -293,6 +281,7 @@ class Tokenizer:
 
     def __getstate__(self) -> dict[str, Any]:
         # What is worked out from these (tables, remembered pieces) is worked out anew in another process.
+        # A copy starts from these, too (see with_special_tokens).
         names = "_vocab", "_merges", "_by_ranks", "_special", "_pattern", "_max_pieces"
         return {name: getattr(self, name) for name in names}
 
@@ -380,6 +369,50 @@ class Tokenizer:
         for ids, _ in self._encoder.encode_all(reader):
             yield from ids.tolist()
 
+    def encode_padded(
+        self,
+        texts: Iterable[str | bytes],
+        max_length: int | None = None,
+        *,
+        pad_token: str | None = None,
+        pad_id: int | None = None,
+        padding: Literal["longest", "max_length"] = "longest",
+        padding_side: Side = "right",
+        truncation_side: Side = "right",
+        dtype: DTypeLike = np.int64,
+    ) -> Padded:
+        """The ids of texts as the rows of one array, and a mask: (ids, mask).
+
+        max_length      : longer texts are cut to so many tokens, at the `truncation_side`; None cuts none
+        pad_token, pad_id : what to fill up with, by name or by id; one of both must be given, and be in the vocabulary
+        padding         : "longest" makes rows as long as the longest text (after it was cut), "max_length" as that
+        padding_side    : where shorter texts are filled up; models that generate want "left"
+        dtype           : of the ids; int64 is what models take
+
+        Returns ids, dtype[n_texts, width], and mask, bool[n_texts, width], which is False for padding. Raises TypeError or
+        ValueError for arguments that cannot be meant, before any text is encoded.
+        """
+        return encode_padded(self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype)
+
+    def tokenize(
+        self,
+        text: str | bytes,
+        *,
+        allowed_special: Literal["all"] | Collection[str] = "all",
+        disallowed_special: Literal["all"] | Collection[str] = (),
+    ) -> Tokens:
+        """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`."""
+        ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return Tokens(text, ids, list(map(self._vocab.__getitem__, ids.tolist())))
+
+    def show(self, text: str | bytes, *, file: TextIO | None = None, color: bool | None = None) -> None:
+        """Print the tokens of a text on coloured ground, or with | between them where there are no colours.
+
+        By default to standard output, in colours where that is a terminal and the environment has no NO_COLOR. Control
+        characters, and bytes that are only a part of a character, are shown as signs or escapes.
+        """
+        show(self.tokenize(text).tokens, file, color)
+
     def encode_chunk(self, chunk: corpus.Chunk) -> Iterator[tuple[NDArray[Any], int]]:
         """The ids of a part of a file, part by part, each with the number of bytes it took (see tokenfile)."""
         with corpus.open_chunk(chunk, self._specials, self._encoder.at_once) as reader:
@@ -400,23 +433,33 @@ class Tokenizer:
     # Ids to text
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
-        """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary."""
-        if isinstance(ids, np.ndarray):
-            ids = ids.tolist()
-        ids = list(ids)
-        try:
-            return b"".join([self._vocab[token_id] for token_id in ids])
-        except (KeyError, TypeError):
-            for place, token_id in enumerate(ids):
-                if not hasattr(token_id, "__index__") or token_id not in self._vocab:
-                    raise ValueError(
-                        f"id {token_id!r} (number {place} of the ids) is not in the vocabulary of {len(self):,} tokens"
-                    ) from None
-            raise
+        """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary.
+
+        Ids are integers of any type, and no bools; an array of them has one dimension.
+        """
+        return self._decoder.decode(ids)
 
     def decode(self, ids: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:
         """The text that ids stand for; `errors` says what becomes of invalid UTF-8, as in bytes.decode."""
         return self.decode_bytes(ids).decode(errors=errors)
+
+    def decode_batch(self, batch: Iterable[Iterable[int] | NDArray[Any]], errors: str = "replace") -> list[str]:
+        """The text of each list or array of ids, or of each row of a 2-D array."""
+        return [self.decode(ids, errors) for ids in batch]
+
+    def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
+        """The text that ids stand for, and the number of the character that each token starts with, or starts within.
+
+        As tiktoken's; `tokenize` gives offsets from text. Raises UnicodeDecodeError where the ids are no valid UTF-8.
+        """
+        ids = list(ids)
+        text = self.decode(ids, errors="strict")
+        tokens = Tokens(text, np.array(ids), [self._vocab[int(token_id)] for token_id in ids])
+        return text, tokens.char_offsets[:, 0].tolist()
+
+    def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
+        """An object that turns ids into text as they come, whole characters only (see StreamDecoder)."""
+        return StreamDecoder(self, errors)
 
     # What is worked out on first use
 
@@ -424,6 +467,10 @@ class Tokenizer:
     def _ids(self) -> dict[bytes, int]:
         """From bytes to id; of equal tokens the lowest id."""
         return {token: token_id for token_id, token in sorted(self._vocab.items(), reverse=True)}
+
+    @functools.cached_property
+    def _decoder(self) -> Decoder:
+        return Decoder(self._vocab)
 
     @functools.cached_property
     def _encoder(self) -> Encoder:

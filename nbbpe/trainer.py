@@ -11,9 +11,9 @@ from .corpus import Path, check_readable, file_size
 from .parallel import check_workers
 from .patterns import Pattern, get_pattern
 from .progress import Progress, ProgressOption
-from .tokenizer import Tokenizer, check_special_tokens
-
-TIE_BREAKS = ("bytes", "ids", "huggingface")
+from .special_tokens import check_special_tokens
+from .ties import check_tie_break
+from .tokenizer import Tokenizer
 
 
 def train(
@@ -24,6 +24,7 @@ def train(
     pattern: str | Pattern | None = "gpt2",
     tie_break: str = "bytes",
     min_frequency: int = 1,
+    max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
 ) -> Tokenizer:
@@ -46,7 +47,12 @@ def train(
         then right), "ids" the smallest pair of ids (as rustbpe and bpeasy do), "huggingface" the smallest pair of ids
         where bytes are numbered as in Hugging Face's alphabet.
     min_frequency
-        A pair that occurs less often is not merged.
+        A pair that occurs less often is not merged. What counts is the pair, not the word: how often its two tokens
+        stand side by side in all of the text, at the moment when it would be merged (as in Hugging Face's trainer).
+    max_token_length
+        A pair whose bytes would be more than this is never merged, and all others are as if it did not count; None for
+        no limit. Special tokens may be longer. (Hugging Face's `max_token_length` allows one byte less, but never
+        less than 2: its 17 is 16 here.)
     workers
         Processes for reading and counting; None takes what pays, up to the processors there are. The result is the same
         for every number.
@@ -67,12 +73,10 @@ def train(
     special_tokens = check_special_tokens(special_tokens)
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
     split = get_pattern(pattern)
-    if tie_break not in TIE_BREAKS:
-        raise ValueError(f"tie_break must be one of {', '.join(map(repr, TIE_BREAKS))}, not {tie_break!r}")
-    if isinstance(min_frequency, bool) or not isinstance(min_frequency, int):
-        raise TypeError(f"min_frequency must be a positive integer, not {min_frequency!r}")
-    if min_frequency < 1:
-        raise ValueError(f"min_frequency must be at least 1, not {min_frequency}")
+    check_tie_break(tie_break)
+    _check_positive("min_frequency", min_frequency)
+    if max_token_length is not None:
+        _check_positive("max_token_length", max_token_length)
     n_workers = check_workers(workers)
     paths = _paths(source)
     if paths is not None:
@@ -93,7 +97,7 @@ def train(
     if not len(words.counts):
         raise ValueError("there is no text to train on: the source is empty, or holds nothing but special tokens")
     with Progress(progress, "learn merges", n_tokens, "") as bar:
-        merges = learn_merges(words, n_tokens, tie_break, min_frequency, bar.reach)
+        merges = learn_merges(words, n_tokens, tie_break, min_frequency, max_token_length, bar.reach)
     if len(merges) < n_tokens - 256:
         warnings.warn(
             f"the text has pairs for only {len(merges):,} of the {n_tokens - 256:,} merges that vocab_size="
@@ -115,6 +119,14 @@ def train_bpe(
         raise TypeError(f"input_path must be a path, not {type(input_path).__name__}")
     tokenizer = train(input_path, vocab_size, special_tokens)
     return tokenizer.vocab, tokenizer.merges
+
+
+def _check_positive(name: str, value: int) -> None:
+    """Raise TypeError or ValueError for an argument that is no positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be a positive integer, not {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, not {value}")
 
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:

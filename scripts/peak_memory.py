@@ -92,12 +92,19 @@ def process_tree(root: int) -> list[int]:
     return tree
 
 
+def proportional_set_size(pid: int) -> tuple[int, int]:
+    """Return the PSS of a process and the part of it that no file backs, in bytes; an OSError if it has ended."""
+    with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+        fields = {name: int(value) * 1024 for name, value, *_ in map(bytes.split, file) if name.startswith(b"Pss")}
+    return fields.get(b"Pss:", 0), fields.get(b"Pss_Anon:", 0)
+
+
 def process_memory(pid: int, method: str) -> int:
     """Return the memory of one process in bytes, 0 if it has ended. Where the PSS may not be read, the RSS."""
     try:
         if method == PSS:
-            with contextlib.suppress(PermissionError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-                return next((int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:")), 0)
+            with contextlib.suppress(PermissionError):
+                return proportional_set_size(pid)[0]
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):

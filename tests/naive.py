@@ -20,7 +20,7 @@ def merge_word(symbols, left, right, result):
     return out
 
 
-def train(word_counts, n_tokens, tie_break="bytes", min_frequency=1):
+def train(word_counts, n_tokens, tie_break="bytes", min_frequency=1, max_token_length=None):
     """Merges as [(left bytes, right bytes)] and tokens as [bytes], by counting all pairs anew for every merge.
 
     With "bytes" a symbol is its byte string. With "huggingface" too, and a merge that spells a known token adds none.
@@ -35,6 +35,9 @@ def train(word_counts, n_tokens, tie_break="bytes", min_frequency=1):
             for pair in itertools.pairwise(symbols):
                 pairs[pair] += count
         pairs = {pair: count for pair, count in pairs.items() if count >= min_frequency}
+        if max_token_length is not None:
+            spell = tokens.__getitem__ if tie_break == "ids" else bytes
+            pairs = {pair: n for pair, n in pairs.items() if sum(len(spell(side)) for side in pair) <= max_token_length}
         if not pairs:
             break
         top = max(pairs.values())
@@ -188,3 +191,31 @@ def find_chunk_boundaries(data, n_chunks, token):
     """0, the size, and of each even cut the first token that starts there or later (the size where there is none)."""
     found = [data.find(token, len(data) * i // n_chunks) for i in range(1, n_chunks)]
     return sorted({0, len(data), *(place if place >= 0 else len(data) for place in found)})
+
+
+def decode(ids, vocab):
+    """The bytes of ids."""
+    return b"".join(vocab[token_id] for token_id in ids)
+
+
+def char_offsets(tokens, characters):
+    """Of each token (bytes) the first and one more than the last character that it holds a byte of.
+
+    characters are the bytes of each character; joined they are the tokens joined.
+    """
+    owners = [number for number, character in enumerate(characters) for _ in character]
+    offsets, start = [], 0
+    for token in tokens:
+        offsets.append([owners[start], owners[start + len(token) - 1] + 1])
+        start += len(token)
+    return offsets
+
+
+def pad(rows, max_length, width, padding_side, truncation_side):
+    """Rows of ids cut to max_length, then filled up with None to `width`, or to the longest."""
+    if max_length is not None:
+        rows = [row[:max_length] if truncation_side == "right" else row[::-1][:max_length][::-1] for row in rows]
+    if width is None:
+        width = max(map(len, rows), default=0)
+    missing = [[None] * (width - len(row)) for row in rows]
+    return [row + fill if padding_side == "right" else fill + row for row, fill in zip(rows, missing, strict=True)]

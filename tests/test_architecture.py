@@ -21,13 +21,30 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A module may import its own layer and those below; kernels only each other.
 LAYERS = [
     {"kernels"},
-    {"patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
-    {"formats", "merging", "ranks", "encoder", "tokenizer", "tokenfile", "trainer"},
+    {"alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
+    {
+        *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "tokenizer"),
+        *("tokenfile", "trainer"),
+    },
     {"__init__", "__main__", "cli"},
 ]
-PUBLIC = ["Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
-ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file"]
-METHODS = [*ENCODING, "decode", "decode_bytes", "token_to_id", "id_to_token", "save", "load", "from_files", "from_tiktoken"]
+PUBLIC = ["StreamDecoder", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
+ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file", "encode_padded"]
+ENCODING += ["encode_batch_flat", "count"]
+DECODING = ["decode", "decode_bytes", "decode_batch", "decode_with_offsets", "stream_decoder"]
+SHOWING = ["tokenize", "show"]
+METHODS = [
+    *ENCODING,
+    *DECODING,
+    *SHOWING,
+    "token_to_id",
+    "id_to_token",
+    "save",
+    "load",
+    "from_files",
+    "from_tiktoken",
+    "with_special_tokens",
+]
 PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern"]
 
 
@@ -104,7 +121,7 @@ def test_the_public_names_are_those_of_the_design():
 @pytest.mark.parametrize(
     ("function", "parameters"),
     [
-        ("train", "source vocab_size special_tokens pattern tie_break min_frequency workers progress"),
+        ("train", "source vocab_size special_tokens pattern tie_break min_frequency max_token_length workers progress"),
         ("train_bpe", "input_path vocab_size special_tokens"),
         ("find_chunk_boundaries", "file desired_num_chunks split_special_token"),
         ("Tokenizer", "vocab merges special_tokens pattern"),
@@ -155,6 +172,7 @@ for pattern in "gpt2", r"\w+|\W+", None:
     for each in tok, nbbpe.Tokenizer(tok.vocab, tok.merges), wide:
         each.encode(text + "<|s|>" + " ".join(map(str, range(30_000))))
         each.encode(b""); each.encode("x", allowed_special=()); each.encode_ordinary(text)
+        each.decode(each.encode(text)); each.decode(each.encode_array(text).astype(np.int64))
         each.encode_batch([text] * 3); list(each.encode_iterable([text, "", "a<|", "s|>"]))
         for name in "a.bin", "a.npy":
             each.encode_file(folder / "t.txt", folder / name, workers=2)

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.alphabet import byte_characters
 from nbbpe.formats import gpt2
 
 BYTES = {i: bytes([i]) for i in range(256)}
 
 
 def test_every_byte_is_spelled_as_gpt2_does():
-    characters = gpt2.byte_characters()
+    characters = byte_characters()
     assert len(set(characters.values())) == 256
     assert sorted(characters, key=characters.get) == naive.HF_BYTES  # by the character, the alphabet's order
     assert gpt2.spell(b" the\n!") == "ĠtheĊ!"

@@ -14,29 +14,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from nbbpe import merging
+from nbbpe import alphabet, merging
 from nbbpe.kernels import bucket_queue, merge, pair_table
 from nbbpe.kernels.words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL
-from nbbpe.merging import TIE_BREAKS, learn_merges
+from nbbpe.merging import learn_merges
 from nbbpe.pretokenize import words_from_dict
+from nbbpe.ties import TIE_BREAKS
 
 HF_ORDER = {byte: number for number, byte in enumerate(naive.HF_BYTES)}
 
 
-def learned(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes", min_frequency: int = 1) -> list:
+def learned(
+    words: dict[bytes, int],
+    n_tokens: int,
+    tie_break: str = "bytes",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+) -> list:
     """The merges as pairs of byte strings."""
     tokens = [bytes([byte]) for byte in range(256)]
     merges = []
-    for left, right in learn_merges(words_from_dict(words), n_tokens, tie_break, min_frequency).tolist():
+    found = learn_merges(words_from_dict(words), n_tokens, tie_break, min_frequency, max_token_length)
+    for left, right in found.tolist():
         merges.append((tokens[left], tokens[right]))
         tokens.append(tokens[left] + tokens[right])
     return merges
 
 
-def assert_textbook(words: dict[bytes, int], n_tokens: int = 300, min_frequency: int = 1) -> None:
+def assert_textbook(
+    words: dict[bytes, int], n_tokens: int = 300, min_frequency: int = 1, max_token_length: int | None = None
+) -> None:
     for tie_break in TIE_BREAKS:
-        expected, _ = naive.train(words, n_tokens, tie_break, min_frequency)
-        assert learned(words, n_tokens, tie_break, min_frequency) == expected, tie_break
+        expected, _ = naive.train(words, n_tokens, tie_break, min_frequency, max_token_length)
+        assert learned(words, n_tokens, tie_break, min_frequency, max_token_length) == expected, tie_break
 
 
 # Cases that a reader can check by hand
@@ -79,7 +89,7 @@ def test_huggingface_numbers_visible_bytes_before_blanks():
     assert learned(words, 257) == [(b"!", b"a")]
     assert learned(words, 257, "ids") == [(b" ", b"a")]
     assert learned(words, 257, "huggingface") == [(b"!", b"a")]
-    assert merging.huggingface_byte_order().tolist() == [HF_ORDER[byte] for byte in range(256)]
+    assert alphabet.byte_order().tolist() == [HF_ORDER[byte] for byte in range(256)]
 
 
 def test_long_tokens_with_a_common_prefix_are_compared_to_their_ends():
@@ -170,6 +180,38 @@ def test_min_frequency_counts_what_is_left_of_a_pair():
     # bc occurs 3 times until ab takes two of them.
     words = {b"ab": 5, b"abc": 2, b"bc": 1}
     assert learned(words, 300, min_frequency=2) == [(b"a", b"b"), (b"ab", b"c")]
+
+
+def test_a_pair_that_is_too_long_is_passed_over_and_the_next_is_merged():
+    # na occurs 3 times: b na na na. (na, na) would be 4 bytes, so (b, na) is next: bna na na.
+    assert learned({b"bnanana": 1, b"xy": 1}, 300, max_token_length=3) == [(b"n", b"a"), (b"x", b"y"), (b"b", b"na")]
+    assert learned({b"bnanana": 1}, 300, max_token_length=2) == [(b"n", b"a")]
+    assert learned({b"bnanana": 1}, 300, max_token_length=1) == []
+    assert learned({b"aaaaa": 1}, 300, max_token_length=2) == [(b"a", b"a")]
+
+
+def test_a_limit_that_no_token_reaches_changes_nothing():
+    words = {texts.SAMPLE.encode(): 2, b"aaaa": 3}
+    longest = max(len(left + right) for left, right in learned(words, 400))
+    for limit in longest, 2**31, 2**70:
+        assert learned(words, 400, max_token_length=limit) == learned(words, 400)
+    assert learned(words, 400, max_token_length=longest - 1) != learned(words, 400)
+
+
+@given(texts.word_counts("abc", max_words=12, max_size=20), st.integers(1, 8), st.integers(1, 3))
+def test_merges_up_to_a_length_are_the_textbooks(words, max_token_length, min_frequency):
+    assert_textbook(words, 300, min_frequency, max_token_length)
+
+
+def test_merges_up_to_a_length_of_a_larger_corpus_are_the_textbooks():
+    source = random.Random(14)
+    words = Counter("".join(source.choices("etaoin shrdluéa", k=source.randrange(1, 30))).encode() for _ in range(600))
+    assert_textbook(words, 400, max_token_length=4)
+
+
+def test_no_pair_is_frequent_enough_for_the_largest_min_frequency():
+    assert learned({b"ab": 2**62}, 300, min_frequency=2**62) == [(b"a", b"b")]
+    assert learned({b"ab": 2**62}, 300, min_frequency=2**70) == []
 
 
 # Structures

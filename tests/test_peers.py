@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -28,23 +29,40 @@ def documents(request, shared) -> list[str]:
     return text.split(texts.SPECIAL)
 
 
-def test_merges_are_those_of_hugging_faces_trainer(documents):
+def train_hugging_face(documents, **options):
+    """Their trainer's merges, and its vocabulary without the bytes."""
     tokenizers = pytest.importorskip("tokenizers")
     theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
     byte_level = tokenizers.pre_tokenizers.ByteLevel
     theirs.pre_tokenizer = byte_level(add_prefix_space=False)
     trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=VOCAB_SIZE, initial_alphabet=byte_level.alphabet(), show_progress=False
+        vocab_size=VOCAB_SIZE, initial_alphabet=byte_level.alphabet(), show_progress=False, **options
     )
     theirs.train_from_iterator(iter(documents), trainer)
     model = json.loads(theirs.to_str())["model"]
     pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
+    # It numbers the bytes in its alphabet's order; merges have the same ids as ours.
+    vocab = {unspell(token): token_id for token, token_id in model["vocab"].items() if token_id >= 256}
+    return [(unspell(left), unspell(right)) for left, right in pairs], vocab
+
+
+def test_merges_are_those_of_hugging_faces_trainer(documents):
+    merges, vocab = train_hugging_face(documents)
     ours = nbbpe.train(iter(documents), VOCAB_SIZE, tie_break="huggingface")
-    assert ours.merges == [(unspell(left), unspell(right)) for left, right in pairs]
+    assert ours.merges == merges
     assert len(ours.merges) == VOCAB_SIZE - 256
-    # Theirs numbers the bytes in its alphabet's order; merges have the same ids.
-    learned = {unspell(token): token_id for token, token_id in model["vocab"].items() if token_id >= 256}
-    assert {token: token_id for token_id, token in ours.vocab.items() if token_id >= 256} == learned
+    assert {token: token_id for token_id, token in ours.vocab.items() if token_id >= 256} == vocab
+
+
+@pytest.mark.parametrize("limits", [{"max_token_length": 5}, {"max_token_length": 2}, {"min_frequency": 40}])
+def test_limits_in_training_are_those_of_hugging_faces_trainer(documents, limits):
+    # Theirs takes a length as the first that is too long, but does not apply it to pairs of two bytes.
+    text = ["".join(documents)[:200_000]]
+    theirs, _ = train_hugging_face(text, **{name: n + (name == "max_token_length") for name, n in limits.items()})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="the text has pairs")
+        ours = nbbpe.train(iter(text), VOCAB_SIZE, tie_break="huggingface", **limits)
+    assert ours.merges == theirs
 
 
 def test_merges_are_those_of_rustbpe(documents):

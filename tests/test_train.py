@@ -18,17 +18,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus, pretokenize, tokenfile, trainer
-from nbbpe.merging import TIE_BREAKS
+from nbbpe import corpus, pretokenize, tokenfile
 from nbbpe.patterns import NAMED
+from nbbpe.ties import TIE_BREAKS
 
 GPT2 = NAMED["gpt2"].compiled
 CORPUS = [texts.SAMPLE, "the cat sat on the mat. the cat's mat", "bnanana aaaaa ababab", ""]
 
 
-def expected_merges(documents, n_tokens, tie_break="bytes", min_frequency=1, pattern=GPT2, specials=()):
+def expected_merges(
+    documents, n_tokens, tie_break="bytes", min_frequency=1, max_token_length=None, pattern=GPT2, specials=()
+):
     words = naive.count_words([corpus.to_bytes(d) for d in documents], pattern, [token.encode() for token in specials])
-    return naive.train(words, n_tokens, tie_break, min_frequency)[0]
+    return naive.train(words, n_tokens, tie_break, min_frequency, max_token_length)[0]
 
 
 @pytest.fixture
@@ -56,6 +58,13 @@ def test_merges_of_any_documents_are_the_textbooks(documents, min_frequency):
     for tie_break in TIE_BREAKS:
         tokenizer = nbbpe.train(iter(documents), 290, tie_break=tie_break, min_frequency=min_frequency)
         assert tokenizer.merges == expected_merges(documents, 290, tie_break, min_frequency)
+
+
+def test_no_token_is_longer_than_the_limit_but_a_special_one():
+    tokenizer = nbbpe.train(iter(CORPUS), 340, [texts.SPECIAL], max_token_length=3)
+    assert tokenizer.merges == expected_merges(CORPUS, 339, max_token_length=3)
+    assert max(len(left + right) for left, right in tokenizer.merges) == 3
+    assert tokenizer.decode(tokenizer.encode(texts.SAMPLE)) == texts.SAMPLE
 
 
 @pytest.mark.parametrize("pattern", [texts.SPLIT_WITH_GAPS, r"\S+|\s+", None])
@@ -275,6 +284,9 @@ def test_a_bar_is_shown_only_where_asked_or_on_a_terminal(file, capfd):
         ({"min_frequency": 0}, ValueError, "min_frequency must be at least 1, not 0"),
         ({"min_frequency": 1.5}, TypeError, "min_frequency must be a positive integer, not 1.5"),
         ({"min_frequency": True}, TypeError, "min_frequency must be a positive integer"),
+        ({"max_token_length": 0}, ValueError, "max_token_length must be at least 1, not 0"),
+        ({"max_token_length": 3.0}, TypeError, "max_token_length must be a positive integer, not 3.0"),
+        ({"max_token_length": True}, TypeError, "max_token_length must be a positive integer"),
         ({"workers": 0}, ValueError, "workers must be at least 1, not 0"),
         ({"workers": "2"}, TypeError, "workers must be a positive integer or None, not '2'"),
         ({"workers": True}, TypeError, "workers must be a positive integer or None"),
@@ -380,10 +392,6 @@ def test_an_iterable_is_read_once_and_lazily(monkeypatch):
 
 def test_documents_that_look_like_paths_can_be_given_as_an_iterator():
     assert nbbpe.train(iter(["no/aa.txt"] * 3 + ["aa"]), 257).merges == [(b"a", b"a")]
-
-
-def test_the_rules_of_ties_are_named_once():
-    assert trainer.TIE_BREAKS == TIE_BREAKS
 
 
 # Ctrl-C

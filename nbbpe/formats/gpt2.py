@@ -6,15 +6,8 @@ import functools
 import json
 import os
 
+from ..alphabet import byte_characters
 from ..corpus import Path
-
-
-@functools.cache
-def byte_characters() -> dict[int, str]:
-    """The character that stands for each byte (GPT-2's bytes_to_unicode): visible Latin-1 stays, the rest is U+0100 on."""
-    visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    hidden = [byte for byte in range(256) if byte not in visible]
-    return {byte: chr(byte) for byte in visible} | {byte: chr(256 + i) for i, byte in enumerate(hidden)}
 
 
 @functools.cache

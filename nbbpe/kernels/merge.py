@@ -18,6 +18,7 @@ AHEAD = 16
 # Why `merge_batch` returned.
 BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_OCCURRENCES, NEED_TEXT = range(6)
 N_TOKENS, WANTED = 0, 1  # where Tokens.state keeps its numbers
+NO_LIMIT = 2**31  # more bytes than all words together
 N_BYTES = 256  # the tokens that are there before any merge
 
 
@@ -138,14 +139,12 @@ def apply_merge(pair, token, words, table, tokens, scratch):
             counts[nodes[removed, PAIR]] -= weight
             nodes[after, PREVIOUS] = position
             symbol = nodes[after, SYMBOL]
-            # The pair (token, token) has one entry, whichever side finds it.
-            new_pair = np.int64(left_at[symbol] if symbol == token else right_at[symbol])
+            # Never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
+            # tokens is found from its right side only, by the code above, and has one entry.
+            new_pair = np.int64(right_at[symbol])
             if new_pair < first_new:
                 new_pair = n_pairs
-                if symbol == token:
-                    left_at[symbol] = new_pair
-                else:
-                    right_at[symbol] = new_pair
+                right_at[symbol] = new_pair
                 add_pair(token, symbol, new_pair, left, right, counts, lengths)
                 n_pairs += 1
             counts[new_pair] += weight
@@ -167,11 +166,12 @@ def apply_merge(pair, token, words, table, tokens, scratch):
 
 
 @kernel
-def merge_batch(words, table, queue, ties, tokens, scratch, min_count, budget):
+def merge_batch(words, table, queue, ties, tokens, scratch, min_count, max_length, budget):
     """Learn merges until there is no room for another, or no pair is left, or about `budget` list entries were seen.
 
     words, table, queue, ties, tokens, scratch : modified
-    min_count : int64   pairs that occur less often are not merged; >= 1
+    min_count  : int64   pairs that occur less often are not merged; >= 1
+    max_length : int64   pairs that are longer, in bytes, are not merged
 
     Returns one of the status codes above. After NEED_* nothing was changed: give the structure named room for
     tokens.state[WANTED] entries and call again. Cost: O(log n) for each pair that a merge makes, and O(1) for each
@@ -191,6 +191,12 @@ def merge_batch(words, table, queue, ties, tokens, scratch, min_count, budget):
             return NO_PAIRS
         left = left_of[pair]
         right = right_of[pair]
+        n_bytes = starts[left + 1] - starts[left] + starts[right + 1] - starts[right]
+        if n_bytes > max_length:
+            # For good: a pair is queued once. It keeps its count and its places, for the merges around it.
+            pop_heap(queue, ties_at)
+            work += 1
+            continue
         length = np.int64(lengths[pair])
         state[WANTED] = table_state[N_PAIRS] + 2 * length
         if state[WANTED] > max_pairs:
@@ -198,7 +204,7 @@ def merge_batch(words, table, queue, ties, tokens, scratch, min_count, budget):
         state[WANTED] = table_state[N_OCCURRENCES] + 2 * length + AHEAD
         if state[WANTED] > max_occurrences:
             return NEED_OCCURRENCES
-        state[WANTED] = starts[token] + starts[left + 1] - starts[left] + starts[right + 1] - starts[right]
+        state[WANTED] = starts[token] + n_bytes
         if state[WANTED] > max_text:
             return NEED_TEXT
 

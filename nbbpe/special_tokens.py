@@ -1,0 +1,107 @@
+"""Special tokens as a user gives them: what may be one, and which ids they get in a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+
+SpecialTokens = Sequence[str] | Mapping[str, int]
+MAX_ID = 2**31 - 2
+
+
+def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
+    """The special tokens as a list. Raises TypeError or ValueError for what is no str, is empty, or comes twice."""
+    if special_tokens is None:
+        return []
+    if isinstance(special_tokens, (str, bytes, Set, Mapping)):
+        raise TypeError(f"special_tokens must be a list of str, not one {type(special_tokens).__name__}")
+    tokens = list(special_tokens)
+    for i, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise TypeError(f"special token {i} must be str, not {type(token).__name__}: {token!r}")
+        if not token:
+            raise ValueError(f"special token {i} is the empty string")
+        if token in tokens[:i]:
+            raise ValueError(f"special token {token!r} is given twice")
+        try:
+            token.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"special token {token!r} holds a lone surrogate, which has no UTF-8") from None
+    return tokens
+
+
+def tokens_of_merges(merges: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
+    """The tokens that encoding needs: the bytes, and the sides and results of merges."""
+    tokens = {bytes([byte]) for byte in range(256)}
+    for left, right in merges:
+        tokens.update((left, right, left + right))
+    return tokens
+
+
+def place_special_tokens(wanted: SpecialTokens | None, vocab: Mapping[int, bytes], needed: Set[bytes]) -> dict[str, int]:
+    """The id of each special token in a vocabulary that it is to be added to.
+
+    Parameters
+    ----------
+    wanted : a list, whose tokens have the ids of their bytes in the vocab, or else the next after its highest; or a dict
+        from token to id, which is taken as it is
+    needed : tokens that stay what they are: a special token of the same bytes is another, with an id of its own
+
+    Raises TypeError or ValueError for what cannot be a special token, or have its id.
+    """
+    if isinstance(wanted, Mapping):
+        return _check_ids(wanted, vocab, needed)
+    known = {token: token_id for token_id, token in sorted(vocab.items(), reverse=True)}
+    following = max(vocab) + 1
+    placed: dict[str, int] = {}
+    for token in check_special_tokens(wanted):
+        token_id = None if token.encode() in needed else known.get(token.encode())
+        if token_id is None:
+            if following > MAX_ID:
+                raise ValueError(f"special token {token!r} would have the id {following}; ids must be from 0 to {MAX_ID:,}")
+            token_id = following
+            following += 1
+        placed[token] = token_id
+    return placed
+
+
+def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]) -> dict[str, int]:
+    """A dict from special token to id, if it fits the vocabulary."""
+    check_special_tokens(list(wanted))
+    owners: dict[int, str] = {}
+    for token, token_id in wanted.items():
+        if isinstance(token_id, bool) or not isinstance(token_id, int):
+            raise TypeError(f"the id of special token {token!r} must be an integer, not {token_id!r}")
+        if not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"special token {token!r} has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
+        if token_id in owners:
+            raise ValueError(f"special tokens {owners[token_id]!r} and {token!r} both have the id {token_id}")
+        if vocab.get(token_id, token.encode()) != token.encode():
+            raise ValueError(f"special token {token!r} has the id {token_id}, which in the vocab is {vocab[token_id]!r}")
+        owners[token_id] = token
+    ordinary = {spelled for token_id, spelled in vocab.items() if token_id not in owners}
+    for token, token_id in wanted.items():
+        if token.encode() in needed and token.encode() not in ordinary:
+            raise ValueError(
+                f"special token {token!r} has the id {token_id}, which ordinary text needs for {token.encode()!r}: give it "
+                "an id that is free"
+            )
+    return dict(wanted)
+
+
+def add_special_tokens(
+    wanted: SpecialTokens, special: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]
+) -> tuple[dict[str, int], dict[int, bytes]]:
+    """Special tokens and vocabulary with more special tokens; those that there are keep their ids.
+
+    `wanted` and `needed` are as in `place_special_tokens`. Raises ValueError where a dict would give another id to a
+    special token that there is.
+    """
+    if isinstance(wanted, Mapping):
+        for token, token_id in wanted.items():
+            if special.get(token, token_id) != token_id:
+                raise ValueError(f"special token {token!r} is given the id {token_id}, but has {special[token]} already")
+        new: SpecialTokens = {token: token_id for token, token_id in wanted.items() if token not in special}
+    else:
+        new = [token for token in check_special_tokens(wanted) if token not in special]
+    placed = place_special_tokens(new, vocab, needed)
+    return {**special, **placed}, {**vocab, **{token_id: token.encode() for token, token_id in placed.items()}}

@@ -1,0 +1,234 @@
+"""Ids to text: by look-ups and by the kernels, many texts at once, and id by id as a model gives them."""
+
+from __future__ import annotations
+
+import random
+
+import naive
+import numpy as np
+import processes
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe import decoder
+
+IDS = st.lists(st.integers(0, 399), max_size=40)  # of the tokenizer `small`
+
+
+@pytest.fixture(params=["look-ups", "kernels"])
+def way(request, monkeypatch) -> str:
+    """Decode in one way, whatever the number of ids."""
+    for name in "_MANY", "_VERY_MANY":
+        monkeypatch.setattr(decoder, name, 0 if request.param == "kernels" else 1 << 60)
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def with_gaps(small) -> nbbpe.Tokenizer:
+    """A tokenizer with ids that no token has, and tokens of all lengths."""
+    more = {405: b"x" * 7, 406: b"x" * 8, 408: b"x" * 9, 450: b"x" * 1000}
+    return nbbpe.Tokenizer(small.vocab | more, small.merges, {"<far>": 500})
+
+
+@pytest.mark.usefixtures("way")
+def test_ids_are_decoded_as_the_plain_twin_does(with_gaps):
+    vocab = with_gaps.vocab
+
+    @given(st.lists(st.sampled_from(sorted(vocab)), max_size=40))
+    def check(ids):
+        expected = naive.decode(ids, vocab)
+        for given_ids in (ids, tuple(ids), iter(ids), np.array(ids, dtype=np.uint16), np.array(ids, dtype=np.int64)):
+            assert with_gaps.decode_bytes(given_ids) == expected
+        assert with_gaps.decode_bytes([np.int32(i) for i in ids]) == expected
+        assert with_gaps.decode_bytes(np.array(ids, dtype=object)) == expected
+        assert with_gaps.decode_bytes(np.array(ids * 2, dtype=np.int64)[::2]) == naive.decode((ids * 2)[::2], vocab)
+
+    check()
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("bad", [404, 499, 501, -1, 2**40, -(2**40), 2**63 - 1])
+def test_an_id_that_no_token_has_is_named_with_its_place(with_gaps, bad):
+    message = rf"id {bad} \(number 2 of the ids\) is not in the vocabulary of 405 tokens"
+    for ids in ([97, 500, bad, 98], np.array([97, 500, bad, 98]), np.array([97, 500, bad, bad], dtype=object)):
+        with pytest.raises(ValueError, match=message):
+            with_gaps.decode_bytes(ids)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("bad", [2**63, 2**64 + 97, -(2**63) - 1])
+def test_an_id_of_more_bits_than_any_is_named(with_gaps, bad):
+    with pytest.raises(ValueError, match=rf"id {bad} \(number 1"):
+        with_gaps.decode_bytes([97, bad])
+    if 0 < bad < 2**64:
+        with pytest.raises(ValueError, match=rf"id {bad} \(number 1"):
+            with_gaps.decode_bytes(np.array([97, bad], dtype=np.uint64))
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    "bad", [True, False, np.True_, 1.0, 97.5, np.float64(1), "a", None, [97], np.array([97, 98]), b"a"]
+)
+def test_what_is_no_integer_is_no_id(small, bad):
+    for ids in ([97, bad], (97, bad), iter([97, bad])):
+        with pytest.raises(ValueError, match=r"^id .* \(number 1 of the ids\) is not in the vocabulary") as error:
+            small.decode(ids)
+        assert repr(bad) in str(error.value)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("dtype", [float, bool, complex, "U1", "datetime64[s]"])
+def test_an_array_that_holds_no_integers_is_an_error_that_names_its_type(small, dtype):
+    with pytest.raises(ValueError, match="ids must be integers, and are an array of"):
+        small.decode(np.zeros(3, dtype=dtype))
+
+
+@pytest.mark.parametrize("shape", [(), (1, 3), (2, 0), (2, 2, 2)])
+def test_an_array_of_other_than_one_dimension_is_an_error(small, shape):
+    with pytest.raises(ValueError, match=r"must be a 1-D array, not of shape \(.*decode_batch"):
+        small.decode(np.zeros(shape, dtype=np.int64))
+
+
+@pytest.mark.parametrize("bad", [5, None, 1.5])
+def test_what_is_no_list_is_an_error(small, bad):
+    with pytest.raises(TypeError, match=r"ids must be a list or an array of integers, not \w+: "):
+        small.decode(bad)
+
+
+def test_an_error_of_the_iterable_reaches_the_user(small):
+    def ids():
+        yield 97
+        raise TypeError("mine")
+
+    with pytest.raises(TypeError, match=r"^mine$"):
+        small.decode(ids())
+
+
+def test_an_array_of_another_library_is_taken_as_one(small):
+    class Tensor:
+        def __array__(self, dtype=None, copy=None):
+            return np.array(small.encode("the cat"))
+
+    assert small.decode(Tensor()) == "the cat"
+
+
+def test_many_ids_give_what_few_at_a_time_do(gpt2, shared):
+    data = (shared / "text" / "scripts_extra.txt").read_bytes()[:300_000]
+    ids = gpt2.encode_array(data)
+    assert len(ids) > decoder._MANY
+    assert gpt2.decode_bytes(ids) == gpt2.decode_bytes(ids.tolist()) == data
+    assert b"".join(gpt2.decode_bytes(ids[i : i + 50]) for i in range(0, len(ids), 50)) == data
+
+
+def test_a_vocabulary_with_a_huge_gap_needs_no_huge_table(small):
+    far = small.with_special_tokens({"<far>": 2**31 - 2})
+    ids = [97] * 5000 + [2**31 - 2]
+    assert far.decode(ids) == far.decode(np.array(ids)) == "a" * 5000 + "<far>"
+
+
+def test_a_short_text_is_decoded_without_numba(small, tmp_path):
+    small.save(tmp_path)
+    script = "import sys, nbbpe; print(nbbpe.load(sys.argv[1]).decode([97] * 2000)[:2], 'numba' in sys.modules)"
+    assert processes.run(script, tmp_path).split() == ["aa", "False"]
+
+
+# Many texts
+
+
+def test_a_batch_is_decoded_text_by_text(small):
+    documents = ["the cat", "", "é 中", texts.SPECIAL]
+    rows = [small.encode(text) for text in documents]
+    assert small.decode_batch(rows) == small.decode_batch(map(np.array, map(np.int64, rows))) == documents
+    assert small.decode_batch(iter(rows)) == documents
+    assert small.decode_batch(np.array([[97, 98], [99, 100]])) == ["ab", "cd"]
+    assert small.decode_batch([]) == []
+    assert small.decode_batch([[0xC3], [97]], errors="ignore") == ["", "a"]
+
+
+@pytest.mark.parametrize("bad", [[97, 98], np.array([97, 98])])
+def test_a_batch_that_is_one_text_is_an_error(small, bad):
+    with pytest.raises((TypeError, ValueError), match="ids must be a"):
+        small.decode_batch(bad)
+
+
+def test_the_bad_id_of_a_batch_is_named(small):
+    with pytest.raises(ValueError, match=r"id 400 \(number 1"):
+        small.decode_batch([[97], [97, 400]])
+
+
+# As ids come
+
+
+@given(
+    ids=IDS, seed=st.integers(0, 1000), errors=st.sampled_from(["replace", "ignore", "surrogateescape", "backslashreplace"])
+)
+def test_a_stream_gives_what_decode_gives(small, ids, seed, errors):
+    stream = small.stream_decoder(errors)
+    for _ in range(2):  # after finish it can be used anew
+        pushed = [stream.push(token_id) for token_id in ids] + [stream.finish()]
+        assert "".join(pushed) == small.decode(ids, errors)
+    source = random.Random(seed)
+    fed, rest = [], ids
+    while rest:
+        n = source.randrange(len(rest) + 1)
+        fed.append(stream.feed(rest[:n] if n % 2 else np.array(rest[:n], dtype=np.uint16)))
+        rest = rest[n:]
+    assert "".join([*fed, stream.finish()]) == small.decode(ids, errors)
+
+
+@given(data=texts.data(60))
+def test_a_stream_of_any_bytes_gives_what_decode_gives(data):
+    bytewise = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [])
+    stream = nbbpe.StreamDecoder(bytewise)
+    assert "".join(map(stream.push, data)) + stream.finish() == data.decode(errors="replace")
+
+
+@given(text=texts.texts(40))
+def test_a_stream_never_gives_half_a_character(small, text):
+    ids = small.encode(text)
+    stream = small.stream_decoder()
+    so_far, data = "", b""
+    for token_id in ids:
+        so_far += stream.push(token_id)
+        data += small.id_to_token(token_id)
+        assert text.startswith(so_far)
+        assert so_far == data.decode(errors="ignore")  # and nothing that is whole is kept back
+    assert stream.finish() == ""
+
+
+def test_a_stream_waits_for_the_rest_of_a_character_and_flushes_at_the_end(small):
+    stream = small.stream_decoder()
+    special = small.special_tokens[texts.SPECIAL]
+    assert [stream.push(i) for i in [0x61, 0xF0, 0x9F, 0x99, 0x82]] == ["a", "", "", "", "🙂"]
+    assert [stream.push(i) for i in [0xE4, 0xB8, special, 0x62]] == ["", "", "\ufffd" + texts.SPECIAL, "b"]
+    assert stream.feed([]) == stream.finish() == ""
+    assert stream.push(0xC3) == ""
+    assert stream.finish() == "\ufffd"
+    assert stream.finish() == ""
+    assert stream.push(0xA9) == "\ufffd"  # nothing is left of what was before
+
+
+def test_a_stream_takes_nothing_of_ids_that_hold_a_bad_one(small):
+    stream = small.stream_decoder()
+    stream.push(0xC3)
+    for bad in [0xA9, 400], [0xA9, True], [1.0]:
+        with pytest.raises(ValueError, match="not in the vocabulary"):
+            stream.feed(bad)
+    assert stream.push(0xA9) == "é"
+
+
+def test_a_strict_stream_fails_where_decode_does_and_goes_on(small):
+    stream = small.stream_decoder("strict")
+    stream.push(0xC3)
+    with pytest.raises(UnicodeDecodeError):
+        stream.push(0x61)
+    assert stream.push(0xA9) == "é"
+    stream.push(0xC3)
+    with pytest.raises(UnicodeDecodeError):
+        stream.finish()
+    assert stream.push(0x61) == "a"
+    with pytest.raises(LookupError, match="no such"):
+        small.stream_decoder("no such handler")

@@ -1,0 +1,163 @@
+"""Special tokens with ids of the user's choice, and those that are added to a tokenizer that is there."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import texts
+
+import nbbpe
+
+BYTES = {i: bytes([i]) for i in range(256)}
+VOCAB, MERGES = BYTES | {256: b"ab", 257: b"abc", 300: b"<u>"}, [(b"a", b"b"), (b"ab", b"c")]
+
+
+# Given as a dict
+
+
+@pytest.mark.parametrize("specials", [["ab"], ["a", "abc", "<s>"], ["<u>", "<s>"], []])
+def test_a_tokenizer_can_be_made_again_of_its_parts(specials):
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, specials)
+    again = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, tokenizer.special_tokens)
+    assert again == tokenizer
+    text = "abcab<s><u>a" + "".join(specials)
+    assert again.encode(text) == tokenizer.encode(text)
+
+
+def test_a_dict_is_taken_as_it_is_with_gaps():
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, {"<t>": 70_000, "<s>": 280, "<u>": 300})
+    assert tokenizer.special_tokens == {"<t>": 70_000, "<s>": 280, "<u>": 300}
+    assert tokenizer.vocab == VOCAB | {70_000: b"<t>", 280: b"<s>"}
+    assert (tokenizer.vocab_size, len(tokenizer), tokenizer.dtype) == (70_001, 261, np.uint32)
+    assert tokenizer.encode("<s>ab<t><u>") == [280, 256, 70_000, 300]
+    assert tokenizer.decode([70_000, 256]) == "<t>ab"
+    assert nbbpe.Tokenizer(VOCAB, MERGES, collections.OrderedDict({"<s>": 280})).special_tokens == {"<s>": 280}
+    assert nbbpe.Tokenizer(VOCAB, MERGES, {}).special_tokens == {}
+
+
+def test_a_special_token_may_take_an_id_whose_bytes_another_id_has_too():
+    vocab = VOCAB | {400: b"ab"}
+    tokenizer = nbbpe.Tokenizer(vocab, MERGES, {"ab": 400})
+    assert tokenizer.encode("ab") == [400]
+    assert tokenizer.encode_ordinary("ab") == [256]
+    # Or the first of them: ordinary text then has the other.
+    tokenizer = nbbpe.Tokenizer(vocab, MERGES, {"ab": 256})
+    assert tokenizer.encode("ab") == [256]
+    assert tokenizer.encode_ordinary("ab") == [400]
+
+
+BAD = [
+    ({"<s>": 97}, ValueError, r"special token '<s>' has the id 97, which in the vocab is b'a'"),
+    ({"<s>": 300}, ValueError, r"special token '<s>' has the id 300, which in the vocab is b'<u>'"),
+    ({"<s>": 500, "<t>": 500}, ValueError, "special tokens '<s>' and '<t>' both have the id 500"),
+    ({"a": 97}, ValueError, "special token 'a' has the id 97, which ordinary text needs for b'a': give it an id that is"),
+    ({"ab": 256}, ValueError, "special token 'ab' has the id 256, which ordinary text needs"),
+    ({"<s>": -1}, ValueError, "special token '<s>' has the id -1; ids must be from 0 to 2,147,483,646"),
+    ({"<s>": 2**31 - 1}, ValueError, "ids must be from 0 to 2,147,483,646"),
+    ({"<s>": 1.0}, TypeError, "the id of special token '<s>' must be an integer, not 1.0"),
+    ({"<s>": True}, TypeError, "the id of special token '<s>' must be an integer, not True"),
+    ({"<s>": None}, TypeError, "must be an integer, not None"),
+    ({"": 500}, ValueError, "special token 0 is the empty string"),
+    ({b"<s>": 500}, TypeError, "special token 0 must be str, not bytes"),
+    ({"\ud800": 500}, ValueError, "lone surrogate"),
+]
+
+
+@pytest.mark.parametrize(("bad", "error", "message"), BAD)
+def test_a_dict_that_does_not_fit_is_an_error(bad, error, message):
+    with pytest.raises(error, match=message):
+        nbbpe.Tokenizer(VOCAB, MERGES, bad)
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES)
+    with pytest.raises(error, match=message):
+        tokenizer.with_special_tokens(bad)
+    assert tokenizer.vocab == VOCAB
+
+
+@pytest.mark.parametrize("bad", [{"<s>"}, frozenset("a"), {"a": 1}, {}.keys()])
+def test_training_takes_special_tokens_in_an_order(bad):
+    with pytest.raises(TypeError, match="special_tokens must be a list of str, not one"):
+        nbbpe.train(iter(["text"]), 300, bad)
+
+
+# Added later
+
+
+def test_added_tokens_follow_the_highest_id_and_the_first_tokenizer_stays(small):
+    before = small.vocab
+    more = small.with_special_tokens(["<pad>", texts.SPECIAL, "<bos>"])
+    assert more.special_tokens == {texts.SPECIAL: 399, "<pad>": 400, "<bos>": 401}
+    assert more.vocab == before | {400: b"<pad>", 401: b"<bos>"}
+    assert more.encode(f"<bos>the{texts.SPECIAL}<pad>") == [401, *small.encode("the"), 399, 400]
+    assert more.decode([401, 97]) == "<bos>a"
+    assert more.encode_ordinary("<bos>") == small.encode("<bos>")
+    assert (more.pattern, more.merges) == (small.pattern, small.merges)
+    assert small.vocab == before
+    assert small.special_tokens == {texts.SPECIAL: 399}
+    assert 400 not in small.encode("<pad>")
+    assert more != small
+    assert small.with_special_tokens([]) == small.with_special_tokens({}) == small
+
+
+def test_a_tokenizer_that_has_encoded_and_decoded_shares_no_tables_with_the_new_one():
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, ["<s>"])
+    ids = tokenizer.encode("ab<s><t>") + tokenizer.encode_batch(["x<t>"])[0].tolist()
+    assert tokenizer.decode(ids) == "ab<s><t>x<t>"
+    assert tokenizer.token_to_id("<t>") is None
+    more = tokenizer.with_special_tokens(["<t>"])
+    assert more.encode("ab<s><t>") == [256, 301, 302]
+    assert more.decode([302] * 1000) == "<t>" * 1000
+    assert more.token_to_id("<t>") == 302
+    assert tokenizer.encode("ab<s><t>") == ids[: len(tokenizer.encode("ab<s><t>"))]
+
+
+def test_a_dict_adds_exact_ids(small):
+    more = small.with_special_tokens({"<far>": 70_000, "<near>": 410, texts.SPECIAL: 399})
+    assert more.special_tokens == {texts.SPECIAL: 399, "<far>": 70_000, "<near>": 410}
+    assert more.encode("<near><far>") == [410, 70_000]
+    assert more.dtype == np.uint32
+    assert more.with_special_tokens(["<last>"]).special_tokens["<last>"] == 70_001
+
+
+def test_a_token_of_the_vocab_becomes_special_where_no_merge_needs_it():
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES)
+    assert tokenizer.with_special_tokens(["<u>", "ab"]).special_tokens == {"<u>": 300, "ab": 301}
+    assert tokenizer.with_special_tokens({"<u>": 300}).encode("<u>") == [300]
+
+
+def test_another_id_for_a_token_that_is_there_is_an_error(small):
+    with pytest.raises(ValueError, match=r"special token '<\|endoftext\|>' is given the id 500, but has 399 already"):
+        small.with_special_tokens({texts.SPECIAL: 500})
+    with pytest.raises(ValueError, match=r"special token '<s>' has the id 399, which in the vocab is b'<\|endoftext\|>'"):
+        small.with_special_tokens({"<s>": 399})
+
+
+@pytest.mark.parametrize("bad", ["<s>", b"<s>", [b"<s>"], [""], ["<s>", "<s>"], [None], {"<s>"}, ["\ud800"]])
+def test_what_cannot_be_a_special_token_is_an_error(small, bad):
+    with pytest.raises((TypeError, ValueError), match="special"):
+        small.with_special_tokens(bad)
+
+
+def test_there_is_no_id_after_the_last():
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, {"<last>": 2**31 - 2})
+    with pytest.raises(ValueError, match=r"'<s>' would have the id 2147483647; ids must be from 0 to 2,147,483,646"):
+        tokenizer.with_special_tokens(["<s>"])
+
+
+def test_a_tokenizer_with_added_tokens_is_saved_pickled_and_extended(small, tmp_path):
+    more = small.with_special_tokens({"<pad>": 450}).with_special_tokens(["<bos>", "a"])
+    assert more.special_tokens == {texts.SPECIAL: 399, "<pad>": 450, "<bos>": 451, "a": 452}
+    more.save(tmp_path)
+    for other in nbbpe.load(tmp_path), pickle.loads(pickle.dumps(more)), copy.deepcopy(more):
+        assert other == more
+        assert other.encode("<pad><bos>bcd a") == more.encode("<pad><bos>bcd a")
+        assert list(other.special_tokens) == list(more.special_tokens)
+
+
+def test_the_bound_on_pieces_is_kept():
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, max_pieces=3).with_special_tokens(["<s>"])
+    tokenizer.encode(texts.SAMPLE)
+    assert tokenizer._encoder._idle[0].table.state[0] <= 3
