@@ -20,14 +20,14 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A module may import its own layer and those below; kernels only each other.
 LAYERS = [
     {"kernels"},
-    {"patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
-    {"formats", "merging", "encoder", "tokenizer", "tokenfile", "trainer"},
+    {"patterns", "corpus", "files", "parallel", "progress", "pretokenize", "version"},
+    {"formats", "merging", "encoder", "tokenizer", "tokenfile", "trainer", "provenance", "sidecar", "idfile"},
     {"__init__", "__main__", "cli"},
 ]
-PUBLIC = ["Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
+PUBLIC = ["TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
 ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file"]
 METHODS = [*ENCODING, "decode", "decode_bytes", "token_to_id", "id_to_token", "save", "load", "from_files"]
-PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern"]
+PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern", "fingerprint", "provenance"]
 
 
 def module_of(path: Path) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-
-import regex
+from typing import Any
 
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
@@ -19,9 +18,17 @@ _VERSION = 1
 
 
 def write(
-    path: Path, vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]], special: dict[str, int], pattern: Pattern
+    path: Path,
+    vocab: dict[int, bytes],
+    merges: list[tuple[bytes, bytes]],
+    special: dict[str, int],
+    pattern: Pattern,
+    origin: dict[str, Any],
 ) -> None:
-    """Write a tokenizer to a folder, which is made if need be. Files of an older one are replaced when all are whole."""
+    """Write a tokenizer to a folder, which is made if need be. Files of an older one are replaced when all are whole.
+
+    origin : entries of nbbpe.json that nothing is made from: fingerprint and provenance
+    """
     folder = os.fspath(path)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder!r} is a file; give a folder to save the tokenizer in")
@@ -30,7 +37,7 @@ def write(
         "version": _VERSION,
         "pattern": pattern.name or pattern.regex,
         "special_tokens": special,
-        "regex_version": regex.__version__,
+        **origin,
     }
     ordinary = {token_id: token for token_id, token in vocab.items() if token_id not in set(special.values())}
     with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
@@ -43,8 +50,11 @@ def write(
             os.replace(os.path.join(scratch, name), os.path.join(folder, name))
 
 
-def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], dict[str, int], Pattern]:
-    """Read (vocab, merges, special tokens, pattern). Raises FileNotFoundError, or ValueError that names what is broken."""
+def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], dict[str, int], Pattern, dict[str, Any]]:
+    """Read (vocab, merges, special tokens, pattern, origin as in `write`; what an older nbbpe did not write is missing).
+
+    Raises FileNotFoundError, or ValueError that names what is broken.
+    """
     folder = os.fspath(path)
     about_path = os.path.join(folder, _ABOUT)
     if not os.path.exists(about_path):
@@ -69,4 +79,15 @@ def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]], dict[
         if token_id in vocab:
             raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
         vocab[token_id] = token.encode()
-    return vocab, merges, special, get_pattern(about["pattern"])
+    return vocab, merges, special, get_pattern(about["pattern"]), _read_origin(about, about_path)
+
+
+def _read_origin(about: dict[str, Any], about_path: str) -> dict[str, Any]:
+    """The fingerprint and the provenance in the content of a nbbpe.json. Raises ValueError for what cannot be one."""
+    origin: dict[str, Any] = {name: about[name] for name in ("fingerprint", "provenance") if name in about}
+    if not isinstance(origin.get("fingerprint", ""), str):
+        raise ValueError(f"{about_path}: fingerprint must be a string, and is {origin['fingerprint']!r}")
+    provenance = origin.get("provenance", {})
+    if not isinstance(provenance, dict) or not isinstance(provenance.get("versions", {}), dict):
+        raise ValueError(f"{about_path}: provenance must be an object with versions as an object, and is {provenance!r}")
+    return origin
