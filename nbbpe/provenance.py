@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,21 +27,21 @@ def tokenizer_fingerprint(
     It stands in saved folders and beside files of ids: whatever changes it for a tokenizer makes those unreadable.
     """
     digest = hashlib.sha256()
-    _add_tokens(digest, sorted(vocab.items()))
-    _add_tokens(digest, enumerate(side for merge in merges for side in merge))
-    _add_tokens(digest, sorted((token_id, token.encode()) for token, token_id in special.items()))
+    specials = {token_id: token.encode() for token, token_id in special.items()}
+    for numbered in vocab, specials:
+        numbers = sorted(numbered)
+        digest.update(np.array([len(numbers), *numbers], dtype="<i8").tobytes())
+        _add_tokens(digest, [numbered[number] for number in numbers])
+    _add_tokens(digest, list(itertools.chain.from_iterable(merges)))
     # The regex, not the name: what one version knows by name another may be given as a regex.
-    _add_tokens(digest, [] if pattern.regex is None else [(0, pattern.regex.encode(errors="surrogatepass"))])
+    _add_tokens(digest, [] if pattern.regex is None else [pattern.regex.encode(errors="surrogatepass")])
     return digest.hexdigest()[:_DIGITS]
 
 
-def _add_tokens(digest: _Hash, tokens: Iterable[tuple[int, bytes]]) -> None:
-    """Add numbered byte strings to a digest, so that no other list of them adds the same bytes."""
-    numbered = list(tokens)
-    lengths = [(number, len(token)) for number, token in numbered]
-    digest.update(len(numbered).to_bytes(8, "little"))
-    digest.update(np.array(lengths, dtype="<i8").tobytes())
-    digest.update(b"".join([token for _, token in numbered]))
+def _add_tokens(digest: _Hash, tokens: list[bytes]) -> None:
+    """Add byte strings to a digest, with their lengths, so that no other list of them adds the same bytes."""
+    digest.update(np.array([len(tokens), *map(len, tokens)], dtype="<i8").tobytes())
+    digest.update(b"".join(tokens))
 
 
 @functools.cache
