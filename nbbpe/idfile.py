@@ -23,6 +23,10 @@ Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 class TokenFile:
     """A file of ids, mapped into memory: no more of it is read than is used.
 
+        data = nbbpe.TokenFile("train.bin", tokenizer)
+        batches = data.windows(1024, rng=1337, batch_size=12)
+        x, y = next(batches)  # as from nanoGPT's get_batch; torch.from_numpy takes them as they are
+
     Parameters
     ----------
     path : what `Tokenizer.encode_file` wrote, .npy or raw ids (.bin), with its JSON beside it; or another's file of ids
@@ -171,8 +175,10 @@ class TokenFile:
 
         Parameters
         ----------
+        block_size : ids in a block
         batch_size : blocks in a batch of one process
-        rank, world_size : which of how many processes this is
+        rank, world_size : which of how many processes this is; a DataLoader with several workers on each of several ranks
+            makes that rank * num_workers + worker_id of world_size * num_workers
         seed : shuffles the blocks, in the same way in every process; give each epoch another, as seed=[1337, epoch]. None
             for the order of the file
         drop_last : True for the same number of full batches in every process, for which up to batch_size * world_size - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import json
 import re
@@ -113,6 +114,10 @@ def test_the_public_names_are_those_of_the_design():
         ("Tokenizer.encode_file", "self input_path output_path workers progress"),
         ("Tokenizer.decode", "self ids errors"),
         ("encode_array", "text"),
+        ("load", "path check"),
+        ("TokenFile", "path tokenizer dtype separator_ids check"),
+        ("TokenFile.windows", "self block_size rng batch_size"),
+        ("TokenFile.epoch", "self block_size batch_size rank world_size seed drop_last"),
     ],
 )
 def test_the_public_parameters_are_those_of_the_design(function, parameters):
@@ -123,9 +128,10 @@ def test_the_public_parameters_are_those_of_the_design(function, parameters):
 
 
 def test_every_documented_parameter_exists_and_every_parameter_is_documented():
-    for name in "train", "Tokenizer":
-        text = inspect.getdoc(getattr(nbbpe, name))
-        for parameter in inspect.signature(getattr(nbbpe, name)).parameters:
+    for name in "train", "Tokenizer", "TokenFile", "TokenFile.windows", "TokenFile.epoch":
+        function = functools.reduce(getattr, name.split("."), nbbpe)
+        text = inspect.getdoc(function)
+        for parameter in set(inspect.signature(function).parameters) - {"self"}:
             assert re.search(rf"^\s*(\w+, )*{parameter}\b", text, re.MULTILINE), f"{name} says nothing of {parameter}"
 
 
