@@ -141,7 +141,8 @@ class TokenFile:
         Parameters
         ----------
         block_size : ids in a window
-        rng : a NumPy generator, which moves on with each batch; or a seed; None for another start each time
+        rng : a NumPy generator, which moves on with each batch; or a seed; None for another start each time. Give each of
+            several workers its own, as np.random.default_rng([1337, worker_id]): the same would draw the same windows
         batch_size : windows in a batch
 
         Yields (x, y), both int64[batch_size, block_size] and the caller's own; y is x moved on by one id. Windows start
