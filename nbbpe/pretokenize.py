@@ -15,6 +15,7 @@ from .corpus import BATCH, Chunk, Path, Window, batches, cut_file, file_size, op
 from .kernels import count, piece_table
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
+from .kernels.words import digest_words
 from .parallel import ENDED, run_jobs
 from .patterns import Pattern
 
@@ -43,6 +44,15 @@ def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
     text[: len(joined)] = np.frombuffer(joined, dtype=np.uint8)
     starts = np.cumsum([0, *map(len, counts)], dtype=np.int64)
     return WordCounts(text, starts, np.array(list(counts.values()), dtype=np.int64))
+
+
+def corpus_fingerprint(words: WordCounts) -> str:
+    """A digest of what training learns from: the distinct words and their counts, in any order; 16 hex digits.
+
+    So it is the same for any number of workers and any order of files or documents, and for the same text from a file or
+    an iterable; another pattern or other special tokens make other words of it.
+    """
+    return f"{digest_words(words.text, words.starts, words.counts):016x}"
 
 
 class WordTable:

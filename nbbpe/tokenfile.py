@@ -16,6 +16,7 @@ from .corpus import Chunk, Path, check_readable, cut_file, file_size
 from .files import name_in_errors, scratch_folder
 from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
+from .sidecar import check_replaceable, describe_ids, publish
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
@@ -41,11 +42,13 @@ def encode_file(
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
 
-    The output appears under its name only when it is whole; temporary files lie in a folder beside it and are removed
-    whatever happens. Memory is bounded by a few megabytes for each worker, for a pattern with a table of boundaries; with
-    a pattern of your own, by the longest stretch without a special token.
+    Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, for
+    `nbbpe.TokenFile`. The output appears under its name only when it is whole; temporary files lie in a folder beside it
+    and are removed whatever happens. Memory is bounded by a few megabytes for each worker, for a pattern with a table of
+    boundaries; with a pattern of your own, by the longest stretch without a special token.
 
-    Returns the number of ids. Raises ValueError for another suffix, OSError for what cannot be read or written.
+    Returns the number of ids. Raises ValueError for another suffix, OSError for what cannot be read or written,
+    FileExistsError where a file that is not nbbpe's lies in the place of the JSON.
     """
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
@@ -56,6 +59,7 @@ def encode_file(
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
     if os.path.exists(output_path) and os.path.samefile(input_path, output_path):
         raise ValueError(f"{os.fspath(input_path)!r} cannot be both input and output")
+    check_replaceable(output_path)
     with name_in_errors(output_path), scratch_folder(output_path) as folder:
         header = _NPY_HEADER if suffix == ".npy" else 0
         n_ids = _encode_chunks(tokenizer, input_path, folder, n_workers, header, progress)
@@ -63,7 +67,7 @@ def encode_file(
         if header:
             with open(whole, "r+b") as file:
                 file.write(_npy_header(tokenizer.dtype, n_ids))
-        os.replace(whole, output_path)
+        publish(whole, output_path, describe_ids(tokenizer, n_ids, [(input_path, file_size(input_path))]))
     return n_ids
 
 

@@ -21,6 +21,7 @@ from .padding import Padded, Side, encode_padded
 from .parallel import default_workers
 from .patterns import Pattern, get_pattern
 from .progress import ProgressOption
+from .provenance import check_classes, describe_pattern, tokenizer_fingerprint
 from .special_tokens import add_special_tokens, check_special_tokens, place_special_tokens, tokens_of_merges
 from .streaming import StreamDecoder
 from .tokens import Tokens, show
@@ -53,6 +54,7 @@ class Tokenizer:
     """
 
     _by_ranks = False  # whether the pair merges whose joined bytes have the lowest id, and not the first of a list
+    _origin: dict[str, Any] = {}  # noqa: RUF012  what is known of its provenance; see there. Never changed, but replaced
 
     def __init__(
         self,
@@ -75,14 +77,18 @@ class Tokenizer:
         self._vocab.update({token_id: token.encode() for token, token_id in self._special.items()})
 
     @classmethod
-    def _from_merge_ids(cls, merges: NDArray[np.int32], special_tokens: list[str], pattern: Pattern) -> Tokenizer:
-        """From merges as pairs of ids, where the result of merge i has id 256 + i."""
+    def _from_merge_ids(
+        cls, merges: NDArray[np.int32], special_tokens: list[str], pattern: Pattern, training: dict[str, Any]
+    ) -> Tokenizer:
+        """From merges as pairs of ids, where the result of merge i has id 256 + i; `training` is for the provenance."""
         tokens = [bytes([byte]) for byte in range(256)]
         for left, right in merges.tolist():
             tokens.append(tokens[left] + tokens[right])
         results = np.arange(256, len(tokens), dtype=np.int32)
         special = {token: len(tokens) + i for i, token in enumerate(special_tokens)}
-        return cls._from_parts(dict(enumerate(tokens)), np.column_stack([merges, results]), special, pattern)
+        tokenizer = cls._from_parts(dict(enumerate(tokens)), np.column_stack([merges, results]), special, pattern)
+        tokenizer._origin = {"training": training}
+        return tokenizer
 
     @classmethod
     def _from_parts(
@@ -164,19 +170,32 @@ class Tokenizer:
 
     def save(self, path: Path) -> None:
         """Write the tokenizer to a folder of plain JSON and text, made if need be; `nbbpe.load` reads it."""
-        folder.write(path, self._vocab, None if self._by_ranks else self._merges, self._special, self._pattern)
+        origin = {"fingerprint": self.fingerprint, "provenance": self.provenance}
+        merges = None if self._by_ranks else self._merges
+        folder.write(path, self._vocab, merges, self._special, self._pattern, origin)
 
     @classmethod
-    def load(cls, path: Path) -> Tokenizer:
-        """Read a folder that `save` wrote."""
-        vocab, merges, special, pattern = folder.read(path)
+    def load(cls, path: Path, *, check: bool = True) -> Tokenizer:
+        """Read a folder that `save` wrote (see `nbbpe.load`)."""
+        vocab, merges, special, pattern, origin = folder.read(path)
         if merges is None:
             _check_vocab(vocab)
             special_ids = set(special.values())
             ordinary = {token_id: token for token_id, token in vocab.items() if token_id not in special_ids}
-            return cls._from_parts(ordinary, None, special, pattern)
-        tokenizer = cls(vocab, merges, None, pattern)
-        tokenizer._special = special
+            tokenizer = cls._from_parts(ordinary, None, special, pattern)
+        else:
+            tokenizer = cls(vocab, merges, None, pattern)
+            tokenizer._special = special
+        tokenizer._origin = origin.get("provenance", {})
+        if check:
+            name = os.fspath(path)
+            if origin.get("fingerprint", tokenizer.fingerprint) != tokenizer.fingerprint:
+                raise ValueError(
+                    f"{name}: the files are not those that were saved together (fingerprint {tokenizer.fingerprint}, and "
+                    f"nbbpe.json says {origin['fingerprint']}): save the tokenizer anew, or pass check=False to load it "
+                    "as it is now"
+                )
+            check_classes(tokenizer._origin, pattern, name, "pass check=False to nbbpe.load to take it as it is")
         return tokenizer
 
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer:
@@ -254,6 +273,30 @@ class Tokenizer:
         """The name or the regex of the split pattern; None where there is none."""
         return self._pattern.name or self._pattern.regex
 
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A digest of vocabulary, merges, special tokens and pattern, 16 hex digits: the same wherever ids are the same.
+
+        However the tokenizer was made, and in every process and on every platform.
+        """
+        merges = None if self._by_ranks else self._merges
+        return tokenizer_fingerprint(self._vocab, merges, self._special, self._pattern)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where it comes from, as a copy of plain dicts; `save` writes it and `nbbpe.load` restores it.
+
+        pattern            the name or the regex of the split pattern
+        character_classes  digest of what the `regex` in use then takes each code point for; None where there is no pattern
+        versions           of nbbpe, numba, numpy and regex in the process that trained it, or first took it from elsewhere
+        training           only where `nbbpe.train` made it: `vocab_size` as asked, `tie_break`, `min_frequency`, and of the
+                           `corpus` the numbers of `words` and `distinct_words` and a `fingerprint`, a digest of the words
+                           with their counts (whatever the order of the texts and the number of workers)
+        """
+        if "versions" not in self._origin:
+            self._origin = {**describe_pattern(self._pattern), **self._origin}
+        return copy.deepcopy(self._origin)
+
     def token_to_id(self, token: str | bytes) -> int | None:
         """The id of a token (str stands for its UTF-8 bytes), or None where there is none."""
         if isinstance(token, str) and token in self._special:
@@ -283,7 +326,8 @@ class Tokenizer:
         # What is worked out from these (tables, remembered pieces) is worked out anew in another process.
         # A copy starts from these, too (see with_special_tokens).
         names = "_vocab", "_merges", "_by_ranks", "_special", "_pattern", "_max_pieces"
-        return {name: getattr(self, name) for name in names}
+        state = {name: getattr(self, name) for name in names}
+        return {**state, "_origin": self.provenance}  # of this process, whose libraries may not be the other's
 
     # Text to ids
 
@@ -543,9 +587,13 @@ def _special_ids(special_tokens: Mapping[str, int] | Sequence[str], vocab: Vocab
     return dict(special_tokens)
 
 
-def load(path: Path) -> Tokenizer:
-    """Read a tokenizer from a folder that `Tokenizer.save` wrote."""
-    return Tokenizer.load(path)
+def load(path: Path, *, check: bool = True) -> Tokenizer:
+    """Read a tokenizer from a folder that `Tokenizer.save` wrote.
+
+    Raises ValueError that names what is broken; and, unless `check` is False, where its files do not belong together, or
+    where the `regex` it was made with takes some characters for something else than the installed one does.
+    """
+    return Tokenizer.load(path, check=check)
 
 
 def _check_vocab(vocab: Vocab) -> None:

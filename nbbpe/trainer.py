@@ -83,7 +83,7 @@ def train(
         check_readable(paths)
 
     from .merging import learn_merges
-    from .pretokenize import count_documents, count_files
+    from .pretokenize import corpus_fingerprint, count_documents, count_files
 
     separators = [token.encode() for token in special_tokens]
     if paths is not None:
@@ -104,7 +104,18 @@ def train(
             f"{vocab_size:,} asks for, so the vocabulary has {256 + len(merges) + len(special_tokens):,} tokens",
             stacklevel=2,
         )
-    return Tokenizer._from_merge_ids(merges, special_tokens, split)
+    training = {
+        "vocab_size": vocab_size.__index__(),
+        "tie_break": tie_break,
+        "min_frequency": min_frequency,
+        "max_token_length": max_token_length,
+        "corpus": {
+            "fingerprint": corpus_fingerprint(words),
+            "words": int(words.counts.sum()),
+            "distinct_words": len(words.counts),
+        },
+    }
+    return Tokenizer._from_merge_ids(merges, special_tokens, split, training)
 
 
 def train_bpe(

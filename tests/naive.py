@@ -132,6 +132,24 @@ def count_words(texts, pattern, specials=()):
     return Counter(word for data in texts for document, _ in documents(data, specials) for word in split(document, pattern))
 
 
+def _mix(x):
+    """SplitMix64's finaliser."""
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) % 2**64
+    return x ^ (x >> 31)
+
+
+def digest_words(word_counts):
+    """The sum over all words of a 64-bit hash of count and bytes."""
+    total = 0
+    for word, count in word_counts.items():
+        hashed = _mix(count)
+        for byte in word:
+            hashed = ((hashed ^ byte) * 0x100000001B3) % 2**64
+        total += _mix(hashed)
+    return total % 2**64
+
+
 def encode_pretoken(pretoken, ranks):
     """The tokens of a pretoken: merge the pair of lowest rank, the leftmost of several, one at a time."""
     symbols = [bytes([byte]) for byte in pretoken]

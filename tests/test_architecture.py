@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import json
 import re
@@ -21,14 +22,18 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A module may import its own layer and those below; kernels only each other.
 LAYERS = [
     {"kernels"},
-    {"alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "parallel", "progress", "pretokenize"},
+    {
+        *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "parallel", "progress", "pretokenize"),
+        *("version",),
+    },
     {
         *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "tokenizer"),
-        *("tokenfile", "trainer"),
+        *("tokenfile", "trainer", "provenance", "sidecar", "idfile"),
     },
     {"__init__", "__main__", "cli"},
 ]
-PUBLIC = ["StreamDecoder", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe", "use"]
+PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
+PUBLIC += ["use"]
 ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file", "encode_padded"]
 ENCODING += ["encode_batch_flat", "count"]
 DECODING = ["decode", "decode_bytes", "decode_batch", "decode_with_offsets", "stream_decoder"]
@@ -45,7 +50,7 @@ METHODS = [
     "from_tiktoken",
     "with_special_tokens",
 ]
-PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern"]
+PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern", "fingerprint", "provenance"]
 
 
 def module_of(path: Path) -> str:
@@ -132,6 +137,10 @@ def test_the_public_names_are_those_of_the_design():
         ("Tokenizer.encode_file", "self input_path output_path workers progress"),
         ("Tokenizer.decode", "self ids errors"),
         ("encode_array", "text"),
+        ("load", "path check"),
+        ("TokenFile", "path tokenizer dtype separator_ids check"),
+        ("TokenFile.windows", "self block_size rng batch_size"),
+        ("TokenFile.epoch", "self block_size batch_size rank world_size seed drop_last"),
     ],
 )
 def test_the_public_parameters_are_those_of_the_design(function, parameters):
@@ -142,9 +151,10 @@ def test_the_public_parameters_are_those_of_the_design(function, parameters):
 
 
 def test_every_documented_parameter_exists_and_every_parameter_is_documented():
-    for name in "train", "Tokenizer":
-        text = inspect.getdoc(getattr(nbbpe, name))
-        for parameter in inspect.signature(getattr(nbbpe, name)).parameters:
+    for name in "train", "Tokenizer", "TokenFile", "TokenFile.windows", "TokenFile.epoch":
+        function = functools.reduce(getattr, name.split("."), nbbpe)
+        text = inspect.getdoc(function)
+        for parameter in set(inspect.signature(function).parameters) - {"self"}:
             assert re.search(rf"^\s*(\w+, )*{parameter}\b", text, re.MULTILINE), f"{name} says nothing of {parameter}"
 
 

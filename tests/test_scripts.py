@@ -515,7 +515,8 @@ def check_result(done: subprocess.CompletedProcess[str], cwd: Path, texts: dict[
     out = cwd / "out" / "tinystories"
     tokenizer = nbbpe.load(out / "tokenizer")
     assert tokenizer.vocab_size == vocab_size
-    assert sorted(path.name for path in out.iterdir()) == sorted(["tokenizer", *(f"{name}.bin" for name in texts)])
+    written = [f"{name}{suffix}" for name in texts for suffix in (".bin", ".bin.json")]
+    assert sorted(path.name for path in out.iterdir()) == sorted(["tokenizer", *written])
     for name, text in texts.items():
         ids = np.fromfile(out / f"{name}.bin", dtype=np.dtype(tokenizer.dtype).newbyteorder("<"))
         assert tokenizer.decode_bytes(ids.tolist()) == text.read_bytes()

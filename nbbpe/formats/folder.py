@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-
-import regex
+from typing import Any
 
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
@@ -28,10 +27,12 @@ def write(
     merges: list[tuple[bytes, bytes]] | None,
     special: dict[str, int],
     pattern: Pattern,
+    origin: dict[str, Any],
 ) -> None:
     """Write a tokenizer to a folder, which is made if need be. Files of an older one are replaced when all are whole.
 
-    `merges` is None for a vocabulary of ranks (see nbbpe/ranks.py): then there is no merges.txt.
+    merges : None for a vocabulary of ranks (see nbbpe/ranks.py): then there is no merges.txt
+    origin : entries of nbbpe.json that nothing is made from: fingerprint and provenance
     """
     folder = os.fspath(path)
     if os.path.exists(folder) and not os.path.isdir(folder):
@@ -41,7 +42,7 @@ def write(
         "version": _VERSION,
         "pattern": pattern.name or pattern.regex,
         "special_tokens": special,
-        "regex_version": regex.__version__,
+        **origin,
     }
     names = [_VOCAB, _MERGES, _ABOUT]
     if merges is None:
@@ -63,8 +64,10 @@ def write(
                 os.remove(os.path.join(folder, _MERGES))
 
 
-def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]] | None, dict[str, int], Pattern]:
-    """Read (vocab, merges or None as `write` takes them, special tokens, pattern).
+def read(
+    path: Path,
+) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]] | None, dict[str, int], Pattern, dict[str, Any]]:
+    """Read (vocab, merges, special tokens, pattern, origin) as `write` takes them; an older nbbpe wrote less origin.
 
     Raises FileNotFoundError, or ValueError that names what is broken.
     """
@@ -100,4 +103,15 @@ def read(path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]] | None
             raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
     # Two special tokens may have one id (tiktoken has such an encoding): it stands for the first.
     vocab |= {token_id: token.encode() for token, token_id in reversed(special.items())}
-    return vocab, merges, special, get_pattern(about["pattern"])
+    return vocab, merges, special, get_pattern(about["pattern"]), _read_origin(about, about_path)
+
+
+def _read_origin(about: dict[str, Any], about_path: str) -> dict[str, Any]:
+    """The fingerprint and the provenance in the content of a nbbpe.json. Raises ValueError for what cannot be one."""
+    origin: dict[str, Any] = {name: about[name] for name in ("fingerprint", "provenance") if name in about}
+    if not isinstance(origin.get("fingerprint", ""), str):
+        raise ValueError(f"{about_path}: fingerprint must be a string, and is {origin['fingerprint']!r}")
+    provenance = origin.get("provenance", {})
+    if not isinstance(provenance, dict) or not isinstance(provenance.get("versions", {}), dict):
+        raise ValueError(f"{about_path}: provenance must be an object with versions as an object, and is {provenance!r}")
+    return origin

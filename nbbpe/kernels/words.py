@@ -10,10 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import kernel
+from .jit import inlined, kernel
 
 NONE = -1  # no position, no pair
 SYMBOL, PAIR, PREVIOUS, FOLLOWING = range(4)  # the columns of LinkedWords.nodes
+
+# Of digest_words. Changing one changes the corpus fingerprint of every text.
+_ZERO, _27, _30, _31 = (np.uint64(n) for n in (0, 27, 30, 31))
+_MIX_1, _MIX_2, _FNV_PRIME = (np.uint64(n) for n in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x100000001B3))
 
 
 class LinkedWords(NamedTuple):
@@ -65,3 +69,29 @@ def fill_links(text, starts, nodes, word_of):
         if end > first:
             nodes[first, PREVIOUS] = NONE
             nodes[end - 1, FOLLOWING] = NONE
+
+
+@inlined
+def _mix(x):
+    """Spread every bit of a uint64 over all of them (the finaliser of SplitMix64); a bijection."""
+    x = (x ^ (x >> _30)) * _MIX_1
+    x = (x ^ (x >> _27)) * _MIX_2
+    return x ^ (x >> _31)
+
+
+@kernel
+def digest_words(text, starts, counts):
+    """A digest of words and their counts that does not depend on their order, uint64.
+
+    text, starts, counts : words as bytes in CSR form, read
+
+    The sum over all words of a hash of its count and bytes (FNV-1a between two mixes). Words must be distinct (unchecked).
+    Cost: O(n), 1 ns a byte.
+    """
+    total = _ZERO
+    for word in range(counts.shape[0]):
+        hashed = _mix(np.uint64(counts[word]))
+        for position in range(starts[word], starts[word + 1]):
+            hashed = (hashed ^ np.uint64(text[position])) * _FNV_PRIME
+        total += _mix(hashed)
+    return total

@@ -1,0 +1,114 @@
+"""The small JSON beside a file of ids (of `corpus.bin`, `corpus.bin.json`) that says whose ids they are."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .corpus import Path
+from .provenance import describe_pattern
+
+if TYPE_CHECKING:
+    from .tokenizer import Tokenizer
+
+_FORMAT = "nbbpe ids"
+_VERSION = 1
+DTYPES = ("uint16", "uint32")
+
+
+def sidecar_path(ids_path: Path) -> str:
+    """The path of the JSON beside a file of ids."""
+    return os.fspath(ids_path) + ".json"
+
+
+def describe_ids(
+    tokenizer: Tokenizer, n_ids: int, sources: Sequence[tuple[Path, int | None]], separators: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """What is to stand beside a file of ids that a tokenizer has made.
+
+    sources    : path and size in bytes (None for a pipe or the like) of each; only the last part of a path is kept
+    separators : the special tokens by which documents end; None for all that the tokenizer has
+    """
+    special = tokenizer.special_tokens
+    made_here = describe_pattern(tokenizer._pattern)
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "dtype": tokenizer.dtype.name,
+        "byte_order": "little",
+        "n_ids": n_ids,
+        "fingerprint": tokenizer.fingerprint,
+        "vocab_size": tokenizer.vocab_size,
+        "separator_ids": sorted({special[token] for token in (special if separators is None else separators)}),
+        "sources": [{"name": os.path.basename(os.fspath(path)), "bytes": size} for path, size in sources],
+        "character_classes": made_here["character_classes"],
+        "versions": made_here["versions"],
+        "tokenizer": tokenizer.provenance,
+    }
+
+
+def check_replaceable(ids_path: Path) -> None:
+    """Raise the error that writing a file of ids would end in because of what lies in the place of its JSON.
+
+    A file there that is not nbbpe's is never replaced: FileExistsError.
+    """
+    path = sidecar_path(ids_path)
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise ValueError
+        read_sidecar(ids_path)
+    except ValueError:
+        raise FileExistsError(
+            f"{path!r} is not nbbpe's, and lies where the file is to be that says what {os.fspath(ids_path)!r} holds: move "
+            "it away, or give another output"
+        ) from None
+
+
+def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
+    """Give a finished file of ids (`whole`, in a scratch folder on the same disk) its name, with `about` beside it.
+
+    An older JSON goes first and the new one comes last, so that whenever this is cut short there is either a file of ids
+    with its own JSON, or one with none, and never one with another's.
+    """
+    path = sidecar_path(ids_path)
+    with open(whole + ".json", "w", encoding="ascii", newline="\n") as file:
+        json.dump(about, file, indent=2)
+        file.write("\n")
+    if os.path.lexists(path):
+        os.remove(path)
+    os.replace(whole, ids_path)
+    os.replace(whole + ".json", path)
+
+
+def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
+    """What the JSON beside a file of ids says; None where there is none. Raises ValueError that names what is broken."""
+    path = sidecar_path(ids_path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            about = json.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not valid JSON ({error})") from None
+    if not isinstance(about, dict) or about.get("format") != _FORMAT:
+        raise ValueError(f'{path}: must be an object with "format": "{_FORMAT}"')
+    if about.get("version") != _VERSION:
+        raise ValueError(f"{path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
+    separators = about.get("separator_ids")
+    for name, fits, wanted in (
+        ("dtype", about.get("dtype") in DTYPES, " or ".join(DTYPES)),
+        ("n_ids", _is_count(about.get("n_ids")), "an integer from 0 up"),
+        ("vocab_size", _is_count(about.get("vocab_size")), "an integer from 0 up"),
+        ("fingerprint", isinstance(about.get("fingerprint"), str), "a string"),
+        ("separator_ids", isinstance(separators, list) and all(map(_is_count, separators)), "a list of ids"),
+        ("versions", isinstance(about.get("versions"), dict), "an object"),
+    ):
+        if not fits:
+            raise ValueError(f"{path}: {name} must be {wanted}, and is {about.get(name)!r}")
+    return about
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0

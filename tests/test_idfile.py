@@ -1,0 +1,628 @@
+"""Files of ids and the JSON beside them: what encode_file leaves, what TokenFile makes of it, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import processes
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe import idfile, provenance, sidecar
+
+PARTS = [texts.SAMPLE, "the cat", "", " a\n", "the cat sat on the mat " * 5]
+DATA = texts.SPECIAL.join(PARTS).encode()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "text.txt").write_bytes(DATA)
+    return tmp_path / "text.txt"
+
+
+@pytest.fixture(params=[".bin", ".npy"])
+def encoded(request, small, source, tmp_path: Path) -> Path:
+    """A file of ids that encode_file wrote."""
+    path = tmp_path / f"ids{request.param}"
+    small.encode_file(source, path)
+    return path
+
+
+def bare(path: Path, ids, dtype="<u2") -> Path:
+    """A file of raw ids, as another program would write it."""
+    np.asarray(ids, dtype=dtype).tofile(path)
+    return path
+
+
+def about(path: Path) -> dict:
+    return json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
+
+
+def change(path: Path, **changes) -> None:
+    """Change entries of the JSON beside a file of ids."""
+    Path(f"{path}.json").write_text(json.dumps(about(path) | changes), encoding="utf-8")
+
+
+# The JSON
+
+
+def test_encode_file_says_whose_ids_they_are(encoded, small, source):
+    found = about(encoded)
+    assert found == {
+        "format": "nbbpe ids",
+        "version": 1,
+        "dtype": "uint16",
+        "byte_order": "little",
+        "n_ids": len(small.encode(DATA)),
+        "fingerprint": small.fingerprint,
+        "vocab_size": 400,
+        "separator_ids": [399],
+        "sources": [{"name": "text.txt", "bytes": len(DATA)}],
+        "character_classes": provenance.classes_digest(),
+        "versions": provenance.library_versions(),
+        "tokenizer": small.provenance,
+    }
+    assert encoded.stat().st_size >= 2 * found["n_ids"]
+
+
+def test_separators_may_be_some_of_the_special_tokens(small):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL, "<|pad|>", "<|x|>"])
+    ids = tokenizer.special_tokens
+    assert sidecar.describe_ids(tokenizer, 5, [])["separator_ids"] == sorted(ids.values())
+    some = sidecar.describe_ids(tokenizer, 5, [("a/b", 3), ("c", None)], ["<|x|>", texts.SPECIAL])
+    assert some["separator_ids"] == sorted([ids["<|x|>"], ids[texts.SPECIAL]])
+    assert some["sources"] == [{"name": "b", "bytes": 3}, {"name": "c", "bytes": None}]
+
+
+def test_a_pipe_has_no_size(small, tmp_path):
+    ended = processes.run(
+        "import sys, nbbpe; nbbpe.load(sys.argv[1]).encode_file('/dev/stdin', sys.argv[2])",
+        *(small.save(tmp_path / "t") or tmp_path / "t", tmp_path / "ids.bin"),
+    )
+    assert ended == ""
+    assert about(tmp_path / "ids.bin")["sources"][0]["name"] == "stdin"
+
+
+def test_a_file_name_that_is_no_text_is_kept(small, tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")
+    Path(path).write_bytes(DATA)
+    small.encode_file(path, tmp_path / "ids.bin")
+    assert about(tmp_path / "ids.bin")["sources"][0]["name"] == "caf\udce9.txt"
+
+
+def test_an_older_json_is_replaced(encoded, small, source):
+    other = nbbpe.train([texts.SAMPLE], 300, ["<|e|>"])
+    other.encode_file(source, encoded)
+    assert about(encoded)["fingerprint"] == other.fingerprint
+    assert np.array_equal(nbbpe.TokenFile(encoded, other).ids, other.encode_array(DATA))
+
+
+@pytest.mark.parametrize("content", ["precious", "{}", "", '{"format": "other"}', "[" * 100_000])
+def test_a_file_that_is_not_ours_is_not_replaced(small, source, tmp_path, content, monkeypatch):
+    beside = tmp_path / "ids.bin.json"
+    beside.write_text(content)
+    monkeypatch.setattr(nbbpe.Tokenizer, "encode_chunk", lambda *args: pytest.fail("work was begun"))
+    with pytest.raises(FileExistsError, match=r"ids\.bin\.json' is not nbbpe's"):
+        small.encode_file(source, tmp_path / "ids.bin")
+    # The text itself may lie there.
+    with pytest.raises(FileExistsError, match=r"ids\.bin\.json' is not nbbpe's"):
+        small.encode_file(beside, tmp_path / "ids.bin")
+    assert beside.read_text() == content
+    assert sorted(os.listdir(tmp_path)) == ["ids.bin.json", "text.txt"]
+
+
+def test_a_folder_or_a_pipe_in_the_place_of_the_json_is_told_before_work(small, source, tmp_path):
+    (tmp_path / "a.bin.json").mkdir()
+    os.mkfifo(tmp_path / "b.bin.json")
+    for name in "a.bin", "b.bin":
+        with pytest.raises(FileExistsError, match="is not nbbpe's"):
+            small.encode_file(source, tmp_path / name)
+
+
+def test_a_dangling_link_in_the_place_of_the_json_is_replaced(small, source, tmp_path):
+    os.symlink(tmp_path / "nowhere", tmp_path / "ids.bin.json")
+    small.encode_file(source, tmp_path / "ids.bin")
+    assert not (tmp_path / "nowhere").exists()
+    assert len(nbbpe.TokenFile(tmp_path / "ids.bin", small)) == len(small.encode(DATA))
+
+
+def test_wherever_publishing_stops_no_json_tells_of_other_ids(encoded, small, source, tmp_path, monkeypatch):
+    old_ids = encoded.read_bytes()
+    old_about = about(encoded)
+    other = nbbpe.train([texts.SAMPLE], 400, ["<|e|>"])
+    real = {name: getattr(os, name) for name in ("remove", "replace")}
+    seen = set()
+    for steps in range(5):
+        taken = itertools.count()
+
+        def stopping(name, steps=steps, taken=taken):
+            def step(*args):
+                # Only the steps on the files that are published count; a scratch folder is cleared by other means.
+                if next(taken) == steps:
+                    raise KeyboardInterrupt
+                real[name](*args)
+
+            return step
+
+        with monkeypatch.context() as patch:
+            for name in real:
+                patch.setattr(sidecar.os, name, stopping(name))
+            try:
+                other.encode_file(source, encoded)
+            except KeyboardInterrupt:
+                whole = False
+            else:
+                whole = True
+        if not os.path.exists(f"{encoded}.json"):
+            seen.add("no JSON")
+        elif about(encoded) == old_about:
+            assert encoded.read_bytes() == old_ids
+            seen.add("old")
+        else:
+            assert whole
+            assert np.array_equal(nbbpe.TokenFile(encoded, other).ids, other.encode_array(DATA))
+            seen.add("new")
+        assert sorted(os.listdir(tmp_path)) in (
+            sorted([encoded.name, f"{encoded.name}.json", "text.txt"]),
+            sorted([encoded.name, "text.txt"]),
+        )
+        small.encode_file(source, encoded)
+    assert seen == {"no JSON", "old", "new"}
+
+
+# The ids
+
+
+def test_a_token_file_is_the_ids_of_the_text(encoded, small):
+    file = nbbpe.TokenFile(encoded, small)
+    wanted = small.encode_array(DATA)
+    assert isinstance(file.ids, np.memmap)
+    assert file.ids.ndim == 1
+    assert np.array_equal(file.ids, wanted)
+    assert len(file) == len(wanted)
+    assert file.dtype == file.ids.dtype == np.uint16
+    assert (file.fingerprint, file.vocab_size, file.separator_ids) == (small.fingerprint, 400, (399,))
+    assert "ids of uint16" in repr(file)
+    with pytest.raises(ValueError, match="read-only"):
+        file.ids[0] = 1
+
+
+def test_a_token_file_needs_no_tokenizer_and_takes_any_kind_of_path(encoded, monkeypatch, small):
+    monkeypatch.chdir(encoded.parent)
+    for path in encoded, str(encoded), encoded.name:
+        file = nbbpe.TokenFile(path)
+        assert file.path == str(encoded)
+        assert small.decode_bytes(file.ids) == DATA
+
+
+def test_a_large_vocabulary_is_read_as_uint32(tmp_path, source):
+    vocab = {i: bytes([i]) for i in range(256)} | {70_000: b"th"}
+    tokenizer = nbbpe.Tokenizer(vocab, [(b"t", b"h")])
+    for name in "ids.bin", "ids.npy":
+        tokenizer.encode_file(source, tmp_path / name)
+        file = nbbpe.TokenFile(tmp_path / name, tokenizer)
+        assert file.dtype == np.uint32
+        assert file.ids.max() == 70_000
+        assert file.separator_ids == ()
+
+
+def test_a_bare_file_of_nanogpts_is_taken_with_its_dtype(tmp_path, small):
+    path = bare(tmp_path / "train.bin", [5, 1, 399, 2, 65_535])
+    for dtype in np.uint16, "uint16", "<u2", np.dtype(np.uint16):
+        file = nbbpe.TokenFile(path, dtype=dtype)
+        assert file.ids.tolist() == [5, 1, 399, 2, 65_535]
+        assert (file.fingerprint, file.vocab_size, file.separator_ids) == (None, None, ())
+    file = nbbpe.TokenFile(path, small, dtype=np.uint16, check=False)
+    assert file.separator_ids == (399,)
+    assert file.document_starts.tolist() == [0, 3]
+    assert nbbpe.TokenFile(bare(path, [1, 2], ">u2"), dtype=">u2").ids.tolist() == [1, 2]
+
+
+def test_a_bare_npy_file_says_its_dtype_itself(tmp_path):
+    for dtype in "<u2", "<i4", ">i8", "u1":
+        np.save(tmp_path / "a.npy", np.array([1, 2, 3], dtype=dtype))
+        file = nbbpe.TokenFile(tmp_path / "a.npy")
+        assert file.ids.tolist() == [1, 2, 3]
+        assert file.dtype == np.dtype(dtype)
+    with open(tmp_path / "a.npy", "wb") as out:
+        np.lib.format.write_array(out, np.array([7, 8]), version=(2, 0))
+    assert nbbpe.TokenFile(tmp_path / "a.npy", dtype=np.int64).ids.tolist() == [7, 8]
+
+
+# Documents
+
+
+def naive_documents(ids: list[int], separators) -> list[list[int]]:
+    documents, current = [], []
+    for token_id in ids:
+        current.append(token_id)
+        if token_id in separators:
+            documents.append(current)
+            current = []
+    return [*documents, current] if current else documents
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=40),
+    st.sets(st.sampled_from([0, 1, 2, 9, 70_000]), min_size=1),
+    st.integers(1, 9),
+)
+def test_documents_end_after_their_separators(tmp_path, ids, separators, at_once):
+    path = bare(tmp_path / "a.bin", ids)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(idfile, "_IDS_AT_ONCE", at_once)
+        file = nbbpe.TokenFile(path, dtype=np.uint16, separator_ids=separators)
+        wanted = naive_documents(ids, separators)
+        assert [document.tolist() for document in file.documents()] == wanted
+        starts = file.document_starts
+    assert starts.dtype == np.int64
+    assert starts.tolist() == [0, *itertools.accumulate(map(len, wanted))][:-1]
+    assert file.document_starts is starts
+
+
+def test_the_documents_of_an_encoded_text_are_its_parts(encoded, small):
+    file = nbbpe.TokenFile(encoded, small)
+    found = [small.decode(document) for document in file.documents()]
+    assert found == [part + texts.SPECIAL for part in PARTS[:-1]] + PARTS[-1:]
+    with pytest.raises(ValueError, match="read-only"):
+        next(file.documents())[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        file.document_starts[0] = 1
+
+
+def test_without_known_separators_there_are_no_documents(tmp_path):
+    file = nbbpe.TokenFile(bare(tmp_path / "a.bin", [1, 2]), dtype=np.uint16)
+    for ask in lambda: file.document_starts, file.documents:
+        with pytest.raises(ValueError, match=r"a\.bin: no separators are known.*separator_ids=\[50256\]"):
+            ask()
+
+
+def test_given_separators_come_before_those_of_the_json(encoded):
+    file = nbbpe.TokenFile(encoded, separator_ids=[32, np.int64(10), 32])
+    assert file.separator_ids == (10, 32)
+    for bad, error in (([1.5], TypeError), (["a"], TypeError), ([-1], ValueError)):
+        with pytest.raises(error, match="a separator id must be"):
+            nbbpe.TokenFile(encoded, separator_ids=bad)
+
+
+# Random windows
+
+
+def counting(tmp_path: Path, n_ids: int) -> nbbpe.TokenFile:
+    """A file in which each id is its own place."""
+    return nbbpe.TokenFile(bare(tmp_path / f"{n_ids}.bin", range(n_ids)), dtype=np.uint16)
+
+
+def test_windows_are_stretches_of_the_file_and_what_follows(tmp_path):
+    batches = counting(tmp_path, 100).windows(8, np.random.default_rng(0), batch_size=5)
+    for x, y in itertools.islice(batches, 50):
+        for array in x, y:
+            assert array.shape == (5, 8)
+            assert array.dtype == np.int64
+            assert array.flags.c_contiguous
+            assert array.flags.writeable
+        assert np.array_equal(y, x + 1)
+        assert np.array_equal(x, x[:, :1] + np.arange(8))
+        assert not np.shares_memory(x, y)
+
+
+def test_windows_start_at_every_place_that_has_room(tmp_path):
+    file = counting(tmp_path, 12)
+    starts = np.concatenate([x[:, 0] for x, _ in itertools.islice(file.windows(8, 0, batch_size=50), 20)])
+    assert np.bincount(starts).size == 4
+    assert np.bincount(starts).min() > 150  # of 1000, with equal chance 250 each
+    x, y = next(counting(tmp_path, 9).windows(8))
+    assert (x.tolist(), y.tolist()) == ([list(range(8))], [list(range(1, 9))])
+
+
+def test_windows_depend_on_the_generator_alone(tmp_path):
+    file = counting(tmp_path, 1000)
+
+    def firsts(rng) -> list[int]:
+        return [int(x[0, 0]) for x, _ in itertools.islice(file.windows(4, rng), 20)]
+
+    assert firsts(7) == firsts(7) == firsts(np.random.default_rng(7))
+    assert firsts(7) != firsts(8)
+    assert firsts(None) != firsts(None)
+    rng = np.random.default_rng(7)
+    assert firsts(rng) != firsts(rng)
+
+
+# Epochs
+
+
+def blocks_of(batches) -> list[int]:
+    """The number of each block of an epoch of a counting file with blocks of 4."""
+    found = []
+    for x, y in batches:
+        assert np.array_equal(y, x + 1)
+        assert np.array_equal(x, x[:, :1] + np.arange(4))
+        assert x.dtype == y.dtype == np.int64
+        assert not (x[:, 0] % 4).any()
+        found += (x[:, 0] // 4).tolist()
+    return found
+
+
+@given(
+    n_ids=st.integers(5, 200),
+    batch_size=st.integers(1, 5),
+    world_size=st.integers(1, 5),
+    seed=st.one_of(st.none(), st.integers(0, 5), st.lists(st.integers(0, 9), min_size=1, max_size=3)),
+)
+def test_every_block_comes_once_over_all_ranks(tmp_path, n_ids, batch_size, world_size, seed):
+    file = counting(tmp_path, n_ids)
+    n_blocks = (n_ids - 1) // 4
+    options = {"world_size": world_size, "seed": seed}
+    shares = [list(file.epoch(4, batch_size, rank=r, drop_last=False, **options)) for r in range(world_size)]
+    found = [block for share in shares for block in blocks_of(share)]
+    assert sorted(found) == list(range(n_blocks))
+    if seed is None and world_size == 1:
+        assert found == sorted(found)
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+    for share in shares:
+        assert all(len(x) == batch_size for x, _ in share[:-1])
+
+    n_full = n_blocks // (batch_size * world_size)
+    if not n_full:
+        with pytest.raises(ValueError, match="too few for a batch"):
+            file.epoch(4, batch_size, **options)
+        return
+    dropped = [list(file.epoch(4, batch_size, rank=r, **options)) for r in range(world_size)]
+    assert [[len(x) for x, _ in share] for share in dropped] == [[batch_size] * n_full] * world_size
+    used = [block for share in dropped for block in blocks_of(share)]
+    assert len(set(used)) == len(used) == n_full * batch_size * world_size
+    for whole, part in zip(shares, dropped, strict=True):  # what is dropped is the end of the same order
+        assert blocks_of(whole)[: len(blocks_of(part))] == blocks_of(part)
+
+
+def test_an_epoch_is_decided_by_its_seed(tmp_path):
+    file = counting(tmp_path, 400)
+
+    def order(seed) -> list[int]:
+        return blocks_of(file.epoch(4, 3, seed=seed, drop_last=False))
+
+    assert order(None) == list(range(99))
+    assert order(5) == order(5)
+    assert len({tuple(order(seed)) for seed in (None, 0, 1, 2, (1, 1), (1, 2))}) == 6
+    assert order(5)[:6] == [88, 31, 48, 29, 7, 8]  # the same in every process, on every platform, with every NumPy
+
+
+def test_an_epoch_leaves_out_only_a_tail_that_is_no_block(tmp_path):
+    for n_ids, n_blocks in (5, 1), (8, 1), (9, 2), (12, 2), (13, 3):
+        assert blocks_of(counting(tmp_path, n_ids).epoch(4, 1)) == list(range(n_blocks))
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"block_size": 0}, ValueError, "block_size must be at least 1, not 0"),
+        ({"block_size": 2.0}, TypeError, r"block_size must be an integer, not 2\.0"),
+        ({"block_size": True}, TypeError, "block_size must be an integer, not True"),
+        ({"block_size": 20}, ValueError, r"20\.bin holds 20 ids, and block_size=20 needs at least 21"),
+        ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
+        ({"batch_size": "4"}, TypeError, "batch_size must be an integer, not '4'"),
+    ],
+)
+def test_bad_sizes_are_told_at_once(tmp_path, options, error, message):
+    file = counting(tmp_path, 20)
+    for make in file.windows, file.epoch:
+        with pytest.raises(error, match=message):
+            make(**{"block_size": 4, "batch_size": 1} | options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"rank": 2, "world_size": 2}, ValueError, "rank must be below world_size=2, and is 2"),
+        ({"rank": -1}, ValueError, "rank must be at least 0"),
+        ({"world_size": 0}, ValueError, "world_size must be at least 1"),
+        ({"world_size": 5}, ValueError, r"has 4 blocks of 4 ids, too few for a batch of 1 in each of 5 processes"),
+        ({"batch_size": 5}, ValueError, r"use smaller ones, or drop_last=False"),
+        ({"seed": -1}, ValueError, "non-negative"),
+        ({"seed": 1.5}, TypeError, "SeedSequence"),
+    ],
+)
+def test_a_bad_epoch_is_told_at_once(tmp_path, options, error, message):
+    with pytest.raises(error, match=message):
+        counting(tmp_path, 20).epoch(**{"block_size": 4, "batch_size": 1} | options)
+
+
+def test_a_bad_generator_is_told_at_once(tmp_path):
+    with pytest.raises(TypeError):
+        counting(tmp_path, 20).windows(4, "seed")
+
+
+def test_the_ids_of_another_tokenizer_are_an_error_with_a_way_out(encoded, small):
+    other = nbbpe.train([texts.SAMPLE], 400, [texts.SPECIAL])
+    message = rf"holds ids of another tokenizer, with fingerprint {small.fingerprint} and 400 tokens; this one has "
+    with pytest.raises(ValueError, match=message + f"{other.fingerprint}.*check=False"):
+        nbbpe.TokenFile(encoded, other)
+    assert len(nbbpe.TokenFile(encoded, other, check=False)) == about(encoded)["n_ids"]
+
+
+def test_ids_made_under_other_character_classes_are_an_error(encoded, small):
+    change(encoded, character_classes="0" * 16, versions={"regex": "2019.1.1"})
+    with pytest.raises(ValueError, match=r"encoded with regex 2019\.1\.1, .*digests 0000000000000000 and"):
+        nbbpe.TokenFile(encoded, small)
+    assert nbbpe.TokenFile(encoded, small, check=False).fingerprint == small.fingerprint
+    change(encoded, character_classes=None)
+    assert nbbpe.TokenFile(encoded, small).fingerprint == small.fingerprint
+
+
+def test_a_missing_json_is_told(encoded, small):
+    os.remove(f"{encoded}.json")
+    with pytest.raises(ValueError, match=rf"{encoded.name} has no {encoded.name}\.json .*whether .*check=False"):
+        nbbpe.TokenFile(encoded, small, dtype=np.uint16)
+    if encoded.suffix == ".bin":
+        with pytest.raises(ValueError, match=r"has no ids\.bin\.json beside it, .*pass dtype \(np\.uint16"):
+            nbbpe.TokenFile(encoded)
+
+
+def test_a_dtype_that_is_not_the_files_is_an_error(encoded):
+    assert nbbpe.TokenFile(encoded, dtype=np.uint16).dtype == np.uint16
+    for dtype in np.uint32, np.int16, ">u2":
+        with pytest.raises(ValueError, match="holds ids of uint16, and dtype says"):
+            nbbpe.TokenFile(encoded, dtype=dtype)
+    for dtype in float, "S2", bool, object:
+        with pytest.raises(TypeError, match="dtype must be one of integers"):
+            nbbpe.TokenFile(encoded, dtype=dtype)
+
+
+def test_a_file_cut_short_or_added_to_is_an_error(encoded):
+    whole = encoded.read_bytes()
+    for content in whole[:-1], whole[:-2], whole + b"\0\0", whole[:-4], whole + b"\0" * 3:
+        encoded.write_bytes(content)
+        with pytest.raises(ValueError, match=r"cut short|one was changed without the other"):
+            nbbpe.TokenFile(encoded)
+    encoded.write_bytes(whole)
+    change(encoded, dtype="uint32")
+    with pytest.raises(ValueError, match=r"multiple of the 4|one was changed without the other|says .* of uint32"):
+        nbbpe.TokenFile(encoded)
+
+
+def test_a_bare_file_whose_size_is_no_multiple_is_an_error(tmp_path):
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"12345")
+    for dtype in np.uint16, np.uint32:
+        with pytest.raises(ValueError, match=r"a\.bin has 5 bytes of ids, no multiple of the"):
+            nbbpe.TokenFile(path, dtype=dtype)
+
+
+def test_a_file_without_ids_is_an_error(small, tmp_path):
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "bare.bin").touch()
+    np.save(tmp_path / "bare.npy", np.empty(0, dtype=np.uint16))
+    for name in "a.bin", "a.npy":
+        assert small.encode_file(tmp_path / "empty.txt", tmp_path / name) == 0
+    for name in "a.bin", "a.npy", "bare.bin", "bare.npy":
+        with pytest.raises(ValueError, match=f"{name} holds no ids"):
+            nbbpe.TokenFile(tmp_path / name, dtype=np.uint16)
+
+
+def test_what_is_no_file_of_ids_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.bin"):
+        nbbpe.TokenFile(tmp_path / "nothing.bin")
+    with pytest.raises(IsADirectoryError):
+        nbbpe.TokenFile(tmp_path, dtype=np.uint16)
+    with pytest.raises(TypeError):
+        nbbpe.TokenFile(5)
+    path = tmp_path / "a.npy"
+    for content in b"", b"junk", b"\x93NUMPY", b"\x93NUMPY\x01\x00\xff\xff{", b"\x93NUMPY\x09\x00" + b" " * 90:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"a\.npy is not a NumPy array file"):
+            nbbpe.TokenFile(path)
+    for array in np.zeros((2, 2), dtype=np.uint16), np.zeros(3), np.array(5), np.array([None]):
+        np.save(path, array)
+        with pytest.raises(ValueError, match=r"a\.npy must hold a 1-D array of integers, and holds one of"):
+            nbbpe.TokenFile(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "not valid JSON"),
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("[]", 'must be an object with "format": "nbbpe ids"'),
+        ('{"format": "nbbpe"}', 'must be an object with "format": "nbbpe ids"'),
+        ('{"format": "nbbpe ids", "version": 2}', "has version 2, and this nbbpe reads 1"),
+    ],
+)
+def test_a_broken_json_is_named(encoded, content, message):
+    Path(f"{encoded}.json").write_text(content)
+    with pytest.raises(ValueError, match=rf"ids\.\w+\.json: {message}"):
+        nbbpe.TokenFile(encoded)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dtype": "float32"}, "dtype must be uint16 or uint32, and is 'float32'"),
+        ({"dtype": ["uint16"]}, "dtype must be uint16 or uint32"),
+        ({"n_ids": -1}, "n_ids must be an integer from 0 up, and is -1"),
+        ({"n_ids": 1.5}, "n_ids must be an integer"),
+        ({"n_ids": True}, "n_ids must be an integer"),
+        ({"vocab_size": None}, "vocab_size must be an integer"),
+        ({"fingerprint": None}, "fingerprint must be a string"),
+        ({"separator_ids": 5}, "separator_ids must be a list of ids"),
+        ({"separator_ids": ["a"]}, "separator_ids must be a list of ids"),
+        ({"versions": None}, "versions must be an object"),
+    ],
+)
+def test_a_json_with_a_wrong_entry_is_named(encoded, changes, message):
+    change(encoded, **changes)
+    with pytest.raises(ValueError, match=rf"ids\.\w+\.json: {message}"):
+        nbbpe.TokenFile(encoded)
+
+
+# Other processes
+
+
+def test_a_pickle_holds_no_ids_and_maps_the_file_anew(encoded, small, monkeypatch, tmp_path):
+    monkeypatch.chdir(encoded.parent)
+    file = nbbpe.TokenFile(encoded.name, small)
+    assert len(file.document_starts) == len(PARTS)
+    data = pickle.dumps(file)
+    assert len(data) < 2000
+    monkeypatch.chdir(Path("/"))
+    again = pickle.loads(data)
+    assert isinstance(again.ids, np.memmap)
+    assert np.array_equal(again.ids, file.ids)
+    assert np.array_equal(again.document_starts, file.document_starts)
+    assert [x.tolist() for x in next(again.windows(5, 3))] == [x.tolist() for x in next(file.windows(5, 3))]
+
+
+def test_a_file_that_has_changed_since_it_was_pickled_is_an_error(encoded, small, source):
+    data = pickle.dumps(nbbpe.TokenFile(encoded, small))
+    nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], None).encode_file(source, encoded)
+    with pytest.raises(ValueError, match="is no longer the file that it was"):
+        pickle.loads(data)
+    os.remove(encoded)
+    with pytest.raises(FileNotFoundError):
+        pickle.loads(data)
+
+
+def test_a_file_that_is_replaced_stays_what_it_was_while_it_is_open(encoded, small, source):
+    file = nbbpe.TokenFile(encoded, small)
+    before = file.ids.tolist()
+    source.write_bytes(b"other")
+    small.encode_file(source, encoded)
+    assert file.ids.tolist() == before
+    assert len(nbbpe.TokenFile(encoded, small)) == len(small.encode(b"other"))
+
+
+def share(file: nbbpe.TokenFile, rank: int) -> list[list[int]]:
+    return [x.ravel().tolist() for x, _ in file.epoch(6, 2, rank=rank, world_size=2, seed=1)]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_token_file_works_in_other_processes(encoded, small, method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {method}")
+    file = nbbpe.TokenFile(encoded, small)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        shares = pool.starmap(share, [(file, 0), (file, 1)])
+    assert shares == [share(file, 0), share(file, 1)]
+    assert len({tuple(x) for part in shares for x in part}) == 2 * len(shares[0])
+
+
+def test_reading_ids_needs_no_numba(encoded):
+    script = (
+        "import sys, nbbpe; file = nbbpe.TokenFile(sys.argv[1]); next(file.windows(4)); len(file.document_starts)\n"
+        "print('numba' in sys.modules)"
+    )
+    assert processes.run(script, encoded).strip() == "False"
+    shutil.rmtree(encoded.parent)
