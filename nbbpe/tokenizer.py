@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from .progress import ProgressOption
 if TYPE_CHECKING:
     from .encoder import Encoder
     from .kernels.special import SpecialTokens
+    from .sources import Part, Tally
 
 Vocab = dict[int, bytes]
 Merge = tuple[bytes, bytes]
@@ -287,22 +288,33 @@ class Tokenizer:
         for ids, _ in self._encoder.encode_all(reader):
             yield from ids.tolist()
 
-    def encode_chunk(self, chunk: corpus.Chunk) -> Iterator[tuple[NDArray[Any], int]]:
-        """The ids of a part of a file, part by part, each with the number of bytes it took (see tokenfile)."""
-        with corpus.open_chunk(chunk, self._specials, self._encoder.at_once) as reader:
-            yield from self._encoder.encode_all(reader)
+    def encode_part(self, part: Part, separator: int, tally: Tally) -> Iterator[NDArray[Any]]:
+        """The ids of a part of a source, bit by bit, with the id `separator` after each document (see tokenfile)."""
+        with part.open(self._specials, self._encoder.at_once, separator, tally) as reader:
+            # All that encode_all asks of a Reader is that it advances.
+            for ids, _ in self._encoder.encode_all(cast(corpus.Reader, reader)):
+                yield ids
 
     def encode_file(
         self,
-        input_path: Path,
+        input_path: Path | Sequence[Path] | Iterable[str | bytes],
         output_path: Path,
         workers: int | None = None,
         progress: ProgressOption = None,
+        *,
+        separator: str | None = None,
+        field: str = "text",
+        on_error: str = "raise",
     ) -> int:
-        """Encode a text file into a file of ids, and return their number (see `nbbpe.tokenfile.encode_file`)."""
+        """Encode files or an iterable of documents into a file of ids, and return their number.
+
+        See `nbbpe.tokenfile.encode_file`.
+        """
         from .tokenfile import encode_file
 
-        return encode_file(self, input_path, output_path, workers, progress)
+        return encode_file(
+            self, input_path, output_path, workers, progress, separator=separator, field=field, on_error=on_error
+        )
 
     # Ids to text
 
