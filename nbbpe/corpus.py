@@ -1,4 +1,4 @@
-"""Sources of text: files and parts of files as windows of bytes, iterables as batches, special tokens found in both."""
+"""Text as windows of bytes: streams and documents, special tokens found in both, and files cut where they can be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import codecs
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
@@ -141,6 +140,16 @@ class TextStream:
         return n
 
 
+class Windows(Protocol):
+    """Text window by window."""
+
+    def advance(self, taken: int) -> Window | None:
+        """The next window, which starts with what the caller has not `taken` of the last one; None after the last.
+
+        At first, `taken` is 0. A window of which nothing could be taken comes again, longer.
+        """
+
+
 class Reader:
     """Reads a source window by window; what was not taken of one window starts the next.
 
@@ -164,10 +173,7 @@ class Reader:
         self._hold_back = longest - 1 + 4
 
     def advance(self, taken: int) -> Window | None:
-        """The next window, which starts with what the caller has not `taken` of the last one; None after the last.
-
-        At first, `taken` is 0. A window of which nothing could be taken comes again, longer.
-        """
+        """See Windows."""
         if self._whole:
             return None
         self._keep(taken)
@@ -209,13 +215,15 @@ class Reader:
         return True
 
 
-@contextmanager
-def open_chunk(chunk: Chunk, specials: SpecialTokens, at_once: bool) -> Iterator[Reader]:
-    """A Reader of a chunk of a file."""
-    with open(chunk.path, "rb", buffering=0) as file:
-        if chunk.start:
-            file.seek(chunk.start)
-        yield Reader(file, None if chunk.end is None else chunk.end - chunk.start, specials, at_once)
+class DocumentReader:
+    """Reads whole documents, some BATCH bytes of them a window, each with a break after it."""
+
+    def __init__(self, documents: Iterable[bytes], specials: SpecialTokens, break_id: int) -> None:
+        self._windows = batches(documents, specials, break_id)
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows. Every window must be taken whole, as it can be."""
+        return next(self._windows, None)
 
 
 def check_readable(paths: Sequence[Path]) -> None:
@@ -233,10 +241,10 @@ def file_size(path: Path) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def batches(documents: Iterable[str | bytes], specials: SpecialTokens) -> Iterator[Window]:
-    """Documents joined into windows of some BATCH bytes, with a break between any two. Errors of the iterable pass."""
+def batches(documents: Iterable[str | bytes], specials: SpecialTokens, break_id: int | None = None) -> Iterator[Window]:
+    """Documents joined into windows of some BATCH bytes, with breaks as `join` puts them. Errors of the iterable pass."""
     for group in groups(map(to_bytes, documents)):
-        yield join(group, specials)
+        yield join(group, specials, break_id)
 
 
 def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -253,16 +261,20 @@ def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield gathered
 
 
-def join(documents: list[bytes], specials: SpecialTokens) -> Window:
-    """One window of all documents, with a break of id -1 between any two, and special tokens found."""
-    text = SEPARATOR.join(documents)
+def join(documents: list[bytes], specials: SpecialTokens, break_id: int | None = None) -> Window:
+    """One window of all documents, with special tokens found.
+
+    Without a `break_id`, a break of id -1 stands between any two; with one, such a break after each.
+    """
+    n_breaks = len(documents) - (break_id is None)
+    text = SEPARATOR.join(documents if break_id is None else [*documents, b""])
     data = padded(text)
     end = len(text)
     breaks = find_breaks(data, 0, end, end, specials)
-    if len(documents) > 1:
-        ends = np.cumsum([len(document) + 1 for document in documents[:-1]], dtype=np.int64)
-        between = np.stack([ends - 1, ends, np.full(len(ends), -1)], axis=1)
-        breaks = np.concatenate([breaks, between])
+    if n_breaks > 0:
+        ends = np.cumsum([len(document) + 1 for document in documents[:n_breaks]], dtype=np.int64)
+        after = np.stack([ends - 1, ends, np.full(n_breaks, -1 if break_id is None else break_id)], axis=1)
+        breaks = np.concatenate([breaks, after])
         breaks = breaks[np.argsort(breaks[:, 0], kind="stable")]
     return Window(data, 0, end, end, breaks)
 
@@ -289,12 +301,12 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
     size = file.seek(0, os.SEEK_END)
     boundaries = {0, size}
     for i in range(1, desired_num_chunks):
-        boundaries.add(_find_from(file, size * i // desired_num_chunks, size, split_special_token))
+        boundaries.add(find_from(file, size * i // desired_num_chunks, size, split_special_token))
     return sorted(boundaries)
 
 
-def _find_from(file: BinaryIO, position: int, size: int, token: bytes) -> int:
-    """The offset of the first `token` at or after `position`, or the file's size."""
+def find_from(file: BinaryIO, position: int, size: int, token: bytes) -> int:
+    """The offset of the first `token` at or after `position` in a file of `size` bytes, or `size` where there is none."""
     overlap = len(token) - 1
     while position < size:
         file.seek(position)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Reader, TextStream, Window, join, padded, to_text
+from .corpus import Reader, TextStream, Window, Windows, join, padded, to_text
 from .kernels import encode, encode_text, piece_table
 from .kernels.encode_text import encode_short
 from .kernels.merge_table import Merges
@@ -161,7 +161,7 @@ class Encoder:
         between = marks[window.breaks[:, 2] < 0]
         return ids, np.concatenate([[0], between, [len(ids)]])
 
-    def encode_all(self, reader: Reader) -> Iterator[tuple[NDArray[Any], int]]:
+    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], int]]:
         """The ids of all that a reader reads, part by part, each with the number of bytes it took.
 
         A part is the caller's until the next one is asked for.
@@ -188,7 +188,7 @@ class Encoder:
     def _reader(self, text: bytes, specials: SpecialTokens | None) -> Reader:
         return Reader(TextStream([text]), None, specials or new_special_tokens([], []), self.at_once)
 
-    def _encode_windows(self, reader: Reader, out: NDArray[Any] | None, step: int) -> int:
+    def _encode_windows(self, reader: Windows, out: NDArray[Any] | None, step: int) -> int:
         """Encode all windows of a reader into `out`, which has room for all, or with None count only; returns how many."""
         state = self._state()
         try:

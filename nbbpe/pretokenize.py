@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import BATCH, Chunk, Path, Window, batches, cut_file, file_size, open_chunk, to_text
+from .corpus import BATCH, Window, to_text
 from .kernels import count, piece_table
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
 from .kernels.words import digest_words
 from .parallel import ENDED, run_jobs
 from .patterns import Pattern
+from .sources import NO_ID, Documents, Input, Part, Skipped, Tally, warn_of_skipped
 
 MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and joining their counts costs more than it saves
 _CHUNK_BYTES = 16 << 20  # what a worker takes at a time
@@ -113,17 +114,21 @@ class Counter(ABC):
 
     at_once: bool  # whether a chunk must be one window
 
-    def __init__(self, pattern: Pattern, specials: SpecialTokens) -> None:
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
         self.pattern = pattern
         self.specials = specials
+        self._on_error = on_error
 
-    def run(self, chunk: Chunk) -> Iterator[int]:
-        """Count the words of a chunk of a file; yields the number of bytes of each window."""
+    def run(self, part: Part) -> Iterator[int | Skipped]:
+        """Count the words of a part of a source; yields the bytes that were read, and at last the records left out."""
         taken = 0
-        with open_chunk(chunk, self.specials, self.at_once) as reader:
+        tally = Tally(self._on_error)
+        with part.open(self.specials, self.at_once, NO_ID, tally) as reader:
             while (window := reader.advance(taken)) is not None:
                 taken = self.count(window)
-                yield taken
+                yield tally.newly_read()
+        yield tally.newly_read()
+        yield tally.skipped()
 
     @abstractmethod
     def count(self, window: Window) -> int:
@@ -139,8 +144,8 @@ class PieceCounter(Counter):
 
     at_once = False
 
-    def __init__(self, pattern: Pattern, specials: SpecialTokens) -> None:
-        super().__init__(pattern, specials)
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
+        super().__init__(pattern, specials, on_error)
         self._scanner = pattern.scanner()
         self._words = WordTable()
         self._masks = np.empty(N_CLASSES, dtype=np.uint64)
@@ -176,8 +181,8 @@ class RegexCounter(Counter):
 
     at_once = True
 
-    def __init__(self, pattern: Pattern, specials: SpecialTokens) -> None:
-        super().__init__(pattern, specials)
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
+        super().__init__(pattern, specials, on_error)
         self._counts: collections.Counter[str] = collections.Counter()
 
     def count(self, window: Window) -> int:
@@ -189,10 +194,10 @@ class RegexCounter(Counter):
         return words_from_dict({word.encode(errors="surrogateescape"): n for word, n in self._counts.items()})
 
 
-def make_counter(pattern: Pattern, special_tokens: Sequence[bytes]) -> Counter:
+def make_counter(pattern: Pattern, special_tokens: Sequence[bytes], on_error: str = "raise") -> Counter:
     """The counter for a pattern."""
     specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
-    return (RegexCounter if pattern.cuts is None else PieceCounter)(pattern, specials)
+    return (RegexCounter if pattern.cuts is None else PieceCounter)(pattern, specials, on_error)
 
 
 def count_documents(
@@ -202,36 +207,40 @@ def count_documents(
     report: Callable[[int], None],
 ) -> WordCounts:
     """Count the words of an iterable of documents, in this process; `report` is told the bytes taken."""
-    counter = make_counter(pattern, special_tokens)
-    for window in batches(documents, counter.specials):
-        counter.count(window)
-        report(window.end)
-    return counter.finish()
+    return count_files([Documents(documents)], pattern, special_tokens, 1, report)
 
 
 def count_files(
-    paths: Sequence[Path],
+    inputs: Sequence[Input],
     pattern: Pattern,
     special_tokens: Sequence[bytes],
     n_workers: int,
     report: Callable[[int], None],
+    on_error: str = "raise",
 ) -> WordCounts:
-    """Count the words of files, in `n_workers` processes where that pays; `report` is told the bytes taken."""
-    sizes = [file_size(path) for path in paths]
-    total = sum(size or 0 for size in sizes)
+    """Count the words of files and iterables, in `n_workers` processes where that pays.
+
+    `report` is told the bytes read. With on_error="skip", bad records are left out, and one warning says which.
+    """
+    total = sum(each.n_text() for each in inputs)
     if total < MIN_BYTES_FOR_WORKERS:
         n_workers = 1
-    chunk_bytes = max(BATCH, min(_CHUNK_BYTES, total // (4 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
-    chunks = [chunk for path in paths for chunk in cut_file(path, chunk_bytes, pattern, special_tokens)]
+    part_bytes = max(BATCH, min(_CHUNK_BYTES, total // (4 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
+    tasks = [part for each in inputs for part in each.cut(part_bytes, pattern, special_tokens)]
     if n_workers > 1:
         # Workers inherit compiled kernels instead of racing to compile them.
         count_documents(["warm up"], pattern, special_tokens, lambda n_bytes: None)
     parts = []
-    for number, result in run_jobs(partial(make_counter, pattern, special_tokens), chunks, n_workers):
+    skipped: dict[int, Skipped] = {}
+    for number, result in run_jobs(partial(make_counter, pattern, special_tokens, on_error), tasks, n_workers):
         if number is None:
             parts.append(result)
+        elif isinstance(result, Skipped):
+            if result.n:
+                skipped[number] = result
         elif result is not ENDED:
             report(result)
+    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
     if len(parts) == 1:
         return parts[0]
     words = WordTable()

@@ -1,4 +1,4 @@
-"""Text file to file of ids: chunks encoded by several processes, joined into one array on disk."""
+"""Text to file of ids: parts of the sources encoded by several processes, joined into one array on disk."""
 
 from __future__ import annotations
 
@@ -6,128 +6,201 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .corpus import Chunk, Path, check_readable, cut_file, file_size
+from .corpus import Path
 from .files import name_in_errors, scratch_folder
 from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
 from .sidecar import check_replaceable, describe_ids, publish
+from .sources import NO_ID, Input, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
 _CHUNK_BYTES = 32 << 20  # what a worker takes at a time
-_REPORT_BYTES = 4 << 20  # of text between two words of progress
+_REPORT_BYTES = 2 << 20  # of ids between two words of progress
 _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
 
 
 def encode_file(
     tokenizer: Tokenizer,
-    input_path: Path,
+    input_path: Path | Sequence[Path] | Iterable[str | bytes],
     output_path: Path,
     workers: int | None = None,
     progress: ProgressOption = None,
+    *,
+    separator: str | None = None,
+    field: str = "text",
+    on_error: str = "raise",
 ) -> int:
-    """Encode a text file into a file of ids.
+    """Encode text into a file of ids.
 
     Parameters
     ----------
-    input_path : UTF-8 text; special tokens in it become their ids. Invalid bytes are kept. A pipe will do
+    input_path : what `nbbpe.train` takes as its source: files of plain text (a pipe will do), .jsonl, .parquet, packed
+        ones, a list of them, a pattern, a URL, or an iterable of documents. The ids are those of each document alone, in
+        order; special tokens in a text become their ids, and invalid bytes are kept
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
+    separator : one of the tokenizer's special tokens, whose id is written after each document: record, row, item of an
+        iterable, or whole file of plain text (there, special tokens in the text may separate documents besides). None
+        writes nothing between documents
+    field, on_error : see `nbbpe.train`
 
     Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, for
     `nbbpe.TokenFile`. The output appears under its name only when it is whole; temporary files lie in a folder beside it
-    and are removed whatever happens. Memory is bounded by a few megabytes for each worker, for a pattern with a table of
-    boundaries; with a pattern of your own, by the longest stretch without a special token.
+    and are removed whatever happens. Memory is bounded by a few megabytes for each worker, and a record, for a pattern
+    with a table of boundaries; with a pattern of your own, by the longest stretch of a plain file without a special token.
 
-    Returns the number of ids. Raises ValueError for another suffix, OSError for what cannot be read or written,
-    FileExistsError where a file that is not nbbpe's lies in the place of the JSON.
+    Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
+    cannot be read or written, FileExistsError where a file that is not nbbpe's lies in the place of the JSON, ImportError
+    where a package is missing.
     """
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
     n_workers = check_workers(workers)
-    check_readable([input_path])
+    separator_id = _separator_id(tokenizer, separator)
+    inputs = find_inputs(input_path, field, on_error, "input_path")
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
-    if os.path.exists(output_path) and os.path.samefile(input_path, output_path):
-        raise ValueError(f"{os.fspath(input_path)!r} cannot be both input and output")
+    for path in (each.path() for each in inputs):
+        if path is not None and os.path.exists(output_path) and os.path.samefile(path, output_path):
+            raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
     check_replaceable(output_path)
-    with name_in_errors(output_path), scratch_folder(output_path) as folder:
+    with scratch_folder(output_path) as folder:
         header = _NPY_HEADER if suffix == ".npy" else 0
-        n_ids = _encode_chunks(tokenizer, input_path, folder, n_workers, header, progress)
+        make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error)
+        n_ids = _encode_parts(make_job, tokenizer, inputs, folder, output_path, n_workers, progress)
         whole = os.path.join(folder, "0")
-        if header:
-            with open(whole, "r+b") as file:
-                file.write(_npy_header(tokenizer.dtype, n_ids))
-        publish(whole, output_path, describe_ids(tokenizer, n_ids, [(input_path, file_size(input_path))]))
+        sources = [(path, each.size()) for each in inputs if (path := each.path()) is not None]
+        about = describe_ids(tokenizer, n_ids, sources, None if separator is None else [separator])
+        with name_in_errors(output_path):
+            if header:
+                with open(whole, "r+b") as file:
+                    file.write(_npy_header(tokenizer.dtype, n_ids))
+            publish(whole, output_path, about)
     return n_ids
 
 
-class ChunkEncoder:
-    """Encodes chunks into files of ids in a folder: a Job for worker processes."""
+def _separator_id(tokenizer: Tokenizer, separator: str | None) -> int:
+    """The id to write after each document. Raises TypeError or ValueError for what is no special token."""
+    if separator is None:
+        return NO_ID
+    if not isinstance(separator, str):
+        raise TypeError(f"separator must be a special token or None, not {separator!r}")
+    if separator not in tokenizer.special_tokens:
+        known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
+        raise ValueError(f"separator {separator!r} is none of the tokenizer's special tokens, which are: {known}")
+    return tokenizer.special_tokens[separator]
 
-    def __init__(self, tokenizer: Tokenizer, folder: str, header: int) -> None:
+
+class PartEncoder:
+    """Encodes parts of sources into files of ids in a folder: a Job for worker processes."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, folder: str, output_path: Path, header: int, separator_id: int, on_error: str
+    ) -> None:
         self._tokenizer = tokenizer
         self._folder = folder
+        self._output_path = output_path
         self._header = header
+        self._separator_id = separator_id
+        self._on_error = on_error
 
-    def run(self, task: tuple[int, Chunk]) -> Iterator[tuple[int, int]]:
-        """Encode chunk `number` into the file of that name; yields (bytes read, ids written) now and then."""
-        number, chunk = task
-        n_read = n_ids = 0
+    def run(self, task: tuple[int, Part]) -> Iterator[tuple[int, int] | Skipped]:
+        """Encode part `number` into the file of that name.
+
+        Yields (bytes read, ids written) now and then, and at last the records that were left out.
+        """
+        number, part = task
+        n_ids = n_waiting = 0
         dtype = self._tokenizer.dtype.newbyteorder("<")
-        with open(os.path.join(self._folder, str(number)), "wb") as file:
+        tally = Tally(self._on_error)
+        with _PartFile(os.path.join(self._folder, str(number)), self._output_path) as file:
             if number == 0:
                 file.write(bytes(self._header))
-            for ids, n_bytes in self._tokenizer.encode_chunk(chunk):
+            for ids in self._tokenizer.encode_part(part, self._separator_id, tally):
                 file.write(ids.astype(dtype, copy=False).data)
-                n_read += n_bytes
                 n_ids += len(ids)
-                if n_read >= _REPORT_BYTES:
-                    yield n_read, n_ids
-                    n_read = n_ids = 0
-        yield n_read, n_ids
+                n_waiting += ids.nbytes
+                if n_waiting >= _REPORT_BYTES:
+                    yield tally.newly_read(), n_ids
+                    n_ids = n_waiting = 0
+        yield tally.newly_read(), n_ids
+        yield tally.skipped()
 
     def finish(self) -> None:
         """Nothing is left to say."""
 
 
-def _encode_chunks(
-    tokenizer: Tokenizer, input_path: Path, folder: str, n_workers: int, header: int, progress: ProgressOption
+class _PartFile:
+    """A part of the output, written; its errors name the output (those of reading, which come between, do not)."""
+
+    def __init__(self, path: str, output_path: Path) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115
+        self._output_path = output_path
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Append bytes."""
+        with name_in_errors(self._output_path):
+            self._file.write(data)
+
+    def __enter__(self) -> _PartFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with name_in_errors(self._output_path):
+            self._file.close()
+
+
+def _encode_parts(
+    make_job: Callable[[], PartEncoder],
+    tokenizer: Tokenizer,
+    inputs: Sequence[Input],
+    folder: str,
+    output_path: Path,
+    n_workers: int,
+    progress: ProgressOption,
 ) -> int:
-    """Encode a file's chunks and join them in the file "0" of a folder; returns the number of ids."""
-    size = file_size(input_path)
-    if size is None or size < MIN_BYTES_FOR_WORKERS:
+    """Encode all parts of the inputs and join them in the file "0" of a folder; returns the number of ids."""
+    n_text = sum(each.n_text() for each in inputs)
+    if n_text < MIN_BYTES_FOR_WORKERS:
         n_workers = 1
-    # One process writes one file; several take turns, in chunks small enough that they end together.
-    chunk_bytes = min(_CHUNK_BYTES, (size or 0) // (4 * n_workers) + 1) if n_workers > 1 else (size or 0) + 1
-    chunks = cut_file(input_path, chunk_bytes, tokenizer._pattern, [t.encode() for t in tokenizer.special_tokens])
+    # One process writes a file for each input; several take turns, in parts small enough that they end together.
+    part_bytes = min(_CHUNK_BYTES, n_text // (4 * n_workers) + 1) if n_workers > 1 else n_text + 1
+    special_tokens = [token.encode() for token in tokenizer.special_tokens]
+    parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._pattern, special_tokens)]
     if n_workers > 1:
         tokenizer.encode("warm up")  # workers inherit kernels and tables instead of making them again
     total = 0
     joined = 1
     written = set()
-    with Progress(progress, "encode", size, "B") as bar:
-        make_job = partial(ChunkEncoder, tokenizer, folder, header)
-        for number, result in run_jobs(make_job, list(enumerate(chunks)), n_workers):
+    skipped: dict[int, Skipped] = {}
+    with Progress(progress, "encode", total_size(inputs), "B") as bar:
+        for number, result in run_jobs(make_job, list(enumerate(parts)), n_workers):
             if number is None:
+                continue
+            if isinstance(result, Skipped):
+                if result.n:
+                    skipped[number] = result
                 continue
             if result is not ENDED:
                 bar.advance(result[0])
                 total += result[1]
                 continue
             written.add(number)
-            while 0 in written and joined in written:
-                _append(os.path.join(folder, "0"), os.path.join(folder, str(joined)))
-                joined += 1
+            with name_in_errors(output_path):
+                while 0 in written and joined in written:
+                    _append(os.path.join(folder, "0"), os.path.join(folder, str(joined)))
+                    joined += 1
+    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=4)
     return total
 
 

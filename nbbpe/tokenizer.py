@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .encoder import Encoder
     from .kernels.merge_table import Merges
     from .kernels.special import SpecialTokens
+    from .sources import Part, Tally
 
 Vocab = dict[int, bytes]
 Merge = tuple[bytes, bytes]
@@ -96,8 +97,9 @@ class Tokenizer:
     ) -> Tokenizer:
         """From a vocabulary without special tokens, and merges as ids (see _merge_ids), or None to merge by ranks."""
         self = cls.__new__(cls)
-        # Two special tokens may have one id, which stands for the first.
-        self._vocab = ordinary | {token_id: token.encode() for token, token_id in reversed(special.items())}
+        self._vocab = dict(ordinary)
+        for token, token_id in special.items():
+            self._vocab.setdefault(token_id, token.encode())  # two may have one id, which stands for the first
         self._by_ranks = merge_ids is None
         self._merge_ids = np.empty((0, 3), dtype=np.int32) if merge_ids is None else merge_ids
         self._pattern = pattern
@@ -457,22 +459,32 @@ class Tokenizer:
         """
         show(self.tokenize(text).tokens, file, color)
 
-    def encode_chunk(self, chunk: corpus.Chunk) -> Iterator[tuple[NDArray[Any], int]]:
-        """The ids of a part of a file, part by part, each with the number of bytes it took (see tokenfile)."""
-        with corpus.open_chunk(chunk, self._specials, self._encoder.at_once) as reader:
-            yield from self._encoder.encode_all(reader)
+    def encode_part(self, part: Part, separator: int, tally: Tally) -> Iterator[NDArray[Any]]:
+        """The ids of a part of a source, bit by bit, with the id `separator` after each document (see tokenfile)."""
+        with part.open(self._specials, self._encoder.at_once, separator, tally) as reader:
+            for ids, _ in self._encoder.encode_all(reader):
+                yield ids
 
     def encode_file(
         self,
-        input_path: Path,
+        input_path: Path | Sequence[Path] | Iterable[str | bytes],
         output_path: Path,
         workers: int | None = None,
         progress: ProgressOption = None,
+        *,
+        separator: str | None = None,
+        field: str = "text",
+        on_error: str = "raise",
     ) -> int:
-        """Encode a text file into a file of ids, and return their number (see `nbbpe.tokenfile.encode_file`)."""
+        """Encode files or an iterable of documents into a file of ids, and return their number.
+
+        See `nbbpe.tokenfile.encode_file`.
+        """
         from .tokenfile import encode_file
 
-        return encode_file(self, input_path, output_path, workers, progress)
+        return encode_file(
+            self, input_path, output_path, workers, progress, separator=separator, field=field, on_error=on_error
+        )
 
     # Ids to text
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Iterable, Sequence
 
-from .corpus import Path, check_readable, file_size
+from .corpus import Path
 from .parallel import check_workers
 from .patterns import Pattern, get_pattern
 from .progress import Progress, ProgressOption
+from .sources import find_inputs, total_size
 from .special_tokens import check_special_tokens
 from .ties import check_tie_break
 from .tokenizer import Tokenizer
@@ -27,14 +27,24 @@ def train(
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
+    field: str = "text",
+    on_error: str = "raise",
 ) -> Tokenizer:
     """Train a byte-level BPE tokenizer.
 
     Parameters
     ----------
     source
-        A path to a text file, a list or tuple of such paths, or an iterable whose items are documents (str, or bytes).
-        Bytes of a file that are no valid UTF-8 are kept, each as a character of its own.
+        The path of a file, a list or tuple of paths, or an iterable whose items are documents (str, or bytes).
+
+        A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .parquet
+        is a table with a document in a column of each row (needs pyarrow); any other is plain text, in which special
+        tokens separate documents. Bytes of plain text that are no valid UTF-8 are kept, each as a character of its own.
+        JSON lines and plain text may be packed, with .gz or .zst after the name (.zst needs zstandard).
+
+        A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet")
+        that fsspec can read. `pip install "nbbpe[data]"` brings pyarrow, zstandard and fsspec. All files are read as
+        streams; those that are packed or remote by one worker each.
     vocab_size
         Number of tokens in all: 256 bytes, merges, special tokens.
     special_tokens
@@ -58,6 +68,11 @@ def train(
         for every number.
     progress
         None shows a bar on a terminal, True or False one or none; a callable is called with (stage, done, total).
+    field
+        The field of a JSON record, or the column of a parquet file, that holds the text.
+    on_error
+        What becomes of a bad record (broken JSON, no such field, null, not a string): "raise" raises ValueError that names
+        file and line or row; "skip" leaves it out, and one warning at the end tells how many and names the first.
 
     Returns
     -------
@@ -67,8 +82,10 @@ def train(
     Raises
     ------
     TypeError, ValueError : an argument that cannot be meant, before any work
-    ValueError : a source without text
-    OSError : a file that is missing or cannot be read, before long work; an iterable's own errors pass
+    ValueError : a source without text, a bad record
+    OSError : a file that is missing or cannot be read, before long work; one that is cut off, when its end is reached; an
+        iterable's own errors pass
+    ImportError : a file that needs a package which is not installed, before long work
     """
     special_tokens = check_special_tokens(special_tokens)
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
@@ -78,22 +95,14 @@ def train(
     if max_token_length is not None:
         _check_positive("max_token_length", max_token_length)
     n_workers = check_workers(workers)
-    paths = _paths(source)
-    if paths is not None:
-        check_readable(paths)
+    inputs = find_inputs(source, field, on_error)
 
     from .merging import learn_merges
-    from .pretokenize import corpus_fingerprint, count_documents, count_files
+    from .pretokenize import corpus_fingerprint, count_files
 
     separators = [token.encode() for token in special_tokens]
-    if paths is not None:
-        sizes = [file_size(path) for path in paths]
-        total = None if None in sizes else sum(size for size in sizes if size is not None)
-        with Progress(progress, "count words", total, "B") as bar:
-            words = count_files(paths, split, separators, n_workers, bar.advance)
-    else:
-        with Progress(progress, "count words", None, "B") as bar:
-            words = count_documents(source, split, separators, bar.advance)  # type: ignore[arg-type]
+    with Progress(progress, "count words", total_size(inputs), "B") as bar:
+        words = count_files(inputs, split, separators, n_workers, bar.advance, on_error)
     if not len(words.counts):
         raise ValueError("there is no text to train on: the source is empty, or holds nothing but special tokens")
     with Progress(progress, "learn merges", n_tokens, "") as bar:
@@ -152,34 +161,3 @@ def _check_vocab_size(vocab_size: int, n_special: int) -> int:
     if n_tokens >= 2**31 - 1:
         raise ValueError(f"vocab_size={vocab_size} is too large: ids must fit in 31 bits")
     return n_tokens
-
-
-def _paths(source: object) -> list[Path] | None:
-    """The paths that a source names, or None where it is an iterable of documents."""
-    if isinstance(source, (str, os.PathLike)):
-        return [source]
-    if isinstance(source, (bytes, bytearray)):
-        raise TypeError("source must be a path, a list of paths, or an iterable of documents; put one document in a list")
-    if not isinstance(source, Iterable):
-        raise TypeError(f"source must be a path, a list of paths, or an iterable of documents, not {type(source).__name__}")
-    if not isinstance(source, (list, tuple)):
-        return None
-    files = [isinstance(item, os.PathLike) or (isinstance(item, str) and _is_file(item)) for item in source]
-    for item, is_file in zip(source, files, strict=True):
-        if not is_file and (any(files) or (isinstance(item, str) and _LOOKS_LIKE_PATH.fullmatch(item))):
-            raise FileNotFoundError(
-                f"{item!r} in the list is not a file; all items of a list are paths, or all are documents "
-                "(documents that look like paths can be given as iter(documents))"
-            )
-    return list(source) if any(files) else None
-
-
-# One line that ends in a suffix, or has a slash and no blank.
-_LOOKS_LIKE_PATH = re.compile(r"[^\n]{1,1024}\.[A-Za-z0-9]{1,8}|[^\s]{0,1024}/[^\s]{0,1024}")
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return os.path.exists(name)
-    except ValueError:  # a NUL character
-        return False

@@ -23,8 +23,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"kernels"},
     {
-        *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "parallel", "progress", "pretokenize"),
-        *("version",),
+        *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
+        *("pretokenize", "version"),
     },
     {
         *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "tokenizer"),
@@ -126,7 +126,11 @@ def test_the_public_names_are_those_of_the_design():
 @pytest.mark.parametrize(
     ("function", "parameters"),
     [
-        ("train", "source vocab_size special_tokens pattern tie_break min_frequency max_token_length workers progress"),
+        (
+            "train",
+            "source vocab_size special_tokens pattern tie_break min_frequency max_token_length workers progress field "
+            "on_error",
+        ),
         ("train_bpe", "input_path vocab_size special_tokens"),
         ("find_chunk_boundaries", "file desired_num_chunks split_special_token"),
         ("Tokenizer", "vocab merges special_tokens pattern"),
@@ -134,7 +138,7 @@ def test_the_public_names_are_those_of_the_design():
         ("Tokenizer.from_tiktoken", "path_or_encoding pattern special_tokens"),
         ("Tokenizer.encode", "self text allowed_special disallowed_special"),
         ("Tokenizer.encode_array", "self text allowed_special disallowed_special"),
-        ("Tokenizer.encode_file", "self input_path output_path workers progress"),
+        ("Tokenizer.encode_file", "self input_path output_path workers progress separator field on_error"),
         ("Tokenizer.decode", "self ids errors"),
         ("encode_array", "text"),
         ("load", "path check"),
@@ -171,12 +175,13 @@ text = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 20 + "a" * 70
 folder = pathlib.Path(tempfile.mkdtemp(dir=sys.argv[1]))
 (folder / "t.txt").write_text(text + "<|s|>" + text, encoding="utf-8")
 (folder / "empty.txt").write_text("")
+(folder / "t.jsonl").write_text(json.dumps({"text": text + "<|s|>"}) + '\n{"text": ""}\n')
 for tie_break in "bytes", "ids", "huggingface":
     tok = nbbpe.train(folder / "t.txt", 320, ["<|s|>"], tie_break=tie_break)
 for pattern in "gpt2", r"\w+|\W+", None:
     tok = nbbpe.train([text, b"\xff", ""], 300, ["<|s|>", "t"], pattern=pattern)
     tok = nbbpe.train(iter([text]), 50_000, pattern=pattern, min_frequency=2)
-    tok = nbbpe.train([folder / "t.txt"] * 3, 300, workers=2, pattern=pattern)
+    tok = nbbpe.train([folder / "t.txt", folder / "t.jsonl"] * 2, 300, workers=2, pattern=pattern)
     tok = nbbpe.Tokenizer(tok.vocab, tok.merges, ["<|s|>"], pattern, max_pieces=100)
     wide = nbbpe.Tokenizer(tok.vocab | {70_000: b"zz"}, tok.merges, ["a"], pattern)
     for each in tok, nbbpe.Tokenizer(tok.vocab, tok.merges), wide:
@@ -187,6 +192,7 @@ for pattern in "gpt2", r"\w+|\W+", None:
         for name in "a.bin", "a.npy":
             each.encode_file(folder / "t.txt", folder / name, workers=2)
             each.encode_file(folder / "empty.txt", folder / name)
+            each.encode_file(folder / "t.jsonl", folder / name, separator=next(iter(each.special_tokens), None))
 for more in [], [b"ab", b"abc"], [b"xyz", b"th", b" the cat sat on"]:
     tokens = [bytes([i]) for i in range(256)] + more
     (folder / "ranks").write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(t), i) for i, t in enumerate(tokens)))

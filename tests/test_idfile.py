@@ -111,7 +111,7 @@ def test_an_older_json_is_replaced(encoded, small, source):
 def test_a_file_that_is_not_ours_is_not_replaced(small, source, tmp_path, content, monkeypatch):
     beside = tmp_path / "ids.bin.json"
     beside.write_text(content)
-    monkeypatch.setattr(nbbpe.Tokenizer, "encode_chunk", lambda *args: pytest.fail("work was begun"))
+    monkeypatch.setattr(nbbpe.Tokenizer, "encode_part", lambda *args: pytest.fail("work was begun"))
     with pytest.raises(FileExistsError, match=r"ids\.bin\.json' is not nbbpe's"):
         small.encode_file(source, tmp_path / "ids.bin")
     # The text itself may lie there.

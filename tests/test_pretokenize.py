@@ -15,6 +15,7 @@ from nbbpe import corpus, pretokenize
 from nbbpe.corpus import to_bytes
 from nbbpe.patterns import get_pattern
 from nbbpe.pretokenize import WordCounts, count_documents, count_files
+from nbbpe.sources import find_inputs
 
 SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]
 PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
@@ -35,7 +36,8 @@ def expected(documents: list[bytes], pattern: str | None, specials: list[str] = 
 
 
 def from_files(paths, pattern, specials=SPECIALS, workers=1, report=lambda n: None) -> Counter[bytes]:
-    return as_counter(count_files(paths, get_pattern(pattern), [token.encode() for token in specials], workers, report))
+    inputs = find_inputs(list(paths), "text", "raise")
+    return as_counter(count_files(inputs, get_pattern(pattern), [token.encode() for token in specials], workers, report))
 
 
 def from_documents(documents, pattern, specials=SPECIALS) -> Counter[bytes]:

@@ -141,7 +141,8 @@ def test_training_leaves_its_provenance():
     corpus = found["training"].pop("corpus")
     words = {b"the": 1, b" cat": 1, b" sat": 1, b" on": 1, b" the": 1, b" mat": 1}
     assert corpus == {"fingerprint": f"{naive.digest_words(words):016x}", "words": 6, "distinct_words": 6}
-    assert found["training"] == {"vocab_size": 259, "tie_break": "ids", "min_frequency": 2}
+    asked = {"vocab_size": 259, "tie_break": "ids", "min_frequency": 2, "max_token_length": None}
+    assert found["training"] == asked
     assert found["pattern"] == "gpt2"
     assert found["character_classes"] == provenance.classes_digest()
     assert list(found["versions"]) == ["nbbpe", "numba", "numpy", "regex"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import threading
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe import corpus, files, tokenfile
 from nbbpe.patterns import NAMED
+from nbbpe.sources import plain
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
 DATA = (texts.SAMPLE + texts.SPECIAL + "the cat" + texts.SPECIAL * 2 + " a\n").encode() + b"caf\xc3 \xff'\xe2\x82"
@@ -330,17 +332,17 @@ def test_what_may_not_be_read_or_written_is_an_error(small, nobodys_folder):
 def test_a_disk_that_is_full_is_an_error_that_names_the_output(assert_refused, out, monkeypatch, cut_everywhere, workers):
     cut_everywhere(100)
     n_written = 0
-    original = nbbpe.Tokenizer.encode_chunk
+    original = io.BufferedWriter.write
 
-    def encode_chunk(self, chunk):
-        for ids in original(self, chunk):
+    class Full(io.BufferedWriter):
+        def write(self, data):
             nonlocal n_written
             n_written += 1
             if n_written > 2:
                 raise OSError(errno.ENOSPC, "No space left on device")
-            yield ids
+            return original(self, data)
 
-    monkeypatch.setattr(nbbpe.Tokenizer, "encode_chunk", encode_chunk)
+    monkeypatch.setattr(tokenfile, "open", lambda path, mode: Full(io.FileIO(path, mode)), raising=False)
     assert_refused(OSError, r"No space left on device: .*old\.bin", workers=workers)
 
 
@@ -381,7 +383,7 @@ def test_an_error_in_the_progress_callable_leaves_nothing(assert_refused, cut_ev
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_an_error(assert_refused, source, out, monkeypatch):
-    monkeypatch.setattr(tokenfile, "cut_file", lambda path, *rest: [corpus.Chunk(path, 0, len(DATA) + 5)])
+    monkeypatch.setattr(plain, "cut_file", lambda path, *rest: [corpus.Chunk(path, 0, len(DATA) + 5)])
     assert_refused(OSError, "became shorter while it was read")
 
 

@@ -1,0 +1,8 @@
+"""Sources of text: what a user names (paths, URLs) or hands over (iterables), as parts that are read in parallel."""
+
+from .finding import find_inputs
+from .inputs import NO_ID, Input, Part, total_size
+from .iterable import Documents
+from .tally import Skipped, Tally, warn_of_skipped
+
+__all__ = ["NO_ID", "Documents", "Input", "Part", "Skipped", "Tally", "find_inputs", "total_size", "warn_of_skipped"]

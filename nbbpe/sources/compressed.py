@@ -1,0 +1,186 @@
+"""The bytes of a file as a stream, unpacked where its name says that it is compressed."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Protocol
+
+from ..corpus import Path
+from .extras import require
+from .inputs import File
+from .tally import Tally
+
+_PACKED_FACTOR = 4  # text becomes about a quarter of its size
+
+_FEED = 1 << 10  # compressed bytes that zstandard takes at a time: they can become 32 MB at the very most
+_ZSTD_ROOM = 1 << 16
+_ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
+_BLOCK = 1 << 16
+
+
+class Stream(Protocol):
+    """Bytes, in order."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; none at the end only."""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer or part of it; returns the number of bytes, 0 at the end."""
+
+
+@contextmanager
+def open_stream(file: File, packing: str, tally: Tally, start: int = 0) -> Iterator[Stream]:
+    """The bytes of a file from `start` on; of a packed file, what it unpacks to (then `start` is 0)."""
+    with file.open() as raw:
+        if start:
+            raw.seek(start)
+        plain = _FileStream(file, raw, tally)
+        yield _UNPACKERS[packing](plain, file.name, tally) if packing else plain
+
+
+class PackableFile:
+    """A file of text that may be packed: what all inputs of such files have in common (see Input)."""
+
+    def __init__(self, file: File, packing: str) -> None:
+        """`packing` is one of PACKINGS, or empty."""
+        self.file = file
+        self.packing = packing
+
+    def path(self) -> Path | None:
+        """See Input."""
+        return self.file.path
+
+    def size(self) -> int | None:
+        """See Input."""
+        return self.file.size()
+
+    def n_text(self) -> int:
+        """See Input."""
+        return (self.size() or 0) * (_PACKED_FACTOR if self.packing else 1)
+
+    def can_be_cut(self) -> bool:
+        """A packed stream can only be read from its beginning; a remote one is best read so."""
+        return not self.packing and self.file.path is not None and self.size() is not None
+
+    def check(self, on_error: str) -> None:
+        """See Input. Notices a missing package, and a file that is not so packed."""
+        self.file.check()
+        if self.packing in _ZSTD:
+            require("zstandard", self.file.name)
+        if self.packing and self.size() is not None:
+            with open_stream(self.file, self.packing, Tally(on_error)) as stream:
+                stream.read(1)
+
+
+class _FileStream:
+    """A file, read and counted."""
+
+    def __init__(self, file: File, raw: BinaryIO, tally: Tally) -> None:
+        self.name = file.name
+        self._file = file
+        self._raw = raw
+        self._tally = tally
+
+    def read(self, size: int = -1, /) -> bytes:
+        """See Stream."""
+        with self._file.naming_errors():
+            data = self._raw.read(size)
+        self._tally.n_read += len(data)
+        return data
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """See Stream."""
+        with self._file.naming_errors():
+            n: int = self._raw.readinto(buffer) or 0  # type: ignore[attr-defined]
+        self._tally.n_read += n
+        return n
+
+
+class _Unpacked:
+    """What a packed stream unpacks to. Raises OSError that names the file where it is broken or cut off."""
+
+    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
+        self.name = name
+        self._packed = packed
+        self._tally = tally
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """See Stream."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def read(self, size: int, /) -> bytes:
+        """See Stream."""
+        try:
+            data = self._read(size)
+        except self._errors() as error:
+            raise OSError(f"{self.name!r} is broken or cut off, and cannot be unpacked to its end: {error}") from error
+        if not data and not self._tally.n_read:
+            raise OSError(f"{self.name!r} is empty, where even a packed empty file has some bytes: it was cut off")
+        return data
+
+    def _read(self, size: int) -> bytes:
+        raise NotImplementedError
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        raise NotImplementedError
+
+
+class _Gzip(_Unpacked):
+    """One or several members of gzip."""
+
+    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
+        super().__init__(packed, name, tally)
+        self._file = gzip.GzipFile(mode="rb", fileobj=packed)  # type: ignore[call-overload]
+
+    def _read(self, size: int) -> bytes:
+        return self._file.read(size)
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return EOFError, gzip.BadGzipFile, zlib.error
+
+
+class _Zstd(_Unpacked):
+    """One or several frames of Zstandard."""
+
+    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
+        super().__init__(packed, name, tally)
+        self._zstandard = require("zstandard", name)
+        self._blocks = self._unpack()
+        self._left = memoryview(b"")
+
+    def _read(self, size: int) -> bytes:
+        if not self._left:
+            self._left = memoryview(next(self._blocks, b""))
+        data, self._left = bytes(self._left[:size]), self._left[size:]
+        return data
+
+    def _unpack(self) -> Iterator[bytes]:
+        # zstandard's own stream reader takes the end of a file that was cut off for the end of its text.
+        decompressor = self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
+        frame: Any = None
+        while packed := self._packed.read(_BLOCK):
+            left = memoryview(packed)
+            while left:
+                if frame is None:
+                    frame = decompressor.decompressobj(write_size=_ZSTD_ROOM)
+                fed, left = left[:_FEED], left[_FEED:]
+                if block := frame.decompress(fed):
+                    yield block
+                if frame.eof:
+                    left = memoryview(packed)[len(packed) - len(left) - len(frame.unused_data) :]
+                    frame = None
+        if frame is not None:
+            raise EOFError("its last frame has no end")
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return EOFError, self._zstandard.ZstdError
+
+
+_ZSTD = (".zst", ".zstd")
+_UNPACKERS = {".gz": _Gzip, ".zst": _Zstd, ".zstd": _Zstd}
+PACKINGS = tuple(_UNPACKERS)

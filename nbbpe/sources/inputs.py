@@ -1,0 +1,76 @@
+"""What every source offers: files that can be opened, inputs that can be checked and cut, parts that one worker reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from ..corpus import Path, Windows
+from .tally import Tally
+
+if TYPE_CHECKING:
+    from ..kernels.special import SpecialTokens
+    from ..patterns import Pattern
+
+NO_ID = -1  # in the place of a separator's id: nothing is written between documents
+
+
+class File(Protocol):
+    """Something with a name that holds bytes; it can be sent to another process."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it; its ending says what it holds."""
+
+    @property
+    def path(self) -> Path | None:
+        """Where it lies in this machine's file system, None for a file that lies elsewhere."""
+
+    def size(self) -> int | None:
+        """The number of its bytes; None where only reading can tell (a pipe)."""
+
+    def check(self) -> None:
+        """Raise the OSError that opening it would raise."""
+
+    def open(self) -> BinaryIO:
+        """The file from its first byte on; it can seek, unless `size` is None."""
+
+    def naming_errors(self) -> AbstractContextManager[None]:
+        """A context in which an error of reading gets the file's name, where it has none."""
+
+
+class Part(Protocol):
+    """What one worker reads at a time. It can be sent to another process (but for an iterable, which is one part)."""
+
+    def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> AbstractContextManager[Windows]:
+        """The windows of the part's text.
+
+        With `at_once`, no document is divided among windows. After each document stands a break whose id is `separator`,
+        which may be NO_ID. `tally` is told the bytes that are read and the records that are bad.
+        """
+
+
+class Input(Protocol):
+    """One source of text: a file, or an iterable of documents."""
+
+    def path(self) -> Path | None:
+        """Where it lies in the file system, None where it does not."""
+
+    def size(self) -> int | None:
+        """Its bytes as they lie there, which reading its parts adds up to; None where nobody knows."""
+
+    def n_text(self) -> int:
+        """About how many bytes of text it holds, 0 where nobody knows: whether several workers pay, and how to cut."""
+
+    def check(self, on_error: str) -> None:
+        """Raise what reading it would raise at its beginning, as far as that is cheap: before long work is begun."""
+
+    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+        """Parts of about `part_bytes` bytes of text that can be read in any order; at least one."""
+
+
+def total_size(inputs: Sequence[Input]) -> int | None:
+    """The sizes of inputs together; None where one of them is not known."""
+    sizes = [each.size() for each in inputs]
+    return None if None in sizes else sum(size for size in sizes if size is not None)

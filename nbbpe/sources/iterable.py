@@ -1,0 +1,53 @@
+"""An iterable of documents, read once and in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ..corpus import DocumentReader, Windows, to_bytes
+from .inputs import Part
+from .tally import Tally
+
+if TYPE_CHECKING:
+    from ..kernels.special import SpecialTokens
+    from ..patterns import Pattern
+
+
+class Documents:
+    """Documents as str or bytes: an Input, and its one Part. An error that the iterable raises passes as it is."""
+
+    def __init__(self, documents: Iterable[str | bytes]) -> None:
+        self._documents = documents
+
+    def path(self) -> None:
+        """See Input."""
+
+    def size(self) -> None:
+        """See Input."""
+
+    def n_text(self) -> int:
+        """See Input."""
+        return 0
+
+    def check(self, on_error: str) -> None:
+        """See Input."""
+
+    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+        """See Input."""
+        return [self]
+
+    @contextmanager
+    def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
+        """See Part."""
+        yield DocumentReader(self._as_bytes(tally), specials, separator)
+
+    def _as_bytes(self, tally: Tally) -> Iterator[bytes]:
+        for number, document in enumerate(self._documents):
+            try:
+                data = to_bytes(document)
+            except TypeError as error:
+                raise TypeError(f"{error}: document {number:,} (from 0) is {document!r:.100}") from None
+            tally.n_read += len(data)
+            yield data

@@ -1,0 +1,185 @@
+"""Parquet files: one document a row, with its text in one of the columns; read through pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..corpus import DocumentReader, Path, Windows
+from .extras import require
+from .inputs import File, Part
+from .tally import Row, Tally
+
+if TYPE_CHECKING:
+    from ..kernels.special import SpecialTokens
+    from ..patterns import Pattern
+
+_BATCH_BYTES = 4 << 20  # of text that is in memory at a time, about
+_MAX_BATCH_ROWS = 1 << 13
+_BUFFER = 1 << 20  # bytes that are read of a column at a time
+_MAX_NAMED = 10  # columns that are named where the wanted one is missing
+
+
+class RowGroup(NamedTuple):
+    """Of a row group: how many rows it has, and how many bytes their texts take, about."""
+
+    n_rows: int
+    n_text: int
+
+
+class RowsPart(NamedTuple):
+    """Some row groups of a file, side by side."""
+
+    file: File
+    column: str
+    groups: list[RowGroup]
+    first_group: int
+    first_row: int
+    size: int  # their share of the file's bytes
+
+    @contextmanager
+    def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
+        """See Part."""
+        with self.file.open() as raw:
+            yield DocumentReader(self._documents(raw, tally), specials, separator)
+
+    def _documents(self, raw: Any, tally: Tally) -> Iterator[bytes]:
+        """The text of each row, as it is stored."""
+        n_rows = sum(group.n_rows for group in self.groups)
+        done = 0
+        for batch in self._batches(raw):
+            for i, text in enumerate(batch):
+                if text is None:
+                    row = self.first_row + done + i
+                    tally.bad_record(Row(self.file.name, row), f"the column {self.column!r} is null, and must be a string")
+                else:
+                    yield text
+            done += len(batch)
+            tally.n_read = self.size * done // n_rows
+        tally.n_read = self.size
+
+    def _batches(self, raw: Any) -> Iterator[list[bytes | None]]:
+        """The texts of some rows at a time, None for those that have none."""
+        with _naming_errors(self.file):
+            table = _parquet_file(self.file, raw)
+        for i, group in enumerate(self.groups, self.first_group):
+            n_rows = min(max(_BATCH_BYTES * group.n_rows // max(group.n_text, 1), 1), _MAX_BATCH_ROWS)
+            batches = table.iter_batches(batch_size=n_rows, row_groups=[i], columns=[self.column], use_threads=False)
+            while True:
+                with _naming_errors(self.file):
+                    batch = next(batches, None)
+                    if batch is None:
+                        break
+                    texts = _texts(batch.column(self.column))
+                yield texts
+
+
+class ParquetTable:
+    """A parquet file; see Input."""
+
+    def __init__(self, file: File, column: str) -> None:
+        self._file = file
+        self._column = column
+        self._groups: list[RowGroup] = []
+
+    def path(self) -> Path | None:
+        """See Input."""
+        return self._file.path
+
+    def size(self) -> int | None:
+        """See Input."""
+        return self._file.size()
+
+    def n_text(self) -> int:
+        """See Input."""
+        return sum(group.n_text for group in self._groups)
+
+    def check(self, on_error: str) -> None:
+        """See Input. Notices a missing package, a file that is none, a column that is not there or holds no text."""
+        self._file.check()
+        require("pyarrow.parquet", self._file.name)
+        if self.size() is None:
+            raise ValueError(f"{self._file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
+        with self._file.open() as raw, _naming_errors(self._file):
+            table = _parquet_file(self._file, raw)
+            _check_column(self._file.name, table.schema_arrow, self._column)
+            metadata = table.metadata
+            leaf = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(self._column)
+            groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+            self._groups = [RowGroup(group.num_rows, group.column(leaf).total_uncompressed_size) for group in groups]
+
+    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+        """See Input. Cut between row groups."""
+        n_text = self.n_text()
+        n_parts = max(1, round(n_text / part_bytes)) if self._file.path is not None else 1
+        boundaries = [0]
+        begun = 0
+        for i, group in enumerate(self._groups, 1):
+            begun += group.n_text
+            if begun * n_parts >= n_text:
+                boundaries.append(i)
+                begun = 0
+        boundaries = sorted({*boundaries, len(self._groups)})
+        size = self.size() or 0
+        rows = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
+        shares = [size * rows[i] // max(rows[-1], 1) for i in boundaries]
+        if not rows[-1]:
+            return [RowsPart(self._file, self._column, [], 0, 0, size)]
+        return [
+            RowsPart(self._file, self._column, self._groups[first:end], first, rows[first], there - here)
+            for (first, end), (here, there) in zip(pairwise(boundaries), pairwise(shares), strict=True)
+        ]
+
+
+def _parquet_file(file: File, raw: Any) -> Any:
+    """An open file as pyarrow's ParquetFile."""
+    # Buffered and not read ahead, so that a row group of gigabytes is never in memory whole.
+    return require("pyarrow.parquet", file.name).ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER)
+
+
+def _check_column(name: str, schema: Any, column: str) -> None:
+    """Raise ValueError where a table has no such column, or one that holds no text."""
+    if schema.names.count(column) != 1:
+        columns = ", ".join(map(repr, schema.names[:_MAX_NAMED])) + (", ..." if len(schema.names) > _MAX_NAMED else "")
+        number = "no" if column not in schema.names else "more than one"
+        raise ValueError(f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's with field=")
+    kind = schema.field(column).type
+    value = kind.value_type if hasattr(kind, "value_type") and str(kind).startswith("dictionary") else kind
+    if str(value) not in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
+        raise ValueError(f"the column {column!r} of {name!r} is of type {kind}, and must hold strings")
+
+
+def _texts(column: Any) -> list[bytes | None]:
+    """A column's strings as UTF-8. Made by hand, as pyarrow's own way to Python takes a microsecond a row."""
+    arrow = require("pyarrow", "parquet")
+    if arrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    column = column.cast(arrow.large_binary())
+    _, offsets_buffer, data_buffer = column.buffers()
+    if not len(column):
+        return []
+    offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[column.offset : column.offset + len(column) + 1].tolist()
+    data = b"" if data_buffer is None else data_buffer[offsets[0] : offsets[-1]].to_pybytes()
+    origin = offsets[0]
+    texts: list[bytes | None] = [data[start - origin : end - origin] for start, end in pairwise(offsets)]
+    if column.null_count:
+        for i in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+            texts[i] = None
+    return texts
+
+
+@contextmanager
+def _naming_errors(file: File) -> Iterator[None]:
+    """Make what pyarrow finds wrong with a file an OSError that names it."""
+    arrow = require("pyarrow", file.name)
+    with file.naming_errors():
+        try:
+            yield
+        except (OSError, arrow.ArrowException) as error:
+            if isinstance(error, OSError) and (error.errno is not None or repr(file.name) in str(error)):
+                raise
+            raise OSError(f"{file.name!r} cannot be read as parquet, or is broken: {error}") from error

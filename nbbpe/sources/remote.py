@@ -1,0 +1,97 @@
+"""Files elsewhere, named by a URL and read through fsspec."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, BinaryIO, NamedTuple
+
+from .extras import require
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
+
+
+class RemoteFile(NamedTuple):
+    """A file by its URL; see inputs.File."""
+
+    url: str
+    n_bytes: int | None
+    path: None = None
+
+    @property
+    def name(self) -> str:
+        """See File."""
+        return self.url
+
+    def size(self) -> int | None:
+        """See File."""
+        return self.n_bytes
+
+    def check(self) -> None:
+        """See File. There was one when it was found."""
+
+    def open(self) -> BinaryIO:
+        """See File."""
+        with naming_errors(self.url):
+            # Each process opens its own connection: those of a parent do not survive a fork.
+            filesystem, path = _resolve(self.url)
+            return filesystem.open(path, "rb")
+
+    def naming_errors(self) -> AbstractContextManager[None]:
+        """See File."""
+        return naming_errors(self.url)
+
+
+def is_url(name: str) -> bool:
+    """Whether a name is a URL, of whatever kind. (A drive's letter and a colon are none.)"""
+    return _URL.fullmatch(name) is not None
+
+
+def find_remote(url: str) -> list[RemoteFile]:
+    """The file that a URL names, or those, by name, that it matches as a pattern.
+
+    Raises FileNotFoundError, IsADirectoryError, ImportError where a package for this kind of URL is missing, and OSError
+    for what else stands in the way; all name the URL.
+    """
+    with naming_errors(url):
+        filesystem, path = _resolve(url)
+        # In a web address a question mark begins the query.
+        magic = "*[" if url.lower().startswith("http") else "*[?"
+        if any(character in path for character in magic) and not filesystem.exists(path):
+            found = filesystem.glob(path, detail=True)
+            files = [
+                RemoteFile(filesystem.unstrip_protocol(name), info.get("size"))
+                for name, info in sorted(found.items())
+                if info.get("type") != "directory"
+            ]
+            if not files:
+                raise FileNotFoundError("no file matches the pattern")
+            return files
+        info = filesystem.info(path)
+        if info.get("type") == "directory":
+            raise IsADirectoryError("it is a folder; give the text files in it")
+        return [RemoteFile(url, info.get("size"))]
+
+
+def _resolve(url: str) -> tuple[Any, str]:
+    """fsspec's file system for a URL, and the path in it."""
+    return require("fsspec.core", url).url_to_fs(url)
+
+
+@contextmanager
+def naming_errors(url: str) -> Iterator[None]:
+    """Make what goes wrong with a URL an OSError, or an ImportError, that names it. File systems raise what they like."""
+    try:
+        yield
+    except Exception as error:
+        if repr(url) in str(error):
+            raise
+        if isinstance(error, ImportError):
+            raise ImportError(f"reading {url!r} needs a package that is missing: {error}") from error
+        kinds = (FileNotFoundError, IsADirectoryError, PermissionError, OSError)
+        kind = next((kind for kind in kinds if isinstance(error, kind)), OSError)
+        reason = str(error) if type(error) in kinds else f"{type(error).__name__}: {error}"
+        # fsspec says of a host that cannot be reached that there is no such file; the cause knows better.
+        cause = f" ({error.__cause__})" if error.__cause__ else ""
+        raise kind(f"{url!r} cannot be read: {reason}{cause}") from error

@@ -1,0 +1,844 @@
+"""Sources of text: every format gives its documents, however it is cut and packed; what is bad is named or counted."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import json
+import os
+import pickle
+import sys
+import threading
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe import corpus, pretokenize, tokenfile
+from nbbpe.corpus import to_bytes
+from nbbpe.kernels.special import new_special_tokens
+from nbbpe.patterns import NAMED
+from nbbpe.sources import NO_ID, Tally, compressed, extras, find_inputs, jsonl, parquet
+
+PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
+DOCUMENTS = [
+    texts.SAMPLE,
+    "",
+    "the cat",
+    " sat",
+    f"one{texts.SPECIAL}two{texts.SPECIAL}",
+    texts.SPECIAL,
+    "",
+    'CRLF\r\nline\u2028and\x85others\rend in "quotes" \\ \x00',
+    "x" * 700,
+    "the cat\n",
+] * 3
+
+
+def needs(module: str) -> None:
+    """Skip the test where a package of the extra `data` is not installed."""
+    pytest.importorskip(module, reason=f'needs {module}: pip install "nbbpe[data]"')
+
+
+# Writing documents as others would
+
+
+def pack(data: bytes, packing: str) -> bytes:
+    if packing == ".gz":
+        return gzip.compress(data)
+    if packing == ".zst":
+        needs("zstandard")
+        import zstandard
+
+        return zstandard.compress(data)
+    return data
+
+
+def json_lines(documents: list[str], field: str = "text", ensure_ascii: bool = True) -> bytes:
+    records = [{"id": i, field: text, "more": {field: None}} for i, text in enumerate(documents)]
+    return "".join(json.dumps(record, ensure_ascii=ensure_ascii) + "\n" for record in records).encode()
+
+
+def write_parquet(path: Path, documents, field: str = "text", rows: int = 4, kind: str = "string", **options) -> None:
+    needs("pyarrow")
+    import pyarrow as arrow
+    import pyarrow.parquet
+
+    column = arrow.array([text and to_bytes(text) for text in documents], arrow.binary())
+    if kind.startswith("dictionary"):
+        column = column.cast(arrow.string()).dictionary_encode()
+    else:
+        column = column.cast(getattr(arrow, kind)())
+    table = arrow.table({"id": list(range(len(documents))), field: column})
+    arrow.parquet.write_table(table, path, row_group_size=rows, **options)
+
+
+def write(path: Path, documents: list[str]) -> Path:
+    """Write documents in the format that a path's name asks for."""
+    if path.suffix == ".parquet":
+        write_parquet(path, documents)
+    else:
+        path.write_bytes(pack(json_lines(documents), path.suffix))
+    return path
+
+
+FORMATS = ["a.jsonl", "a.ndjson", "A.JSONL", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"]
+
+
+@pytest.fixture(scope="module", params=PATTERNS.values(), ids=PATTERNS)
+def tokenizer(request) -> nbbpe.Tokenizer:
+    """A tokenizer with two special tokens, for each kind of pattern."""
+    sample = [texts.SAMPLE, "the cat sat on the mat " * 3]
+    return nbbpe.train(sample, 380, [texts.SPECIAL, "<|sep|>"], pattern=request.param)
+
+
+@pytest.fixture
+def cut_everywhere(monkeypatch) -> Callable[[int], None]:
+    """Windows, blocks, batches and parts of a few bytes, and workers for any file."""
+
+    def cut(n: int) -> None:
+        monkeypatch.setattr(corpus, "WINDOW", n)
+        monkeypatch.setattr(corpus, "BATCH", n)
+        monkeypatch.setattr(pretokenize, "BATCH", n)
+        monkeypatch.setattr(pretokenize, "_CHUNK_BYTES", n)
+        monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 0)
+        monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
+        monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
+        monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 0)
+        monkeypatch.setattr(jsonl, "_BLOCK", n)
+        monkeypatch.setattr(compressed, "_BLOCK", n)
+        monkeypatch.setattr(parquet, "_BATCH_BYTES", n)
+
+    return cut
+
+
+def ids_of(tokenizer: nbbpe.Tokenizer, documents, separator: str | None = None) -> list[int]:
+    """The ids of each document alone, each with the separator after it."""
+    after = [] if separator is None else [tokenizer.special_tokens[separator]]
+    return [token_id for document in documents for token_id in [*tokenizer.encode(document), *after]]
+
+
+def encoded(tokenizer: nbbpe.Tokenizer, source, folder: Path, workers: int = 1, **options) -> list[int]:
+    """What encode_file writes."""
+    n_ids = tokenizer.encode_file(source, folder / "ids.npy", workers, **options)
+    ids = np.load(folder / "ids.npy")
+    (folder / "ids.npy").unlink()
+    (folder / "ids.npy.json").unlink()
+    assert len(ids) == n_ids
+    assert ids.dtype == tokenizer.dtype
+    return ids.tolist()
+
+
+def documents_of(source, field: str = "text", on_error: str = "raise", part_bytes: int = 1 << 30) -> list[bytes]:
+    """The documents of a source, part by part, without any of what is done with them."""
+    specials = new_special_tokens([], [])
+    found = []
+    for each in find_inputs(source, field, on_error):
+        for part in each.cut(part_bytes, NAMED["gpt2"], []):
+            with part.open(specials, False, 1, Tally(on_error)) as reader:
+                taken = 0
+                while (window := reader.advance(taken)) is not None:
+                    *documents, (last, last_id) = window.documents()
+                    assert (last, last_id) == (b"", -1)
+                    found += [document for document, _ in documents]
+                    taken = window.end
+    return found
+
+
+# Documents
+
+
+@pytest.mark.parametrize("separator", [None, "<|sep|>", texts.SPECIAL])
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_ids_of_records_are_those_of_each_text_alone(tokenizer, tmp_path, name, separator):
+    write(tmp_path / name, DOCUMENTS)
+    wanted = ids_of(tokenizer, DOCUMENTS, separator)
+    assert encoded(tokenizer, tmp_path / name, tmp_path, separator=separator) == wanted
+    assert encoded(tokenizer, [str(tmp_path / name)] * 2, tmp_path, separator=separator) == wanted * 2
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"])
+def test_workers_parts_and_blocks_change_nothing(tokenizer, tmp_path, cut_everywhere, name, workers, quiet):
+    path = write(tmp_path / name, DOCUMENTS)
+    wanted = ids_of(tokenizer, DOCUMENTS, "<|sep|>")
+    trained = nbbpe.train(iter(DOCUMENTS), 400, [texts.SPECIAL], pattern=tokenizer.pattern)
+    for n in 40, 333, 3000:
+        cut_everywhere(n)
+        assert encoded(tokenizer, [path, path], tmp_path, workers, separator="<|sep|>") == wanted * 2, n
+        assert nbbpe.train(path, 400, [texts.SPECIAL], pattern=tokenizer.pattern, workers=workers) == trained, n
+
+
+@given(st.lists(texts.texts(40), max_size=8), st.integers(1, 80), st.booleans())
+def test_any_json_lines_cut_anywhere_give_their_texts(tmp_path, documents, n, ensure_ascii):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(json_lines(documents, ensure_ascii=ensure_ascii))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl, "_BLOCK", n)
+        patch.setattr(corpus, "BATCH", n)
+        assert documents_of(path, part_bytes=3 * n) == [text.encode() for text in documents]
+
+
+@given(st.lists(st.one_of(st.none(), texts.data(40)), min_size=1, max_size=12), st.integers(1, 5), st.integers(1, 100))
+def test_any_parquet_cut_anywhere_gives_its_bytes(tmp_path, documents, rows, n):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, documents, rows=rows, kind="binary")
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setattr(parquet, "_BATCH_BYTES", n)
+        assert documents_of(path, on_error="skip", part_bytes=n) == [text for text in documents if text is not None]
+
+
+@pytest.mark.parametrize("packing", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_packed_plain_text_is_its_text(tokenizer, tmp_path, cut_everywhere, packing, workers):
+    data = (texts.SAMPLE + texts.SPECIAL + "the cat").encode() + b"caf\xc3 \xff" + b"y" * 900
+    path = tmp_path / f"a.txt{packing}"
+    path.write_bytes(pack(data, packing))
+    cut_everywhere(200)
+    sources = [path] * 3
+    assert encoded(tokenizer, sources, tmp_path, workers) == ids_of(tokenizer, [data] * 3)
+    assert encoded(tokenizer, sources, tmp_path, workers, separator="<|sep|>") == ids_of(tokenizer, [data] * 3, "<|sep|>")
+    options = {"special_tokens": [texts.SPECIAL], "pattern": tokenizer.pattern}
+    assert nbbpe.train(sources, 300, workers=workers, **options) == nbbpe.train(iter([data] * 3), 300, **options)
+
+
+def test_nothing_is_merged_across_documents_files_and_kinds(small, tmp_path):
+    write(tmp_path / "a.jsonl", ["the ca", "t sat", "", "ab"])
+    write(tmp_path / "b.jsonl.gz", ["ab"])
+    (tmp_path / "c.txt").write_text("abthe c")
+    (tmp_path / "d").write_text("at")
+    wanted = ids_of(small, ["the ca", "t sat", "", "ab", "ab", "abthe c", "at"])
+    assert wanted != small.encode("the cat sat" + "ab" * 3 + "the cat")
+    assert encoded(small, [tmp_path / name for name in ("a.jsonl", "b.jsonl.gz", "c.txt", "d")], tmp_path) == wanted
+
+
+@pytest.mark.parametrize("separator", [None, "<|sep|>"])
+def test_an_iterable_is_encoded_document_by_document(tokenizer, tmp_path, separator, monkeypatch):
+    wanted = ids_of(tokenizer, DOCUMENTS, separator)
+    mixed = [text if i % 2 else text.encode() for i, text in enumerate(DOCUMENTS)]
+    for batch in 1, 100, 1 << 20:
+        monkeypatch.setattr(corpus, "BATCH", batch)
+        for source in iter(DOCUMENTS), (text for text in mixed), DOCUMENTS, tuple(DOCUMENTS):
+            assert encoded(tokenizer, source, tmp_path, workers=2, separator=separator) == wanted
+    assert encoded(tokenizer, [], tmp_path, separator=separator) == []
+    assert encoded(tokenizer, iter([""]), tmp_path, separator=separator) == ids_of(tokenizer, [""], separator)
+
+
+def test_a_plain_file_is_one_document_for_the_separator(small, tmp_path):
+    (tmp_path / "a.txt").write_text(f"a{texts.SPECIAL}b")
+    (tmp_path / "empty.txt").write_text("")
+    sources = [tmp_path / "a.txt", tmp_path / "empty.txt"]
+    special = small.special_tokens[texts.SPECIAL]
+    assert encoded(small, sources, tmp_path, separator=texts.SPECIAL) == [97, special, 98, special, special]
+
+
+def test_escapes_of_lone_surrogates_become_what_str_of_them_would(small, tmp_path):
+    documents = ["a\udc80b", "\ud800", "\udc80\udcff", "\ud83d\ude00", "\ud83d"]
+    (tmp_path / "a.jsonl").write_bytes(json_lines(documents))
+    assert rb"\ud83d\ude00" in (tmp_path / "a.jsonl").read_bytes()
+    wanted = [b"a\x80b", b"\xed\xa0\x80", b"\x80\xff", "😀".encode(), b"\xed\xa0\xbd"]
+    assert documents_of(tmp_path / "a.jsonl") == wanted
+    assert encoded(small, tmp_path / "a.jsonl", tmp_path) == ids_of(small, wanted)
+
+
+LINES = {
+    "CRLF": (b'{"text": "a"}\r\n{"text": "b\\r\\n"}\r\n', [b"a", b"b\r\n"]),
+    "no newline at the end": (b'{"text": "a"}\n{"text": "b"}', [b"a", b"b"]),
+    "blank lines": (b'\n\n{"text": "a"}\n  \t\r\n\n{"text": "b"}\n\n', [b"a", b"b"]),
+    "a BOM": (b'\xef\xbb\xbf{"text": "a"}\n{"text": "b"}\n', [b"a", b"b"]),
+    "a BOM alone": (b"\xef\xbb\xbf", []),
+    "blanks in a record": (b' { "text" :\t"a" }  \n', [b"a"]),
+    "the last of equal fields": (b'{"text": 1, "text": "a"}\n', [b"a"]),
+    "a number of 5,000 digits": (b'{"n": ' + b"7" * 5000 + b', "text": "a"}\n', [b"a"]),
+    "NaN beside it": (b'{"n": NaN, "text": "a"}\n', [b"a"]),
+    "empty texts": (b'{"text": ""}\n{"text": ""}\n', [b"", b""]),
+    "nothing": (b"", []),
+    "line separators of other worlds": ('{"text": "a\u2028b\x85c"}\n'.encode(), ["a\u2028b\x85c".encode()]),
+    "a long line": (b'{"text": "' + b"ab " * 300_000 + b'"}\n{"text": "c"}\n', [b"ab " * 300_000, b"c"]),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines_of_all_sorts(small, tmp_path, monkeypatch, name):
+    data, wanted = LINES[name]
+    for packing in "", ".gz":
+        path = tmp_path / f"a.jsonl{packing}"
+        path.write_bytes(pack(data, packing))
+        assert encoded(small, path, tmp_path, separator=texts.SPECIAL) == ids_of(small, wanted, texts.SPECIAL)
+        for n in 3, 1000:
+            monkeypatch.setattr(jsonl, "_BLOCK", max(n, len(data) // 1000))
+            assert documents_of(path, part_bytes=max(n, len(data) // 50)) == wanted
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "binary", "large_binary", "dictionary"])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_columns_of_all_kinds_of_strings(tmp_path, kind, rows):
+    documents = [text or None for text in DOCUMENTS]
+    write_parquet(tmp_path / "a.parquet", documents, "content", rows, kind, compression="zstd")
+    for n in 1, 500, 1 << 30:
+        found = documents_of(tmp_path / "a.parquet", "content", "skip", part_bytes=n)
+        assert found == [text.encode() for text in documents if text]
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+def test_parquet_without_rows_or_text(small, tmp_path, rows):
+    for documents in [], [""] * 5:
+        write_parquet(tmp_path / "a.parquet", documents, rows=rows)
+        assert documents_of(tmp_path / "a.parquet") == [text.encode() for text in documents]
+        assert len(encoded(small, tmp_path / "a.parquet", tmp_path, separator=texts.SPECIAL)) == len(documents)
+
+
+# Packed streams
+
+
+def test_several_members_and_frames_are_one_stream(tmp_path):
+    documents = [f"number {i} " * i for i in range(60)]
+    halves = json_lines(documents[:30]), json_lines(documents[30:])
+    wanted = [text.encode() for text in documents]
+    (tmp_path / "a.jsonl.gz").write_bytes(b"".join(map(gzip.compress, (*halves, b""))) + bytes(100))
+    assert documents_of(tmp_path / "a.jsonl.gz") == wanted
+    needs("zstandard")
+    import zstandard
+
+    skippable = b"\x52\x2a\x4d\x18\x05\x00\x00\x00hello"
+    packed = [zstandard.compress(half) for half in halves]
+    (tmp_path / "a.jsonl.zst").write_bytes(
+        skippable + packed[0] + zstandard.compress(b"") + skippable + packed[1] + skippable
+    )
+    assert documents_of(tmp_path / "a.jsonl.zst") == wanted
+    parameters = zstandard.ZstdCompressionParameters(window_log=30, enable_ldm=True)
+    (tmp_path / "a.jsonl.zstd").write_bytes(zstandard.ZstdCompressor(compression_params=parameters).compress(halves[0]))
+    assert documents_of(tmp_path / "a.jsonl.zstd") == wanted[:30]
+
+
+@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".txt"])
+def test_a_packed_file_that_was_cut_off_or_is_broken_is_an_error_that_names_it(small, tmp_path, packing, suffix):
+    whole = pack(json_lines([f"{i * 7919} words" for i in range(400)]), packing)
+    path = tmp_path / f"a{suffix}{packing}"
+    for data in b"", whole[:1], whole[:9], whole[: len(whole) // 2], whole[:-3], whole[:-1], whole + b"junk", b"{}\n":
+        path.write_bytes(data)
+        for on_error in "raise", "skip":
+            with pytest.raises(OSError, match=rf"a{suffix}{packing}' is (broken|empty)"):
+                small.encode_file(path, tmp_path / "ids.bin", on_error=on_error)
+            with pytest.raises(OSError, match=rf"a{suffix}{packing}' is (broken|empty)"):
+                nbbpe.train([path, path], 300, on_error=on_error)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+# Bad records
+
+BAD = {
+    b'{"text": "a"': "this is not JSON: Expecting ',' delimiter at character 13",
+    b"text": "this is not JSON: Expecting value at character 1",
+    b'{"text": "a"} {"text": "b"}': "this is not JSON: Extra data at character 15",
+    b'{"text": "a\tb"}': "this is not JSON: Invalid control character",
+    b'"a"': "the record is a string, and must be an object",
+    b"[1]": "the record is an array, and must be an object",
+    b"17": "the record is a number, and must be an object",
+    b"null": "the record is null, and must be an object",
+    b"true": "the record is a boolean, and must be an object",
+    b"{}": "the record has no field 'text', but none at all",
+    b'{"Text": "a", "id": 3}': "the record has no field 'text', but 'Text', 'id'",
+    b'{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}': "the record has no field 'text', but 'a', 'b', 'c', 'd', 'e', ...",
+    b'{"text": null}': "the field 'text' is null, and must be a string",
+    b'{"text": 3}': "the field 'text' is a number, and must be a string",
+    b'{"text": false}': "the field 'text' is a boolean, and must be a string",
+    b'{"text": ["a"]}': "the field 'text' is an array, and must be a string",
+    b'{"text": {"a": 1}}': "the field 'text' is an object, and must be a string",
+    b'{"text": "caf\xe9"}': "byte 14 of it, 0xe9, is no UTF-8",
+    b'{"text": "\xed\xa0\x80"}': "byte 11 of it, 0xed, is no UTF-8",
+    b'\xff\xfe{\x00"\x00t\x00': "byte 1 of it, 0xff, is no UTF-8",
+    b"[" * 100_000: "this is JSON that is nested too deeply",
+}
+
+
+@pytest.mark.parametrize("bad", BAD, ids=BAD.values())
+def test_a_bad_record_is_named_by_file_and_line_or_left_out_and_counted(small, tmp_path, cut_everywhere, bad):
+    good = [b'{"text": "the cat"}', b'{"text": ""}'] * 6
+    wanted = ids_of(small, ["the cat", ""] * 6, texts.SPECIAL)
+    for place in 1, 8, 13:
+        lines = [*good[: place - 1], bad, *good[place - 1 :]]
+        for packing, workers in ("", 1), ("", 2), (".gz", 1):
+            path = tmp_path / f"a.jsonl{packing}"
+            path.write_bytes(pack(b"\n".join(lines), packing))
+            cut_everywhere(60)
+            with pytest.raises(ValueError, match=r"a\.jsonl") as caught:
+                small.encode_file(path, tmp_path / "ids.bin", workers)
+            assert f"{str(path)!r}, line {place}: {BAD[bad]}" in str(caught.value)
+            assert 'on_error="skip"' in str(caught.value)
+            assert [name for name in os.listdir(tmp_path) if not name.startswith("a.jsonl")] == []
+            with pytest.warns(UserWarning, match="1 bad record was left out") as seen:
+                ids = encoded(small, path, tmp_path, workers, on_error="skip", separator=texts.SPECIAL)
+            assert ids == wanted
+            assert len(seen) == 1
+            assert f"{str(path)!r}, line {place}: {BAD[bad]}" in str(seen[0].message)
+
+
+def test_many_bad_records_give_one_warning_with_the_first_places(small, tmp_path, cut_everywhere, quiet):
+    lines = [b'{"text": "the cat"}', b"{", b'{"text": null}'] * 40
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
+    paths[0].write_bytes(b"\n".join(lines))
+    paths[1].write_bytes(gzip.compress(b"\n".join(lines)))
+    messages = set()
+    for workers in 1, 2, 3:
+        for n in 30, 1000:
+            cut_everywhere(n)
+            with pytest.warns(UserWarning, match="160 bad records were left out") as seen:
+                assert encoded(small, paths, tmp_path, workers, on_error="skip") == ids_of(small, ["the cat"] * 80)
+            messages |= {str(warning.message) for warning in seen}
+            assert [warning.filename for warning in seen] == [__file__.replace(".pyc", ".py")]
+            with pytest.warns(UserWarning, match="160 bad records were left out") as seen:
+                assert nbbpe.train(paths, 259, workers=workers, on_error="skip").vocab_size == 259
+            messages |= {str(warning.message) for warning in seen}
+            assert [warning.filename for warning in seen] == [__file__]
+    (message,) = messages
+    assert [f"{'a.jsonl'}', line {n}: " in message for n in (2, 3, 5, 6, 8, 9)] == [True] * 5 + [False]
+    assert message.endswith("; and 155 more")
+
+
+def test_a_source_of_bad_records_alone_has_no_text_and_says_why(small, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b"{}\n" * 3)
+    with (
+        pytest.warns(UserWarning, match="3 bad records were left out: .*line 1: .*line 3: the record has no field 'text'"),
+        pytest.raises(ValueError, match="no text to train on"),
+    ):
+        nbbpe.train(tmp_path / "a.jsonl", 300, on_error="skip")
+    with pytest.warns(UserWarning, match="3 bad records"):
+        assert encoded(small, tmp_path / "a.jsonl", tmp_path, on_error="skip") == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_null_in_a_column_is_named_by_its_row_or_left_out(small, tmp_path, cut_everywhere, workers):
+    documents = ["the cat", "", None, "sat", None, "on"]
+    write_parquet(tmp_path / "a.parquet", documents, rows=2)
+    for n in 10, 1000:
+        cut_everywhere(n)
+        row = r"a\.parquet', row (2|4) \(from 0\): the column 'text' is null"
+        with pytest.raises(ValueError, match=row):
+            small.encode_file(tmp_path / "a.parquet", tmp_path / "ids.bin", workers)
+        with pytest.warns(UserWarning, match="2 bad records were left out: .* row 2 .*: .*; .* row 4 .*: ") as seen:
+            ids = encoded(small, tmp_path / "a.parquet", tmp_path, workers, on_error="skip")
+        assert ids == ids_of(small, [text for text in documents if text])
+        assert len(seen) == 1
+
+
+def test_a_warning_that_is_an_error_leaves_no_output(small, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"}\n{}\n')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="1 bad record"):
+            small.encode_file(tmp_path / "a.jsonl", tmp_path / "ids.bin", on_error="skip")
+    assert os.listdir(tmp_path) == ["a.jsonl"]
+
+
+# What is told before long work
+
+
+@pytest.fixture
+def assert_refused(small, tmp_path, monkeypatch) -> Callable[..., None]:
+    """A function that checks that train and encode_file refuse a source before any work, the latter leaving nothing."""
+
+    def check(source, error: type[Exception], message: str, **options) -> None:
+        before = sorted(os.listdir(tmp_path))
+        with monkeypatch.context() as patch:
+            for module in pretokenize, tokenfile:
+                patch.setattr(module, "run_jobs", lambda *args: pytest.fail("work was begun"))
+            with pytest.raises(error, match=message):
+                nbbpe.train(source, 300, **options)
+            with pytest.raises(error, match=message):
+                small.encode_file(source, tmp_path / "ids.bin", **options)
+        assert sorted(os.listdir(tmp_path)) == before
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("a.parquet", "pyarrow"), ("a.txt.zst", "zstandard"), ("a.jsonl.zst", "zstandard")]
+)
+def test_a_missing_package_is_told_with_the_extra_that_has_it(assert_refused, tmp_path, monkeypatch, name, module):
+    (tmp_path / "ok.txt").write_text("text")
+    (tmp_path / name).write_bytes(b"something")
+    for missing in module, f"{module}.parquet", "fsspec", "fsspec.core":
+        monkeypatch.setitem(sys.modules, missing, None)
+    message = rf'reading .*{name}\' needs {module} .*pip install "nbbpe\[data\]"'
+    assert_refused([tmp_path / "ok.txt", tmp_path / name], ImportError, message)
+    assert_refused("s3://bucket/a.txt", ImportError, r'reading \'s3://.*a.txt\' needs fsspec .*pip install "nbbpe\[data\]"')
+    assert extras.require("json", "a") is json
+
+
+def test_formats_that_are_not_read_are_refused_by_name(assert_refused, tmp_path):
+    for name in "a.txt.bz2", "a.jsonl.xz", "a.tar.gz", "a.tgz", "a.zip", "A.7Z", "a.parquet.gz", "a.parquet.zst":
+        (tmp_path / name).write_bytes(b"something")
+        assert_refused(tmp_path / name, ValueError, f"{name}' cannot be read as it is packed: unpack it first")
+
+
+def test_a_field_that_the_first_record_does_not_have_is_told_before_the_other_files_are_read(assert_refused, tmp_path):
+    write(tmp_path / "a.jsonl", ["a"] * 3)
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(json_lines(["a"], field="content")))
+    sources = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
+    assert_refused(sources, ValueError, r"b\.jsonl\.gz', line 1: the record has no field 'text', but 'id', 'content'")
+    assert_refused(sources, ValueError, r"a\.jsonl', line 1: .* no field 'content'", field="content")
+
+
+def test_a_field_of_another_name_is_read(small, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(json_lines(DOCUMENTS, field="the body"))
+    write_parquet(tmp_path / "a.parquet", DOCUMENTS, field="the body")
+    for name in "a.jsonl", "a.parquet":
+        assert encoded(small, tmp_path / name, tmp_path, field="the body") == ids_of(small, DOCUMENTS)
+
+
+def test_a_parquet_file_that_cannot_be_meant_is_told(assert_refused, tmp_path):
+    needs("pyarrow")
+    import pyarrow as arrow
+    import pyarrow.parquet
+
+    path = tmp_path / "a.parquet"
+    for data in b"", b"PAR1", b"not parquet at all", b"PAR1" + bytes(100) + b"PAR1":
+        path.write_bytes(data)
+        assert_refused(path, OSError, r"a\.parquet' cannot be read as parquet, or is broken: ")
+    columns = {"number": [1], "list": [["a"]], "row": [{"text": "a"}], "none": [None]}
+    arrow.parquet.write_table(arrow.table(columns), path)
+    assert_refused(path, ValueError, r"a\.parquet' has no column 'text'; its columns are 'number', 'list', 'row', 'none'")
+    for field in columns:
+        assert_refused(path, ValueError, rf"column '{field}' of .*a\.parquet' is of type .*must hold strings", field=field)
+    assert_refused(path, ValueError, "no column 'row.text'", field="row.text")
+    twice = arrow.Table.from_arrays([arrow.array(["a"])] * 2, names=["text", "text"])
+    arrow.parquet.write_table(twice, path)
+    assert_refused(path, ValueError, "more than one column 'text'")
+
+
+def test_a_parquet_file_that_breaks_later_is_named(small, tmp_path):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, [f"{i} words" * 50 for i in range(300)], rows=100, compression="zstd", use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 400] = bytes(400)
+    path.write_bytes(data)
+    with pytest.raises(OSError, match=r"a\.parquet' cannot be read as parquet, or is broken"):
+        small.encode_file(path, tmp_path / "ids.bin")
+    assert os.listdir(tmp_path) == ["a.parquet"]
+
+
+def test_options_that_cannot_be_meant_are_told(assert_refused, small, tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    assert_refused(
+        tmp_path / "a.txt", ValueError, "on_error must be one of 'raise', 'skip', not 'ignore'", on_error="ignore"
+    )
+    assert_refused(tmp_path / "a.txt", TypeError, "field must be the name of a field or a column, not 3", field=3)
+    for separator, error, message in [
+        ("<|no|>", ValueError, r"separator '<\|no\|>' is none of the tokenizer's special tokens, which are: '<\|endof"),
+        ("the", ValueError, "is none of the tokenizer's special tokens"),
+        ("", ValueError, "is none of the tokenizer's special tokens"),
+        (7, TypeError, "separator must be a special token or None, not 7"),
+    ]:
+        with pytest.raises(error, match=message):
+            small.encode_file(iter(["a"]), tmp_path / "ids.bin", separator=separator)
+    plain = nbbpe.Tokenizer(small.vocab, small.merges)
+    with pytest.raises(ValueError, match="which are: none"):
+        plain.encode_file(iter(["a"]), tmp_path / "ids.bin", separator=texts.SPECIAL)
+    for source in 5, None, b"text":
+        with pytest.raises(TypeError, match="input_path must be a path, a list of paths, or an iterable of documents"):
+            small.encode_file(source, tmp_path / "ids.bin")
+
+
+# Names
+
+
+def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, assert_refused):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data" / "more.jsonl").mkdir(parents=True)
+    for name, text in ("b.jsonl", "b"), ("a.jsonl", "a"), ("c.jsonl.gz", "c"), ("more.jsonl/d.jsonl", "d"):
+        write(tmp_path / "data" / name, [text])
+    (tmp_path / "data" / "e.txt").write_text("e")
+    for pattern, wanted in [
+        ("data/*.jsonl", "ab"),
+        ("data/*.jsonl*", "abc"),
+        ("data/[ac].*", "ac"),
+        ("data/?.jsonl", "ab"),
+        ("data/*", "abce"),
+        ("data/**/*.jsonl", "abd"),
+    ]:
+        for source in pattern, Path(pattern), tmp_path / pattern, [pattern], (Path(pattern),):
+            assert encoded(small, source, tmp_path) == list(wanted.encode())
+    assert encoded(small, ["data/e.txt", "data/[ab].jsonl"], tmp_path) == list(b"eab")
+    assert nbbpe.train("data/*", 256).merges == []
+    for nothing in "data/*.parquet", "no/such/*.jsonl", "[x].txt":
+        assert_refused(nothing, FileNotFoundError, "no file matches the pattern")
+        assert_refused([nothing], FileNotFoundError, "is not a file")
+    assert_refused("data/more*", FileNotFoundError, "no file matches")
+    assert_refused("data", IsADirectoryError, "'data' is a folder; give the text files in it")
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a[1].txt").write_text("brackets")
+    Path("a1.txt").write_text("one")
+    assert encoded(small, "a[1].txt", tmp_path) == small.encode("brackets")
+    assert encoded(small, ["a[1].txt"], tmp_path) == small.encode("brackets")
+    assert encoded(small, "a[0-9].txt", tmp_path) == small.encode("one")
+
+
+def test_documents_with_stars_are_documents(small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("file")
+    documents = ["*", "?", "[a-z]", "**bold** words", "What is this?", "a * b", "\x00*", "http://"]
+    assert encoded(small, documents[:-1], tmp_path) == ids_of(small, documents[:-1])
+    assert encoded(small, iter(documents), tmp_path) == ids_of(small, documents)
+
+
+def test_the_output_is_none_of_the_inputs(small, tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.bin").write_text("b")
+    for source in tmp_path / "*", [tmp_path / "a.txt", tmp_path / "b.bin"]:
+        with pytest.raises(ValueError, match=r"b\.bin' cannot be both input and output"):
+            small.encode_file(source, tmp_path / "b.bin")
+    assert (tmp_path / "b.bin").read_text() == "b"
+
+
+def test_a_pipe_of_json_lines_is_read(small, tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe.jsonl").write_bytes(json_lines(DOCUMENTS)))
+    writer.start()
+    try:
+        assert encoded(small, tmp_path / "pipe.jsonl", tmp_path) == ids_of(small, DOCUMENTS)
+    finally:
+        writer.join()
+
+
+# Iterables
+
+
+def test_an_error_of_an_iterable_reaches_the_user_as_it_is(small, tmp_path):
+    for error in LookupError("half-way"), ConnectionResetError(104, "reset by peer"):
+
+        def documents(error=error) -> Iterator[str]:
+            yield "some text"
+            raise error
+
+        with pytest.raises(type(error)) as caught:
+            small.encode_file(documents(), tmp_path / "ids.bin")
+        assert caught.value is error
+        assert "ids.bin" not in str(error)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_item_that_is_no_text_is_named(small, tmp_path):
+    for on_error in "raise", "skip":
+        with pytest.raises(TypeError, match=r"text must be str or bytes, not dict: document 1 \(from 0\) is {'text': 'a'}"):
+            small.encode_file(iter(["a", {"text": "a"}]), tmp_path / "ids.bin", on_error=on_error)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus, "BATCH", 1000)
+    most_waiting = n_read = 0
+    monkeypatch.setattr(tokenfile, "_REPORT_BYTES", 1)
+
+    def documents() -> Iterator[str]:
+        nonlocal n_read, most_waiting
+        for _ in range(500):
+            n_read += 100
+            most_waiting = max(most_waiting, n_read - n_encoded)
+            yield "word " * 20
+
+    n_encoded = 0
+
+    def told(stage: str, done: int, total: int | None) -> None:
+        nonlocal n_encoded
+        assert (stage, total) == ("encode", None)
+        n_encoded = done
+
+    small.encode_file(documents(), tmp_path / "ids.bin", progress=told)
+    assert n_encoded == 50_000
+    assert most_waiting < 2500
+
+
+# Elsewhere
+
+
+@pytest.fixture
+def bucket() -> Iterator[str]:
+    """A folder in fsspec's memory, by its URL."""
+    needs("fsspec")
+    import fsspec
+
+    filesystem = fsspec.filesystem("memory")
+    filesystem.store.clear()
+    yield "memory://bucket"
+    filesystem.store.clear()
+
+
+def upload(url: str, data: bytes) -> None:
+    import fsspec
+
+    with fsspec.open(url, "wb") as file:
+        file.write(data)
+
+
+@pytest.mark.parametrize("workers", [1, 2] if sys.platform == "linux" else [1])  # others do not inherit the memory
+def test_files_elsewhere_are_read_like_those_here(small, tmp_path, cut_everywhere, bucket, workers, quiet):
+    for name in "a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet":
+        upload(f"{bucket}/{name}", write(tmp_path / name, DOCUMENTS).read_bytes())
+    upload(f"{bucket}/e.txt", "".join(DOCUMENTS).encode())
+    wanted = ids_of(small, [*(DOCUMENTS * 4), "".join(DOCUMENTS)], texts.SPECIAL)
+    urls = [f"{bucket}/{name}" for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet", "e.txt")]
+    for n in 300, 1 << 20:
+        cut_everywhere(n)
+        for source in urls, f"{bucket}/*", [f"{bucket}/[a-d].*", urls[-1]]:
+            assert encoded(small, source, tmp_path, workers, separator=texts.SPECIAL) == wanted
+        trained = nbbpe.train(urls[:3], 300, [texts.SPECIAL], workers=workers)
+        assert trained == nbbpe.train(iter(DOCUMENTS * 3), 300, [texts.SPECIAL])
+    here = write(tmp_path / "x.jsonl", ["here"])
+    assert encoded(small, [here, urls[0]], tmp_path) == ids_of(small, ["here", *DOCUMENTS])
+
+
+def test_what_is_wrong_elsewhere_is_named(assert_refused, bucket):
+    upload(f"{bucket}/a.parquet", b"no parquet")
+    upload(f"{bucket}/folder/a.txt", b"text")
+    upload(f"{bucket}/a.jsonl", b"{}\n")
+    upload(f"{bucket}/a.txt.gz", b"no gzip")
+    upload(f"{bucket}/a.bz2", b"text")
+    for name, error, message in [
+        ("missing.txt", FileNotFoundError, "memory://bucket/missing.txt' cannot be read"),
+        ("*.csv", FileNotFoundError, "memory://bucket/.*csv' cannot be read: no file matches the pattern"),
+        ("folder", IsADirectoryError, "memory://bucket/folder' cannot be read: it is a folder"),
+        ("a.parquet", OSError, "memory://bucket/a.parquet' cannot be read as parquet"),
+        ("a.jsonl", ValueError, "memory://bucket/a.jsonl', line 1: the record has no field"),
+        ("a.txt.gz", OSError, "memory://bucket/a.txt.gz' is broken"),
+        ("a.bz2", ValueError, "memory://bucket/a.bz2' cannot be read as it is packed"),
+    ]:
+        assert_refused(f"{bucket}/{name}", error, message)
+        assert_refused([f"{bucket}/folder/a.txt", f"{bucket}/{name}"], error, message)
+    assert_refused("nowhere://a/b.txt", OSError, "nowhere://a/b.txt' cannot be read: ValueError: Protocol not known")
+
+
+def test_a_connection_that_breaks_is_an_error_that_names_the_file(small, tmp_path, bucket, monkeypatch):
+    upload(f"{bucket}/a.txt", b"the cat " * 1000)
+    from fsspec.implementations.memory import MemoryFile
+
+    class LostError(Exception):
+        pass
+
+    def readinto(self, buffer):
+        raise LostError("gone")
+
+    monkeypatch.setattr(MemoryFile, "readinto", readinto)
+    with pytest.raises(OSError, match=r"'memory://bucket/a.txt' cannot be read: LostError: gone"):
+        small.encode_file(f"{bucket}/a.txt", tmp_path / "ids.bin")
+    assert os.listdir(tmp_path) == []
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args) -> None:
+        pass
+
+
+def test_web_addresses_are_read(small, tmp_path, assert_refused):
+    needs("fsspec")
+    needs("aiohttp")
+    (tmp_path / "web").mkdir()
+    write(tmp_path / "web" / "a.jsonl.gz", DOCUMENTS)
+    (tmp_path / "web" / "a.txt").write_text("the cat")
+    handler = functools.partial(QuietHandler, directory=str(tmp_path / "web"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}"
+            sources = [f"{url}/a.jsonl.gz?download=true", f"{url}/a.txt"]
+            assert encoded(small, sources, tmp_path) == ids_of(small, [*DOCUMENTS, "the cat"])
+            assert_refused(f"{url}/missing.txt", FileNotFoundError, f"{url}/missing.txt' cannot be read")
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+# Progress, parts, memory
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet", "a.txt.gz"])
+def test_progress_is_told_in_bytes_of_the_files_up_to_their_size(small, tmp_path, cut_everywhere, name):
+    path = write(tmp_path / name, DOCUMENTS)
+    size = 2 * path.stat().st_size
+    for workers in 1, 2:
+        cut_everywhere(300)
+        for stage, work in [
+            ("encode", lambda **options: small.encode_file([path] * 2, tmp_path / "ids.bin", **options)),
+            ("count words", lambda **options: nbbpe.train([path] * 2, 260, **options)),
+        ]:
+            told = []
+            work(workers=workers, progress=lambda *args, told=told: told.append(args))
+            of_stage = [(done, total) for name, done, total in told if name == stage]
+            assert of_stage[-1] == (size, size)
+            assert of_stage == sorted(of_stage)
+            assert len(of_stage) > 2
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_parts_can_be_sent_to_other_processes_and_cover_the_file(tmp_path, name):
+    path = write(tmp_path / name, DOCUMENTS)
+    for n in 1, 500, 1 << 20:
+        (each,) = find_inputs(path, "text", "raise")
+        parts = each.cut(n, NAMED["gpt2"], [])
+        assert len(parts) == 1 if n == 1 << 20 or name.endswith(("gz", "zst")) else len(parts) > 2
+        found = []
+        for part in pickle.loads(pickle.dumps(parts)):
+            with part.open(new_special_tokens([], []), False, NO_ID, Tally("raise")) as reader:
+                while (window := reader.advance(0)) is not None:
+                    found += [document for document, _ in window.documents()][:-1]
+        assert found == [text.encode() for text in DOCUMENTS]
+
+
+def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, tmp_path):
+    path = write(tmp_path / "a.jsonl", DOCUMENTS)
+    (each,) = find_inputs(path, "text", "raise")
+    (part,) = each.cut(1 << 30, NAMED["gpt2"], [])
+    path.write_bytes(b'{"text": "a"}\n')
+    with (
+        part.open(new_special_tokens([], []), False, NO_ID, Tally("raise")) as reader,
+        pytest.raises(OSError, match=r"a\.jsonl' became shorter while it was read"),
+    ):
+        reader.advance(0)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.txt", "a.txt.gz", "a.txt.zst", "a.parquet"])
+def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(corpus, "WINDOW", 1 << 16)
+    monkeypatch.setattr(corpus, "BATCH", 1 << 16)
+    monkeypatch.setattr(jsonl, "_BLOCK", 1 << 16)
+    monkeypatch.setattr(parquet, "_BATCH_BYTES", 1 << 16)
+    document = texts.SAMPLE * 5
+    if name.endswith("parquet"):
+        write_parquet(tmp_path / name, [f"{i} {document}" for i in range(8000)], rows=1 << 20, use_dictionary=False)
+        import pyarrow
+
+        arrow_bytes = pyarrow.total_allocated_bytes
+    else:
+        write(tmp_path / name, [document] * 8000)
+        arrow_bytes = int
+    specials = new_special_tokens([], [])
+    (each,) = find_inputs(tmp_path / name, "text", "raise")
+    (part,) = each.cut(1 << 40, NAMED["gpt2"], [])
+    n_bytes = most = 0
+    tracemalloc.start()
+    try:
+        with part.open(specials, False, NO_ID, Tally("raise")) as reader:
+            taken = 0
+            while (window := reader.advance(taken)) is not None:
+                taken = window.limit
+                n_bytes += taken
+                most = max(most, arrow_bytes())
+        most += tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert n_bytes > 16 << 20
+    # zstandard makes up to 8 MB of a thousand bytes of text that repeats as this does.
+    assert most < (10 << 20 if name.endswith("zst") else 6 << 20)
