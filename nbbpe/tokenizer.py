@@ -96,8 +96,9 @@ class Tokenizer:
     ) -> Tokenizer:
         """From a vocabulary without special tokens, and merges as ids (see _merge_ids), or None to merge by ranks."""
         self = cls.__new__(cls)
-        # Two special tokens may have one id, which stands for the first.
-        self._vocab = ordinary | {token_id: token.encode() for token, token_id in reversed(special.items())}
+        self._vocab = dict(ordinary)
+        for token, token_id in special.items():
+            self._vocab.setdefault(token_id, token.encode())  # two may have one id, which stands for the first
         self._by_ranks = merge_ids is None
         self._merge_ids = np.empty((0, 3), dtype=np.int32) if merge_ids is None else merge_ids
         self._pattern = pattern
