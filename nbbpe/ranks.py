@@ -38,12 +38,14 @@ class _Tokens(NamedTuple):
 
     def as_table(self, chosen: NDArray[np.bool_]) -> piece_table.PieceTable:
         """A table from the bytes of the chosen tokens to their ids."""
+        n_chosen = int(chosen.sum())
         capacity = 4
-        while capacity <= 2 * int(chosen.sum()):
+        while capacity <= 2 * n_chosen:
             capacity *= 2
-        pool_size = int(np.diff(self.starts)[chosen].sum()) + piece_table.KEY_OVERHEAD * int(chosen.sum())
+        pool_size = piece_table.POOL_START + int(np.diff(self.starts)[chosen].sum()) + piece_table.KEY_OVERHEAD * n_chosen
         table = piece_table.new_table(capacity, pool_size)
-        ranks.enter_tokens(self.text, self.starts, self.ranks, chosen, table)
+        if ranks.enter_tokens(self.text, self.starts, self.ranks, chosen, table) != n_chosen:
+            raise RuntimeError(f"a table made for {n_chosen:,} tokens has no room for them")
         return table
 
 

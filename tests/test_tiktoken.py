@@ -310,6 +310,16 @@ def test_long_tokens_that_merging_does_not_give_are_looked_up_whole():
     assert tokenizer.encode(b" ".join(long))[::2] == [256 + i for i in range(len(long))]
 
 
+@pytest.mark.parametrize("n", [2, 14, 15, 16, 17, 40, 300])
+def test_the_only_token_that_merging_does_not_give_is_looked_up_whole(n):
+    token = b"x" * (n - 1) + b"y"
+    tokenizer = nbbpe.Tokenizer.from_tiktoken(encoding_of(ranks_of([*BYTES, b"zzz", token])))
+    assert tokenizer.encode(token) == [257]
+    assert tokenizer.encode("zzz") == [256]
+    alone = nbbpe.Tokenizer.from_tiktoken(encoding_of(ranks_of([*BYTES, token])))
+    assert alone.encode(token + b" " + token) == [256, ord(" "), 256]
+
+
 def test_ranks_without_merges_are_saved_pickled_and_compared(tmp_path):
     ranks = ranks_of([*BYTES, b"abcd", b"bc"])
     tokenizer = nbbpe.Tokenizer.from_tiktoken(encoding_of(ranks, {"<s>": 300}))

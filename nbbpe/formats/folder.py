@@ -98,11 +98,11 @@ def read(
         vocab = gpt2.read_vocab(vocab_path)
     else:
         raise ValueError(f"{about_path}: has merging {about['merging']!r}, and this nbbpe knows only 'ranks'")
+    ordinary = set(vocab)
     for token, token_id in special.items():
-        if token_id in vocab:
+        if token_id in ordinary:
             raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
-    # Two special tokens may have one id (tiktoken has such an encoding): it stands for the first.
-    vocab |= {token_id: token.encode() for token, token_id in reversed(special.items())}
+        vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
     return vocab, merges, special, get_pattern(about["pattern"]), _read_origin(about, about_path)
 
 

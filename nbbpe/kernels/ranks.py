@@ -59,8 +59,11 @@ def enter_tokens(text, starts, ids, chosen, table):
     text   : uint8[* + PADDING];  starts : int64[n + 1];  ids : int32[n]
     chosen : bool[n]                which of them
     table  : PieceTable, modified   empty, with room for them all
+
+    Returns how many were entered.
     """
     table_at = table_addresses(table)
+    n_entered = 0
     for token in range(ids.shape[0]):
         if not chosen[token]:
             continue
@@ -69,6 +72,8 @@ def enter_tokens(text, starts, ids, chosen, table):
         slot = find(table_at, key_at, length, low, high)
         if insert(table_at, slot, key_at, length, low, high):
             write_u64(table_at[0] + 8 * slot + 16, np.uint64(ids[token]))
+            n_entered += 1
+    return n_entered
 
 
 @kernel
