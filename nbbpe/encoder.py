@@ -49,7 +49,17 @@ class _State:
             self._renew_context()
 
     def need_memory(self, n_bytes: int) -> None:
-        """Make room to remember one more piece of so many bytes."""
+        """Make room to remember one more piece of so many bytes. At the limits, all that was remembered is forgotten.
+
+        The other way would be to learn no more. Measured on 80 MB of texts in many languages with room for 100,000 of some
+        600,000 distinct pieces: where languages follow each other, 203 MB/s against 92; shuffled finely, 129 against 132.
+        """
+        n_entries, key_bytes = self.table.state.tolist()
+        limit = int(self.memory_state[encode_text.LIMIT])
+        if n_entries >= limit or key_bytes + n_bytes > encode_text.BYTES_PER_PIECE * limit:
+            piece_table.clear(self.table)
+            self.memory_state[encode_text.IDS_USED] = 0
+            return
         self.table = piece_table.grown(self.table, n_bytes)
         used = int(self.memory_state[encode_text.IDS_USED])
         needed = n_bytes * self._encoder.dtype.itemsize + encode_text.SPARE_BYTES

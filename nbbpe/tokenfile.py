@@ -178,7 +178,7 @@ def _encode_parts(
     special_tokens = [token.encode() for token in tokenizer.special_tokens]
     parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._pattern, special_tokens)]
     if n_workers > 1:
-        tokenizer.encode("warm up")  # workers inherit kernels and tables instead of making them again
+        list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again
     total = 0
     joined = 1
     written = set()

@@ -148,12 +148,12 @@ def remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size
     slot, key_at, length, low, high : as for piece_table.insert
     ids_at, n_ids, id_size : the ids; SPARE_BYTES more may be read
 
-    Returns False where the table or a pool has no room but the limits would allow it: then they should grow. At the
-    limits nothing is kept, and True returned.
+    Returns False, and keeps nothing, where there is no room: the table or a pool should grow, or at the limits be emptied.
+    What could not even be kept in an empty table is not kept, and True returned.
     """
-    if not room_to_remember(context_at, length):
-        return True
     table_at = five(context_at, _TABLE)
+    if not room_to_remember(context_at, length):
+        return read_i64(table_at[4] + 8 * N_ENTRIES) == 0
     at = context_at + 8 * _IDS_POOL
     pool_at, pool_size, state_at = read_i64(at), read_i64(at + 8), read_i64(at + 16)
     used = read_i64(state_at + 8 * IDS_USED)

@@ -69,6 +69,12 @@ def new_table(capacity: int, pool_size: int) -> PieceTable:
     )
 
 
+def clear(table: PieceTable) -> None:
+    """Take all keys out of a table, which keeps its size."""
+    table.slots[:] = 0
+    table.state[:] = 0, POOL_START
+
+
 def grown(table: PieceTable, longest_key: int) -> PieceTable:
     """A table with the same entries that has room for more: two or four times the slots, or a larger pool, as need be."""
     capacity = len(table.slots) // SLOT
