@@ -20,9 +20,15 @@ _DIGITS = 16  # of hex in a digest: 64 bits tell things apart that nobody made a
 
 
 def tokenizer_fingerprint(
-    vocab: Mapping[int, bytes], merges: Sequence[tuple[bytes, bytes]] | None, special: Mapping[str, int], pattern: Pattern
+    vocab: Mapping[int, bytes],
+    merges: Sequence[tuple[bytes, bytes]] | None,
+    special: Mapping[str, int],
+    pattern: Pattern,
+    whole: bool = False,
 ) -> str:
     """A digest of all that decides which ids a text gets, 16 hex digits; `merges` is None where ranks decide what merges.
+
+    `whole` says that a pretoken that is a token is that token, whatever the merges say.
 
     It stands in saved folders and beside files of ids: whatever changes it for a tokenizer makes those unreadable.
     """
@@ -36,6 +42,8 @@ def tokenizer_fingerprint(
         digest.update(b"by ranks")
     else:
         _add_tokens(digest, list(itertools.chain.from_iterable(merges)))
+    if whole:
+        digest.update(b"whole")
     # The regex, not the name: what one version knows by name another may be given as a regex.
     _add_tokens(digest, [] if pattern.regex is None else [pattern.regex.encode(errors="surrogatepass")])
     return digest.hexdigest()[:_DIGITS]

@@ -93,8 +93,52 @@ def merges_by_rank(vocab: dict[int, bytes]) -> merge_table.Merges:
     # Ranks may leave gaps; a table numbers them without.
     dense_ranks = np.searchsorted(tokens.ranks, results).astype(np.int32)
     merges = merge_table.new_merges(lefts, rights, dense_ranks, results, tokens.byte_ids())
+    return _with_whole(tokens, merges)
+
+
+def with_whole_tokens(vocab: dict[int, bytes], merges: merge_table.Merges) -> merge_table.Merges:
+    """The table with the tokens of a vocab that a pretoken is, though merging does not give them."""
+    return _with_whole(_packed(vocab), merges)
+
+
+def _with_whole(tokens: _Tokens, merges: merge_table.Merges) -> merge_table.Merges:
     is_unmerged = np.empty(len(tokens.ranks), dtype=np.bool_)
     ranks.mark_unmerged(tokens.text, tokens.starts, merges, *tokens.scratch(), is_unmerged)
     if not is_unmerged.any():
         return merges
     return merges._replace(whole=merge_table.pack_whole(tokens.as_table(is_unmerged)))
+
+
+def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:
+    """Raise ValueError unless merging by the rank of joined bytes, where ids are ranks, comes to the same as the merges.
+
+    vocab  : from id to bytes, without special tokens
+    merges : int32[n, 3], the ids of left, right and result of each, in order
+
+    It does where every token is regular (see kernels/ranks.py), with sides that the list has, and the list is in the order
+    of its results: then at each step the first pair of the list and the pair of lowest rank are the same one.
+    """
+    ids: dict[bytes, int] = {}
+    for token_id, token in sorted(vocab.items()):
+        if ids.setdefault(token, token_id) != token_id:
+            raise ValueError(f"ids {ids[token]} and {token_id} are both {token!r}, and a token can have only one rank")
+    falls = np.flatnonzero(np.diff(merges[:, 2]) < 0)
+    if len(falls):
+        before, after = merges[falls[0] : falls[0] + 2, 2].tolist()
+        raise ValueError(
+            f"the merges are not in the order of their tokens' ids, which would be the ranks: {vocab[before]!r} "
+            f"(id {before}) comes before {vocab[after]!r} (id {after})"
+        )
+    recovered, irregular = recovered_merges(vocab)
+    if irregular is not None:
+        raise ValueError(
+            f"the token {vocab[irregular]!r} (id {irregular}) is not made of two tokens of lower ids, so that merging by "
+            "rank would give other ids"
+        )
+    known = set(map(tuple, merges[:, :2].tolist()))
+    for left, right, result in recovered.tolist():
+        if (left, right) not in known:
+            raise ValueError(
+                f"by ranks {vocab[left]!r} and {vocab[right]!r} would merge to {vocab[result]!r} (id {result}), and the "
+                "list of merges does not have that"
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -16,7 +16,8 @@ from numpy.typing import DTypeLike, NDArray
 from . import corpus
 from .corpus import Path, to_bytes
 from .decoder import Decoder
-from .formats import folder, gpt2, tiktoken
+from .formats import folder, gpt2, huggingface, tiktoken
+from .formats.recognise import recognised
 from .padding import Padded, Side, encode_padded
 from .parallel import default_workers
 from .patterns import Pattern, get_pattern
@@ -55,6 +56,7 @@ class Tokenizer:
     """
 
     _by_ranks = False  # whether the pair merges whose joined bytes have the lowest id, and not the first of a list
+    _whole = False  # whether a pretoken that is a token is that token, whatever the list of merges says
     _origin: dict[str, Any] = {}  # noqa: RUF012  what is known of its provenance; see there. Never changed, but replaced
 
     def __init__(
@@ -170,16 +172,45 @@ class Tokenizer:
         merges, first_irregular = recovered_merges(vocab)
         return cls._from_parts(vocab, merges if first_irregular is None else None, special, split)
 
+    @classmethod
+    def from_hf(cls, path_or_tokenizer: Path | Any, *, normalizer: Literal["refuse", "ignore"] = "refuse") -> Tokenizer:
+        """Read a byte-level BPE `tokenizer.json` of Hugging Face's, or take a `tokenizers.Tokenizer` or a
+        `PreTrainedTokenizerFast`; ids are those of its `encode(text, add_special_tokens=False)`.
+
+        Parameters
+        ----------
+        path_or_tokenizer : path of a tokenizer.json, or an object of tokenizers' or transformers'
+        normalizer : "refuse" takes no file with a normalizer, as nbbpe encodes text as it is; "ignore" reads the rest of
+            it, for a caller who normalizes texts (`unicodedata.normalize("NFC", text)` for Qwen) or knows that they are
+
+        All added tokens become special tokens, which are found in text just as tokenizers finds them. What comes after
+        encoding is left out: the tokens that a post_processor puts around a text, truncation, padding. Any other part that
+        nbbpe cannot honour exactly is an error that names it.
+
+        Raises ValueError that names the file and what in it is broken or cannot be honoured.
+        """
+        if huggingface.is_tokenizer(path_or_tokenizer):
+            parts = huggingface.of_object(path_or_tokenizer, normalizer)
+        else:
+            parts = huggingface.read(path_or_tokenizer, normalizer)
+        tokenizer = cls(parts.vocab, parts.merges, parts.special, parts.pattern)
+        if parts.whole:
+            from .ranks import with_whole_tokens
+
+            # Mostly merging gives every token from its own bytes, and there is nothing to look up.
+            tokenizer._whole = len(with_whole_tokens(parts.vocab, tokenizer._merge_table()).whole) > 0
+        return tokenizer
+
     def save(self, path: Path) -> None:
         """Write the tokenizer to a folder of plain JSON and text, made if need be; `nbbpe.load` reads it."""
         origin = {"fingerprint": self.fingerprint, "provenance": self.provenance}
         merges = None if self._by_ranks else self._merges
-        folder.write(path, self._vocab, merges, self._special, self._pattern, origin)
+        folder.write(path, self._vocab, merges, self._special, self._pattern, self._whole, origin)
 
     @classmethod
     def load(cls, path: Path, *, check: bool = True) -> Tokenizer:
         """Read a folder that `save` wrote (see `nbbpe.load`)."""
-        vocab, merges, special, pattern, origin = folder.read(path)
+        vocab, merges, special, pattern, whole, origin = folder.read(path)
         if merges is None:
             _check_vocab(vocab)
             special_ids = set(special.values())
@@ -188,6 +219,7 @@ class Tokenizer:
         else:
             tokenizer = cls(vocab, merges, None, pattern)
             tokenizer._special = special
+            tokenizer._whole = whole
         tokenizer._origin = origin.get("provenance", {})
         if check:
             name = os.fspath(path)
@@ -200,6 +232,57 @@ class Tokenizer:
             check_classes(tokenizer._origin, pattern, name, "pass check=False to nbbpe.load to take it as it is")
         return tokenizer
 
+    @classmethod
+    def _from_gpt2(cls, vocab_path: Path, merges_path: Path) -> Tokenizer:
+        """Read vocab.json and merges.txt of which nothing more is known."""
+        vocab, merges = gpt2.read(vocab_path, merges_path)
+        return cls(vocab, merges, gpt2.own_special_tokens(vocab, merges))
+
+    def to_hf(self, path: Path) -> None:
+        """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` reads, and transformers'
+        `PreTrainedTokenizerFast(tokenizer_file=path)`, with the same ids.
+
+        Raises ValueError for what that format cannot hold: a pattern of the user's own with parts that the engine of
+        tokenizers takes for something else, special tokens that share an id or are spelled like another token, or a
+        vocabulary of ranks without a list of merges. Characters that are newer than the Unicode version of that engine may
+        be split otherwise there.
+        """
+        parts = huggingface.Parts(self._ordinary, self.merges, self._special, self._pattern, self._whole)
+        huggingface.write(path, parts)
+
+    def save_gpt2(self, vocab_path: Path, merges_path: Path, *, version_line: bool = True) -> None:
+        """Write GPT-2's vocab.json and merges.txt, byte for byte as OpenAI's were; `from_files` reads them.
+
+        `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files say neither the
+        pattern nor which tokens are special, so `from_files` must be told. Raises ValueError for what they cannot hold: two
+        ids of equal bytes, or a vocabulary that a list of merges does not say all of.
+        """
+        if self._whole:
+            raise ValueError("this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot say")
+        gpt2.write(vocab_path, merges_path, self._vocab, self.merges, self._special, version_line)
+
+    def to_tiktoken(self, name: str = "nbbpe") -> Any:
+        """A `tiktoken.Encoding` that gives the same ids; needs tiktoken.
+
+        Raises ImportError where tiktoken is missing, and ValueError where ranks cannot say the same as the merges (in what
+        nbbpe trains they can), or where the pattern or special tokens mean something else in tiktoken.
+        """
+        return tiktoken.new_encoding(name, self._ranked(), self._special, self._pattern)
+
+    def save_tiktoken(self, path: Path) -> None:
+        """Write a `.tiktoken` file of ranks; `from_tiktoken` reads it, given the pattern and the special tokens, which the
+        file does not hold. Raises ValueError where ranks cannot say the same as the merges.
+        """
+        tiktoken.write(path, self._ranked())
+
+    def _ranked(self) -> Vocab:
+        """The vocabulary without special tokens, if merging by rank with ids as ranks gives the same; ValueError if not."""
+        from .ranks import check_ranks
+
+        if not self._by_ranks:
+            check_ranks(self._ordinary, self._merge_ids)
+        return self._ordinary
+
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer:
         """A tokenizer that has more special tokens; this one stays as it is.
 
@@ -208,7 +291,7 @@ class Tokenizer:
         are there keep their ids. Raises ValueError for an id that another token has.
         """
         other = copy.copy(self)
-        needed = set(self._ordinary.values()) if self._by_ranks else tokens_of_merges(self._merges)
+        needed = set(self._ordinary.values()) if self._by_ranks or self._whole else tokens_of_merges(self._merges)
         other._special, other._vocab = add_special_tokens(special_tokens, self._special, self._vocab, needed)
         return other
 
@@ -282,7 +365,7 @@ class Tokenizer:
         However the tokenizer was made, and in every process and on every platform.
         """
         merges = None if self._by_ranks else self._merges
-        return tokenizer_fingerprint(self._vocab, merges, self._special, self._pattern)
+        return tokenizer_fingerprint(self._vocab, merges, self._special, self._pattern, self._whole)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -319,7 +402,7 @@ class Tokenizer:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):
             return NotImplemented
-        names = "_vocab", "_merges", "_by_ranks", "_special", "_pattern"
+        names = "_vocab", "_merges", "_by_ranks", "_whole", "_special", "_pattern"
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
@@ -327,7 +410,7 @@ class Tokenizer:
     def __getstate__(self) -> dict[str, Any]:
         # What is worked out from these (tables, remembered pieces) is worked out anew in another process.
         # A copy starts from these, too (see with_special_tokens).
-        names = "_vocab", "_merges", "_by_ranks", "_special", "_pattern", "_max_pieces"
+        names = "_vocab", "_merges", "_by_ranks", "_whole", "_special", "_pattern", "_max_pieces"
         state = {name: getattr(self, name) for name in names}
         return {**state, "_origin": self.provenance}  # of this process, whose libraries may not be the other's
 
@@ -536,7 +619,7 @@ class Tokenizer:
 
     def _merge_table(self) -> Merges:
         from .kernels.merge_table import new_merges
-        from .ranks import merges_by_rank
+        from .ranks import merges_by_rank, with_whole_tokens
 
         ordinary = self._ordinary
         if self._by_ranks:
@@ -546,7 +629,8 @@ class Tokenizer:
             if len(token) == 1:
                 byte_ids[token[0]] = token_id
         lefts, rights, results = (np.ascontiguousarray(column) for column in self._merge_ids.T)
-        return new_merges(lefts, rights, np.arange(len(lefts), dtype=np.int32), results, byte_ids)
+        merges = new_merges(lefts, rights, np.arange(len(lefts), dtype=np.int32), results, byte_ids)
+        return with_whole_tokens(ordinary, merges) if self._whole else merges
 
     @functools.cached_property
     def _specials(self) -> SpecialTokens:
@@ -599,13 +683,28 @@ def _special_ids(special_tokens: Mapping[str, int] | Sequence[str], vocab: Vocab
     return dict(special_tokens)
 
 
-def load(path: Path, *, check: bool = True) -> Tokenizer:
-    """Read a tokenizer from a folder that `Tokenizer.save` wrote.
+def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Tokenizer:
+    """Read a tokenizer of any format that nbbpe knows.
 
-    Raises ValueError that names what is broken; and, unless `check` is False, where its files do not belong together, or
-    where the `regex` it was made with takes some characters for something else than the installed one does.
+    source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
+        known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (the
+        pattern is gpt2, and <|endoftext|> special where the vocab has it); a tokenizers.Tokenizer, a
+        PreTrainedTokenizerFast, a tiktoken.Encoding
+
+    check  : whether it is an error where the files of a folder of ours do not belong together, or where the `regex` it was
+        made with takes some characters for something else than the installed one does
+
+    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not honoured.
+    Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
     """
-    return Tokenizer.load(path, check=check)
+    found = recognised(source)
+    readers: dict[str, Callable[..., Tokenizer]] = {
+        "nbbpe": functools.partial(Tokenizer.load, check=check),
+        "huggingface": Tokenizer.from_hf,
+        "tiktoken": Tokenizer.from_tiktoken,
+        "gpt2": Tokenizer._from_gpt2,
+    }
+    return readers[found.kind](*found.sources)
 
 
 def _check_vocab(vocab: Vocab) -> None:

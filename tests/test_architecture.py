@@ -38,10 +38,12 @@ ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode
 ENCODING += ["encode_batch_flat", "count"]
 DECODING = ["decode", "decode_bytes", "decode_batch", "decode_with_offsets", "stream_decoder"]
 SHOWING = ["tokenize", "show"]
+FORMATS = ["from_hf", "to_hf", "save_gpt2", "to_tiktoken", "save_tiktoken"]
 METHODS = [
     *ENCODING,
     *DECODING,
     *SHOWING,
+    *FORMATS,
     "token_to_id",
     "id_to_token",
     "save",
@@ -135,13 +137,15 @@ def test_the_public_names_are_those_of_the_design():
         ("find_chunk_boundaries", "file desired_num_chunks split_special_token"),
         ("Tokenizer", "vocab merges special_tokens pattern"),
         ("Tokenizer.from_files", "vocab_path merges_path special_tokens"),
+        ("Tokenizer.from_hf", "path_or_tokenizer normalizer"),
+        ("Tokenizer.save_gpt2", "self vocab_path merges_path version_line"),
         ("Tokenizer.from_tiktoken", "path_or_encoding pattern special_tokens"),
         ("Tokenizer.encode", "self text allowed_special disallowed_special"),
         ("Tokenizer.encode_array", "self text allowed_special disallowed_special"),
         ("Tokenizer.encode_file", "self input_path output_path workers progress separator field on_error"),
         ("Tokenizer.decode", "self ids errors"),
         ("encode_array", "text"),
-        ("load", "path check"),
+        ("load", "source check"),
         ("TokenFile", "path tokenizer dtype separator_ids check"),
         ("TokenFile.windows", "self block_size rng batch_size"),
         ("TokenFile.epoch", "self block_size batch_size rank world_size seed drop_last"),
@@ -199,6 +203,12 @@ for more in [], [b"ab", b"abc"], [b"xyz", b"th", b" the cat sat on"]:
     for pattern in "cl100k", "o200k", None:
         tok = nbbpe.Tokenizer.from_tiktoken(folder / "ranks", pattern or r"\w+|\W+", ["<|s|>"])
         tok.encode(text + "<|s|>"); list(tok.encode_iterable([text]))
+tok = nbbpe.train([text], 300)
+tok.to_hf(folder / "t.json"); tok.save_tiktoken(folder / "ranks")
+hugging = json.loads((folder / "t.json").read_text(encoding="utf-8"))
+hugging["model"] |= {"ignore_merges": True, "vocab": hugging["model"]["vocab"] | {"xyz": 300}}
+(folder / "t.json").write_text(json.dumps(hugging), encoding="utf-8")
+nbbpe.load(folder / "t.json").encode(text)
 nbbpe.use(tok); nbbpe.encode_array("x")
 kernels = {}
 for path in pathlib.Path(nbbpe.__file__).parent.glob("kernels/*.py"):

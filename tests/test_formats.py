@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -57,6 +58,42 @@ def test_gpt2s_files_are_read_with_and_without_their_version_line(shared, tmp_pa
     merges.write_bytes(b"#version: 0.2\n" + (shared / "vocabs" / "gpt2_merges.txt").read_bytes())
     again = nbbpe.Tokenizer.from_files(shared / "vocabs" / "gpt2_vocab.json", merges, [texts.SPECIAL])
     assert again == gpt2
+
+
+@pytest.mark.parametrize("version_line", [True, False])
+def test_gpt2s_files_are_written_byte_for_byte(shared, tmp_path, gpt2, version_line):
+    vocab, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    gpt2.save_gpt2(vocab, merges, version_line=version_line)
+    assert vocab.read_bytes() == (shared / "vocabs" / "gpt2_vocab.json").read_bytes()
+    first = b"#version: 0.2\n" if version_line else b""
+    assert merges.read_bytes() == first + (shared / "vocabs" / "gpt2_merges.txt").read_bytes()
+    if version_line:  # OpenAI's vocab.bpe
+        digest = hashlib.sha256(merges.read_bytes()).hexdigest()
+        assert digest == "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
+
+
+def test_files_of_any_special_tokens_are_stable(tmp_path):
+    special = ["<|end|>", "<|a b|>", "<|ende|> 中", "é", "Ġ", "\n\n", "<é 中>"]
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"ab"}, [(b"a", b"b")], special)
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    tokenizer.save_gpt2(*files)
+    entries = json.loads(files[0].read_text(encoding="utf-8"))
+    assert {"<|end|>", "<|a b|>", "<|ende|> 中"} <= set(entries)  # as other programs write and read them
+    again = nbbpe.Tokenizer.from_files(*files, special)
+    assert again == tokenizer
+    before = [path.read_bytes() for path in files]
+    again.save_gpt2(*files)
+    assert [path.read_bytes() for path in files] == before
+    nbbpe.Tokenizer.from_files(*files).save_gpt2(*files)
+    assert nbbpe.Tokenizer.from_files(*files, special) == tokenizer
+
+
+def test_what_gpt2s_files_cannot_hold_leaves_nothing(tmp_path):
+    with pytest.raises(ValueError, match=r"ids 256 and 257 are both b'ab', which vocab\.json cannot hold"):
+        nbbpe.Tokenizer(BYTES | {256: b"ab", 257: b"ab"}, []).save_gpt2(tmp_path / "v", tmp_path / "m")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        nbbpe.Tokenizer(BYTES, []).save_gpt2(tmp_path / "v", tmp_path / "nowhere" / "m")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_merge_that_begins_with_a_hash_is_a_merge(tmp_path):

@@ -27,11 +27,13 @@ def write(
     merges: list[tuple[bytes, bytes]] | None,
     special: dict[str, int],
     pattern: Pattern,
+    whole: bool,
     origin: dict[str, Any],
 ) -> None:
     """Write a tokenizer to a folder, which is made if need be. Files of an older one are replaced when all are whole.
 
     merges : None for a vocabulary of ranks (see nbbpe/ranks.py): then there is no merges.txt
+    whole  : whether a pretoken that is a token is that token, whatever the merges say
     origin : entries of nbbpe.json that nothing is made from: fingerprint and provenance
     """
     folder = os.fspath(path)
@@ -48,6 +50,8 @@ def write(
     if merges is None:
         about["merging"] = "ranks"
         names.remove(_MERGES)
+    elif whole:
+        about["merging"] = "whole"
     ordinary = {token_id: token for token_id, token in vocab.items() if token_id not in set(special.values())}
     with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
         gpt2.write_vocab(os.path.join(scratch, _VOCAB), ordinary)
@@ -66,8 +70,8 @@ def write(
 
 def read(
     path: Path,
-) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]] | None, dict[str, int], Pattern, dict[str, Any]]:
-    """Read (vocab, merges, special tokens, pattern, origin) as `write` takes them; an older nbbpe wrote less origin.
+) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]] | None, dict[str, int], Pattern, bool, dict[str, Any]]:
+    """Read (vocab, merges, special tokens, pattern, whole, origin) as `write` takes them; an older nbbpe wrote less origin.
 
     Raises FileNotFoundError, or ValueError that names what is broken.
     """
@@ -92,18 +96,19 @@ def read(
         raise ValueError(f"{about_path}: has no pattern")
     vocab_path = os.path.join(folder, _VOCAB)
     merges: list[tuple[bytes, bytes]] | None = None
-    if "merging" not in about:
+    whole = about.get("merging") == "whole"
+    if "merging" not in about or whole:
         vocab, merges = gpt2.read(vocab_path, os.path.join(folder, _MERGES))
     elif about["merging"] == "ranks":
         vocab = gpt2.read_vocab(vocab_path)
     else:
-        raise ValueError(f"{about_path}: has merging {about['merging']!r}, and this nbbpe knows only 'ranks'")
+        raise ValueError(f"{about_path}: has merging {about['merging']!r}, and this nbbpe knows only 'ranks' and 'whole'")
     ordinary = set(vocab)
     for token, token_id in special.items():
         if token_id in ordinary:
             raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
         vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
-    return vocab, merges, special, get_pattern(about["pattern"]), _read_origin(about, about_path)
+    return vocab, merges, special, get_pattern(about["pattern"]), whole, _read_origin(about, about_path)
 
 
 def _read_origin(about: dict[str, Any], about_path: str) -> dict[str, Any]:

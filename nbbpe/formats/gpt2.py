@@ -5,9 +5,16 @@ from __future__ import annotations
 import functools
 import json
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from ..alphabet import byte_characters
 from ..corpus import Path
+from ..files import name_in_errors, scratch_folder
+from .json_text import read_json
+
+MAX_ID = 2**31 - 2
+_END = "<|endoftext|>"
 
 
 @functools.cache
@@ -45,38 +52,54 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[tu
     return vocab, [merge for _, merge in merges]
 
 
+def own_special_tokens(vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]]) -> list[str]:
+    """The special token that OpenAI's vocab.json has, and no file says so of, where a vocabulary has it too."""
+    return [_END] if _END.encode() in set(vocab.values()) - {left + right for left, right in merges} else []
+
+
 def read_vocab(path: Path) -> dict[int, bytes]:
     """Read a vocab.json: an object from spelled tokens to ids."""
-    name = os.fspath(path)
-
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        entries = dict(pairs)
-        if len(entries) != len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise ValueError(f"{name}: token {twice!r} comes twice")
-        return entries
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            entries = json.load(file, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{name}, line {error.lineno}: not valid JSON ({error.msg})") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not valid UTF-8 (byte {error.start})") from None
+    entries = read_json(path)
     if not isinstance(entries, dict):
-        raise ValueError(f"{name}: must hold a JSON object from tokens to ids, not {type(entries).__name__}")
+        raise ValueError(f"{os.fspath(path)}: must hold a JSON object from tokens to ids, not {type(entries).__name__}")
+    return vocab_of(entries, os.fspath(path))
+
+
+def vocab_of(entries: dict[str, Any], name: str) -> dict[int, bytes]:
+    """The vocabulary of spelled tokens with their ids; `name` is what errors call their place."""
     vocab: dict[int, bytes] = {}
     for text, token_id in entries.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or token_id < 0:
             raise ValueError(f"{name}: token {text!r} has the id {token_id!r}, which is no integer from 0 up")
+        if token_id > MAX_ID:
+            raise ValueError(f"{name}: token {text!r} has the id {token_id}; ids must be at most {MAX_ID:,}")
         if token_id in vocab:
             raise ValueError(f"{name}: id {token_id} is given to {spell(vocab[token_id])!r} and to {text!r}")
-        try:
-            vocab[token_id] = unspell(text)
-        except KeyError:
-            vocab[token_id] = text.encode()
+        vocab[token_id] = token_of(text)
     return vocab
+
+
+def spelled_vocab(vocab: dict[int, bytes], special: Mapping[str, int] | None = None) -> dict[str, int]:
+    """The spelled tokens of a vocabulary with their ids, in the order of ids.
+
+    Special tokens are spelled as they are, as others do, wherever `read_vocab` understands it. Raises ValueError where two
+    ids have equal tokens, which the format cannot hold.
+    """
+    names = {token_id: token for token, token_id in (special or {}).items() if token_of(token) == token.encode()}
+    spelled: dict[str, int] = {}
+    for token_id, token in sorted(vocab.items()):
+        first = spelled.setdefault(names.get(token_id) or spell(token), token_id)
+        if first != token_id:
+            raise ValueError(f"ids {first} and {token_id} are both {token!r}, which vocab.json cannot hold")
+    return spelled
+
+
+def token_of(text: str) -> bytes:
+    """The token of an entry of a vocab.json: what it spells, or its own UTF-8 where a character stands for no byte."""
+    try:
+        return unspell(text)
+    except KeyError:
+        return text.encode()
 
 
 def read_merges(path: Path) -> list[tuple[int, tuple[bytes, bytes]]]:
@@ -103,27 +126,38 @@ def read_merges(path: Path) -> list[tuple[int, tuple[bytes, bytes]]]:
     return merges
 
 
-def write(vocab_path: Path, merges_path: Path, vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]]) -> None:
-    """Write vocab.json and merges.txt.
+def write(
+    vocab_path: Path,
+    merges_path: Path,
+    vocab: dict[int, bytes],
+    merges: list[tuple[bytes, bytes]],
+    special: Mapping[str, int] | None = None,
+    version_line: bool = True,
+) -> None:
+    """Write vocab.json and merges.txt, each when it is whole.
 
-    Raises ValueError where two ids have equal tokens, which the format cannot hold.
+    Raises ValueError where two ids have equal tokens, which the format cannot hold, before anything is written.
     """
-    write_vocab(vocab_path, vocab)
-    write_merges(merges_path, merges)
+    with scratch_folder(vocab_path) as folder, scratch_folder(merges_path) as other:
+        new_vocab, new_merges = os.path.join(folder, "vocab.json"), os.path.join(other, "merges.txt")
+        with name_in_errors(vocab_path):
+            write_vocab(new_vocab, vocab, special)
+        with name_in_errors(merges_path):
+            write_merges(new_merges, merges, version_line)
+        os.replace(new_vocab, vocab_path)
+        os.replace(new_merges, merges_path)
 
 
-def write_vocab(path: Path, vocab: dict[int, bytes]) -> None:
-    """Write a vocab.json. Raises ValueError where two ids have equal tokens."""
-    spelled: dict[str, int] = {}
-    for token_id, token in sorted(vocab.items()):
-        if spelled.setdefault(spell(token), token_id) != token_id:
-            raise ValueError(f"ids {spelled[spell(token)]} and {token_id} are both {token!r}, which vocab.json cannot hold")
+def write_vocab(path: Path, vocab: dict[int, bytes], special: Mapping[str, int] | None = None) -> None:
+    """Write a vocab.json as OpenAI's is, in the order of ids. Raises ValueError where two ids have equal tokens."""
+    spelled = spelled_vocab(vocab, special)
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        json.dump(spelled, file, ensure_ascii=False, indent=0)
+        json.dump(spelled, file)
 
 
-def write_merges(path: Path, merges: list[tuple[bytes, bytes]]) -> None:
-    """Write a merges.txt."""
+def write_merges(path: Path, merges: list[tuple[bytes, bytes]], version_line: bool = True) -> None:
+    """Write a merges.txt; `version_line` says whether with the first line that OpenAI's has."""
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write("#version: 0.2\n")
+        if version_line:
+            file.write("#version: 0.2\n")
         file.writelines(f"{spell(left)} {spell(right)}\n" for left, right in merges)

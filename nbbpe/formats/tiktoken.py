@@ -1,4 +1,4 @@
-"""tiktoken's rank files: a line a token, of its bytes in base64, a blank, and its rank, which is its id."""
+"""tiktoken's encodings and rank files: a line a token, of its bytes in base64, a blank, and its rank, which is its id."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import hashlib
 import os
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..corpus import Path
+from ..files import name_in_errors, scratch_folder
+from ..patterns import Pattern
+from .dialects import translated
 
 MAX_RANK = 2**31 - 2
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
@@ -80,6 +84,42 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
     check_bytes(vocab, name)
     stem = os.path.basename(name).split(".")[0]
     return vocab, ENCODINGS.get(_SHA256.get(hashlib.sha256(data).hexdigest(), stem))
+
+
+def write(path: Path, vocab: dict[int, bytes]) -> None:
+    """Write a rank file, in the order of ranks; it appears when it is whole."""
+    with name_in_errors(path), scratch_folder(path) as scratch:
+        unfinished = os.path.join(scratch, "ranks")
+        with open(unfinished, "wb") as file:
+            file.writelines(b"%s %d\n" % (b2a_base64(token, newline=False), rank) for rank, token in sorted(vocab.items()))
+        os.replace(unfinished, path)
+
+
+def new_encoding(name: str, vocab: dict[int, bytes], special: Mapping[str, int], pattern: Pattern) -> Any:
+    """A tiktoken.Encoding. Raises ImportError that says how to get tiktoken, or ValueError for what it cannot express."""
+    # Of special tokens that begin alike tiktoken takes any.
+    ordered = sorted(special)
+    for token, longer in pairwise(ordered):
+        if longer.startswith(token):
+            raise ValueError(f"special token {longer!r} begins with {token!r}; which of them tiktoken finds is not certain")
+    pat_str = split_regex(pattern)
+    try:
+        import tiktoken
+    except ImportError as error:
+        raise ImportError('tiktoken is not installed: pip install "nbbpe[tiktoken]"') from error
+    ranks = {token: rank for rank, token in sorted(vocab.items())}
+    return tiktoken.Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=dict(special))
+
+
+def split_regex(pattern: Pattern) -> str:
+    """The regex by which tiktoken splits a text as a pattern does. ValueError where it is not certain to match the same."""
+    if pattern.regex is None:
+        return r"(?s:.+)"
+    if pattern.name:
+        return pattern.regex
+    # What is between two matches is lost in tiktoken, so it must be a match too.
+    matched = translated(pattern.regex, "regex", "fancy-regex")
+    return rf"{matched}|(?:(?!{matched})(?s:.))+"
 
 
 def is_encoding(value: object) -> bool:

@@ -1,0 +1,213 @@
+"""Split patterns in the dialects of other engines, wherever it is certain that they match the same.
+
+The regexes of `regex` (which nbbpe runs), of Oniguruma (in which Hugging Face's tokenizers reads patterns) and of Rust's
+fancy-regex (tiktoken) look alike, and differ in places: after `{1,3}`, a plus is possessive to two of them and one more
+repetition to Oniguruma; `$` is the end of a line, of the text, or the place before a last newline; `\\w` has different
+members. So a regex is read here piece by piece. What is the same to all is kept, what has another spelling is spelled
+anew, and anything else is an error that shows it. Which Unicode version an engine knows is not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import regex
+
+Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
+
+_PIECE = regex.compile(
+    r"""(?P<property> \\[pP]\{\^?[A-Za-z_]+\})
+    | (?P<word> \\[wW])
+    | (?P<border> \\[bB])
+    | (?P<escape> \\(?: [sSdDtnrfv] | x[0-7][0-9A-Fa-f] | u[0-9A-Fa-f]{4} | [!-/:-@\[-`{-~\ ] ))
+    | (?P<open> \( (?: \? (?: [:=!>] | <[=!] | i: ) | (?!\?) ) )
+    | (?P<close> \) )
+    | (?P<class> \[\^? )
+    | (?P<repeat> (?: [*+?] | \{ (?: \d+ (?:,\d*)? | ,\d+ ) \} ) [+?]? )
+    | (?P<bar> \| )
+    | (?P<dot> \. )
+    | (?P<end> \$ )
+    | (?P<literal> [^\\()\[\]{}*+?|.^$] )""",
+    regex.VERBOSE | regex.DOTALL,
+)
+_ONE = r"(?: \\(?: [tnrfv] | x[0-7][0-9A-Fa-f] | u[0-9A-Fa-f]{4} | [!-/:-@\[-`{-~\ ] ) | [^\\\[\]^&|~-] )"
+_MEMBER = regex.compile(
+    rf"(?P<range> {_ONE}-{_ONE} ) | (?P<one> {_ONE} ) | (?P<set> \\[sSdD] | \\w | \\[pP]\{{\^?[A-Za-z_]+\}} )"
+    r"| (?P<dash> - ) | (?P<sign> (?P<own>[&|~^])(?!\g<own>) )",
+    regex.VERBOSE | regex.DOTALL,
+)
+# The characters of \w, to `regex` and to Rust; Oniguruma's own \w has ² and ½ and lacks joiners.
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
+# Where case is ignored, Oniguruma takes these for one character too (ß, ﬁ), and `regex` takes i for the Turkish letters.
+_LIGATURES = {"ss", "ff", "fi", "fl", "st"}
+
+
+@dataclass
+class _Group:
+    """A group that is open.
+
+    start    : where it starts in the translation
+    caseless : whether case is ignored in it
+    looks    : whether it only looks around
+    width    : how many characters its present alternative takes at the least; shortest, of the alternatives before it
+    """
+
+    start: int
+    caseless: bool
+    looks: bool = False
+    width: int = 0
+    shortest: int | None = None
+
+    def least(self) -> int:
+        """How many characters it takes at the least."""
+        if self.looks:
+            return 0
+        return self.width if self.shortest is None else min(self.width, self.shortest)
+
+
+class _Translation:
+    """One regex on its way from a dialect to another."""
+
+    def __init__(self, pattern: str, source: Dialect, target: Dialect) -> None:
+        self.pattern = pattern
+        self.source = source
+        self.target = target
+        self.place = 0
+        self.out: list[str] = []
+        self.groups = [_Group(0, False)]
+        self.atom: int | None = None  # where in `out` that starts which a quantifier would repeat
+        self.atom_width = 0
+        self.before = ""  # the literal before, for ligatures
+
+    def refuse(self, what: str, why: str) -> ValueError:
+        return ValueError(
+            f"{what!r} (character {self.place} of the split pattern {self.pattern!r}) {why} in the regexes of "
+            f"{self.source} and {self.target}"
+        )
+
+    def translate(self) -> str:
+        """The regex in the target's dialect. Raises ValueError where it is not certain that there is one."""
+        while self.place < len(self.pattern):
+            match = _PIECE.match(self.pattern, self.place)
+            if match is None:
+                raise self.refuse(self.pattern[self.place : self.place + 8], "is not known to mean the same")
+            self.take(match.lastgroup, match[0])
+            self.place = max(self.place, match.end())
+        if len(self.groups) > 1:
+            raise ValueError(f"the split pattern {self.pattern!r} has a group that is not closed")
+        if self.groups[0].least() == 0:
+            # Where one match is empty, engines go on in different ways.
+            raise ValueError(f"the split pattern {self.pattern!r} can match without taking a character")
+        return "".join(self.out)
+
+    def take(self, kind: str | None, text: str) -> None:
+        """Translate one piece."""
+        before, self.before = self.before, ""
+        caseless = self.groups[-1].caseless
+        if kind == "repeat":
+            self.repeat(text)
+            return
+        if kind == "end":
+            # After all white space there is only one end, whatever an engine means by it.
+            if self.out[-2:] != [r"\s", "++"]:
+                raise self.refuse(text, "has different meanings")
+            self.out.append(text)
+            self.atom = None
+            return
+        start, width = len(self.out), 1
+        if kind == "open":
+            self.groups.append(_Group(start, caseless or "i" in text, text[-1] in "=!"))
+        elif kind == "close":
+            if len(self.groups) == 1:
+                raise self.refuse(text, "closes no group")
+            group = self.groups.pop()
+            start, width = group.start, group.least()
+        elif kind == "class":
+            text = self.character_class(text)
+        elif kind == "word":
+            text = self.word(text, in_class=False)
+        elif kind == "border":
+            if "Oniguruma" in (self.source, self.target):
+                raise self.refuse(text, "has different meanings")
+            width = 0
+        elif kind == "bar":
+            group = self.groups[-1]
+            group.shortest = group.width if group.shortest is None else min(group.width, group.shortest)
+            group.width = 0
+        elif kind == "property" and caseless:
+            raise self.refuse(text, "where case is ignored has different meanings")
+        elif kind in ("literal", "escape") and caseless:
+            self.check_caseless(text)
+            if before.lower() + text.lower() in _LIGATURES:
+                raise self.refuse(before + text, "where case is ignored has different meanings")
+            self.before = text
+        self.out.append(text)
+        self.atom = None if kind in ("open", "bar") else start
+        if kind not in ("open", "bar"):
+            self.atom_width = width
+            self.groups[-1].width += width
+
+    def repeat(self, text: str) -> None:
+        """Translate a quantifier."""
+        if self.atom is None:
+            raise self.refuse(text, "repeats nothing that could be repeated")
+        # The atom is counted already.
+        times = int(text[1:].split(",")[0].rstrip("}+?") or 0) if text[0] == "{" else int(text[0] == "+")
+        self.groups[-1].width += (times - 1) * self.atom_width
+        mode = text[-1] if len(text) > 1 and text[-1] in "+?" else ""
+        if text[0] == "{":
+            text = text.replace("{,", "{0,")
+            if mode == "?" and "," not in text:
+                raise self.refuse(text, "has different meanings")
+            if mode == "+" and "Oniguruma" in (self.source, self.target) and self.source != self.target:
+                # To Oniguruma this plus repeats once more; to the others it gives nothing back.
+                possessive = self.target == "Oniguruma"
+                self.out.insert(self.atom, "(?>" if possessive else "(?:")
+                text = text[:-1] + (")" if possessive else ")+")
+        self.out.append(text)
+        self.atom = None
+
+    def word(self, text: str, in_class: bool) -> str:
+        r"""Translate \w or \W."""
+        if self.source == "Oniguruma" != self.target:
+            raise self.refuse(text, "has different members")
+        if self.target != "Oniguruma":
+            return text
+        if in_class:
+            return _WORD
+        return f"[{'^' if text[1] == 'W' else ''}{_WORD}]"
+
+    def check_caseless(self, text: str) -> None:
+        if not text.isascii() or text in "iI" or text[:2] in (r"\u", r"\x"):
+            raise self.refuse(text, "where case is ignored has different meanings")
+
+    def character_class(self, opening: str) -> str:
+        """Translate a class in brackets, and go to its end."""
+        parts = [opening]
+        at = self.place + len(opening)
+        while not self.pattern.startswith("]", at) or len(parts) == 1:
+            match = _MEMBER.match(self.pattern, at)
+            self.place = at
+            if match is None:
+                what = self.pattern[at : at + 8] or opening
+                raise self.refuse(what, "in a class in brackets is not known to mean the same")
+            text, kind = match[0], match.lastgroup
+            at = match.end()
+            if kind == "dash" and len(parts) > 1 and not self.pattern.startswith("]", at):
+                raise self.refuse(text, "in the middle of a class in brackets is not known to mean the same")
+            if self.groups[-1].caseless and text not in (r"\s", r"\S", r"\d", r"\D", r"\w"):
+                if kind in ("range", "set"):
+                    raise self.refuse(text, "where case is ignored has different meanings")
+                self.check_caseless(text)
+            parts.append(self.word(text, in_class=True) if text == r"\w" else text)
+        self.place = at + 1
+        return "".join(parts) + "]"
+
+
+def translated(pattern: str, source: Dialect, target: Dialect) -> str:
+    """The regex that matches in one engine what `pattern` matches in another.
+
+    Raises ValueError that shows the first part of which that is not certain.
+    """
+    return _Translation(pattern, source, target).translate()

@@ -1,0 +1,388 @@
+"""Hugging Face's tokenizer.json, as far as it says a byte-level BPE tokenizer.
+
+Such a file is a chain of parts: normalizer, pre_tokenizer, model, post_processor, decoder. A part that changes which ids a
+text has, in a way that nbbpe has not, is an error that names it. What comes after encoding is left out: what a
+post_processor adds (a token at the start of a text, say), truncation and padding. So the ids are those of tokenizers'
+`encode(text, add_special_tokens=False)`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from ..corpus import Path
+from ..files import name_in_errors, scratch_folder
+from ..patterns import NAMED, Pattern, get_pattern
+from .dialects import translated
+from .gpt2 import MAX_ID, spell, spelled_vocab, token_of, unspell, vocab_of
+from .json_text import parse_json, read_json
+
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+_PARTS = {
+    *("version", "truncation", "padding", "added_tokens", "normalizer"),
+    *("pre_tokenizer", "post_processor", "decoder", "model"),
+}
+_MODEL = {
+    *("type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
+    *("fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"),
+}
+_POST_PROCESSORS = {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing", "Sequence"}
+
+Normalizer = Literal["refuse", "ignore"]
+
+
+class Parts(NamedTuple):
+    """What a tokenizer.json says.
+
+    vocab   : without special tokens
+    merges  : in rank order
+    special : all added tokens, with their ids
+    whole   : whether a pretoken that is a token is that token, whatever the merges say
+    """
+
+    vocab: dict[int, bytes]
+    merges: list[tuple[bytes, bytes]]
+    special: dict[str, int]
+    pattern: Pattern
+    whole: bool
+
+
+# Writing
+
+
+def write(path: Path, parts: Parts) -> None:
+    """Write a tokenizer.json. Raises ValueError for what the format cannot hold, before anything is written."""
+    text = json.dumps(_document(parts), ensure_ascii=False)
+    with name_in_errors(path), scratch_folder(path) as scratch:
+        unfinished = os.path.join(scratch, "tokenizer.json")
+        with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text + "\n")
+        os.replace(unfinished, path)
+
+
+def _document(parts: Parts) -> dict[str, Any]:
+    entries = spelled_vocab(parts.vocab)
+    owners: dict[int, str] = {}
+    for token in parts.special if parts.whole else ():
+        if token_of(token) != token.encode():
+            raise ValueError(
+                f"special token {token!r} is spelled like {token_of(token)!r}, for which tokenizers would take it, as this "
+                "tokenizer looks up pretokens"
+            )
+    for token, token_id in parts.special.items():
+        # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
+        if entries.setdefault(token, token_id) != token_id:
+            raise ValueError(
+                f"special token {token!r} (id {token_id}) is spelled like token {unspell(token)!r} (id {entries[token]}), "
+                "so tokenizer.json cannot tell them apart"
+            )
+        if owners.setdefault(token_id, token) != token:
+            raise ValueError(
+                f"special tokens {owners[token_id]!r} and {token!r} both have the id {token_id}, which tokenizer.json "
+                "cannot hold"
+            )
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    added = sorted(parts.special.items(), key=lambda item: item[1])
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": token_id, "content": token, **flags} for token, token_id in added],
+        "normalizer": None,
+        "pre_tokenizer": _pre_tokenizer(parts.pattern),
+        "post_processor": None,
+        "decoder": {**_BYTE_LEVEL, "use_regex": True},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": parts.whole,
+            "vocab": dict(sorted(entries.items(), key=lambda item: item[1])),
+            # Of a pair that comes twice the first counts here, and the last in tokenizers.
+            "merges": [[spell(left), spell(right)] for left, right in dict.fromkeys(parts.merges)],
+        },
+    }
+
+
+def _pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
+    if pattern.regex is None or pattern.name == "gpt2":
+        return {**_BYTE_LEVEL, "use_regex": pattern.regex is not None}
+    split = {"Regex": translated(pattern.regex, "regex", "Oniguruma")}
+    return {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", "pattern": split, "behavior": "Isolated", "invert": False},
+            {**_BYTE_LEVEL, "use_regex": False},
+        ],
+    }
+
+
+# Reading
+
+
+def read(path: Path, normalizer: Normalizer = "refuse") -> Parts:
+    """Read a tokenizer.json. Raises ValueError that names the file, and the part that is broken or not to be honoured."""
+    return parts_of(read_json(path), os.fspath(path), normalizer)
+
+
+def is_tokenizer(value: object) -> bool:
+    """Whether a value is a tokenizers.Tokenizer, or one of transformers' around such."""
+    return all(hasattr(_backend(value), name) for name in ("to_str", "get_vocab"))
+
+
+def of_object(value: Any, normalizer: Normalizer = "refuse") -> Parts:
+    """The parts of a tokenizers.Tokenizer, or of one of transformers' around such."""
+    return parts_of(parse_json(_backend(value).to_str(), "the tokenizer"), "the tokenizer", normalizer)
+
+
+def _backend(value: Any) -> Any:
+    return getattr(value, "backend_tokenizer", value)
+
+
+def parts_of(document: Any, name: str, normalizer: Normalizer = "refuse") -> Parts:
+    """The parts that the content of a tokenizer.json says; `name` is what errors call it."""
+    if normalizer not in ("refuse", "ignore"):
+        raise ValueError(f'normalizer must be "refuse" or "ignore", and is {normalizer!r}')
+    if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
+        raise ValueError(f'{name}: must be a JSON object with a "model", as tokenizers writes it')
+    return _Reader(name).parts(document, normalizer)
+
+
+class _Reader:
+    """Reads one tokenizer.json, and names it in errors."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def error(self, message: str) -> ValueError:
+        return ValueError(f"{self.name}: {message}")
+
+    def parts(self, document: dict[str, Any], normalizer: Normalizer) -> Parts:
+        self.check_known(document, _PARTS, "the file")
+        if document.get("version", "1.0") != "1.0":
+            raise self.error(f'version must be "1.0", and is {document["version"]!r}')
+        if normalizer == "refuse":
+            self.check_normalizer(document.get("normalizer"))
+        model = document["model"]
+        self.check_model(model)
+        pattern = self.pattern(document.get("pre_tokenizer"))
+        self.check_after(document)
+        entries = model.get("vocab")
+        if not isinstance(entries, dict):
+            raise self.error(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
+        special = self.special(document.get("added_tokens") or [], entries)
+        ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
+        whole = bool(model.get("ignore_merges"))
+        vocab = vocab_of(ordinary, f"{self.name}: model.vocab")
+        self.check_spelling(ordinary, special, whole)
+        for token, token_id in special.items():
+            if token_id in vocab:
+                raise self.error(f"added token {token!r} has the id {token_id}, as {vocab[token_id]!r} of model.vocab has")
+        merges = self.merges(model.get("merges"), vocab, special)
+        return Parts(vocab, merges, special, pattern, whole)
+
+    def check_known(self, part: dict[str, Any], known: set[str], where: str) -> None:
+        unknown = sorted(set(part) - known)
+        if unknown:
+            raise self.error(f"{where} has {unknown[0]!r}, which nbbpe does not know, so it cannot honour it")
+
+    # Parts that are to be absent, or to do nothing
+
+    def check_normalizer(self, part: Any) -> None:
+        kinds = [self.kind(step, "normalizer") for step in self.steps(part, "normalizer", "normalizers")]
+        if kinds:
+            raise self.error(
+                f"normalizer is {', '.join(kinds)}, which changes text before it is split; nbbpe encodes text as it is. "
+                'Pass normalizer="ignore" to read the rest, and normalize texts yourself where they need it'
+            )
+
+    def check_model(self, model: dict[str, Any]) -> None:
+        kind = model.get("type", "BPE")
+        if kind != "BPE":
+            raise self.error(f"model.type is {kind!r}, and nbbpe reads BPE only")
+        self.check_known(model, _MODEL, "model")
+        whys = {
+            "dropout": "which makes encoding random",
+            "continuing_subword_prefix": "which byte-level BPE has not",
+            "end_of_word_suffix": "which byte-level BPE has not",
+            "byte_fallback": "which spells bytes as <0x00>, and not as byte-level BPE does",
+        }
+        for key, why in whys.items():
+            if model.get(key):
+                raise self.error(f"model.{key} is {model[key]!r}, {why}")
+        # unk_token and fuse_unk are about characters that the vocab lacks: in byte-level BPE there are none.
+        if not isinstance(model.get("ignore_merges", False), bool):
+            raise self.error(f"model.ignore_merges must be true or false, and is {model['ignore_merges']!r}")
+
+    def check_after(self, document: dict[str, Any]) -> None:
+        for step in self.steps(document.get("post_processor"), "post_processor", "processors"):
+            if self.kind(step, "post_processor") not in _POST_PROCESSORS:
+                raise self.error(f"post_processor is {step['type']!r}, which nbbpe does not know")
+        # Without a decoder nothing is said of decoding.
+        for step in self.steps(document.get("decoder"), "decoder", "decoders"):
+            if self.kind(step, "decoder") not in ("ByteLevel", "Fuse"):
+                raise self.error(f"decoder is {step['type']!r}; only ByteLevel turns tokens into the bytes they stand for")
+
+    def steps(self, part: Any, where: str, inner: str) -> list[Any]:
+        """The steps that a part consists of: none where it is null, those of a Sequence, within it too."""
+        if part is None:
+            return []
+        if self.kind(part, where) != "Sequence":
+            return [part]
+        if not isinstance(part.get(inner), list):
+            raise self.error(f"{where} is a Sequence, whose {inner!r} must be a list")
+        return [step for each in part[inner] for step in self.steps(each, where, inner)]
+
+    def kind(self, part: Any, where: str) -> str:
+        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+            raise self.error(f'{where} must be null or an object with a "type", and is {_shown(part)}')
+        return part["type"]
+
+    # The split pattern
+
+    def pattern(self, part: Any) -> Pattern:
+        where = "pre_tokenizer"
+        steps = self.steps(part, where, "pretokenizers")
+        kinds = [self.kind(step, where) for step in steps]
+        if kinds not in (["ByteLevel"], ["Split", "ByteLevel"]):
+            found = " and ".join(kinds) or "null"
+            raise self.error(f"{where} is {found}; nbbpe can honour ByteLevel, with one Split by a regex before it or none")
+        byte_level = steps[-1]
+        # What a file leaves out is on, as in tokenizers.
+        if byte_level.get("add_prefix_space", True):
+            raise self.error(f"{where} puts a space before each text (ByteLevel with add_prefix_space), and nbbpe does not")
+        uses_regex = byte_level.get("use_regex", True)
+        if len(steps) == 1:
+            return get_pattern("gpt2" if uses_regex else None)
+        if uses_regex:
+            raise self.error(f"{where} splits twice: by Split, and then by ByteLevel with use_regex")
+        return self.split(steps[0], where)
+
+    def split(self, part: dict[str, Any], where: str) -> Pattern:
+        wanted = part.get("pattern")
+        text = wanted.get("Regex") if isinstance(wanted, dict) else None
+        if not isinstance(text, str):
+            raise self.error(f"{where} is a Split by {_shown(wanted)}, and nbbpe splits by a regex only")
+        try:
+            pattern = _named_spellings().get(text) or get_pattern(translated(text, "Oniguruma", "regex"))
+        except ValueError as error:
+            raise self.error(f"{where} splits by a regex that nbbpe cannot honour: {error}") from None
+        behavior, invert = part.get("behavior"), part.get("invert", False)
+        # Removing what is no match comes to the same where all is matched, as the named patterns do.
+        if behavior != "Isolated" and not (behavior == "Removed" and invert and pattern.name):
+            how = f"{behavior!r} and invert {invert!r}"
+            raise self.error(f"{where} is a Split with behavior {how}, and nbbpe can honour 'Isolated' only")
+        return pattern
+
+    # Tokens
+
+    def special(self, added: Any, entries: Mapping[str, Any]) -> dict[str, int]:
+        """The added tokens with the ids that tokenizers gives them."""
+        if not isinstance(added, list):
+            raise self.error(f"added_tokens must be a list, not {type(added).__name__}")
+        special: dict[str, int] = {}
+        normalized: dict[str, bool] = {}
+        for number, token in enumerate(added):
+            where = f"added_tokens[{number}]"
+            content = token.get("content") if isinstance(token, dict) else None
+            if not isinstance(content, str) or not content:
+                raise self.error(f"{where} must be an object with a content, and is {_shown(token)}")
+            if content in special:
+                raise self.error(f"{where} is {content!r}, which comes twice")
+            for flag in ("lstrip", "rstrip", "single_word"):
+                if token.get(flag):
+                    raise self.error(
+                        f"{where}, {content!r}, has {flag}, which nbbpe has not: it would match at other places"
+                    )
+            # tokenizers does not look at the id that stands there.
+            token_id = entries[content] if content in entries else max((*special.values(), len(entries) - 1)) + 1
+            if type(token_id) is not int or type(token.get("id")) is not int or token["id"] != token_id:
+                raise self.error(
+                    f"{where}, {content!r}, has the id {token.get('id')!r}, but tokenizers would give it {token_id!r} "
+                    "(what model.vocab says, else the next that is free)"
+                )
+            if not 0 <= token_id <= MAX_ID:
+                raise self.error(f"{where}, {content!r}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
+            special[content] = token_id
+            normalized[content] = bool(token.get("normalized"))
+        self.check_turns(normalized)
+        return special
+
+    def check_turns(self, normalized: dict[str, bool]) -> None:
+        """Refuse added tokens where it matters that tokenizers looks for those with `normalized` in a second turn."""
+        first = [token for token in normalized if not normalized[token]]
+        for later in normalized:
+            for token in first if normalized[later] else []:
+                overlap = any(later.endswith(token[:n]) for n in range(1, min(len(token), len(later))))
+                if overlap or token in later:
+                    raise self.error(
+                        f"added tokens {token!r} and {later!r} can overlap in a text, and only the second has normalized, "
+                        "so that tokenizers looks for the first one first; nbbpe looks for all at once"
+                    )
+
+    def check_spelling(self, ordinary: Mapping[str, int], special: Mapping[str, int], whole: bool) -> None:
+        """Refuse tokens of which it matters that tokenizers compares them as they are spelled, and nbbpe as bytes."""
+        spellings: dict[bytes, str] = {}
+        for text in ordinary:
+            token = token_of(text)
+            if spellings.setdefault(token, text) != text:
+                raise self.error(f"model.vocab: {spellings[token]!r} and {text!r} both stand for {token!r}")
+            if whole and spell(token) != text:
+                raise self.error(
+                    f"model.vocab: {text!r} has characters that stand for no byte, so that with ignore_merges it is found "
+                    "in no text, and nbbpe would find it"
+                )
+        for text in special if whole else ():
+            if token_of(text) != text.encode():
+                raise self.error(
+                    f"added token {text!r} is spelled like {token_of(text)!r}, for which tokenizers would take it with "
+                    "ignore_merges"
+                )
+
+    def merges(self, lines: Any, vocab: dict[int, bytes], special: dict[str, int]) -> list[tuple[bytes, bytes]]:
+        if not isinstance(lines, list):
+            raise self.error(f"model.merges must be a list, not {type(lines).__name__}")
+        known = set(vocab.values())
+        missing = [bytes([byte]) for byte in range(256) if bytes([byte]) not in known]
+        if missing:
+            some = ", ".join(map(repr, missing[:5]))
+            raise self.error(
+                f"model.vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}"
+            )
+        numbers: dict[tuple[bytes, bytes], int] = {}
+        for number, line in enumerate(lines):
+            where = f"model.merges[{number}]"
+            sides = line.split(" ") if isinstance(line, str) else line
+            if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) and side for side in sides):
+                raise self.error(f"{where} must be two tokens, and is {_shown(line)}")
+            try:
+                left, right = map(unspell, sides)
+            except KeyError as error:
+                raise self.error(f"{where}: the character {error.args[0]!r} in {line!r} stands for no byte") from None
+            for token in (left, right, left + right):
+                if token not in known:
+                    what = "is an added token" if spell(token) in special else "is not in model.vocab"
+                    raise self.error(f"{where} merges {left!r} and {right!r}, but {token!r} {what}")
+            first = numbers.setdefault((left, right), number)
+            if first != number:
+                raise self.error(f"{where} merges {left!r} and {right!r}, as model.merges[{first}] does")
+        return list(numbers)
+
+
+@functools.cache
+def _named_spellings() -> dict[str, Pattern]:
+    """The named patterns by their regexes in Oniguruma's dialect, as `write` spells them."""
+    return {translated(named.regex or "", "regex", "Oniguruma"): named for named in NAMED.values()}
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

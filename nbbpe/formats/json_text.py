@@ -1,0 +1,38 @@
+"""JSON in files that people made: errors name the file and the place, and nothing that comes twice is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from ..corpus import Path
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds. Raises ValueError that names the file, and the line where it is not JSON."""
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return parse_json(file.read(), name)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not valid UTF-8 (byte {error.start})") from None
+
+
+def parse_json(text: str, name: str) -> Any:
+    """What a JSON text holds; `name` is what errors call it."""
+
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        entries = dict(pairs)
+        if len(entries) != len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise ValueError(f"{name}: token {twice!r} comes twice")
+        return entries
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})") from None
+    except RecursionError:
+        raise ValueError(f"{name}: not valid JSON (nested too deeply)") from None

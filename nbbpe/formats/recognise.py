@@ -1,0 +1,86 @@
+"""Which format something is in that is said to be a tokenizer: a folder, a file, two files, or another library's object."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, NamedTuple
+
+import regex
+
+from ..corpus import Path
+from . import huggingface, tiktoken
+
+Kind = Literal["nbbpe", "huggingface", "tiktoken", "gpt2"]
+
+_KNOWN = (
+    "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json or a folder with it, a .tiktoken file "
+    "or a folder with one, vocab.json with merges.txt as a folder or a pair of paths, a tokenizers.Tokenizer, a "
+    "PreTrainedTokenizerFast, a tiktoken.Encoding"
+)
+_RANK_LINE = regex.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
+
+
+class Found(NamedTuple):
+    """A format, and what its reader takes."""
+
+    kind: Kind
+    sources: tuple[Any, ...]
+
+
+def recognised(source: object) -> Found:
+    """The format of a tokenizer.
+
+    Raises FileNotFoundError for a path where nothing is, or a folder without any known file; ValueError for a file, and
+    TypeError for a thing, that is none. All say what was looked for.
+    """
+    if tiktoken.is_encoding(source):
+        return Found("tiktoken", (source,))
+    if huggingface.is_tokenizer(source):
+        return Found("huggingface", (source,))
+    if (
+        isinstance(source, (tuple, list))
+        and len(source) == 2
+        and all(isinstance(path, (str, os.PathLike)) for path in source)
+    ):
+        return Found("gpt2", tuple(source))
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"{type(source).__name__} is no tokenizer that nbbpe knows; it knows {_KNOWN}")
+    if os.path.isdir(source):
+        return _in_folder(source)
+    if not os.path.exists(source):
+        raise FileNotFoundError(f"{os.fspath(source)!r} is missing; nbbpe.load takes {_KNOWN}")
+    return _file(source)
+
+
+def _in_folder(path: Path) -> Found:
+    """What a folder holds. The formats that say more come first: others are often beside them for older programs."""
+    folder = os.fspath(path)
+    names = sorted(os.listdir(folder))
+    if "nbbpe.json" in names:
+        return Found("nbbpe", (folder,))
+    if "tokenizer.json" in names:
+        return Found("huggingface", (os.path.join(folder, "tokenizer.json"),))
+    ranks = [name for name in names if name.endswith(".tiktoken")]
+    if len(ranks) == 1:
+        return Found("tiktoken", (os.path.join(folder, ranks[0]),))
+    if {"vocab.json", "merges.txt"} <= set(names):
+        return Found("gpt2", (os.path.join(folder, "vocab.json"), os.path.join(folder, "merges.txt")))
+    several = f" (but {len(ranks)}: name the file)" if ranks else ""
+    raise FileNotFoundError(
+        f"{folder!r} has no nbbpe.json (so no tokenizer was saved there by Tokenizer.save), no tokenizer.json, not one "
+        f".tiktoken file{several}, and no vocab.json with merges.txt"
+    )
+
+
+def _file(path: Path) -> Found:
+    """What a file is, by the end of its name, or else by how it begins."""
+    name = os.fspath(path)
+    with open(path, "rb") as file:
+        start = file.read(1 << 12)
+    if name.endswith(".tiktoken") or _RANK_LINE.match(start):
+        return Found("tiktoken", (name,))
+    if os.path.basename(name) == "nbbpe.json":
+        return Found("nbbpe", (os.path.dirname(name),))
+    if name.endswith(".json") or start.lstrip().startswith(b"{"):
+        return Found("huggingface", (name,))
+    raise ValueError(f"{name}: is neither JSON nor a file of ranks; nbbpe.load takes {_KNOWN}")

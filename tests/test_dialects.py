@@ -1,0 +1,161 @@
+"""Split patterns in other engines' dialects: what is kept matches the same there, and what could differ is an error."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+import regex
+import texts
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from nbbpe.formats.dialects import translated
+from nbbpe.formats.tiktoken import split_regex
+from nbbpe.patterns import NAMED, get_pattern
+
+CHARACTERS = "".join(texts.REPRESENTATIVES.values()).replace("\udc80", "").replace("\u0378", "")
+PATTERNS = [
+    r"\w+|\W+",
+    r"\w+|[^\w\s]+|\s+",
+    r"[\w']+|\d{1,3}+|[.,]",
+    r"\p{N}{2}+|\p{Lu}?[\p{Ll}\p{M}]{2,}|\s{,2}+\S",
+    r"(?i:'[sdmt]|'ll|'(?:re|ve))|(?>\s+)(?!\S)|[^\s]*?[\r\n/-]|.",
+    r"(?<=a)b|(?<!b)a|(x)(?:y|z)*+|[a-f0-9\-]{2,3}?|\.|\^|\u4e2d|\x2f",
+]
+
+
+def text_of(seed: int, n: int = 400) -> str:
+    return "".join(random.Random(seed).choices(CHARACTERS + "abxyz  123'", k=n))
+
+
+def pieces(pattern: str, text: str) -> list[str]:
+    """What the text falls into by `regex`, gaps included."""
+    return get_pattern(pattern).split(text)
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS, *(named.regex for named in NAMED.values())])
+def test_oniguruma_matches_the_same(pattern):
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = tokenizers.pre_tokenizers.Split(
+        tokenizers.Regex(translated(pattern, "regex", "Oniguruma")), behavior="isolated"
+    )
+    for seed in range(40):
+        text = text_of(seed)
+        assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == pieces(pattern, text)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_fancy_regex_matches_the_same(pattern):
+    tiktoken = pytest.importorskip("tiktoken")
+    pat_str = split_regex(get_pattern(pattern))
+    for seed in range(10):
+        text = text_of(seed)
+        # A vocabulary that has all pretokens makes each of them one id.
+        ranks = {bytes([byte]): byte for byte in range(256)}
+        for piece in pieces(pattern, text):
+            ranks.setdefault(piece.encode(), len(ranks))
+        theirs = tiktoken.Encoding("test", pat_str=pat_str, mergeable_ranks=ranks, special_tokens={})
+        assert theirs.decode_tokens_bytes(theirs.encode_ordinary(text)) == [p.encode() for p in pieces(pattern, text)]
+
+
+@pytest.mark.parametrize("letter", sorted(set(string.ascii_letters) - set("iI")))
+def test_a_letter_without_its_case_is_the_same_to_all(letter):
+    tokenizers = pytest.importorskip("tokenizers")
+    everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)]))
+    split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(f"(?i:{letter})"), behavior="isolated")
+    found = {piece for piece, _ in split.pre_tokenize_str(everything) if len(piece) == 1}
+    assert found == set(regex.findall(f"(?i:{letter})", everything))
+
+
+def test_a_possessive_count_is_spelled_as_each_engine_takes_it():
+    assert translated(r"\p{N}{1,3}+|a", "regex", "Oniguruma") == r"(?>\p{N}{1,3})|a"
+    assert translated(r"\p{N}{1,3}+|a", "Oniguruma", "regex") == r"(?:\p{N}{1,3})+|a"
+    assert translated(r"\p{N}{1,3}+|a", "regex", "fancy-regex") == r"\p{N}{1,3}+|a"
+    assert translated(r"(?:ab|c){2}+x++", "regex", "Oniguruma") == r"(?>(?:ab|c){2})x++"
+    assert translated(r"((a){2}+b){3}+", "regex", "Oniguruma") == r"(?>((?>(a){2})b){3})"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "part"),
+    [
+        (r"a$", r"'\$' \(character 1"),
+        (r"\\s++$", r"'\$'"),
+        (r"^a", r"'\^a' \(character 0"),
+        (r"a\b", r"\\b"),
+        (r"\Aa", r"\\A"),
+        (r"a\Z", r"\\Z"),
+        (r"\X", r"\\X"),
+        (r"\h", r"\\h"),
+        (r"(a)\1", r"\\1"),
+        (r"(?P<n>a)", r"\(\?P<n>a"),
+        (r"(?m:.)", r"\(\?m:"),
+        (r"(?i)a", r"\(\?i\)"),
+        (r"(?i:is)", "'i'"),
+        (r"(?i:[xI])", "'I'"),
+        (r"(?i:[s-t])", "'s-t'"),
+        (r"(?i:a|rasSe)", "'sS'"),
+        (r"(?i:é)", "'é'"),
+        (r"(?i:\p{Lu})", r"\\p"),
+        (r"[a[b]]", r"\[b"),
+        (r"[[:alpha:]]", r"\[:alpha"),
+        (r"[a&&b]", "&&b"),
+        (r"[^\W\d]", r"\\W"),
+        (r"[a-f-z]", "'-'"),
+        (r"[]a]", r"'\]a"),
+        (r"[ab", r"'\['"),
+        (r"[", r"'\['"),
+        (r"a{2}?", r"\{2\}\?"),
+        (r"a{b", r"\{b"),
+        (r"a++*", r"'\*'"),
+        (r"*a", r"'\*'"),
+        (r"a)", r"'\)'"),
+        (r"a|+", r"'\+'"),
+        ("\\", r"\\"),
+        (r"\p{Script=Han}", r"\\p"),
+        (r"\x{41}", r"\\x"),
+        (r"\xe9", r"\\xe9"),
+        (r"(?<=a)| ", "can match without taking a character"),
+        (r"a|(?:b|(c{0,2}|d))+", "can match without taking a character"),
+        (r"a|(?=b)(?!c)", "can match without taking a character"),
+        (r"(a", "not closed"),
+    ],
+)
+@pytest.mark.parametrize("target", ["Oniguruma", "fancy-regex"])
+def test_what_could_mean_something_else_is_an_error_that_shows_it(pattern, part, target):
+    if target == "fancy-regex" and pattern == r"a\b":
+        assert translated(pattern, "regex", target) == pattern
+        return
+    with pytest.raises(ValueError, match=part):
+        translated(pattern, "regex", target)
+
+
+def test_oniguruma_has_a_word_character_of_its_own():
+    with pytest.raises(ValueError, match=r"'\\\\w' \(character 1 of the split pattern .* has different members"):
+        translated(r"a\w+", "Oniguruma", "regex")
+
+
+PARTS = [*"abs 1\n'.|()()", r"\s", r"\S", r"\d", r"\w", r"\W", r"\p{L}", r"\P{Lu}", "[ab]", r"[^a\s]", "[a-f1]", r"[\w-]"]
+PARTS += ["(?:", "(?i:", "(?=", "(?!", "(?<=a)", "(?<!b)", "(?>", "+", "*", "?", "+?", "++", "?+", "{2}", "{1,2}", "{2}+"]
+PARTS += ["{1,2}+", "{,2}", r"\s++$", "$", "^", r"\b", r"\1", "-", "]"]
+
+
+@settings(max_examples=600)
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map("".join))
+def test_any_pattern_that_is_translated_matches_the_same(pattern):
+    tokenizers = pytest.importorskip("tokenizers")
+    try:
+        ours = get_pattern(pattern)
+        there = translated(pattern, "regex", "Oniguruma")
+        back = get_pattern(translated(there, "Oniguruma", "regex"))
+    except ValueError:
+        return  # no regex, or one that could mean something else
+    try:
+        theirs = tokenizers.pre_tokenizers.Split(tokenizers.Regex(there), behavior="isolated")
+    except Exception as error:  # tokenizers raises nothing more special
+        event(f"{error}"[:40])
+        return
+    for seed in range(3):
+        text = text_of(seed, 60)
+        assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == ours.split(text) == back.split(text)

@@ -1,0 +1,525 @@
+"""Hugging Face's tokenizer.json both ways: ids equal those of the real libraries, and what cannot be honoured is named."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe.formats import huggingface
+from nbbpe.formats.gpt2 import spell
+from nbbpe.patterns import NAMED
+
+tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
+
+FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
+SLICE = 30_000
+VOCABS = ["gpt2", "cl100k_base", "o200k_base"]
+LLAMA3 = NAMED["llama3"].regex
+QWEN2 = NAMED["qwen2"].regex
+BOS, END = "<|begin_of_text|>", "<|end_of_text|>"
+
+
+def slices(shared: Path) -> list[str]:
+    """A slice of every file, from its middle where it is large."""
+    found = []
+    for name in FILES:
+        data = (shared / "text" / f"{name}.txt").read_bytes()
+        middle = max(len(data) // 2 - SLICE // 2, 0)
+        found.append(data[middle : middle + SLICE].decode(errors="ignore"))
+    return found
+
+
+def theirs_of(path: Path) -> Any:
+    return tokenizers.Tokenizer.from_file(str(path))
+
+
+def assert_same(ours: nbbpe.Tokenizer, theirs: Any, strings: list[str]) -> None:
+    """Ids are equal, of tokenizers' without what its post-processor adds."""
+    for string, encoding in zip(strings, theirs.encode_batch(strings, add_special_tokens=False), strict=True):
+        assert ours.encode(string) == encoding.ids, string
+
+
+# Written by us
+
+
+@pytest.fixture(scope="module", params=VOCABS)
+def famous(request, shared) -> nbbpe.Tokenizer:
+    if request.param == "gpt2":
+        return request.getfixturevalue("gpt2")
+    return nbbpe.Tokenizer.from_tiktoken(shared / "vocabs" / f"{request.param}.tiktoken")
+
+
+def test_famous_vocabularies_give_the_same_ids_there_and_back(famous, shared, tmp_path):
+    famous.to_hf(tmp_path / "tokenizer.json")
+    theirs = theirs_of(tmp_path / "tokenizer.json")
+    assert_same(famous, theirs, [*slices(shared), texts.SAMPLE, texts.SPECIAL * 2 + "x"])
+    again = nbbpe.Tokenizer.from_hf(tmp_path / "tokenizer.json")
+    assert again == famous
+    for token, token_id in famous.special_tokens.items():
+        assert theirs.token_to_id(token) == token_id
+    ids = famous.encode(texts.SAMPLE + texts.SPECIAL)
+    assert theirs.decode(ids, skip_special_tokens=False) == texts.SAMPLE + texts.SPECIAL
+
+
+@pytest.mark.parametrize("pattern", [*NAMED, None, r"\w+|[^\w\s]+", r"[a-zé']+|\d{1,3}+"])
+def test_a_tokenizer_trained_here_gives_the_same_ids(stories, tmp_path, pattern):
+    tokenizer = nbbpe.train(stories, 700, [texts.SPECIAL, "<|é a|>", "<|"], pattern=pattern)
+    tokenizer.to_hf(tmp_path / "t.json")
+    theirs = theirs_of(tmp_path / "t.json")
+    text = stories.read_text(encoding="utf-8")[:30_000]
+    strings = ["", " ", "\n\n", texts.SAMPLE, text, f"<|<|é a|><|é{texts.SPECIAL}", "12345 's 'S", "e\u0301" * 9]
+    assert_same(tokenizer, theirs, strings)
+    again = nbbpe.Tokenizer.from_hf(tmp_path / "t.json")
+    assert_same(again, theirs, strings)
+    if pattern is None or pattern in NAMED:
+        assert again == tokenizer
+    again.to_hf(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "t.json").read_bytes()
+
+
+@given(strings=st.lists(texts.texts(60), min_size=10, max_size=10))
+def test_any_text_has_the_same_ids(cl100k, strings):
+    ours, theirs = cl100k
+    assert_same(ours, theirs, strings)
+
+
+@pytest.fixture(scope="module")
+def cl100k(shared, tmp_path_factory) -> tuple[nbbpe.Tokenizer, Any]:
+    ours = nbbpe.Tokenizer.from_tiktoken(shared / "vocabs" / "cl100k_base.tiktoken")
+    path = tmp_path_factory.mktemp("hf") / "tokenizer.json"
+    ours.to_hf(path)
+    return ours, theirs_of(path)
+
+
+def test_ids_with_gaps_stay_what_they_are(small, tmp_path):
+    tokenizer = nbbpe.Tokenizer.from_tiktoken(encoding_of(small, {"<a>": 1000, "<b>": 500}))
+    tokenizer.to_hf(tmp_path / "t.json")
+    assert theirs_of(tmp_path / "t.json").encode("<a>x<b>").ids == tokenizer.encode("<a>x<b>") == [1000, 120, 500]
+    assert nbbpe.Tokenizer.from_hf(tmp_path / "t.json").special_tokens == tokenizer.special_tokens
+
+
+def encoding_of(tokenizer: nbbpe.Tokenizer, special: dict[str, int], pattern: str = "gpt2") -> Any:
+    """What from_tiktoken takes of an Encoding."""
+    ranks = {token: i for i, token in tokenizer.vocab.items() if i not in tokenizer.special_tokens.values()}
+
+    class Encoding:
+        name = "test"
+        _mergeable_ranks = ranks
+        _pat_str = NAMED[pattern].regex
+        _special_tokens = special
+
+    return Encoding()
+
+
+def test_transformers_gives_the_same_ids(small, gpt2, stories, tmp_path):
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    for tokenizer in small, gpt2:
+        tokenizer.to_hf(tmp_path / "tokenizer.json")
+        theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"))
+        text = stories.read_text(encoding="utf-8")[:20_000] + texts.SAMPLE
+        assert theirs(text)["input_ids"] == tokenizer.encode(text)
+        assert theirs.decode(tokenizer.encode(text)) == text
+        assert nbbpe.load(theirs) == tokenizer
+
+
+UNWRITABLE = {
+    "spelled like a token": (
+        lambda: with_special({"Ġthe": 900}),
+        r"special token 'Ġthe' \(id 900\) is spelled like .*b' the'",
+    ),
+    "the same id": (lambda: with_special({"<a>": 900, "<b>": 900}), r"'<a>' and '<b>' both have the id 900"),
+    "looked up whole": (lambda: whole_with_special("Ġx"), r"special token 'Ġx' is spelled like b' x'"),
+    "a pattern of other meaning": (lambda: with_pattern(r"\b\w+|\W+"), r"'\\\\b' \(character 0"),
+    "ranks without merges": (lambda: irregular_ranks(), r"merges by rank and has no list of merges"),
+}
+
+
+def with_special(special: dict[str, int]) -> nbbpe.Tokenizer:
+    trained = nbbpe.train(["the the the the " * 9], 259)
+    return nbbpe.Tokenizer.from_tiktoken(encoding_of(trained, special))
+
+
+def whole_with_special(special: str) -> nbbpe.Tokenizer:
+    good = document()
+    good["model"]["ignore_merges"] = True
+    good["model"]["vocab"]["xyz"] = 257
+    return nbbpe.Tokenizer.from_hf(tokenizers.Tokenizer.from_str(json.dumps(good))).with_special_tokens([special])
+
+
+def with_pattern(pattern: str) -> nbbpe.Tokenizer:
+    return nbbpe.train(["the cat " * 9], 260, pattern=pattern)
+
+
+def irregular_ranks() -> nbbpe.Tokenizer:
+    tokenizer = with_special({})
+    tokenizer = nbbpe.Tokenizer(tokenizer.vocab | {300: b"xyz"}, tokenizer.merges)
+    return nbbpe.Tokenizer.from_tiktoken(encoding_of(tokenizer, {}))
+
+
+@pytest.mark.parametrize(("make", "message"), UNWRITABLE.values(), ids=UNWRITABLE)
+def test_what_the_format_cannot_hold_is_an_error_before_anything_is_written(tmp_path, make, message):
+    tokenizer = make()
+    with pytest.raises(ValueError, match=message):
+        tokenizer.to_hf(tmp_path / "t.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_folder_is_named(small, tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        small.to_hf(tmp_path / "nowhere" / "tokenizer.json")
+
+
+# Written by tokenizers
+
+
+def bpe_of(tokenizer: nbbpe.Tokenizer, merges: list[tuple[bytes, bytes]] | None = None, **options: Any) -> Any:
+    """A tokenizers.Tokenizer of a tokenizer's vocab and merges, without anything else."""
+    vocab = {spell(t): i for i, t in tokenizer.vocab.items() if i not in tokenizer.special_tokens.values()}
+    pairs = [(spell(left), spell(right)) for left, right in (tokenizer.merges if merges is None else merges)]
+    return tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=pairs, **options))
+
+
+def byte_level(pattern: str | None, behavior: str = "isolated", invert: bool = False) -> Any:
+    ours = tokenizers.pre_tokenizers
+    if pattern is None:
+        return ours.ByteLevel(add_prefix_space=False)
+    split = ours.Split(tokenizers.Regex(pattern), behavior=behavior, invert=invert)
+    return ours.Sequence([split, ours.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+def all_pairs(vocab: dict[int, bytes]) -> list[tuple[bytes, bytes]]:
+    """Every pair of tokens that joins to a token, as transformers converts files of ranks."""
+    known = {token: i for i, token in vocab.items()}
+    pairs = [
+        (i, known[token[:at]], known[token[at:]], token[:at], token[at:])
+        for i, token in vocab.items()
+        for at in range(1, len(token))
+        if token[:at] in known and token[at:] in known
+    ]
+    return [(left, right) for *_, left, right in sorted(pairs)]
+
+
+@pytest.fixture(scope="module")
+def trained(stories) -> nbbpe.Tokenizer:
+    return nbbpe.train(stories, 1200)
+
+
+@pytest.fixture(scope="module")
+def styles(trained) -> dict[str, Any]:
+    """Tokenizers as the well-known models have them."""
+    gpt2 = bpe_of(trained, continuing_subword_prefix="", end_of_word_suffix="")
+    gpt2.pre_tokenizer = byte_level(None)
+    gpt2.post_processor = tokenizers.processors.ByteLevel(trim_offsets=False)
+    gpt2.add_special_tokens([tokenizers.AddedToken(texts.SPECIAL, normalized=True)])
+
+    ordinary = trained.vocab
+    # A token that no merges give, which is found all the same.
+    ordinary[len(ordinary)] = b" impossible"
+    llama3 = bpe_of(nbbpe.Tokenizer(ordinary, []), all_pairs(trained.vocab), ignore_merges=True)
+    llama3.pre_tokenizer = byte_level(LLAMA3)
+    llama3.add_special_tokens([BOS, END])
+    llama3.post_processor = tokenizers.processors.Sequence(
+        [
+            tokenizers.processors.ByteLevel(trim_offsets=True),
+            tokenizers.processors.TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, llama3.token_to_id(BOS))]),
+        ]
+    )
+
+    qwen2 = bpe_of(trained, unk_token="<unk>", fuse_unk=False)
+    qwen2.normalizer = tokenizers.normalizers.NFC()
+    qwen2.pre_tokenizer = byte_level(QWEN2)
+    qwen2.add_special_tokens([texts.SPECIAL, "<|im_start|>"])
+    qwen2.add_tokens([tokenizers.AddedToken("<tool_call>", normalized=False, special=False)])
+
+    gpt4 = bpe_of(trained)
+    gpt4.pre_tokenizer = byte_level(LLAMA3, "removed", True)
+
+    possessive = bpe_of(trained)
+    possessive.pre_tokenizer = byte_level(r"\p{N}{1,3}+|\p{L}+|\s+")
+
+    neox = bpe_of(trained)
+    neox.pre_tokenizer = byte_level(None)
+    neox.add_tokens([tokenizers.AddedToken(" " * n, normalized=True) for n in range(24, 1, -1)])
+    neox.add_special_tokens([texts.SPECIAL])
+
+    found = {
+        "gpt2": gpt2,
+        "llama3": llama3,
+        "qwen2": qwen2,
+        "gpt4": gpt4,
+        "possessive": possessive,
+        "neox": neox,
+    }
+    for tokenizer in found.values():
+        tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    return found
+
+
+@pytest.mark.parametrize("style", ["gpt2", "llama3", "qwen2", "gpt4", "possessive", "neox"])
+def test_files_of_well_known_models_are_read_with_the_same_ids(styles, style, stories, tmp_path):
+    theirs = styles[style]
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    ours = nbbpe.Tokenizer.from_hf(tmp_path / "tokenizer.json", normalizer="ignore")
+    strings = [
+        stories.read_text(encoding="utf-8")[:30_000],
+        texts.SAMPLE,
+        f"{BOS}<|im_start|>x<tool_call>impossible impossible{END} impossible\n    a          b  c",
+        "1234567 12 's'S",
+        "",
+    ]
+    strings = [unicodedata.normalize("NFC", string) for string in strings]
+    assert_same(ours, theirs, strings)
+    for string in strings:
+        assert ours.decode(ours.encode(string)) == string
+    assert nbbpe.Tokenizer.from_hf(theirs, normalizer="ignore") == ours
+    # And once more through our own folder, a pickle and our own tokenizer.json.
+    ours.save(tmp_path / "folder")
+    ours.to_hf(tmp_path / "again.json")
+    for again in nbbpe.load(tmp_path / "folder"), pickle.loads(pickle.dumps(ours)), nbbpe.load(tmp_path / "again.json"):
+        assert_same(again, theirs, strings)
+        assert again.special_tokens == ours.special_tokens
+    assert nbbpe.load(tmp_path / "folder") == ours
+
+
+def test_patterns_are_recognised(styles):
+    read = {name: nbbpe.Tokenizer.from_hf(theirs, normalizer="ignore") for name, theirs in styles.items()}
+    assert {name: read[name].pattern for name in ("gpt2", "llama3", "qwen2", "gpt4", "neox")} == {
+        "gpt2": "gpt2",
+        "llama3": "llama3",
+        "qwen2": "qwen2",
+        "gpt4": "llama3",
+        "neox": "gpt2",
+    }
+
+
+def test_a_token_that_merges_do_not_give_cannot_be_said_by_gpt2s_files(styles, tmp_path):
+    ours = nbbpe.Tokenizer.from_hf(styles["llama3"])
+    assert ours.encode(" impossible") == [1200]
+    with pytest.raises(ValueError, match=r"merges\.txt cannot say"):
+        ours.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    with pytest.raises(ValueError, match=r"b' impossible' \(id 1200\) is not made of two tokens"):
+        ours.save_tiktoken(tmp_path / "x.tiktoken")
+    assert not list(tmp_path.iterdir())
+
+
+def test_truncation_and_padding_are_left_out(styles):
+    theirs = copy.deepcopy(styles["gpt2"])
+    theirs.enable_truncation(3)
+    theirs.enable_padding(length=5)
+    assert nbbpe.Tokenizer.from_hf(theirs) == nbbpe.Tokenizer.from_hf(styles["gpt2"])
+
+
+# What cannot be honoured, or is broken
+
+SPLIT = {"type": "Split", "pattern": {"Regex": r"\p{L}+|\P{L}+"}, "behavior": "Isolated", "invert": False}
+LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+TOKEN = {
+    "id": 257,
+    "content": "<s>",
+    "single_word": False,
+    "lstrip": False,
+    "rstrip": False,
+    "normalized": False,
+    "special": True,
+}
+
+
+def document() -> dict[str, Any]:
+    """A good tokenizer.json of 257 tokens."""
+    parts = huggingface.Parts({i: bytes([i]) for i in range(256)} | {256: b"ab"}, [(b"a", b"b")], {}, NAMED["gpt2"], False)
+    return huggingface._document(parts)
+
+
+def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "pretokenizers": list(steps)}
+
+
+def changed(key: str, value: Any) -> Callable[[], Any]:
+    """The good file with one thing changed; a key may be of the model."""
+
+    def make() -> Any:
+        found = document()
+        where = found["model"] if key.startswith("model.") else found
+        where[key.removeprefix("model.")] = value
+        return found
+
+    return make
+
+
+def vocab_with(**entries: Any) -> Callable[[], Any]:
+    return changed("model.vocab", document()["model"]["vocab"] | entries)
+
+
+def added(*tokens: dict[str, Any]) -> Callable[[], Any]:
+    return changed("added_tokens", [TOKEN | token for token in tokens])
+
+
+def odd_vocab() -> dict[str, int]:
+    return document()["model"]["vocab"] | {"a 中": 257}
+
+
+REFUSED = {
+    "NFC": (changed("normalizer", {"type": "NFC"}), r'normalizer is NFC, .* normalizer="ignore"'),
+    "a sequence of normalizers": (
+        changed("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}]}),
+        "normalizer is NFD, Lowercase",
+    ),
+    "a normalizer without type": (changed("normalizer", {}), 'normalizer must be null or an object with a "type"'),
+    "WordPiece": (changed("model.type", "WordPiece"), "model.type is 'WordPiece'"),
+    "dropout": (changed("model.dropout", 0.1), "model.dropout is 0.1, which makes encoding random"),
+    "byte_fallback": (changed("model.byte_fallback", True), "model.byte_fallback is True"),
+    "a prefix": (changed("model.continuing_subword_prefix", "##"), "model.continuing_subword_prefix is '##'"),
+    "a suffix": (changed("model.end_of_word_suffix", "</w>"), "model.end_of_word_suffix is '</w>'"),
+    "a new key of the model": (changed("model.magic", 1), "model has 'magic', which nbbpe does not know"),
+    "a new key": (changed("magic", 1), "the file has 'magic'"),
+    "a new version": (changed("version", "2.0"), "version must be \"1.0\", and is '2.0'"),
+    "ignore_merges as text": (changed("model.ignore_merges", "no"), "ignore_merges must be true or false"),
+    "no pre_tokenizer": (changed("pre_tokenizer", None), "pre_tokenizer is null"),
+    "Whitespace": (changed("pre_tokenizer", {"type": "Whitespace"}), "pre_tokenizer is Whitespace"),
+    "Metaspace": (changed("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is Metaspace"),
+    "Split alone": (changed("pre_tokenizer", sequence(SPLIT)), "pre_tokenizer is Split;"),
+    "two Splits": (
+        changed("pre_tokenizer", sequence(SPLIT, SPLIT, LEVEL)),
+        "pre_tokenizer is Split and Split and ByteLevel",
+    ),
+    "digits": (
+        changed("pre_tokenizer", sequence({"type": "Digits", "individual_digits": True}, LEVEL)),
+        "pre_tokenizer is Digits and ByteLevel",
+    ),
+    "a sequence without steps": (changed("pre_tokenizer", {"type": "Sequence"}), "'pretokenizers' must be a list"),
+    "a prefix space": (changed("pre_tokenizer", LEVEL | {"add_prefix_space": True}), "puts a space before each text"),
+    "a prefix space left out": (changed("pre_tokenizer", {"type": "ByteLevel"}), "puts a space before each text"),
+    "splitting twice": (changed("pre_tokenizer", sequence(SPLIT, LEVEL | {"use_regex": True})), "splits twice"),
+    "Split by a string": (
+        changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"String": " "}}, LEVEL)),
+        "Split by {'String': ' '}, and nbbpe splits by a regex only",
+    ),
+    "Split that removes": (
+        changed("pre_tokenizer", sequence(SPLIT | {"behavior": "Removed"}, LEVEL)),
+        "behavior 'Removed' and invert False",
+    ),
+    "Split that removes gaps of any regex": (
+        changed("pre_tokenizer", sequence(SPLIT | {"behavior": "Removed", "invert": True}, LEVEL)),
+        "behavior 'Removed' and invert True",
+    ),
+    "Split that merges": (
+        changed("pre_tokenizer", sequence(SPLIT | {"behavior": "MergedWithPrevious"}, LEVEL)),
+        "'MergedWithPrevious'",
+    ),
+    "a regex of another meaning": (
+        changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"Regex": r"\w+|\W"}}, LEVEL)),
+        r"splits by a regex that nbbpe cannot honour: '\\\\w' \(character 0",
+    ),
+    "a broken regex": (
+        changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"Regex": "(a"}}, LEVEL)),
+        "splits by a regex that nbbpe cannot honour",
+    ),
+    "a strange post_processor": (changed("post_processor", {"type": "Magic"}), "post_processor is 'Magic'"),
+    "a decoder of another kind": (changed("decoder", {"type": "Metaspace"}), "decoder is 'Metaspace'"),
+    "lstrip": (added({"lstrip": True}), r"added_tokens\[0\], '<s>', has lstrip"),
+    "rstrip": (added({"rstrip": True}), "has rstrip"),
+    "single_word": (added({"single_word": True}), "has single_word"),
+    "an added token twice": (added({}, {}), r"added_tokens\[1\] is '<s>', which comes twice"),
+    "an added token without content": (added({"content": ""}), r"added_tokens\[0\] must be an object with a content"),
+    "an added token that is text": (
+        changed("added_tokens", ["<s>"]),
+        r"added_tokens\[0\] must be an object with a content",
+    ),
+    "added tokens as an object": (changed("added_tokens", {"<s>": 257}), "added_tokens must be a list"),
+    "an id that tokenizers would not give": (added({"id": 300}), r"has the id 300, but tokenizers would give it 257"),
+    "an id as text": (added({"id": "257"}), r"has the id '257', but"),
+    "an added token that a merge needs": (added({"content": "ab", "id": 256}), r"merges\[0\] .* b'ab' is an added token"),
+    "an added token that is a byte": (added({"content": "a", "id": 97}), r"lacks 1 of the 256 single bytes.*b'a'"),
+    "added tokens in two turns": (
+        added({"content": "bc"}, {"content": "xb", "id": 258, "normalized": True}),
+        "'bc' and 'xb' can overlap in a text",
+    ),
+    "a token in two spellings": (
+        vocab_with(**{"é 中": 257, spell("é 中".encode()): 258}),
+        "'é 中' and '.*' both stand for",
+    ),
+    "a token that is not spelled, looked up whole": (
+        lambda: {**document(), "model": document()["model"] | {"ignore_merges": True} | {"vocab": odd_vocab()}},
+        "'a 中' has characters that stand for no byte",
+    ),
+    "an added token spelled like another, looked up whole": (
+        lambda: {**added({"content": "Ġx"})(), "model": document()["model"] | {"ignore_merges": True}},
+        "added token 'Ġx' is spelled like b' x'",
+    ),
+    "vocab as a list": (changed("model.vocab", ["a"]), "model.vocab must be an object from tokens to ids, not list"),
+    "a byte missing": (
+        changed("model.vocab", {k: v for k, v in document()["model"]["vocab"].items() if k != "x"}),
+        r"model.vocab lacks 1 of the 256 single bytes.*b'x'",
+    ),
+    "an id twice": (vocab_with(abc=256), r"model.vocab: id 256 is given to 'ab' and to 'abc'"),
+    "an id that is none": (vocab_with(abc="1"), r"model.vocab: token 'abc' has the id '1'"),
+    "an id too large": (vocab_with(abc=2**31), r"model.vocab: token 'abc' has the id 2147483648"),
+    "merges as an object": (changed("model.merges", {}), "model.merges must be a list, not dict"),
+    "a merge of three": (
+        changed("model.merges", ["a b", "a b c"]),
+        r"model.merges\[1\] must be two tokens, and is 'a b c'",
+    ),
+    "a merge of one": (changed("model.merges", [["a"]]), r"model.merges\[0\] must be two tokens"),
+    "a merge of numbers": (changed("model.merges", [[1, 2]]), r"model.merges\[0\] must be two tokens"),
+    "a merge of an unknown side": (
+        changed("model.merges", [["ab", "ab"]]),
+        r"merges\[0\] .* b'abab' is not in model.vocab",
+    ),
+    "a merge of no byte": (changed("model.merges", ["a 中"]), r"model.merges\[0\]: the character '中'"),
+    "a merge twice": (
+        changed("model.merges", ["a b", ["a", "b"]]),
+        r"merges\[1\] merges b'a' and b'b', as model.merges\[0\]",
+    ),
+    "no model": (lambda: {"version": "1.0"}, 'must be a JSON object with a "model"'),
+    "a list": (lambda: [], 'must be a JSON object with a "model"'),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_honoured_is_named(tmp_path, make, message):
+    path = tmp_path / "the tokenizer.json"
+    path.write_text(json.dumps(make()), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"the tokenizer\.json: .*{message}"):
+        nbbpe.Tokenizer.from_hf(path)
+
+
+def test_the_file_that_these_change_is_good(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    for good in document(), changed("model.merges", ["a b"])(), added({})(), added({"normalized": True})():
+        path.write_text(json.dumps(good), encoding="utf-8")
+        ours, theirs = nbbpe.Tokenizer.from_hf(path), theirs_of(path)
+        assert ours.encode("ab<s>abc") == theirs.encode("ab<s>abc").ids
+    again = changed("pre_tokenizer", sequence(sequence(SPLIT), sequence(LEVEL)))()
+    path.write_text(json.dumps(again), encoding="utf-8")
+    assert nbbpe.Tokenizer.from_hf(path).pattern == r"\p{L}+|\P{L}+"
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"model": {"vocab": {"a": 0', "[" * 100_000, '{"a": 1, "a": 2}', "\ufeff{}"])
+def test_a_broken_file_is_named(tmp_path, content):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"tokenizer\.json(, line 1)?: (not valid JSON|token 'a' comes twice)"):
+        nbbpe.Tokenizer.from_hf(path)
+
+
+def test_a_file_that_is_not_utf8_is_named(tmp_path):
+    (tmp_path / "tokenizer.json").write_bytes(b'{"\xff": 1}')
+    with pytest.raises(ValueError, match=r"tokenizer\.json: not valid UTF-8"):
+        nbbpe.Tokenizer.from_hf(tmp_path / "tokenizer.json")
+
+
+def test_a_wrong_option_is_an_error(tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps(document()), encoding="utf-8")
+    with pytest.raises(ValueError, match='normalizer must be "refuse" or "ignore"'):
+        nbbpe.Tokenizer.from_hf(tmp_path / "t.json", normalizer="nfc")

@@ -1,0 +1,137 @@
+"""nbbpe.load: every format is recognised, and what is none is an error that says what was looked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import texts
+
+import nbbpe
+from nbbpe.formats.recognise import recognised
+
+
+@pytest.fixture(scope="module")
+def tokenizer(stories) -> nbbpe.Tokenizer:
+    return nbbpe.train(stories, 500, [texts.SPECIAL])
+
+
+def save_all(tokenizer: nbbpe.Tokenizer, folder: Path) -> dict[str, Any]:
+    """The tokenizer in each format, from what it is to where it lies."""
+    places: dict[str, Any] = {}
+    for name in "own", "hugging", "pair", "both":
+        (folder / name).mkdir()
+    tokenizer.save(folder / "own")
+    places["own folder"] = folder / "own"
+    tokenizer.to_hf(folder / "hugging" / "tokenizer.json")
+    places["tokenizer.json's folder"] = folder / "hugging"
+    places["tokenizer.json"] = folder / "hugging" / "tokenizer.json"
+    places["tokenizer.json as text"] = str(folder / "hugging" / "tokenizer.json")
+    tokenizer.to_hf(folder / "of any name")
+    places["tokenizer.json of any name"] = folder / "of any name"
+    pair = folder / "pair" / "vocab.json", folder / "pair" / "merges.txt"
+    tokenizer.save_gpt2(*pair)
+    places["GPT-2's folder"] = folder / "pair"
+    places["GPT-2's pair"] = pair
+    places["GPT-2's pair as a list"] = list(map(str, pair))
+    tokenizer.to_hf(folder / "both" / "tokenizer.json")
+    tokenizer.save_gpt2(folder / "both" / "vocab.json", folder / "both" / "merges.txt")
+    places["folder of a Hugging Face model"] = folder / "both"
+    places["nbbpe.json"] = folder / "own" / "nbbpe.json"
+    return places
+
+
+def test_every_format_is_recognised(tokenizer, tmp_path):
+    for what, place in save_all(tokenizer, tmp_path).items():
+        assert nbbpe.load(place) == tokenizer, what
+
+
+def test_objects_of_other_libraries_are_recognised(tokenizer, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
+    tokenizer.to_hf(tmp_path / "tokenizer.json")
+    assert nbbpe.load(tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))) == tokenizer
+    pytest.importorskip("tiktoken", reason="needs tiktoken")
+    assert nbbpe.load(tokenizer.to_tiktoken()) == tokenizer
+
+
+def test_rank_files_are_recognised(shared, tmp_path, gpt2):
+    ranks = (shared / "vocabs" / "r50k_base.tiktoken").read_bytes()
+    for name in "r50k_base.tiktoken", "tokenizer.model":
+        folder = tmp_path / name.replace(".", " ")
+        folder.mkdir()
+        (folder / name).write_bytes(ranks)
+        assert nbbpe.load(folder / name) == gpt2
+    assert nbbpe.load(tmp_path / "r50k_base tiktoken") == gpt2
+    (tmp_path / "mine.tiktoken").write_bytes(ranks.replace(b"IQ== 0\n", b""))
+    with pytest.raises(ValueError, match=r"mine\.tiktoken: lacks 1 of the 256 single bytes"):
+        nbbpe.load(tmp_path / "mine.tiktoken")
+
+
+def test_the_default_tokenizer_can_be_of_any_format(tokenizer, tmp_path, monkeypatch):
+    tokenizer.to_hf(tmp_path / "tokenizer.json")
+    monkeypatch.setattr(nbbpe.tokenizer, "_default", None)
+    monkeypatch.setenv("NBBPE_TOKENIZER", str(tmp_path))
+    assert nbbpe.encode_array("the cat").tolist() == tokenizer.encode("the cat")
+
+
+def test_gpt2s_files_have_their_special_token_only_where_it_is_one(tmp_path):
+    vocab = {i: bytes([i]) for i in range(256)} | {256: texts.SPECIAL.encode()}
+    nbbpe.Tokenizer(vocab, []).save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    assert nbbpe.load(tmp_path).special_tokens == {texts.SPECIAL: 256}
+    left, right = texts.SPECIAL[:1].encode(), texts.SPECIAL[1:].encode()
+    del vocab[256]
+    nbbpe.Tokenizer(vocab, []).save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    assert nbbpe.load(tmp_path).special_tokens == {}
+    made = vocab | {256: right, 257: left + right}
+    nbbpe.Tokenizer(made, [(left, right)]).save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    assert nbbpe.load(tmp_path).special_tokens == {}
+
+
+LOOKED_FOR = (
+    r"nbbpe\.json.*tokenizer\.json.*\.tiktoken file.*vocab\.json with merges\.txt.*tokenizers\.Tokenizer.*"
+    r"PreTrainedTokenizerFast.*tiktoken\.Encoding"
+)
+
+
+@pytest.mark.parametrize("thing", [None, 5, b"path", {}, (), ("a", "b", "c"), ("a", 5), object(), print, str])
+def test_what_is_no_tokenizer_is_an_error_that_says_what_is(thing):
+    with pytest.raises(TypeError, match=rf"is no tokenizer that nbbpe knows; .*{LOOKED_FOR}"):
+        nbbpe.load(thing)
+
+
+def test_a_missing_path_is_an_error_that_says_what_could_be_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=rf"nothing' is missing; .*{LOOKED_FOR}"):
+        nbbpe.load(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        nbbpe.load((tmp_path / "nothing", tmp_path / "nor this"))
+
+
+def test_a_folder_without_a_tokenizer_is_an_error_that_says_what_was_looked_for(tmp_path):
+    wanted = r"has no nbbpe\.json .*, no tokenizer\.json, not one \.tiktoken file.*, and no vocab\.json with merges\.txt"
+    (tmp_path / "vocab.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match=wanted):
+        nbbpe.load(tmp_path)
+    for name in "a.tiktoken", "b.tiktoken":
+        (tmp_path / name).write_text("")
+    with pytest.raises(FileNotFoundError, match=r"not one \.tiktoken file \(but 2: name the file\)"):
+        nbbpe.load(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello world\n", b"\xff\xfe\x00", b"low lower\n", b"IQ==\n"])
+def test_a_file_of_no_format_is_an_error_that_says_what_could_be(tmp_path, content):
+    (tmp_path / "a file.bin").write_bytes(content)
+    with pytest.raises(ValueError, match=rf"a file\.bin: is neither JSON nor a file of ranks; .*{LOOKED_FOR}"):
+        nbbpe.load(tmp_path / "a file.bin")
+
+
+def test_json_of_another_kind_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"architectures": []}))
+    with pytest.raises(ValueError, match=r'config\.json: must be a JSON object with a "model"'):
+        nbbpe.load(tmp_path / "config.json")
+
+
+def test_recognising_reads_little(tmp_path):
+    (tmp_path / "big.json").write_bytes(b"{" + b" " * 10_000)
+    assert recognised(tmp_path / "big.json").kind == "huggingface"
