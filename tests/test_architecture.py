@@ -28,12 +28,12 @@ LAYERS = [
     },
     {
         *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "tokenizer"),
-        *("tokenfile", "trainer", "provenance", "sidecar", "idfile"),
+        *("tokenfile", "trainer", "provenance", "sidecar", "idfile", "warmup", "inspection", "conversion"),
     },
     {"__init__", "__main__", "cli"},
 ]
 PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
-PUBLIC += ["use"]
+PUBLIC += ["use", "warmup"]
 ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file", "encode_padded"]
 ENCODING += ["encode_batch_flat", "count"]
 DECODING = ["decode", "decode_bytes", "decode_batch", "decode_with_offsets", "stream_decoder"]
@@ -200,13 +200,20 @@ for more in [], [b"ab", b"abc"], [b"xyz", b"th", b" the cat sat on"]:
         tok = nbbpe.Tokenizer.from_tiktoken(folder / "ranks", pattern or r"\w+|\W+", ["<|s|>"])
         tok.encode(text + "<|s|>"); list(tok.encode_iterable([text]))
 nbbpe.use(tok); nbbpe.encode_array("x")
+"""
+
+WARMUP = "import nbbpe; nbbpe.warmup()"
+
+SHOW = r"""
+import importlib, json, pathlib, nbbpe
 kernels = {}
 for path in pathlib.Path(nbbpe.__file__).parent.glob("kernels/*.py"):
     module = importlib.import_module(f"nbbpe.kernels.{path.stem}")
     for name, value in vars(module).items():
         if hasattr(value, "py_func") and value.py_func.__module__ == module.__name__:
             kept = bool(value.targetoptions.get("cache")) or type(value._cache).__name__ != "NullCache"
-            kernels[f"{path.stem}.{name}"] = [kept, list(map(str, value.signatures))]
+            late = sum(value.stats.cache_misses.values())
+            kernels[f"{path.stem}.{name}"] = [kept, list(map(str, value.signatures)), late]
 print(json.dumps(kernels))
 """
 
@@ -218,13 +225,19 @@ def fresh_cache(tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory, fresh_cache) -> dict[str, tuple[bool, list[str]]]:
-    """Of each kernel, whether it is kept on disk, and the signatures it was compiled for in a process that did a lot."""
-    return json.loads(processes.run(USE, tmp_path_factory.mktemp("use"), NUMBA_CACHE_DIR=fresh_cache))
+def compiled(tmp_path_factory, fresh_cache) -> dict[str, tuple[bool, list[str], int]]:
+    """Of each kernel, whether it is kept on disk, its signatures, and how often a process that did a lot compiled it.
+
+    That process finds what `warmup` compiled. A kernel within another shows its signatures only where it is compiled, so
+    those that `warmup` saw are there too.
+    """
+    warm = json.loads(processes.run(WARMUP + SHOW, NUMBA_CACHE_DIR=fresh_cache))
+    used = json.loads(processes.run(USE + SHOW, tmp_path_factory.mktemp("use"), NUMBA_CACHE_DIR=fresh_cache))
+    return {name: (kept, sorted({*warm[name][1], *found}), late) for name, (kept, found, late) in used.items()}
 
 
 def test_each_kernel_is_compiled_for_one_set_of_types(compiled):
-    kept = {name: signatures for name, (is_kept, signatures) in compiled.items() if is_kept}
+    kept = {name: signatures for name, (is_kept, signatures, _) in compiled.items() if is_kept}
     assert len(kept) > 5
     assert {name: len(set(signatures)) for name, signatures in kept.items() if len(set(signatures)) > 1} == {}
 
@@ -255,6 +268,11 @@ tok.encode("the cat <s> x"); nbbpe.train(iter(["x y"]), 257).encode_batch(["x"])
 @pytest.mark.usefixtures("compiled")
 def test_a_new_process_compiles_nothing(fresh_cache):
     assert processes.run(SECOND, NUMBA_CACHE_DIR=fresh_cache).split() == []
+
+
+def test_warmup_compiles_all_that_is_ever_used(compiled):
+    # A kernel that was compiled while USE ran is missing in nbbpe.warmup.JOBS.
+    assert {name: late for name, (_, _, late) in compiled.items() if late} == {}
 
 
 def test_numba_is_known_to_kernels_only():
