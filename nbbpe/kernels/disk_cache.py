@@ -38,7 +38,7 @@ def folders() -> list[str]:
     NUMBA_CACHE_DIR alone, where it is set and may be written to. Else the folder of the installed package, then the
     user's cache folder.
     """
-    return _folders(config.CACHE_DIR)
+    return _folders(getattr(config, "CACHE_DIR", ""))
 
 
 @functools.cache
@@ -66,7 +66,7 @@ def kept() -> dict[str, int]:
     return found
 
 
-class KernelCache(NullCache):  # type: ignore[misc]
+class KernelCache(NullCache):
     """What one kernel has on disk (in the place of Numba's FunctionCache)."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -95,7 +95,9 @@ class KernelCache(NullCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write a compiled kernel into the first folder that takes it; where none does, say so once and go on."""
         if any(not lifted.can_cache for lifted in data.lifted) or data.library.has_dynamic_globals:
-            raise RuntimeError(f"kernel {self._base} uses what cannot be kept on disk (an address, or a large global array)")
+            raise RuntimeError(
+                f"kernel {self._base} uses what cannot be kept on disk (an address, or a large global array)"
+            )
         name = self._file_name(sig, data.codegen)
         content = dumps(data._reduce())
         for folder in folders():

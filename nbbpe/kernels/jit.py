@@ -15,7 +15,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     `error_model="numpy"` leaves out the checks for division by zero, which no kernel does.
     """
-    compiled = njit(nogil=True, error_model="numpy")(function)
+    compiled: Any = njit(nogil=True, error_model="numpy")(function)
     compiled._cache = KernelCache(function)  # as njit(cache=True) does with Numba's own
     KERNELS.append(compiled)
     return compiled

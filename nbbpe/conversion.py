@@ -1,0 +1,91 @@
+"""Tokenizers from one format of files to another: a table of formats, and reading what is no folder of our own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from .corpus import Path
+from .files import name_in_errors, scratch_folder
+from .formats import gpt2
+from .tokenizer import Tokenizer, load
+
+
+class Format(NamedTuple):
+    """A format of files.
+
+    name : what a user calls it
+    about : what is written, in a few words
+    is_meant : whether a target's path means this format, where the user does not say which
+    write : writes a tokenizer under a path, and returns the paths of the files or folders it wrote
+    """
+
+    name: str
+    about: str
+    is_meant: Callable[[str], bool]
+    write: Callable[[Tokenizer, str], Sequence[str]]
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) or path.endswith(os.sep) or not os.path.splitext(path)[1]
+
+
+def _is_vocab_json(path: str) -> bool:
+    return os.path.basename(path) == "vocab.json"
+
+
+def _write_nbbpe(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    tokenizer.save(path)
+    return [path]
+
+
+def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    """Special tokens stand in vocab.json among the others; which they are, and the pattern, the format cannot say."""
+    folder = os.path.dirname(path) if _is_vocab_json(path) else path
+    names = ("vocab.json", "merges.txt")
+    with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
+        vocab_path, merges_path = (os.path.join(scratch, name) for name in names)
+        gpt2.write(vocab_path, merges_path, tokenizer.vocab, tokenizer.merges)
+        os.makedirs(folder or ".", exist_ok=True)
+        for name in names:
+            os.replace(os.path.join(scratch, name), os.path.join(folder, name))
+    return [os.path.join(folder, name) for name in names]
+
+
+# The first that is meant is taken.
+FORMATS = (
+    Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2),
+    Format("nbbpe", "a folder of our own, which keeps everything", _is_folder, _write_nbbpe),
+)
+
+
+def write_tokenizer(tokenizer: Tokenizer, path: Path, format_name: str | None = None) -> tuple[Format, Sequence[str]]:
+    """Write a tokenizer in a named format, or in the one that the path's name means.
+
+    Returns the format and the paths that were written. Raises ValueError for a name that means no format, and what the
+    format raises for a tokenizer that it cannot hold.
+    """
+    target = os.fspath(path)
+    for each in FORMATS:
+        if each.name == format_name or (format_name is None and each.is_meant(target)):
+            return each, each.write(tokenizer, target)
+    names = ", ".join(f"{each.name} ({each.about})" for each in FORMATS)
+    raise ValueError(f"{target!r} does not say in which format to write; the formats are {names}")
+
+
+def read_tokenizer(path: Path, special_tokens: Sequence[str] = (), pattern: str | None = "gpt2") -> Tokenizer:
+    """Read a tokenizer from whatever `nbbpe.load` reads, or from a folder with GPT-2's vocab.json and merges.txt.
+
+    `special_tokens` and `pattern` are for GPT-2's files, which do not say them; elsewhere they must not be given.
+    """
+    folder = os.fspath(path)
+    if _is_vocab_json(folder):
+        folder = os.path.dirname(folder)
+    vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
+    is_own = os.path.exists(os.path.join(folder, "nbbpe.json"))
+    if os.path.isfile(vocab_path) and os.path.isfile(merges_path) and not is_own:
+        return Tokenizer.from_files(vocab_path, merges_path, special_tokens, pattern)
+    if special_tokens:
+        raise ValueError(f"{os.fspath(path)!r} says itself what its special tokens are; they cannot be given besides")
+    return load(path)
