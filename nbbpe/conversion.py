@@ -60,18 +60,14 @@ FORMATS = (
 )
 
 
-def write_tokenizer(tokenizer: Tokenizer, path: Path, format_name: str | None = None) -> tuple[Format, Sequence[str]]:
-    """Write a tokenizer in a named format, or in the one that the path's name means.
-
-    Returns the format and the paths that were written. Raises ValueError for a name that means no format, and what the
-    format raises for a tokenizer that it cannot hold.
-    """
-    target = os.fspath(path)
+def find_format(target: Path, name: str | None = None) -> Format:
+    """The format of a name, or without one the format that a target's path means. ValueError where there is none."""
+    path = os.fspath(target)
     for each in FORMATS:
-        if each.name == format_name or (format_name is None and each.is_meant(target)):
-            return each, each.write(tokenizer, target)
-    names = ", ".join(f"{each.name} ({each.about})" for each in FORMATS)
-    raise ValueError(f"{target!r} does not say in which format to write; the formats are {names}")
+        if each.name == name or (name is None and each.is_meant(path)):
+            return each
+    known = ", ".join(f"{each.name} ({each.about})" for each in FORMATS)
+    raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
 
 
 def read_tokenizer(path: Path, special_tokens: Sequence[str] = (), pattern: str | None = "gpt2") -> Tokenizer:

@@ -14,6 +14,10 @@ EXIT_NOBODY_READS = 141  # what a shell reports of a program that wrote into a p
 _NO_CLICK = 'nbbpe: error: the command line needs click: pip install "nbbpe[cli]" (`nbbpe warmup` works without it)'
 
 
+class NobodyReads(Exception):
+    """Our output goes into a pipe whose reader has gone."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
@@ -33,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run(arguments)
             sys.stdout.flush()
             return code
-        except BrokenPipeError:
+        except (BrokenPipeError, NobodyReads):
             # Python would complain once more at its end, when it empties what is left to write.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return EXIT_NOBODY_READS
@@ -74,7 +78,10 @@ def _run(arguments: list[str]) -> int:
         return EXIT_USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nbbpe"
-        print(f"{command}: error: {_one_line(error.format_message())} ({command} --help tells more)", file=sys.stderr)
+        message = _one_line(error.format_message()).rstrip(".")
+        if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
+            message = f"no tokenizer is named, neither here nor by the environment variable {error.param.envvar}"
+        print(f"{command}: error: {message} ({command} --help tells more)", file=sys.stderr)
         return EXIT_USAGE
     except click.Abort:
         raise KeyboardInterrupt from None

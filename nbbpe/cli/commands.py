@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import click
 
 from .. import __version__
-from ..conversion import FORMATS, read_tokenizer, write_tokenizer
+from ..conversion import FORMATS, find_format, read_tokenizer
 from ..files import scratch_folder
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
+from ..patterns import get_pattern
 from ..tokenizer import Tokenizer
 from ..trainer import TIE_BREAKS
 from ..trainer import train as train_tokenizer
-from . import tables
+from . import NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 from .warming import warm_up
 
@@ -32,6 +33,13 @@ class _Command(click.Command):
         self._sections = sections
         debug = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
         self.params.append(debug)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # Click would end the process here, with the exit code of an error.
+            raise NobodyReads from error
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, lines in self._sections.items():
@@ -74,7 +82,18 @@ _workers_option = click.option(
 
 
 def _shown(path: str) -> str:
-    return "stdin" if path == STDIN else click.format_filename(path)
+    """A path as one line that any terminal can show."""
+    name = click.format_filename(path)
+    return "stdin" if path == STDIN else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+
+
+@contextmanager
+def _as_usage() -> Iterator[None]:
+    """Make a ValueError one of the command line."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _print_json(data: Any) -> None:
@@ -117,8 +136,13 @@ def train(
     as_json: bool,
 ) -> None:
     """Train a tokenizer on the texts INPUTS and save it."""
+    split = None if pattern == "none" else pattern
     if os.path.exists(target) and not os.path.isdir(target):
         raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
+    with _as_usage():
+        get_pattern(split)
+    if vocab_size < 256 + len(special):
+        raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
     if list(inputs).count(STDIN) > 1:
         raise click.UsageError("`-` can be given once")
     # Before long work, what would fail after it.
@@ -129,7 +153,7 @@ def train(
             paths,
             vocab_size,
             special,
-            pattern=None if pattern == "none" else pattern,
+            pattern=split,
             tie_break=tie_break,
             min_frequency=min_frequency,
             workers=workers,
@@ -172,6 +196,8 @@ def encode(source: str, target: str, form: str, tokenizer: str, workers: int | N
             raise click.UsageError("--json is for figures, and with -o - the ids take their place")
         _encode_to_stdout(read_tokenizer(tokenizer), source, form)
         return
+    if not target.endswith((".bin", ".npy")):
+        raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
     encoder = read_tokenizer(tokenizer)
     with as_path(source) as path:
         began = time.perf_counter()
@@ -247,11 +273,11 @@ def count(inputs: Sequence[str], tokenizer: str, as_json: bool) -> None:
     for source in inputs or [STDIN]:
         with as_path(source) as path:
             figures = text_figures(counter, [path])
-        rows.append((_shown(source), figures.n_tokens, figures.n_bytes))
+        rows.append((source, figures.n_tokens, figures.n_bytes))
     if as_json:
         _print_json([{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows])
     else:
-        _print_lines(tables.count_lines(rows))
+        _print_lines(tables.count_lines([(_shown(name), n_tokens, n_bytes) for name, n_tokens, n_bytes in rows]))
 
 
 @_command(
@@ -328,7 +354,9 @@ def compare(a: str, b: str, text: str, examples: int, as_json: bool) -> None:
 def convert(source: str, target: str, format_name: str | None, special: Sequence[str], pattern: str, as_json: bool) -> None:
     """Write the tokenizer SOURCE as TARGET, in another format."""
     tokenizer = read_tokenizer(source, special, None if pattern == "none" else pattern)
-    chosen, written = write_tokenizer(tokenizer, target, format_name)
+    with _as_usage():
+        chosen = find_format(target, format_name)
+    written = chosen.write(tokenizer, target)
     if as_json:
         _print_json({"format": chosen.name, "written": list(written), "n_tokens": len(tokenizer)})
         return

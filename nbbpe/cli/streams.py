@@ -134,5 +134,5 @@ def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArra
             wrong = next(word for word in line.split() if not word.isdigit() or len(word) > 18)
             shown = wrong[:40].decode(errors="backslashreplace")
             raise ValueError(
-                f"{name}, line {number}: {shown!r} is no id (ids are numbers with blanks between; for raw ones, --format raw)"
+                f"{name}, line {number}: {shown!r} is no id (ids are numbers with blanks between; raw ones: --format raw)"
             ) from None

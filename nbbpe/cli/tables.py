@@ -15,9 +15,11 @@ _BAR = 30
 
 
 def shown(token: bytes, width: int = 40) -> str:
-    """A token for people to read: quoted text, or bytes as Python writes them if it is not printable text."""
-    text = token.decode(errors="replace")
-    quoted = repr(text) if text.isprintable() and "\ufffd" not in text else repr(token)
+    """A token for people to read: text, quoted, or bytes as Python writes them where it is none."""
+    try:
+        quoted = repr(token.decode())
+    except UnicodeDecodeError:
+        quoted = repr(token)
     return quoted if len(quoted) <= width else f"{quoted[: width - 1]}…"
 
 
