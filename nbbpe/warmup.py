@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from .corpus import cut_file
 from .patterns import get_pattern
+from .ties import TIE_BREAKS
 from .tokenizer import Tokenizer
-from .trainer import TIE_BREAKS, train
+from .trainer import train
 
 # Words of all shapes, a long pretoken, and enough distinct words that every table grows.
 _TEXT = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 9 + "a" * 700 + " ".join(map(str, range(20_000)))
@@ -72,7 +73,21 @@ def _encode_with(pattern: str | None, special_id: int) -> Callable[[], None]:
             tokenizer.encode(text)
             tokenizer.encode_ordinary(text)
             tokenizer.count(text)
+            tokenizer.encode_batch_flat([text, text])
             tokenizer.decode(list(tokenizer.encode_iterable([text, text])))
+            tokenizer.decode(tokenizer.encode_array(text))
+
+    return encode
+
+
+def _merge_by_rank(more: list[bytes]) -> Callable[[], None]:
+    def encode() -> None:
+        from .ranks import recovered_merges
+
+        vocab = dict(enumerate([bytes([byte]) for byte in range(256)] + more))
+        recovered_merges(vocab)
+        for pattern in "cl100k", _OWN_PATTERN:
+            Tokenizer._from_parts(vocab, None, {_SPECIAL: 300}, get_pattern(pattern)).encode(_TEXT)
 
     return encode
 
@@ -89,4 +104,5 @@ JOBS: tuple[Callable[[], object], ...] = (
     _train_with_own_pattern,
     _cut_a_file,
     *(_encode_with(pattern, special_id) for pattern in ("gpt2", _OWN_PATTERN, None) for special_id in (300, 70_000)),
+    *map(_merge_by_rank, ([], [b"th", b"the"], [b"xyz", b" the cat"])),
 )

@@ -11,15 +11,15 @@ from typing import Any
 
 import click
 
-from .. import __version__
 from ..conversion import FORMATS, find_format, read_tokenizer
 from ..files import scratch_folder
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns import get_pattern
+from ..ties import TIE_BREAKS
 from ..tokenizer import Tokenizer
-from ..trainer import TIE_BREAKS
 from ..trainer import train as train_tokenizer
+from ..version import __version__
 from . import NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 from .warming import warm_up
@@ -122,6 +122,7 @@ def _print_lines(lines: Sequence[str]) -> None:
     "--tie-break", type=click.Choice(TIE_BREAKS), default="bytes", show_default=True, help="Which pair of several."
 )
 @click.option("--min-frequency", type=click.IntRange(1), default=1, show_default=True, help="Rarer pairs are not merged.")
+@click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes.")
 @_workers_option
 @_json_option
 def train(
@@ -132,6 +133,7 @@ def train(
     pattern: str,
     tie_break: str,
     min_frequency: int,
+    max_token_length: int | None,
     workers: int | None,
     as_json: bool,
 ) -> None:
@@ -156,6 +158,7 @@ def train(
             pattern=split,
             tie_break=tie_break,
             min_frequency=min_frequency,
+            max_token_length=max_token_length,
             workers=workers,
         )
         seconds = time.perf_counter() - began

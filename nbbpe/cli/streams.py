@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
+from ..sidecar import read_sidecar, sidecar_path
 from ..tokenizer import Tokenizer
 
 STDIN = "-"
@@ -96,6 +97,9 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
     Raises ValueError that names the line of what is no id, and for raw ids that end amid one.
     """
+    about = None if source == STDIN else read_sidecar(source)
+    if about is not None and about["fingerprint"] != tokenizer.fingerprint:
+        raise ValueError(f"{source}: these are the ids of another tokenizer, as {sidecar_path(source)} says")
     suffix = os.path.splitext(source)[1]
     if form is None:
         form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
