@@ -105,7 +105,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 
 
 @_command(
-    "nbbpe train corpus.txt --vocab-size 10000 --special '<|endoftext|>' -o tokenizer",
+    "nbbpe train corpus.txt --vocab-size 10000 --special '<|endoftext|>' -o tok",
     "nbbpe train a.txt b.txt --vocab-size 32000 -o tokenizer",
     "zcat corpus.gz | nbbpe train - --vocab-size 5000 -o tokenizer",
 )
@@ -302,7 +302,8 @@ def inspect(
     if plot:
         from .plots import check_plot, draw
 
-        check_plot(plot)
+        with _as_usage():
+            check_plot(plot)
     inspected = read_tokenizer(tokenizer)
     vocabulary = vocabulary_figures(inspected, longest)
     on_text = None
