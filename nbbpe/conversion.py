@@ -1,4 +1,4 @@
-"""Tokenizers from one format of files to another: a table of formats, and reading what is no folder of our own."""
+"""Tokenizers from one format of files to another: a table of formats to write, and one way to read them all."""
 
 from __future__ import annotations
 
@@ -70,18 +70,24 @@ def find_format(target: Path, name: str | None = None) -> Format:
     raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
 
 
-def read_tokenizer(path: Path, special_tokens: Sequence[str] = (), pattern: str | None = "gpt2") -> Tokenizer:
-    """Read a tokenizer from whatever `nbbpe.load` reads, or from a folder with GPT-2's vocab.json and merges.txt.
+def read_tokenizer(path: Path, special_tokens: Sequence[str] = (), pattern: str | None = None) -> Tokenizer:
+    """Read a tokenizer: whatever `nbbpe.load` reads, a folder with GPT-2's vocab.json and merges.txt, or a .tiktoken file.
 
-    `special_tokens` and `pattern` are for GPT-2's files, which do not say them; elsewhere they must not be given.
+    `special_tokens` and `pattern` are for files that do not say them: without, GPT-2's have its pattern and no special
+    tokens, and tiktoken's those of the encoding whose file it is. Raises ValueError where they are given for a folder of
+    our own, and what the formats raise.
     """
-    folder = os.fspath(path)
-    if _is_vocab_json(folder):
-        folder = os.path.dirname(folder)
-    vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
-    is_own = os.path.exists(os.path.join(folder, "nbbpe.json"))
-    if os.path.isfile(vocab_path) and os.path.isfile(merges_path) and not is_own:
-        return Tokenizer.from_files(vocab_path, merges_path, special_tokens, pattern)
-    if special_tokens:
-        raise ValueError(f"{os.fspath(path)!r} says itself what its special tokens are; they cannot be given besides")
+    name = os.fspath(path)
+    folder = os.path.dirname(name) if _is_vocab_json(name) else name
+    vocab_path, merges_path = (os.path.join(folder, file) for file in ("vocab.json", "merges.txt"))
+    if (
+        os.path.isfile(vocab_path)
+        and os.path.isfile(merges_path)
+        and not os.path.exists(os.path.join(folder, "nbbpe.json"))
+    ):
+        return Tokenizer.from_files(vocab_path, merges_path, special_tokens, pattern or "gpt2")
+    if name.endswith(".tiktoken"):
+        return Tokenizer.from_tiktoken(path, pattern, special_tokens or None)
+    if special_tokens or pattern:
+        raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")
     return load(path)

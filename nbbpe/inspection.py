@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Chunk, Path, check_readable, file_size
+from .corpus import Path
 from .progress import Progress, ProgressOption
+from .sources import Tally, find_inputs, total_size, warn_of_skipped
+from .tokenfile import find_separator
 from .tokenizer import Tokenizer
-from .trainer import find_paths
 
 Source = Path | Sequence[Path] | Iterable[str | bytes]  # what `nbbpe.train` takes
 _MAX_STRETCHES = 200_000  # distinct stretches of text, split differently, that are counted
@@ -127,30 +128,49 @@ def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyF
 
 
 def encoded(
-    tokenizer: Tokenizer, source: Source, stage: str = "encode", progress: ProgressOption = None
+    tokenizer: Tokenizer,
+    source: Source,
+    stage: str = "encode",
+    progress: ProgressOption = None,
+    *,
+    separator: str | None = None,
+    field: str = "text",
+    on_error: str = "raise",
+    warn: bool = True,
 ) -> Iterator[NDArray[Any]]:
-    """The ids of a source, array by array, with a bar of progress; each is the caller's until the next is asked for."""
-    paths = find_paths(source)
-    if paths is not None:
-        check_readable(paths)
-    sizes = [file_size(path) for path in paths or []]
-    total = sum(size or 0 for size in sizes) if sizes and None not in sizes else None
-    with Progress(progress, stage, total, "B") as bar:
-        if paths is None:
-            for document in cast("Iterable[str | bytes]", source):
-                yield tokenizer.encode_array(document)
-        for path in paths or []:
-            for ids, n_bytes in tokenizer.encode_chunk(Chunk(path, 0, None)):
-                bar.advance(n_bytes)
-                yield ids
+    """The ids of a source, array by array, with a bar of progress; each is the caller's until the next is asked for.
+
+    `separator`, `field` and `on_error` are those of `encode_file`; without `warn` nothing is said of records
+    that are left out.
+    """
+    separator_id = find_separator(tokenizer, separator)
+    inputs = find_inputs(source, field, on_error)
+    skipped = []
+    with Progress(progress, stage, total_size(inputs), "B") as bar:
+        for each in inputs:
+            for part in each.cut(each.n_text() + 1, tokenizer._pattern, []):
+                tally = Tally(on_error)
+                for ids in tokenizer.encode_part(part, separator_id, tally):
+                    bar.advance(tally.newly_read())
+                    yield ids
+                bar.advance(tally.newly_read())
+                skipped.append(tally.skipped())
+    if warn:
+        warn_of_skipped(skipped, stacklevel=2)
 
 
 def text_figures(
-    tokenizer: Tokenizer, source: Source, n_most_frequent: int = 10, progress: ProgressOption = None
+    tokenizer: Tokenizer,
+    source: Source,
+    n_most_frequent: int = 10,
+    progress: ProgressOption = None,
+    *,
+    field: str = "text",
+    on_error: str = "raise",
 ) -> TextFigures:
-    """How a tokenizer does on a text; `source` and `progress` are those of `nbbpe.train`, memory is bounded."""
+    """How a tokenizer does on a text; arguments are those of `nbbpe.train`. Memory is bounded."""
     counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
-    for ids in encoded(tokenizer, source, "count tokens", progress):
+    for ids in encoded(tokenizer, source, "count tokens", progress, field=field, on_error=on_error):
         counts += np.bincount(ids, minlength=len(counts))
     return _text_figures(tokenizer, counts, n_most_frequent)
 
@@ -161,8 +181,14 @@ def compare(
     source: Path | Sequence[Path] | Sequence[str | bytes],
     n_splits: int = 20,
     progress: ProgressOption = None,
+    *,
+    field: str = "text",
+    on_error: str = "raise",
 ) -> Comparison:
-    """Two tokenizers on one text: a path, a list of paths, or a list of documents. It is read by both at the same time."""
+    """Two tokenizers on one text: a path, a list of paths, or a list of documents. It is read by both at the same time.
+
+    Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most.
+    """
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
     tokens_a, tokens_b = set(_ordinary(a).values()), set(_ordinary(b).values())
@@ -170,7 +196,10 @@ def compare(
     lengths = [_lengths(a), _lengths(b)]
     n_same = n_differing = n_differing_bytes = 0
     stretches: Counter[tuple[bytes, bytes]] = Counter()
-    streams = encoded(a, source, "compare", progress), encoded(b, source, "compare", False)
+    streams = (
+        encoded(a, source, "compare", progress, field=field, on_error=on_error),
+        encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False),
+    )
     for ids in _aligned(streams, lengths):
         ends = [np.cumsum(length[part]) for length, part in zip(lengths, ids, strict=True)]
         common = np.intersect1d(ends[0], ends[1], assume_unique=True)

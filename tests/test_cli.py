@@ -117,11 +117,11 @@ def test_encode_and_decode_files(run, tmp_path, small, suffix):
     done = run("encode", "text.txt", "-o", ids_path, "-t", "tok")
     n_tokens = small.count(TEXT)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"{ids_path}: {n_tokens:,} tokens as uint16 from {len(TEXT):,} bytes, ")
+    assert done.out.startswith(f"{ids_path}: {n_tokens:,} tokens as uint16, in ")
     ids = np.load(ids_path) if suffix == ".npy" else np.fromfile(ids_path, dtype="<u2")
     assert ids.tolist() == small.encode(TEXT)
     figures = json.loads(run("encode", "text.txt", "-o", ids_path, "-t", "tok", "--json", "--workers", 2).out)
-    assert (figures["n_tokens"], figures["n_bytes"], figures["dtype"]) == (n_tokens, len(TEXT), "uint16")
+    assert (figures["n_tokens"], figures["dtype"]) == (n_tokens, "uint16")
     assert run("decode", ids_path, "-o", tmp_path / "back", "-t", "tok") == (0, "", "")
     assert (tmp_path / "back").read_bytes() == TEXT
     # The JSON beside the ids says whose they are.
@@ -168,6 +168,34 @@ def test_decode_says_what_is_no_id(run, tmp_path, name, content, parts):
     assert_one_line_error(done, 1, *parts)
     assert (tmp_path / "out").read_bytes() == b"precious"
     assert sorted(os.listdir(tmp_path)) == sorted([name, "out"])
+
+
+def test_records_and_several_inputs(run, tmp_path, small):
+    records = [{"body": "the cat"}, {"body": "sat\n"}, {"other": "x"}, {"body": "aaa"}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (tmp_path / "b.jsonl").write_text(json.dumps({"body": "ababab"}))
+    source, options = str(tmp_path / "*.jsonl"), ["--field", "body", "-t", "tok"]
+    assert_one_line_error(run("count", source, *options), 1, "a.jsonl", "line 3")
+    options += ["--on-error", "skip"]
+    documents = ["the cat", "sat\n", "aaa", "ababab"]
+    separator = small.special_tokens[texts.SPECIAL]
+    wanted = [token_id for document in documents for token_id in [*small.encode(document), separator]]
+    done = run("encode", source, "-o", tmp_path / "ids.bin", *options, "--separator", texts.SPECIAL)
+    assert done.code == 0
+    assert done.err.startswith("nbbpe: warning: 1 bad record was left out")
+    assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == wanted
+    done = run("encode", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, "--separator", texts.SPECIAL)
+    assert (done.code, list(map(int, done.out.split()))) == (0, wanted)
+    assert_one_line_error(run("encode", source, *options, "--separator", "<none>"), 1, "<none>")
+    n_bytes = sum(map(len, documents))
+    done = run("count", source, *options, "--json")
+    assert json.loads(done.out) == [{"input": source, "n_tokens": len(wanted) - 4, "n_bytes": n_bytes}]
+    done = run("compare", "tok", "other", "--on", source, *options[:2], *options[4:], "--json")
+    assert json.loads(done.out)["a"]["n_bytes"] == n_bytes
+    assert len(done.err.splitlines()) == 1
+    done = run("train", source, "--vocab-size", 260, "-o", tmp_path / "new", *options[:2], *options[4:])
+    assert done.code == 0
+    assert nbbpe.load(tmp_path / "new") == nbbpe.train(documents, 260)
 
 
 def test_count(run, small):
@@ -251,6 +279,13 @@ def test_convert_there_and_back(run, tmp_path, small):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "gpt2" / name).read_bytes()
 
 
+def test_convert_from_tiktoken(run, tmp_path, shared):
+    source = shared / "vocabs" / "r50k_base.tiktoken"
+    assert run("convert", source, tmp_path / "new").code == 0
+    assert nbbpe.load(tmp_path / "new") == nbbpe.Tokenizer.from_tiktoken(source)
+    assert run("count", "text.txt", "-t", source).code == 0
+
+
 def test_warmup_says_where_kernels_are(run):
     data = json.loads(run("warmup", "--json").out)
     assert data["n_compiled"] == 0 or data["folders"]
@@ -298,11 +333,12 @@ def test_help_names_all_commands(run):
     [
         (["--nope"], ["--nope"]),
         (["nope"], ["nope"]),
-        (["encode"], ["INPUT"]),
+        (["encode"], ["INPUTS"]),
         (["encode", "text.txt"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
         (["inspect"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
         (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),
         (["encode", "text.txt", "-t", "tok", "-o", "-", "--json"], ["--json"]),
+        (["encode", "-", "-", "-t", "tok", "-o", "x.bin"], ["once"]),
         (["encode", "text.txt", "-t", "nowhere"], ["nowhere"]),
         (["encode", "nofile", "-t", "tok"], ["nofile"]),
         (["encode", "nofile", "-t", "tok", "-o", "x.bin"], ["nofile"]),

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ..conversion import FORMATS, find_format, read_tokenizer
+from ..corpus import Path
 from ..files import scratch_folder
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
@@ -81,10 +82,29 @@ _workers_option = click.option(
 )
 
 
+def _source_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    on_error = click.Choice(["raise", "skip"])
+    for option in (
+        click.option("--on-error", type=on_error, default="raise", show_default=True, help="What to do with bad records."),
+        click.option("--field", default="text", show_default=True, help="The field or column of records with the text."),
+    ):
+        function = option(function)
+    return function
+
+
 def _shown(path: str) -> str:
     """A path as one line that any terminal can show."""
     name = click.format_filename(path)
     return "stdin" if path == STDIN else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+
+
+@contextmanager
+def _as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
+    """The paths of several inputs, one of which may be `-` (see as_path)."""
+    if inputs.count(STDIN) > 1:
+        raise click.UsageError("`-` can be given once")
+    with ExitStack() as stack:
+        yield [stack.enter_context(as_path(source)) for source in inputs]
 
 
 @contextmanager
@@ -107,6 +127,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 @_command(
     "nbbpe train corpus.txt --vocab-size 10000 --special '<|endoftext|>' -o tok",
     "nbbpe train a.txt b.txt --vocab-size 32000 -o tokenizer",
+    "nbbpe train 'data/*.jsonl.gz' --field body --vocab-size 32000 -o tokenizer",
     "zcat corpus.gz | nbbpe train - --vocab-size 5000 -o tokenizer",
 )
 @click.argument("inputs", nargs=-1, required=True)
@@ -123,6 +144,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 )
 @click.option("--min-frequency", type=click.IntRange(1), default=1, show_default=True, help="Rarer pairs are not merged.")
 @click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes.")
+@_source_options
 @_workers_option
 @_json_option
 def train(
@@ -134,10 +156,16 @@ def train(
     tie_break: str,
     min_frequency: int,
     max_token_length: int | None,
+    field: str,
+    on_error: str,
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Train a tokenizer on the texts INPUTS and save it."""
+    """Train a tokenizer on the texts INPUTS and save it.
+
+    INPUTS are files of plain text, .jsonl or .parquet files, some of them packed (.gz, .zst), patterns of such names in
+    quotes, URLs, or `-`.
+    """
     split = None if pattern == "none" else pattern
     if os.path.exists(target) and not os.path.isdir(target):
         raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
@@ -145,11 +173,8 @@ def train(
         get_pattern(split)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
-    if list(inputs).count(STDIN) > 1:
-        raise click.UsageError("`-` can be given once")
     # Before long work, what would fail after it.
-    with scratch_folder(target), ExitStack() as stack:
-        paths = [stack.enter_context(as_path(source)) for source in inputs]
+    with scratch_folder(target), _as_paths(inputs) as paths:
         began = time.perf_counter()
         tokenizer = train_tokenizer(
             paths,
@@ -160,6 +185,8 @@ def train(
             min_frequency=min_frequency,
             max_token_length=max_token_length,
             workers=workers,
+            field=field,
+            on_error=on_error,
         )
         seconds = time.perf_counter() - began
         tokenizer.save(target)
@@ -179,53 +206,64 @@ def train(
     "nbbpe encode corpus.txt -o corpus.npy --workers 4",
     "nbbpe encode - -o - < a.txt | head",
     "nbbpe encode a.txt -o - --format raw | my-program",
+    "nbbpe encode 'data/*.jsonl' -o all.bin --separator '<|endoftext|>'",
 )
-@click.argument("source", metavar="INPUT")
+@click.argument("inputs", nargs=-1, required=True)
 @click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="A .bin or .npy file, or `-`.  [default: -]")
 @click.option(
     "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Of ids on stdout.  [default: text]"
 )
+@click.option("--separator", metavar="TOKEN", help="The special token to put after each document.")
 @_tokenizer_option
+@_source_options
 @_workers_option
 @_json_option
-def encode(source: str, target: str, form: str, tokenizer: str, workers: int | None, as_json: bool) -> None:
-    """Turn the text INPUT into ids.
+def encode(
+    inputs: Sequence[str],
+    target: str,
+    form: str,
+    separator: str | None,
+    tokenizer: str,
+    field: str,
+    on_error: str,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Turn the texts INPUTS into ids.
 
     A .bin file holds them as raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file as a NumPy
-    array. On stdout they are numbers, and each line of the text begins a new line; or raw, as in a .bin file.
+    array. On stdout they are numbers, and each line of the text begins a new line; or raw, as in a .bin file. INPUTS may
+    be whatever `nbbpe train` reads.
     """
+    options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error}
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json is for figures, and with -o - the ids take their place")
-        _encode_to_stdout(read_tokenizer(tokenizer), source, form)
+        _encode_to_stdout(read_tokenizer(tokenizer), inputs, form, options)
         return
     if not target.endswith((".bin", ".npy")):
         raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
     encoder = read_tokenizer(tokenizer)
-    with as_path(source) as path:
+    with _as_paths(inputs) as paths:
         began = time.perf_counter()
-        n_tokens = encoder.encode_file(path, target, workers)
+        n_tokens = encoder.encode_file(paths, target, workers, **options)
         seconds = time.perf_counter() - began
-        n_bytes = os.path.getsize(path)
     dtype = encoder.dtype.name
     if as_json:
-        _print_json(
-            {"output": target, "n_bytes": n_bytes, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)}
-        )
+        _print_json({"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)})
         return
-    rate = f", {tables.ratio(n_bytes / n_tokens)} bytes per token" if n_tokens else ""
-    click.echo(f"{_shown(target)}: {n_tokens:,} tokens as {dtype} from {n_bytes:,} bytes{rate}, in {seconds:.1f} s")
+    click.echo(f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s")
 
 
-def _encode_to_stdout(tokenizer: Tokenizer, source: str, form: str) -> None:
+def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:
     writer = IdWriter(tokenizer, form)
-    if source == STDIN:
+    if list(inputs) == [STDIN] and options["separator"] is None:
         # As it comes: whoever writes and whoever reads may both be slow.
         for ids in tokenizer.encode_stream(stdin_blocks()):
             writer.write(ids)
     else:
-        with as_path(source) as path:
-            for ids in encoded(tokenizer, [path], "encode"):
+        with _as_paths(inputs) as paths:
+            for ids in encoded(tokenizer, paths, "encode", **options):
                 writer.write(ids)
     writer.close()
 
@@ -268,14 +306,15 @@ def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
 )
 @click.argument("inputs", nargs=-1)
 @_tokenizer_option
+@_source_options
 @_json_option
-def count(inputs: Sequence[str], tokenizer: str, as_json: bool) -> None:
+def count(inputs: Sequence[str], tokenizer: str, field: str, on_error: str, as_json: bool) -> None:
     """Count the tokens of the texts INPUTS, or of stdin."""
     counter = read_tokenizer(tokenizer)
     rows = []
     for source in inputs or [STDIN]:
         with as_path(source) as path:
-            figures = text_figures(counter, [path])
+            figures = text_figures(counter, [path], field=field, on_error=on_error)
         rows.append((source, figures.n_tokens, figures.n_bytes))
     if as_json:
         _print_json([{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows])
@@ -294,9 +333,18 @@ def count(inputs: Sequence[str], tokenizer: str, as_json: bool) -> None:
 @click.option("--longest", type=click.IntRange(0), default=10, show_default=True, help="How many of the longest tokens.")
 @click.option("--frequent", type=click.IntRange(0), default=10, show_default=True, help="How many of the most frequent.")
 @click.option("--unused", type=click.IntRange(0), default=10, show_default=True, help="How many of the unused.")
+@_source_options
 @_json_option
 def inspect(
-    tokenizer: str, text: str | None, plot: str | None, longest: int, frequent: int, unused: int, as_json: bool
+    tokenizer: str,
+    text: str | None,
+    plot: str | None,
+    longest: int,
+    frequent: int,
+    unused: int,
+    field: str,
+    on_error: str,
+    as_json: bool,
 ) -> None:
     """Show what a vocabulary holds, and how it does on a text."""
     if plot:
@@ -309,7 +357,7 @@ def inspect(
     on_text = None
     if text is not None:
         with as_path(text) as path:
-            on_text = text_figures(inspected, [path], n_most_frequent=frequent)
+            on_text = text_figures(inspected, [path], frequent, field=field, on_error=on_error)
     if plot:
         draw(plot, _shown(tokenizer), inspected, vocabulary, on_text)
     if as_json:
@@ -332,12 +380,13 @@ def inspect(
 @click.argument("b")
 @click.option("--on", "text", required=True, metavar="TEXT", help="The text to compare them on.")
 @click.option("--examples", type=click.IntRange(0), default=20, show_default=True, help="Of what they split differently.")
+@_source_options
 @_json_option
-def compare(a: str, b: str, text: str, examples: int, as_json: bool) -> None:
+def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str, as_json: bool) -> None:
     """Tell which of two tokenizers suits a text, and how they differ."""
     first, second = read_tokenizer(a), read_tokenizer(b)
     with as_path(text) as path:
-        found = compare_tokenizers(first, second, [path], examples)
+        found = compare_tokenizers(first, second, [path], examples, field=field, on_error=on_error)
     if as_json:
         _print_json(found)
     else:
@@ -347,17 +396,20 @@ def compare(a: str, b: str, text: str, examples: int, as_json: bool) -> None:
 @_command(
     "nbbpe convert tokenizer gpt2-files --to gpt2",
     "nbbpe convert gpt2-files tokenizer --special '<|endoftext|>'",
+    "nbbpe convert cl100k_base.tiktoken tokenizer",
     Formats=tables.table([(each.name, each.about) for each in FORMATS], left=[0, 1]),
 )
 @click.argument("source")
 @click.argument("target")
 @click.option("--to", "format_name", type=click.Choice([each.name for each in FORMATS]), help="Default: by TARGET's name.")
 @click.option("--special", multiple=True, metavar="TOKEN", help="A special token, where SOURCE cannot say it.")
-@click.option("--pattern", default="gpt2", show_default=True, help="How text is split, where SOURCE cannot say it.")
+@click.option("--pattern", help="How text is split, where SOURCE cannot say it.  [default: what belongs to the format]")
 @_json_option
-def convert(source: str, target: str, format_name: str | None, special: Sequence[str], pattern: str, as_json: bool) -> None:
+def convert(
+    source: str, target: str, format_name: str | None, special: Sequence[str], pattern: str | None, as_json: bool
+) -> None:
     """Write the tokenizer SOURCE as TARGET, in another format."""
-    tokenizer = read_tokenizer(source, special, None if pattern == "none" else pattern)
+    tokenizer = read_tokenizer(source, special, pattern)
     with _as_usage():
         chosen = find_format(target, format_name)
     written = chosen.write(tokenizer, target)
