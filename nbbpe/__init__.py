@@ -6,6 +6,7 @@ from .streaming import StreamDecoder
 from .tokenizer import Tokenizer, encode_array, load, use
 from .trainer import train, train_bpe
 from .version import __version__ as __version__
+from .warmup import warmup
 
 __all__ = [
     "StreamDecoder",
@@ -17,4 +18,5 @@ __all__ = [
     "train",
     "train_bpe",
     "use",
+    "warmup",
 ]

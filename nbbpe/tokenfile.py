@@ -66,7 +66,7 @@ def encode_file(
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
     n_workers = check_workers(workers)
-    separator_id = _separator_id(tokenizer, separator)
+    separator_id = find_separator(tokenizer, separator)
     inputs = find_inputs(input_path, field, on_error, "input_path")
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
@@ -89,7 +89,7 @@ def encode_file(
     return n_ids
 
 
-def _separator_id(tokenizer: Tokenizer, separator: str | None) -> int:
+def find_separator(tokenizer: Tokenizer, separator: str | None) -> int:
     """The id to write after each document. Raises TypeError or ValueError for what is no special token."""
     if separator is None:
         return NO_ID

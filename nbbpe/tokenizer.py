@@ -494,9 +494,14 @@ class Tokenizer:
 
         The same as encoding the texts joined to one: a pretoken or a special token may reach across items.
         """
+        for ids in self.encode_stream(texts):
+            yield from ids.tolist()
+
+    def encode_stream(self, texts: Iterable[str | bytes]) -> Iterator[NDArray[Any]]:
+        """Like `encode_iterable`, in arrays as they come; each is the caller's until the next one is asked for."""
         reader = corpus.Reader(corpus.TextStream(texts), None, self._specials, self._encoder.at_once)
         for ids, _ in self._encoder.encode_all(reader):
-            yield from ids.tolist()
+            yield ids
 
     def encode_padded(
         self,

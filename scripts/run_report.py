@@ -68,19 +68,6 @@ def train_and_encode(
     return tokenizer, splits
 
 
-def shown(token: bytes) -> str:
-    """Return a token for people to read: quoted text, or bytes as Python writes them if it is not printable text."""
-    text = token.decode(errors="replace")
-    return repr(text) if text.isprintable() and "\ufffd" not in text else repr(token)
-
-
-def longest_tokens(tokenizer: nbbpe.Tokenizer, count: int = N_LONGEST) -> list[bytes]:
-    """Return the longest tokens that were learned, the longest first, the earlier learned first among equals."""
-    special = {name.encode() for name in tokenizer.special_tokens}
-    learned = [token for _, token in sorted(tokenizer.vocab.items()) if token not in special]
-    return sorted(learned, key=len, reverse=True)[:count]
-
-
 def machine() -> str:
     """Return a line on what the job runs on."""
     import numba
@@ -93,6 +80,9 @@ def machine() -> str:
 
 def report(log: StageLog, tokenizer: nbbpe.Tokenizer, splits: Sequence[Split], out: Path) -> str:
     """Return the final table and figures."""
+    from nbbpe.cli.tables import shown
+    from nbbpe.inspection import vocabulary_figures
+
     lines = ["", *log.table(), f"({machine()})", ""]
     for split in splits:
         size = split.text.stat().st_size
@@ -101,7 +91,8 @@ def report(log: StageLog, tokenizer: nbbpe.Tokenizer, splits: Sequence[Split], o
     n_merges, n_special = len(tokenizer.merges), len(tokenizer.special_tokens)
     lines.append(f"vocabulary: {tokenizer.vocab_size:,} tokens (256 bytes, {n_merges:,} merges, {n_special} special)")
     lines.append("longest tokens:")
-    lines += [f"  {len(token):3} bytes  {shown(token)}" for token in longest_tokens(tokenizer)]
+    longest = vocabulary_figures(tokenizer, N_LONGEST).longest
+    lines += [f"  {len(each.token):3} bytes  {shown(each.token)}" for each in longest]
     for split in splits:
         good = f"{STRETCH:,} ids at start, middle and end decode to the text, all lengths add up"
         lines.append(f"check of {split.name}: " + (f"FAILED: {split.fault}" if split.fault else good))

@@ -237,3 +237,19 @@ def pad(rows, max_length, width, padding_side, truncation_side):
         width = max(map(len, rows), default=0)
     missing = [[None] * (width - len(row)) for row in rows]
     return [row + fill if padding_side == "right" else fill + row for row, fill in zip(rows, missing, strict=True)]
+
+
+def compare_splits(a: list[bytes], b: list[bytes]) -> tuple[int, Counter[tuple[tuple[bytes, ...], tuple[bytes, ...]]]]:
+    """How many tokens two splits of one text share, and how often each pair of stretches between common cuts differs."""
+    n_same = 0
+    differing: Counter[tuple[tuple[bytes, ...], tuple[bytes, ...]]] = Counter()
+    a, b = list(a), list(b)
+    while a:
+        left, right = [a.pop(0)], [b.pop(0)]
+        while (n := sum(map(len, left))) != (m := sum(map(len, right))):
+            (left if n < m else right).append((a if n < m else b).pop(0))
+        if left == right and len(left) == 1:
+            n_same += 1
+        else:
+            differing[tuple(left), tuple(right)] += 1
+    return n_same, differing

@@ -6,6 +6,7 @@ Nothing here needs a network: the download talks to a server of the test's own o
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import importlib
 import os
@@ -448,14 +449,6 @@ def test_check_of_ids(script, tmp_path, n_ids, monkeypatch):
             assert "do not decode" in fault(ids, bytes(spoilt), n_ids)
 
 
-def test_tokens_are_shown_readably(script):
-    run_report = script("run_report")
-    assert run_report.shown(b" once") == "' once'"
-    assert run_report.shown("é".encode()) == "'é'"
-    assert run_report.shown(b"\xc3") == r"b'\xc3'"
-    assert run_report.shown(b"\n\n") == r"b'\n\n'"
-
-
 # The main job
 
 
@@ -504,7 +497,13 @@ def test_main_tells_wrong_arguments_in_one_line(tmp_path, arguments, message):
     assert len(done.stderr.splitlines()) == 1
 
 
-def check_result(done: subprocess.CompletedProcess[str], cwd: Path, texts: dict[str, Path], vocab_size: int) -> None:
+def check_result(
+    done: subprocess.CompletedProcess[str],
+    cwd: Path,
+    texts: dict[str, Path],
+    vocab_size: int,
+    dataset: str = "tinystories",
+) -> None:
     """Check what a run wrote against the texts, by way of the saved tokenizer."""
     import nbbpe
 
@@ -512,7 +511,7 @@ def check_result(done: subprocess.CompletedProcess[str], cwd: Path, texts: dict[
     assert "<- most time" in done.stdout
     assert done.stdout.count("decode to the text") == len(texts)
     assert max(map(len, done.stdout.splitlines())) <= 120
-    out = cwd / "out" / "tinystories"
+    out = cwd / "out" / dataset
     tokenizer = nbbpe.load(out / "tokenizer")
     assert tokenizer.vocab_size == vocab_size
     written = [f"{name}{suffix}" for name in texts for suffix in (".bin", ".bin.json")]
@@ -566,3 +565,106 @@ def test_main_goes_on_without_the_hub(tmp_path, server):
     assert "generating stories instead" in told[0]
     assert "is kept" in told[0]
     assert (tmp_path / "data" / "TinyStoriesV2-GPT4-train.txt.part").stat().st_size == 1000
+
+
+# OpenWebText, and the two compared
+
+OWT_FOLDER = "/datasets/stanford-cs336/owt-sample/resolve/main"
+OWT = "train_openwebtext.py"
+
+
+@pytest.fixture
+def owt_texts(tmp_path, script) -> dict[str, Path]:
+    """Where the script has its texts, by split; the texts themselves lie packed in another folder."""
+    (tmp_path / "packed").mkdir()
+    for split, n_bytes in (("train", 400_000), ("valid", 20_000)):
+        script("stories").write_stories(tmp_path / "story", n_bytes)
+        (tmp_path / "packed" / f"owt_{split}.txt.gz").write_bytes(gzip.compress((tmp_path / "story").read_bytes()))
+    return {split: tmp_path / "data" / f"owt_{split}.txt" for split in ("train", "valid")}
+
+
+def test_openwebtext_is_downloaded_and_unpacked_once(tmp_path, server, owt_texts):
+    for path in (tmp_path / "packed").iterdir():
+        server.files[f"{OWT_FOLDER}/{path.name}"] = path.read_bytes()
+    for _ in range(2):
+        done = run_job("--vocab-size", "500", cwd=tmp_path, name=OWT, HF_HUB_OFFLINE="0", HF_ENDPOINT=server.url)
+        check_result(done, tmp_path, owt_texts, 500, "openwebtext")
+    assert len(server.requests) == 2
+    assert sorted(os.listdir(tmp_path / "data")) == ["owt_train.txt", "owt_valid.txt"]
+
+
+def test_openwebtext_is_taken_from_the_data_folder_packed_or_not(tmp_path, owt_texts):
+    (tmp_path / "packed").rename(tmp_path / "data")
+    check_result(run_job("--vocab-size", "500", cwd=tmp_path, name=OWT), tmp_path, owt_texts, 500, "openwebtext")
+    packed = [path.with_name(f"{path.name}.gz") for path in owt_texts.values()]
+    assert all(path.exists() for path in packed), "what was not downloaded here is the user's"
+    for path in packed:
+        path.unlink()
+    check_result(run_job("--vocab-size", "300", cwd=tmp_path, name=OWT), tmp_path, owt_texts, 300, "openwebtext")
+
+
+def test_a_packed_text_that_is_broken_is_told_in_one_line(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    whole = gzip.compress(CONTENT)
+    for broken in whole[:-5000], b"no gzip at all", whole[:500] + bytes(len(whole)):
+        (data / "owt_train.txt.gz").write_bytes(broken)
+        done = run_job(cwd=tmp_path, name=OWT)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].startswith("train_openwebtext.py: error: cannot unpack data/owt_train.txt.gz")
+        assert os.listdir(data) == ["owt_train.txt.gz"]
+
+
+def test_openwebtext_without_the_hub_generates_stories(tmp_path):
+    done = run_job("--vocab-size", "400", "--size", "0.3", cwd=tmp_path, name=OWT)
+    texts = {split: tmp_path / "data" / f"stories-generated-{split}.txt" for split in ("train", "valid")}
+    check_result(done, tmp_path, texts, 400, "openwebtext")
+    assert [line for line in done.stderr.splitlines() if "cannot get" in line] == [
+        "cannot get OpenWebText from the hub (HF_HUB_OFFLINE is set): generating stories instead."
+    ]
+
+
+def test_compare_tokenizers(tmp_path):
+    import nbbpe
+
+    # Two merges each, of the letters of its own text only.
+    for name, text in (("a", "abc " * 300), ("b", "xyz " * 200)):
+        (tmp_path / f"{name}.txt").write_text(text)
+        nbbpe.train([text], 258).save(tmp_path / name)
+    arguments = ["--a", "a", "--text-a", "a.txt", "--b", "b", "--text-b", "b.txt"]
+    done = run_job(*arguments, cwd=tmp_path, name="compare_tokenizers.py")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()[1:3]]
+    # Of " abc", its own tokenizer leaves two tokens, the other four.
+    assert [row[:4] for row in rows] == [["a.txt", "2.000", "1.000", "A,"], ["b.txt", "1.000", "2.000", "B,"]]
+    assert "A suits this text better: 50.0 % fewer tokens." in done.stdout
+    assert "B suits this text better: 50.0 % fewer tokens." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "cannot read --text-a data/TinyStoriesV2-GPT4-valid.txt"),
+        (
+            ["--text-a", "text", "--text-b", "text"],
+            "--a out/tinystories/tokenizer is missing; scripts/train_tinystories.py",
+        ),
+        (["--text-a", "text", "--text-b", "text", "--a", "none"], "--a none is missing"),
+        (["--size", "-1"], "--size must be a positive number"),
+    ],
+)
+def test_compare_tokenizers_tells_wrong_arguments_in_one_line(tmp_path, arguments, message):
+    (tmp_path / "text").write_text("Hello there.\n")
+    done = run_job(*arguments, cwd=tmp_path, name="compare_tokenizers.py")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_beginning_of_a_text_ends_with_a_line(script, tmp_path):
+    beginning = script("compare_tokenizers").beginning
+    (tmp_path / "text").write_bytes(b"one\ntwo\nthree")
+    assert beginning(tmp_path / "text", 13) == b"one\ntwo\nthree"
+    assert beginning(tmp_path / "text", 12) == b"one\ntwo\n"
+    assert beginning(tmp_path / "text", 8) == b"one\ntwo\n"
+    assert beginning(tmp_path / "text", 2) == b"on"

@@ -1,0 +1,115 @@
+"""The command `nbbpe`: what it is started by, how it ends, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import TextIO
+
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+EXIT_NOBODY_READS = 141  # what a shell reports of a program that wrote into a pipe without a reader
+_NO_CLICK = 'nbbpe: error: the command line needs click: pip install "nbbpe[cli]" (`nbbpe warmup` works without it)'
+
+
+class NobodyReads(Exception):
+    """Our output goes into a pipe whose reader has gone."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code.
+
+    0: all well. 1: the data or the system is not as it must be. 2: the command line is wrong, or names what is not there.
+    130: interrupted by Ctrl-C. 141: whoever read our output has gone.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    # Names of files and tokens may hold what the terminal's encoding has not.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _show_warning
+        try:
+            code = _run(arguments)
+            sys.stdout.flush()
+            return code
+        except (BrokenPipeError, NobodyReads):
+            # Python would complain once more at its end, when it empties what is left to write.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_NOBODY_READS
+        except KeyboardInterrupt:
+            if "--debug" in own:
+                traceback.print_exc()
+            _say("interrupted")
+            return EXIT_INTERRUPTED
+        except Exception as error:
+            if "--debug" in own:
+                traceback.print_exc()
+            _say(f"error: {_message(error)}")
+            return EXIT_USAGE if isinstance(error, _WRONG_PATHS) else EXIT_FAILED
+
+
+_WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+_EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, LookupError)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        import click
+    except ImportError:
+        if arguments[:1] == ["warmup"] and set(arguments[1:]) <= {"--json", "--debug"}:
+            from .warming import warm_up
+
+            warm_up(as_json="--json" in arguments)
+            return 0
+        print(_NO_CLICK, file=sys.stderr)
+        return EXIT_USAGE
+    from .commands import nbbpe
+
+    try:
+        code = nbbpe.main(args=arguments, prog_name="nbbpe", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return EXIT_USAGE
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "nbbpe"
+        message = _one_line(error.format_message()).rstrip(".")
+        if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
+            message = f"no tokenizer is named, neither here nor by the environment variable {error.param.envvar}"
+        print(f"{command}: error: {message} ({command} --help tells more)", file=sys.stderr)
+        return EXIT_USAGE
+    except click.Abort:
+        raise KeyboardInterrupt from None
+
+
+def _message(error: Exception) -> str:
+    """An error in one line."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
+        return _one_line(f"{name}: {error.strerror}")
+    text = _one_line(str(error)) or type(error).__name__
+    return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug tells where)"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _say(text: str) -> None:
+    print(f"nbbpe: {text}", file=sys.stderr)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    _say(f"warning: {_one_line(str(message))}")

@@ -1,0 +1,430 @@
+"""The subcommands of `nbbpe`: each reads its options, asks the domain, and shows what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import click
+
+from ..conversion import FORMATS, find_format, read_tokenizer
+from ..corpus import Path
+from ..files import scratch_folder
+from ..inspection import compare as compare_tokenizers
+from ..inspection import encoded, text_figures, vocabulary_figures
+from ..patterns import get_pattern
+from ..ties import TIE_BREAKS
+from ..tokenizer import Tokenizer
+from ..trainer import train as train_tokenizer
+from ..version import __version__
+from . import NobodyReads, tables
+from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
+from .warming import warm_up
+
+
+class _Command(click.Command):
+    """A command that ends its help with sections of lines as they are, and knows --debug (which `main` looks for)."""
+
+    def __init__(self, *arguments: Any, sections: Mapping[str, Sequence[str]], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._sections = sections
+        debug = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
+        self.params.append(debug)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # Click would end the process here, with the exit code of an error.
+            raise NobodyReads from error
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, lines in self._sections.items():
+            with formatter.section(title):
+                for line in lines:
+                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.version_option(__version__, message="nbbpe %(version)s")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+def nbbpe() -> None:
+    """Train byte-level BPE tokenizers, and turn text into ids.
+
+    A TOKENIZER is a folder or file that nbbpe can read; where a command can do without one being named, it is the one
+    that the environment variable NBBPE_TOKENIZER names. A text may be `-`: it is read from stdin.
+    """
+
+
+def _command(*examples: str, **sections: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:
+    return nbbpe.command(cls=_Command, sections={**sections, "Examples": examples})
+
+
+def _tokenizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "-t",
+        "--tokenizer",
+        metavar="TOKENIZER",
+        envvar="NBBPE_TOKENIZER",
+        required=True,
+        show_envvar=True,
+        help="Folder or file of the tokenizer.",
+    )(function)
+
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, for scripts.")
+_workers_option = click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="Processes.  [default: what pays, up to the processors]"
+)
+
+
+def _source_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    on_error = click.Choice(["raise", "skip"])
+    for option in (
+        click.option("--on-error", type=on_error, default="raise", show_default=True, help="What to do with bad records."),
+        click.option("--field", default="text", show_default=True, help="The field or column of records with the text."),
+    ):
+        function = option(function)
+    return function
+
+
+def _shown(path: str) -> str:
+    """A path as one line that any terminal can show."""
+    name = click.format_filename(path)
+    return "stdin" if path == STDIN else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+
+
+@contextmanager
+def _as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
+    """The paths of several inputs, one of which may be `-` (see as_path)."""
+    if inputs.count(STDIN) > 1:
+        raise click.UsageError("`-` can be given once")
+    with ExitStack() as stack:
+        yield [stack.enter_context(as_path(source)) for source in inputs]
+
+
+@contextmanager
+def _as_usage() -> Iterator[None]:
+    """Make a ValueError one of the command line."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _print_json(data: Any) -> None:
+    click.echo(json.dumps(tables.as_data(data), indent=2))
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    click.echo("\n".join(lines))
+
+
+@_command(
+    "nbbpe train corpus.txt --vocab-size 10000 --special '<|endoftext|>' -o tok",
+    "nbbpe train a.txt b.txt --vocab-size 32000 -o tokenizer",
+    "nbbpe train 'data/*.jsonl.gz' --field body --vocab-size 32000 -o tokenizer",
+    "zcat corpus.gz | nbbpe train - --vocab-size 5000 -o tokenizer",
+)
+@click.argument("inputs", nargs=-1, required=True)
+@click.option(
+    "--vocab-size", type=int, required=True, metavar="N", help="Tokens in all: 256 bytes, merges, special tokens."
+)
+@click.option("-o", "--output", "target", required=True, metavar="FOLDER", help="Where to save the tokenizer; replaced.")
+@click.option(
+    "--special", multiple=True, metavar="TOKEN", help="A special token that separates documents; may be repeated."
+)
+@click.option("--pattern", default="gpt2", show_default=True, help="How text is split: a name, a regex, or `none`.")
+@click.option(
+    "--tie-break", type=click.Choice(TIE_BREAKS), default="bytes", show_default=True, help="Which pair of several."
+)
+@click.option("--min-frequency", type=click.IntRange(1), default=1, show_default=True, help="Rarer pairs are not merged.")
+@click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes.")
+@_source_options
+@_workers_option
+@_json_option
+def train(
+    inputs: Sequence[str],
+    vocab_size: int,
+    target: str,
+    special: Sequence[str],
+    pattern: str,
+    tie_break: str,
+    min_frequency: int,
+    max_token_length: int | None,
+    field: str,
+    on_error: str,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Train a tokenizer on the texts INPUTS and save it.
+
+    INPUTS are files of plain text, .jsonl or .parquet files, some of them packed (.gz, .zst), patterns of such names in
+    quotes, URLs, or `-`.
+    """
+    split = None if pattern == "none" else pattern
+    if os.path.exists(target) and not os.path.isdir(target):
+        raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
+    with _as_usage():
+        get_pattern(split)
+    if vocab_size < 256 + len(special):
+        raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
+    # Before long work, what would fail after it.
+    with scratch_folder(target), _as_paths(inputs) as paths:
+        began = time.perf_counter()
+        tokenizer = train_tokenizer(
+            paths,
+            vocab_size,
+            special,
+            pattern=split,
+            tie_break=tie_break,
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            workers=workers,
+            field=field,
+            on_error=on_error,
+        )
+        seconds = time.perf_counter() - began
+        tokenizer.save(target)
+    n_merges = len(tokenizer.merges)
+    figures = {"tokenizer": target, "n_tokens": len(tokenizer), "n_merges": n_merges, "seconds": round(seconds, 3)}
+    if as_json:
+        _print_json(figures)
+        return
+    click.echo(
+        f"{_shown(target)}: {len(tokenizer):,} tokens (256 bytes, {n_merges:,} merges, {len(special)} special), "
+        f"trained in {seconds:.1f} s"
+    )
+
+
+@_command(
+    "nbbpe encode corpus.txt -o corpus.bin -t tokenizer",
+    "nbbpe encode corpus.txt -o corpus.npy --workers 4",
+    "nbbpe encode - -o - < a.txt | head",
+    "nbbpe encode a.txt -o - --format raw | my-program",
+    "nbbpe encode 'data/*.jsonl' -o all.bin --separator '<|endoftext|>'",
+)
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="A .bin or .npy file, or `-`.  [default: -]")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Of ids on stdout.  [default: text]"
+)
+@click.option("--separator", metavar="TOKEN", help="The special token to put after each document.")
+@_tokenizer_option
+@_source_options
+@_workers_option
+@_json_option
+def encode(
+    inputs: Sequence[str],
+    target: str,
+    form: str,
+    separator: str | None,
+    tokenizer: str,
+    field: str,
+    on_error: str,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Turn the texts INPUTS into ids.
+
+    A .bin file holds them as raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file as a NumPy
+    array. On stdout they are numbers, and each line of the text begins a new line; or raw, as in a .bin file. INPUTS may
+    be whatever `nbbpe train` reads.
+    """
+    options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error}
+    if target == STDIN:
+        if as_json:
+            raise click.UsageError("--json is for figures, and with -o - the ids take their place")
+        _encode_to_stdout(read_tokenizer(tokenizer), inputs, form, options)
+        return
+    if not target.endswith((".bin", ".npy")):
+        raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
+    encoder = read_tokenizer(tokenizer)
+    with _as_paths(inputs) as paths:
+        began = time.perf_counter()
+        n_tokens = encoder.encode_file(paths, target, workers, **options)
+        seconds = time.perf_counter() - began
+    dtype = encoder.dtype.name
+    if as_json:
+        _print_json({"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)})
+        return
+    click.echo(f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s")
+
+
+def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:
+    writer = IdWriter(tokenizer, form)
+    if list(inputs) == [STDIN] and options["separator"] is None:
+        # As it comes: whoever writes and whoever reads may both be slow.
+        for ids in tokenizer.encode_stream(stdin_blocks()):
+            writer.write(ids)
+    else:
+        with _as_paths(inputs) as paths:
+            for ids in encoded(tokenizer, paths, "encode", **options):
+                writer.write(ids)
+    writer.close()
+
+
+@_command(
+    "nbbpe decode corpus.bin -t tokenizer | head",
+    "nbbpe encode a.txt -o - | nbbpe decode - | diff - a.txt",
+    "echo 262 257 | nbbpe decode -",
+)
+@click.argument("source", metavar="IDS")
+@click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="Where the text goes.  [default: -]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "raw", "npy"]),
+    help="Of the ids.  [default: by the name: .bin is raw, .npy is npy, all else text]",
+)
+@_tokenizer_option
+def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
+    """Turn the ids in the file IDS back into text, byte for byte."""
+    decoder = read_tokenizer(tokenizer)
+    done = 0
+    with output(target) as file:
+        for ids in read_ids(source, form, decoder):
+            try:
+                file.write(decoder.decode_bytes(ids))
+            except ValueError:
+                place, wrong = next((i, x) for i, x in enumerate(ids.tolist()) if decoder.id_to_token(x) is None)
+                raise ValueError(
+                    f"{_shown(source)}: id {wrong} (number {done + place:,} of the ids, from 0) is not in the "
+                    f"vocabulary of {len(decoder):,} tokens; are they another tokenizer's?"
+                ) from None
+            done += len(ids)
+
+
+@_command(
+    "nbbpe count *.txt -t tokenizer",
+    "cat a.txt | nbbpe count",
+    "nbbpe count a.txt --json",
+)
+@click.argument("inputs", nargs=-1)
+@_tokenizer_option
+@_source_options
+@_json_option
+def count(inputs: Sequence[str], tokenizer: str, field: str, on_error: str, as_json: bool) -> None:
+    """Count the tokens of the texts INPUTS, or of stdin."""
+    counter = read_tokenizer(tokenizer)
+    rows = []
+    for source in inputs or [STDIN]:
+        with as_path(source) as path:
+            figures = text_figures(counter, [path], field=field, on_error=on_error)
+        rows.append((source, figures.n_tokens, figures.n_bytes))
+    if as_json:
+        _print_json([{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows])
+    else:
+        _print_lines(tables.count_lines([(_shown(name), n_tokens, n_bytes) for name, n_tokens, n_bytes in rows]))
+
+
+@_command(
+    "nbbpe inspect tokenizer",
+    "nbbpe inspect tokenizer --on corpus.txt",
+    "nbbpe inspect tokenizer --on corpus.txt --plot figures.png",
+)
+@click.argument("tokenizer", envvar="NBBPE_TOKENIZER")
+@click.option("--on", "text", metavar="TEXT", help="Tell how the tokenizer does on this text, too.")
+@click.option("--plot", metavar="FILE", help="Draw the figures into a .png, .svg or .pdf file (needs matplotlib).")
+@click.option("--longest", type=click.IntRange(0), default=10, show_default=True, help="How many of the longest tokens.")
+@click.option("--frequent", type=click.IntRange(0), default=10, show_default=True, help="How many of the most frequent.")
+@click.option("--unused", type=click.IntRange(0), default=10, show_default=True, help="How many of the unused.")
+@_source_options
+@_json_option
+def inspect(
+    tokenizer: str,
+    text: str | None,
+    plot: str | None,
+    longest: int,
+    frequent: int,
+    unused: int,
+    field: str,
+    on_error: str,
+    as_json: bool,
+) -> None:
+    """Show what a vocabulary holds, and how it does on a text."""
+    if plot:
+        from .plots import check_plot, draw
+
+        with _as_usage():
+            check_plot(plot)
+    inspected = read_tokenizer(tokenizer)
+    vocabulary = vocabulary_figures(inspected, longest)
+    on_text = None
+    if text is not None:
+        with as_path(text) as path:
+            on_text = text_figures(inspected, [path], frequent, field=field, on_error=on_error)
+    if plot:
+        draw(plot, _shown(tokenizer), inspected, vocabulary, on_text)
+    if as_json:
+        _print_json({"vocabulary": vocabulary, **({"text": on_text} if on_text else {})})
+        return
+    lines = tables.vocabulary_lines(_shown(tokenizer), vocabulary)
+    if on_text:
+        lines += ["", *tables.text_lines(_shown(text or ""), on_text, unused)]
+    if plot:
+        lines += ["", f"drawn into {_shown(plot)}"]
+    _print_lines(lines)
+
+
+@_command(
+    "nbbpe compare tokenizer-a tokenizer-b --on corpus.txt",
+    "nbbpe compare tokenizer-a tokenizer-b --on corpus.txt --examples 50",
+    "nbbpe compare tokenizer-a tokenizer-b --on corpus.txt --json",
+)
+@click.argument("a")
+@click.argument("b")
+@click.option("--on", "text", required=True, metavar="TEXT", help="The text to compare them on.")
+@click.option("--examples", type=click.IntRange(0), default=20, show_default=True, help="Of what they split differently.")
+@_source_options
+@_json_option
+def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str, as_json: bool) -> None:
+    """Tell which of two tokenizers suits a text, and how they differ."""
+    first, second = read_tokenizer(a), read_tokenizer(b)
+    with as_path(text) as path:
+        found = compare_tokenizers(first, second, [path], examples, field=field, on_error=on_error)
+    if as_json:
+        _print_json(found)
+    else:
+        _print_lines(tables.comparison_lines(_shown(a), _shown(b), _shown(text), found))
+
+
+@_command(
+    "nbbpe convert tokenizer gpt2-files --to gpt2",
+    "nbbpe convert gpt2-files tokenizer --special '<|endoftext|>'",
+    "nbbpe convert cl100k_base.tiktoken tokenizer",
+    Formats=tables.table([(each.name, each.about) for each in FORMATS], left=[0, 1]),
+)
+@click.argument("source")
+@click.argument("target")
+@click.option("--to", "format_name", type=click.Choice([each.name for each in FORMATS]), help="Default: by TARGET's name.")
+@click.option("--special", multiple=True, metavar="TOKEN", help="A special token, where SOURCE cannot say it.")
+@click.option("--pattern", help="How text is split, where SOURCE cannot say it.  [default: what belongs to the format]")
+@_json_option
+def convert(
+    source: str, target: str, format_name: str | None, special: Sequence[str], pattern: str | None, as_json: bool
+) -> None:
+    """Write the tokenizer SOURCE as TARGET, in another format."""
+    tokenizer = read_tokenizer(source, special, pattern)
+    with _as_usage():
+        chosen = find_format(target, format_name)
+    written = chosen.write(tokenizer, target)
+    if as_json:
+        _print_json({"format": chosen.name, "written": list(written), "n_tokens": len(tokenizer)})
+        return
+    for path in written:
+        click.echo(f"{_shown(path)}: {chosen.name}, {len(tokenizer):,} tokens")
+
+
+@_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
+@_json_option
+def warmup(as_json: bool) -> None:
+    """Compile all kernels ahead, so that no later process has to.
+
+    For images and clusters. Works without click, too.
+    """
+    warm_up(as_json)

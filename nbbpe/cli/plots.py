@@ -1,0 +1,103 @@
+"""Pictures of a tokenizer's figures, by matplotlib (the extra "plot")."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..files import scratch_folder
+from ..inspection import TextFigures, VocabularyFigures, compression_by_size, merge_counts
+from ..tokenizer import Tokenizer
+
+_SUFFIXES = (".png", ".svg", ".pdf")
+_INK, _FAINT = "#1f4e79", "#8fb3d4"
+
+
+def check_plot(path: str) -> None:
+    """Raise what `draw` would raise, before long work: ValueError, ImportError, or OSError."""
+    if os.path.splitext(path)[1].lower() not in _SUFFIXES:
+        raise ValueError(f"--plot {path!r} must end in {', '.join(_SUFFIXES)}")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ImportError('--plot needs matplotlib: pip install "nbbpe[plot]"') from None
+    with scratch_folder(path):
+        pass
+
+
+def draw(path: str, name: str, tokenizer: Tokenizer, vocabulary: VocabularyFigures, text: TextFigures | None) -> None:
+    """Draw token lengths and, for a text, how often tokens and merges are used and what each more of them saves."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    n_columns = 2 if text else 1
+    figure = Figure(figsize=(6.4 * n_columns, 4.4 * n_columns), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(f"{name}: {vocabulary.n_tokens:,} tokens".replace("$", r"\$"))
+    axes = figure.subplots(n_columns, n_columns, squeeze=False).ravel()
+    _draw_lengths(axes[0], vocabulary)
+    if text:
+        _draw_frequencies(axes[1], text)
+        _draw_merges(axes[2], merge_counts(tokenizer, text.counts))
+        _draw_compression(axes[3], compression_by_size(tokenizer, text.counts))
+    for each in axes:
+        each.spines[["top", "right"]].set_visible(False)
+    with scratch_folder(path) as folder:
+        whole = os.path.join(folder, f"plot{os.path.splitext(path)[1].lower()}")
+        figure.savefig(whole, dpi=120)
+        os.replace(whole, path)
+
+
+def _draw_lengths(axes: Any, vocabulary: VocabularyFigures) -> None:
+    lengths, counts = list(vocabulary.length_counts), list(vocabulary.length_counts.values())
+    axes.bar(lengths, counts, color=_INK, width=0.8)
+    axes.set_title("How long tokens are")
+    axes.set_xlabel("bytes")
+    axes.set_ylabel("tokens")
+    axes.set_yscale("log")
+
+
+def _draw_frequencies(axes: Any, text: TextFigures) -> None:
+    frequencies = np.sort(text.counts[text.counts > 0])[::-1]
+    axes.plot(np.arange(1, len(frequencies) + 1), frequencies, color=_INK)
+    axes.set_title("How often each token is in the text")
+    axes.set_xlabel("tokens, the most frequent first")
+    axes.set_ylabel("times")
+    _logarithmic(axes, len(frequencies))
+
+
+def _draw_merges(axes: Any, applied: Any) -> None:
+    axes.set_title("How often each merge is applied to the text")
+    axes.set_xlabel("merges, in the order in which they were learned")
+    axes.set_ylabel("times")
+    if applied is None:
+        _say(axes, "there is no list of merges")
+        return
+    used = np.flatnonzero(applied)
+    axes.plot(used + 1, applied[used], ".", markersize=2, color=_INK)
+    _logarithmic(axes, len(used))
+
+
+def _draw_compression(axes: Any, curve: Any) -> None:
+    axes.set_title("What the first tokens alone would do")
+    axes.set_xlabel("tokens in the vocabulary")
+    axes.set_ylabel("bytes per token")
+    if curve is None:
+        _say(axes, "there is no text, or no list of merges")
+        return
+    sizes, ratios = curve
+    axes.plot(sizes, ratios, color=_INK)
+    axes.axhline(ratios[-1], color=_FAINT, linewidth=0.8)
+    axes.annotate(f"{ratios[-1]:.3f}", (sizes[0], ratios[-1]), textcoords="offset points", xytext=(2, 4), color=_INK)
+
+
+def _logarithmic(axes: Any, n_points: int) -> None:
+    if n_points:  # a logarithmic axis of nothing is a warning
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+
+
+def _say(axes: Any, text: str) -> None:
+    axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color=_FAINT)

@@ -1,0 +1,142 @@
+"""What goes through pipes and files of the command: text from stdin, ids as text and as raw integers."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corpus import Path
+from ..files import name_in_errors, scratch_folder
+from ..sidecar import read_sidecar, sidecar_path
+from ..tokenizer import Tokenizer
+
+STDIN = "-"
+_BLOCK = 1 << 20  # bytes
+
+
+@contextmanager
+def as_path(source: str) -> Iterator[Path]:
+    """The path of a source that may be `-`: what comes through stdin is put into a file of its own, and removed at the end.
+
+    So it can be read twice, by several processes, and its size is known. A path is never a str, which in a list might be
+    taken for a document; but a URL is.
+    """
+    if source != STDIN:
+        yield source if "://" in source else pathlib.Path(source)
+        return
+    with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
+        path = pathlib.Path(folder, "stdin")
+        with open(path, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK)
+        yield path
+
+
+def stdin_blocks() -> Iterator[bytes]:
+    """What comes through stdin, as it comes."""
+    while block := os.read(sys.stdin.fileno(), _BLOCK):
+        yield block
+
+
+@contextmanager
+def output(path: str) -> Iterator[BinaryIO]:
+    """A file to write bytes to, which appears under its name when it is whole; `-` is stdout."""
+    if path == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path!r} is a folder; give a file name to write")
+    with name_in_errors(path), scratch_folder(path) as folder:
+        whole = os.path.join(folder, "whole")
+        with open(whole, "wb") as file:
+            yield file
+        os.replace(whole, path)
+
+
+class IdWriter:
+    """Writes ids to stdout."""
+
+    def __init__(self, tokenizer: Tokenizer, form: str) -> None:
+        if form == "raw" and sys.stdout.isatty():
+            raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
+        self._raw = form == "raw"
+        # Each id as text, with a blank after it, or the end of the line after a token that ends a line of the text.
+        self._texts = {i: f"{i}\n" if token.endswith(b"\n") else f"{i} " for i, token in tokenizer.vocab.items()}
+        self._end = ""
+
+    def write(self, ids: NDArray[Any]) -> None:
+        """Write some ids; the array is not kept."""
+        if self._raw:
+            sys.stdout.buffer.write(ids.astype(ids.dtype.newbyteorder("<"), copy=False).tobytes())
+            return
+        text = "".join(map(self._texts.__getitem__, ids.tolist()))
+        if text:
+            # A blank waits until another id follows it on its line.
+            sys.stdout.buffer.write((self._end + text[:-1]).encode())
+            self._end = text[-1]
+
+    def close(self) -> None:
+        """End the last line."""
+        if self._end:
+            sys.stdout.buffer.write(b"\n")
+        sys.stdout.buffer.flush()
+
+
+def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
+    """The ids of a file or of stdin, block by block: raw (.bin), .npy, or text.
+
+    Raises ValueError that names the line of what is no id, and for raw ids that end amid one.
+    """
+    about = None if source == STDIN else read_sidecar(source)
+    if about is not None and about["fingerprint"] != tokenizer.fingerprint:
+        raise ValueError(f"{source}: these are the ids of another tokenizer, as {sidecar_path(source)} says")
+    suffix = os.path.splitext(source)[1]
+    if form is None:
+        form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
+    if form == "npy" or (form == "raw" and suffix == ".npy"):
+        ids = np.load(source, mmap_mode="r", allow_pickle=False)
+        if ids.ndim != 1 or ids.dtype.kind not in "ui":
+            raise ValueError(f"{source}: must hold a 1-D array of integers, and has {ids.ndim} dimensions of {ids.dtype}")
+        for start in range(0, len(ids), _BLOCK):
+            yield np.asarray(ids[start : start + _BLOCK])
+        return
+    if source == STDIN:
+        yield from (_raw if form == "raw" else _numbers)(sys.stdin.buffer, "stdin", tokenizer)
+        return
+    with open(source, "rb") as file:
+        yield from (_raw if form == "raw" else _numbers)(file, source, tokenizer)
+
+
+def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
+    dtype = tokenizer.dtype.newbyteorder("<")
+    rest = b""
+    while block := file.read(_BLOCK):
+        block = rest + block
+        n_ids = len(block) // dtype.itemsize
+        yield np.frombuffer(block, dtype=dtype, count=n_ids)
+        rest = block[n_ids * dtype.itemsize :]
+    if rest:
+        raise ValueError(f"{name}: ends with {len(rest)} bytes that are no id of {dtype.name}, as this tokenizer has them")
+
+
+def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
+    for number, line in enumerate(file, start=1):
+        try:
+            ids = list(map(int, line.split()))
+            yield np.array(ids, dtype=np.int64)
+        except (ValueError, OverflowError):
+            wrong = next(word for word in line.split() if not word.isdigit() or len(word) > 18)
+            shown = wrong[:40].decode(errors="backslashreplace")
+            raise ValueError(
+                f"{name}, line {number}: {shown!r} is no id (ids are numbers with blanks between; raw ones: --format raw)"
+            ) from None

@@ -1,0 +1,207 @@
+"""Figures as text for people: aligned, within 80 columns, thousands separated. And as plain data for JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
+
+WIDTH = 80
+_BAR = 30
+
+
+def shown(token: bytes, width: int = 40) -> str:
+    """A token for people to read: text, quoted, or bytes as Python writes them where it is none."""
+    try:
+        quoted = repr(token.decode())
+    except UnicodeDecodeError:
+        quoted = repr(token)
+    return quoted if len(quoted) <= width else f"{quoted[: width - 1]}…"
+
+
+def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
+    """Rows as aligned lines; columns are right-aligned but those in `left`."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(n) if i in left else cell.rjust(n) for i, (cell, n) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Names and values, one pair a line."""
+    width = max(len(name) for name, _ in pairs)
+    return [f"{name.ljust(width)}  {value}".rstrip() for name, value in pairs]
+
+
+def indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.3f}"
+
+
+def percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def shortened(text: str, width: int) -> str:
+    """A text cut to a width, its end being told by dots."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
+    special = ", ".join(f"{token} ({token_id:,})" for token, token_id in figures.special_tokens.items())
+    n_special = f"{len(figures.special_tokens):,}"
+    lines = [
+        name,
+        *indented(
+            facts(
+                [
+                    ("tokens", f"{figures.n_tokens:,}"),
+                    ("merges", "none: merged by rank" if figures.n_merges is None else f"{figures.n_merges:,}"),
+                    ("special tokens", shortened(f"{n_special}: {special}" if special else n_special, WIDTH - 18)),
+                    ("split pattern", shortened(figures.pattern or "none", WIDTH - 18)),
+                    ("type of ids", figures.dtype),
+                ]
+            )
+        ),
+        "",
+        "token lengths (special tokens left out)",
+    ]
+    most = max(figures.length_counts.values(), default=1)
+    n_tokens = sum(figures.length_counts.values())
+    rows = [("bytes", "tokens", "share", "")]
+    for length, count in figures.length_counts.items():
+        rows.append((f"{length:,}", f"{count:,}", percent(count, n_tokens), "█" * round(_BAR * count / most)))
+    lines += indented(table(rows, left=[3]))
+    lines += ["", "longest tokens"]
+    rows3 = [
+        ("bytes", "id", "token"),
+        *((f"{len(t.token):,}", f"{t.token_id:,}", shown(t.token, 55)) for t in figures.longest),
+    ]
+    return lines + indented(table(rows3, left=[2]))
+
+
+def text_lines(name: str, figures: TextFigures, n_frequent: int = 10, n_unused: int = 10) -> list[str]:
+    lines = [
+        f"on {name}",
+        *indented(
+            facts(
+                [
+                    ("bytes", f"{figures.n_bytes:,}"),
+                    ("tokens", f"{figures.n_tokens:,}"),
+                    ("bytes per token", ratio(figures.bytes_per_token)),
+                    (
+                        "vocabulary used",
+                        f"{figures.n_used:,} of {figures.n_vocab:,} ({percent(figures.n_used, figures.n_vocab)})",
+                    ),
+                ]
+            )
+        ),
+        "",
+        "most frequent tokens",
+    ]
+    rows = [("count", "share", "id", "token")]
+    for token, count in figures.most_frequent[:n_frequent]:
+        rows.append((f"{count:,}", percent(count, figures.n_tokens), f"{token.token_id:,}", shown(token.token)))
+    lines += indented(table(rows, left=[3]))
+    if figures.unused:
+        lines += ["", f"unused tokens: {len(figures.unused):,}, the first learned being"]
+        first = [token for token in figures.unused if len(token.token) > 1][:n_unused] or figures.unused[:n_unused]
+        lines += indented(table([("id", "token"), *((f"{t.token_id:,}", shown(t.token)) for t in first)], left=[1]))
+    return lines
+
+
+def count_lines(rows: Sequence[tuple[str, int, int]]) -> list[str]:
+    """(name, tokens, bytes) of each text, and their sum where there are several."""
+    if len(rows) > 1:
+        rows = [*rows, ("total", sum(row[1] for row in rows), sum(row[2] for row in rows))]
+    cells = [
+        (f"{tokens:,}", f"{n_bytes:,}", ratio(n_bytes / tokens if tokens else None), name) for name, tokens, n_bytes in rows
+    ]
+    return table([("tokens", "bytes", "bytes/token", "text"), *cells], left=[3])
+
+
+def comparison_lines(name_a: str, name_b: str, on: str, found: Comparison) -> list[str]:
+    a, b = found.a, found.b
+    rows = [
+        ("", "A", "B"),
+        ("tokens", f"{a.n_tokens:,}", f"{b.n_tokens:,}"),
+        ("bytes per token", ratio(a.bytes_per_token), ratio(b.bytes_per_token)),
+        ("vocabulary", f"{a.n_vocab:,}", f"{b.n_vocab:,}"),
+        ("of it used", f"{a.n_used:,}", f"{b.n_used:,}"),
+        ("", percent(a.n_used, a.n_vocab), percent(b.n_used, b.n_vocab)),
+        ("tokens only here", f"{found.n_only_a:,}", f"{found.n_only_b:,}"),
+    ]
+    lines = [f"A  {name_a}", f"B  {name_b}", f"on {on}, {a.n_bytes:,} bytes", "", *table(rows, left=[0]), ""]
+    lines += [verdict(found), f"The vocabularies share {found.n_shared:,} tokens."]
+    if not a.n_bytes:
+        return lines
+    lines.append(
+        f"{percent(found.n_differing_bytes, a.n_bytes)} of the text is split differently, "
+        f"in {found.n_differing:,} stretches."
+    )
+    if found.splits:
+        # The longest cell decides, but what would not fit is cut.
+        width = 26
+        cells = [("count", "A", "B")]
+        for split in found.splits:
+            cells.append((f"{split.count:,}", _joined(split.a, width), _joined(split.b, width)))
+        lines += ["", "most frequent of these", *indented(table(cells, left=[1, 2]))]
+    return lines
+
+
+def verdict(found: Comparison) -> str:
+    """Which of two tokenizers suits a text better, in a sentence."""
+    a, b = found.a.n_tokens, found.b.n_tokens
+    if a == b:
+        return f"Both need {a:,} tokens."
+    better, fewer = ("A", 1 - a / b) if a < b else ("B", 1 - b / a)
+    return f"{better} suits this text better: {100 * fewer:.1f} % fewer tokens."
+
+
+def _joined(tokens: Sequence[bytes], width: int) -> str:
+    text = "|".join(token.decode(errors="backslashreplace") for token in tokens)
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return shortened(f"'{text}'", width)
+
+
+def as_data(figures: Any) -> Any:
+    """Figures as dicts, lists and numbers. A token's bytes come as text and in hex, as JSON has no bytes."""
+    if isinstance(figures, Token):
+        return {"id": figures.token_id, **_bytes(figures.token)}
+    if isinstance(figures, Split):
+        both = {name: [_bytes(token) for token in getattr(figures, name)] for name in ("a", "b")}
+        return {"count": figures.count, **_bytes(figures.text), **both}
+    if isinstance(figures, TextFigures):
+        data = {
+            field.name: as_data(getattr(figures, field.name))
+            for field in dataclasses.fields(figures)
+            if field.name not in ("counts", "unused", "most_frequent")
+        }
+        data["bytes_per_token"] = figures.bytes_per_token
+        data["most_frequent"] = [{**as_data(token), "count": count} for token, count in figures.most_frequent]
+        data["unused"] = [token.token_id for token in figures.unused]
+        return data
+    if dataclasses.is_dataclass(figures):
+        return {field.name: as_data(getattr(figures, field.name)) for field in dataclasses.fields(figures)}
+    if isinstance(figures, dict):
+        return {str(key): as_data(value) for key, value in figures.items()}
+    if isinstance(figures, (list, tuple)):
+        return [as_data(item) for item in figures]
+    if isinstance(figures, np.integer):
+        return int(figures)
+    return figures
+
+
+def _bytes(token: bytes) -> dict[str, str]:
+    return {"text": token.decode(errors="replace"), "hex": token.hex()}

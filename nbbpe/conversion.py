@@ -1,0 +1,93 @@
+"""Tokenizers from one format of files to another: a table of formats to write, and one way to read them all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from .corpus import Path
+from .files import name_in_errors, scratch_folder
+from .formats import gpt2
+from .tokenizer import Tokenizer, load
+
+
+class Format(NamedTuple):
+    """A format of files.
+
+    name : what a user calls it
+    about : what is written, in a few words
+    is_meant : whether a target's path means this format, where the user does not say which
+    write : writes a tokenizer under a path, and returns the paths of the files or folders it wrote
+    """
+
+    name: str
+    about: str
+    is_meant: Callable[[str], bool]
+    write: Callable[[Tokenizer, str], Sequence[str]]
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) or path.endswith(os.sep) or not os.path.splitext(path)[1]
+
+
+def _is_vocab_json(path: str) -> bool:
+    return os.path.basename(path) == "vocab.json"
+
+
+def _write_nbbpe(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    tokenizer.save(path)
+    return [path]
+
+
+def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    """Special tokens stand in vocab.json among the others; which they are, and the pattern, the format cannot say."""
+    folder = os.path.dirname(path) if _is_vocab_json(path) else path
+    names = ("vocab.json", "merges.txt")
+    with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
+        vocab_path, merges_path = (os.path.join(scratch, name) for name in names)
+        gpt2.write(vocab_path, merges_path, tokenizer.vocab, tokenizer.merges)
+        os.makedirs(folder or ".", exist_ok=True)
+        for name in names:
+            os.replace(os.path.join(scratch, name), os.path.join(folder, name))
+    return [os.path.join(folder, name) for name in names]
+
+
+# The first that is meant is taken.
+FORMATS = (
+    Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2),
+    Format("nbbpe", "a folder of our own, which keeps everything", _is_folder, _write_nbbpe),
+)
+
+
+def find_format(target: Path, name: str | None = None) -> Format:
+    """The format of a name, or without one the format that a target's path means. ValueError where there is none."""
+    path = os.fspath(target)
+    for each in FORMATS:
+        if each.name == name or (name is None and each.is_meant(path)):
+            return each
+    known = ", ".join(f"{each.name} ({each.about})" for each in FORMATS)
+    raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
+
+
+def read_tokenizer(path: Path, special_tokens: Sequence[str] = (), pattern: str | None = None) -> Tokenizer:
+    """Read a tokenizer: whatever `nbbpe.load` reads, a folder with GPT-2's vocab.json and merges.txt, or a .tiktoken file.
+
+    `special_tokens` and `pattern` are for files that do not say them: without, GPT-2's have its pattern and no special
+    tokens, and tiktoken's those of the encoding whose file it is. Raises ValueError where they are given for a folder of
+    our own, and what the formats raise.
+    """
+    name = os.fspath(path)
+    folder = os.path.dirname(name) if _is_vocab_json(name) else name
+    vocab_path, merges_path = (os.path.join(folder, file) for file in ("vocab.json", "merges.txt"))
+    if (
+        os.path.isfile(vocab_path)
+        and os.path.isfile(merges_path)
+        and not os.path.exists(os.path.join(folder, "nbbpe.json"))
+    ):
+        return Tokenizer.from_files(vocab_path, merges_path, special_tokens, pattern or "gpt2")
+    if name.endswith(".tiktoken"):
+        return Tokenizer.from_tiktoken(path, pattern, special_tokens or None)
+    if special_tokens or pattern:
+        raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")
+    return load(path)

@@ -1,0 +1,365 @@
+"""Figures of tokenizers: what a vocabulary holds, how it does on a text, how two of them differ. Prints nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .corpus import Path
+from .progress import Progress, ProgressOption
+from .sources import Tally, find_inputs, total_size, warn_of_skipped
+from .tokenfile import find_separator
+from .tokenizer import Tokenizer
+
+Source = Path | Sequence[Path] | Iterable[str | bytes]  # what `nbbpe.train` takes
+_MAX_STRETCHES = 200_000  # distinct stretches of text, split differently, that are counted
+_LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of a vocabulary."""
+
+    token_id: int
+    token: bytes
+
+
+@dataclass(frozen=True)
+class VocabularyFigures:
+    """What a vocabulary holds.
+
+    n_tokens : all tokens, special ones included
+    n_merges : None where tokens merge by rank, without a list of merges
+    special_tokens : with their ids
+    pattern : name or regex; None where there is none
+    dtype : the name of the type of ids
+    length_counts : how many tokens there are of each length in bytes, special ones left out
+    longest : the longest tokens, special ones left out, the longest first, and the lowest id first among equals
+    """
+
+    n_tokens: int
+    n_merges: int | None
+    special_tokens: dict[str, int]
+    pattern: str | None
+    dtype: str
+    length_counts: dict[int, int]
+    longest: list[Token]
+
+
+@dataclass(frozen=True)
+class TextFigures:
+    """How a tokenizer does on a text.
+
+    n_bytes, n_tokens : of the text
+    n_vocab : tokens in the vocabulary, special ones left out, as in the next two
+    n_used : how many of them the text uses
+    unused : those it does not use, by id
+    most_frequent : (token, how often), the most frequent first
+    counts : int64[vocab_size], how often each id occurs, special tokens included
+    """
+
+    n_bytes: int
+    n_tokens: int
+    n_vocab: int
+    n_used: int
+    unused: list[Token]
+    most_frequent: list[tuple[Token, int]]
+    counts: NDArray[np.int64]
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """None for an empty text."""
+        return self.n_bytes / self.n_tokens if self.n_tokens else None
+
+
+@dataclass(frozen=True)
+class Split:
+    """A stretch of text that two tokenizers split differently, between two places where both split it."""
+
+    text: bytes
+    count: int
+    a: list[bytes]
+    b: list[bytes]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two tokenizers on one text.
+
+    a, b : how each does
+    n_shared : tokens that both vocabularies have, special ones left out
+    n_only_a, n_only_b : those that one of them has
+    n_same : tokens of the text that are the same in both
+    n_differing : stretches of the text that are split differently
+    n_differing_bytes : how much of the text those are
+    splits : the most frequent of them; very long ones, and those first seen after very many others, are not listed
+    """
+
+    a: TextFigures
+    b: TextFigures
+    n_shared: int
+    n_only_a: int
+    n_only_b: int
+    n_same: int
+    n_differing: int
+    n_differing_bytes: int
+    splits: list[Split]
+
+
+def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyFigures:
+    """The figures of a vocabulary."""
+    ordinary = _ordinary(tokenizer)
+    merges = _merges(tokenizer)
+    longest = sorted(ordinary.items(), key=lambda item: (-len(item[1]), item[0]))[:n_longest]
+    return VocabularyFigures(
+        n_tokens=len(tokenizer),
+        n_merges=None if merges is None else len(merges),
+        special_tokens=tokenizer.special_tokens,
+        pattern=tokenizer.pattern,
+        dtype=tokenizer.dtype.name,
+        length_counts=dict(sorted(Counter(map(len, ordinary.values())).items())),
+        longest=[Token(*item) for item in longest],
+    )
+
+
+def encoded(
+    tokenizer: Tokenizer,
+    source: Source,
+    stage: str = "encode",
+    progress: ProgressOption = None,
+    *,
+    separator: str | None = None,
+    field: str = "text",
+    on_error: str = "raise",
+    warn: bool = True,
+) -> Iterator[NDArray[Any]]:
+    """The ids of a source, array by array, with a bar of progress; each is the caller's until the next is asked for.
+
+    `separator`, `field` and `on_error` are those of `encode_file`; without `warn` nothing is said of records
+    that are left out.
+    """
+    separator_id = find_separator(tokenizer, separator)
+    inputs = find_inputs(source, field, on_error)
+    skipped = []
+    with Progress(progress, stage, total_size(inputs), "B") as bar:
+        for each in inputs:
+            for part in each.cut(each.n_text() + 1, tokenizer._pattern, []):
+                tally = Tally(on_error)
+                for ids in tokenizer.encode_part(part, separator_id, tally):
+                    bar.advance(tally.newly_read())
+                    yield ids
+                bar.advance(tally.newly_read())
+                skipped.append(tally.skipped())
+    if warn:
+        warn_of_skipped(skipped, stacklevel=2)
+
+
+def text_figures(
+    tokenizer: Tokenizer,
+    source: Source,
+    n_most_frequent: int = 10,
+    progress: ProgressOption = None,
+    *,
+    field: str = "text",
+    on_error: str = "raise",
+) -> TextFigures:
+    """How a tokenizer does on a text; arguments are those of `nbbpe.train`. Memory is bounded."""
+    counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
+    for ids in encoded(tokenizer, source, "count tokens", progress, field=field, on_error=on_error):
+        counts += np.bincount(ids, minlength=len(counts))
+    return _text_figures(tokenizer, counts, n_most_frequent)
+
+
+def compare(
+    a: Tokenizer,
+    b: Tokenizer,
+    source: Path | Sequence[Path] | Sequence[str | bytes],
+    n_splits: int = 20,
+    progress: ProgressOption = None,
+    *,
+    field: str = "text",
+    on_error: str = "raise",
+) -> Comparison:
+    """Two tokenizers on one text: a path, a list of paths, or a list of documents. It is read by both at the same time.
+
+    Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most.
+    """
+    if isinstance(source, Iterator):
+        raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
+    tokens_a, tokens_b = set(_ordinary(a).values()), set(_ordinary(b).values())
+    counts = [np.zeros(tokenizer.vocab_size, dtype=np.int64) for tokenizer in (a, b)]
+    lengths = [_lengths(a), _lengths(b)]
+    n_same = n_differing = n_differing_bytes = 0
+    stretches: Counter[tuple[bytes, bytes]] = Counter()
+    streams = (
+        encoded(a, source, "compare", progress, field=field, on_error=on_error),
+        encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False),
+    )
+    for ids in _aligned(streams, lengths):
+        ends = [np.cumsum(length[part]) for length, part in zip(lengths, ids, strict=True)]
+        common = np.intersect1d(ends[0], ends[1], assume_unique=True)
+        stops = [np.searchsorted(end, common) + 1 for end in ends]
+        n_in = [np.diff(stop, prepend=0) for stop in stops]
+        differs = (n_in[0] > 1) | (n_in[1] > 1)
+        sizes = np.diff(common, prepend=0)[differs]
+        n_same += int((~differs).sum())
+        n_differing += len(sizes)
+        n_differing_bytes += int(sizes.sum())
+        short = sizes <= _LONGEST_STRETCH
+        bounds = [(stop[differs][short], n[differs][short]) for stop, n in zip(stops, n_in, strict=True)]
+        _count_stretches(stretches, ids, bounds)
+        for count, part in zip(counts, ids, strict=True):
+            count += np.bincount(part, minlength=len(count))
+    return Comparison(
+        a=_text_figures(a, counts[0]),
+        b=_text_figures(b, counts[1]),
+        n_shared=len(tokens_a & tokens_b),
+        n_only_a=len(tokens_a - tokens_b),
+        n_only_b=len(tokens_b - tokens_a),
+        n_same=n_same,
+        n_differing=n_differing,
+        n_differing_bytes=n_differing_bytes,
+        splits=[
+            _split(a, np.frombuffer(ids_a, a.dtype), b, np.frombuffer(ids_b, b.dtype), count)
+            for (ids_a, ids_b), count in stretches.most_common(n_splits)
+        ],
+    )
+
+
+def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """How often each merge was applied to a text, int64[n_merges], from how often each token is in it.
+
+    A merge is applied once for each of its tokens in the text, and for each that went into a longer one. That is so where
+    every merge makes a token of its own of tokens that are there already; None where the merges are not of this kind, or
+    where there is no list of merges.
+    """
+    merges = _merges(tokenizer)
+    if merges is None:
+        return None
+    known = {bytes([byte]) for byte in range(256)}
+    for left, right in merges:
+        if left not in known or right not in known or left + right in known:
+            return None
+        known.add(left + right)
+    made = {token: int(token_counts[token_id]) for token_id, token in _ordinary(tokenizer).items()}
+    applied = np.zeros(len(merges), dtype=np.int64)
+    for rank in range(len(merges) - 1, -1, -1):
+        left, right = merges[rank]
+        applied[rank] = made[left + right]
+        made[left] += made[left + right]
+        made[right] += made[left + right]
+    return applied
+
+
+def compression_by_size(
+    tokenizer: Tokenizer, token_counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """Bytes per token on a text, had the vocabulary only its first merges.
+
+    Returns (vocabulary sizes, bytes per token), from no merges to all of them; None where `merge_counts` is None, or the
+    text is empty. Each merge that is applied makes one token fewer: no text has to be encoded again.
+    """
+    applied = merge_counts(tokenizer, token_counts)
+    n_bytes = int((token_counts * _lengths(tokenizer)).sum())
+    if applied is None or not n_bytes:
+        return None
+    special = np.array(list(tokenizer.special_tokens.values()), dtype=np.int64)
+    n_shortest = n_bytes - int((token_counts * (_lengths(tokenizer) - 1))[special].sum())
+    n_tokens = n_shortest - np.cumsum(np.concatenate([[0], applied]))
+    return len(tokenizer) - len(applied) + np.arange(len(applied) + 1), n_bytes / n_tokens
+
+
+def _aligned(
+    streams: Sequence[Iterator[NDArray[Any]]], lengths: Sequence[NDArray[np.int64]]
+) -> Iterator[list[NDArray[Any]]]:
+    """Two encodings of one text, stretch by stretch: ids of both, which begin and end at the same bytes of the text."""
+    left: list[NDArray[Any]] = [np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)]
+    sizes = [0, 0]  # bytes of text of what is left
+    running = [True, True]
+    while any(running):
+        behind = 0 if running[0] and (sizes[0] <= sizes[1] or not running[1]) else 1
+        ids = next(streams[behind], None)
+        if ids is None:
+            running[behind] = False
+            continue
+        # An array is ours only until the next one is asked for.
+        left[behind] = np.concatenate([left[behind], ids]).astype(ids.dtype)
+        sizes[behind] += int(lengths[behind][ids].sum())
+        if running == [True, True] and sizes[behind] < max(sizes):
+            continue
+        ends = [np.cumsum(length[part]) for length, part in zip(lengths, left, strict=True)]
+        common = np.intersect1d(ends[0], ends[1], assume_unique=True)
+        if len(common):
+            stops = [int(np.searchsorted(end, common[-1])) + 1 for end in ends]
+            yield [part[:stop] for part, stop in zip(left, stops, strict=True)]
+            left = [part[stop:] for part, stop in zip(left, stops, strict=True)]
+            sizes = [size - int(common[-1]) for size in sizes]
+
+
+def _count_stretches(
+    stretches: Counter[tuple[bytes, bytes]],
+    ids: Sequence[NDArray[Any]],
+    bounds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> None:
+    """Count stretches of two encodings, each given by where it ends and how many ids it has."""
+    data = [np.ascontiguousarray(part).tobytes() for part in ids]
+    size_a, size_b = (part.itemsize for part in ids)
+    columns = [array.tolist() for pair in bounds for array in pair]
+    for stop_a, n_a, stop_b, n_b in zip(*columns, strict=True):
+        stretch = data[0][(stop_a - n_a) * size_a : stop_a * size_a], data[1][(stop_b - n_b) * size_b : stop_b * size_b]
+        if stretch in stretches or len(stretches) < _MAX_STRETCHES:
+            stretches[stretch] += 1
+
+
+def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any], count: int) -> Split:
+    return Split(
+        text=a.decode_bytes(ids_a),
+        count=count,
+        a=[a.id_to_token(token_id) or b"" for token_id in ids_a.tolist()],
+        b=[b.id_to_token(token_id) or b"" for token_id in ids_b.tolist()],
+    )
+
+
+def _text_figures(tokenizer: Tokenizer, counts: NDArray[np.int64], n_most_frequent: int = 10) -> TextFigures:
+    ordinary = _ordinary(tokenizer)
+    special = set(tokenizer.special_tokens.values())
+    order = np.argsort(-counts, kind="stable").tolist()
+    frequent = [token_id for token_id in order[: n_most_frequent + len(special)] if counts[token_id]]
+    frequent = [token_id for token_id in frequent if token_id not in special][:n_most_frequent]
+    unused = [Token(token_id, ordinary[token_id]) for token_id in sorted(ordinary) if not counts[token_id]]
+    return TextFigures(
+        n_bytes=int((counts * _lengths(tokenizer)).sum()),
+        n_tokens=int(counts.sum()),
+        n_vocab=len(ordinary),
+        n_used=len(ordinary) - len(unused),
+        unused=unused,
+        most_frequent=[(Token(token_id, ordinary[token_id]), int(counts[token_id])) for token_id in frequent],
+        counts=counts,
+    )
+
+
+def _ordinary(tokenizer: Tokenizer) -> dict[int, bytes]:
+    """The vocabulary without special tokens."""
+    special = set(tokenizer.special_tokens.values())
+    return {token_id: token for token_id, token in tokenizer.vocab.items() if token_id not in special}
+
+
+def _merges(tokenizer: Tokenizer) -> list[tuple[bytes, bytes]] | None:
+    """The merges, or None where tokens merge by rank and no list of merges says the same."""
+    try:
+        return tokenizer.merges
+    except ValueError:
+        return None
+
+
+def _lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
+    """The length in bytes of each token by id, 0 for an id that no token has."""
+    lengths = np.zeros(tokenizer.vocab_size, dtype=np.int64)
+    for token_id, token in tokenizer.vocab.items():
+        lengths[token_id] = len(token)
+    return lengths

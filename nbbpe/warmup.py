@@ -1,0 +1,108 @@
+"""Compiling every kernel ahead, by doing a little of all there is to do: for images, and machines that start together."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .corpus import cut_file
+from .patterns import get_pattern
+from .ties import TIE_BREAKS
+from .tokenizer import Tokenizer
+from .trainer import train
+
+# Words of all shapes, a long pretoken, and enough distinct words that every table grows.
+_TEXT = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 9 + "a" * 700 + " ".join(map(str, range(20_000)))
+_SPECIAL = "<|s|>"
+_OWN_PATTERN = r"\w+|\W+"
+
+
+class Warmup(NamedTuple):
+    """What `warmup` did.
+
+    n_compiled : how many kernels were compiled now; the others were on disk
+    folders : where compiled kernels lie, and how many in each; empty where no folder can be written to
+    seconds : how long it took
+    """
+
+    n_compiled: int
+    folders: dict[str, int]
+    seconds: float
+
+
+def warmup() -> Warmup:
+    """Compile every kernel and keep it on disk, so that no later process has to; what is there already is left as it is.
+
+    Kernels are kept in NUMBA_CACHE_DIR where that is set, else in the folder of the installed package, else in the user's
+    cache folder, and found there by whoever may read them. They are made for the processor of this machine; another kind
+    of processor compiles its own. Takes some 15 seconds, or one where nothing is to be done.
+    """
+    from .kernels import disk_cache, jit
+
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="the text has pairs")
+        for job in JOBS:
+            job()
+    n_compiled = sum(sum(kernel.stats.cache_misses.values()) for kernel in jit.KERNELS)
+    return Warmup(n_compiled, disk_cache.kept(), time.perf_counter() - began)
+
+
+def _train_with(tie_break: str) -> Callable[[], object]:
+    return lambda: train([_TEXT + _SPECIAL, _TEXT], 320, [_SPECIAL], tie_break=tie_break)
+
+
+def _train_on_files() -> None:
+    train([__file__, __file__], 300, [_SPECIAL])
+
+
+def _train_with_own_pattern() -> None:
+    train([_TEXT], 300, [_SPECIAL], pattern=_OWN_PATTERN)
+
+
+def _cut_a_file() -> None:
+    cut_file(__file__, 1000, get_pattern("gpt2"), [])
+
+
+def _encode_with(pattern: str | None, special_id: int) -> Callable[[], None]:
+    def encode() -> None:
+        tokenizer = _tokenizer(pattern, special_id)
+        for text in _TEXT + _SPECIAL, "the cat", _SPECIAL, "", "é" * 99:
+            tokenizer.encode(text)
+            tokenizer.encode_ordinary(text)
+            tokenizer.count(text)
+            tokenizer.encode_batch_flat([text, text])
+            tokenizer.decode(list(tokenizer.encode_iterable([text, text])))
+            tokenizer.decode(tokenizer.encode_array(text))
+
+    return encode
+
+
+def _merge_by_rank(more: list[bytes]) -> Callable[[], None]:
+    def encode() -> None:
+        from .ranks import recovered_merges
+
+        vocab = dict(enumerate([bytes([byte]) for byte in range(256)] + more))
+        recovered_merges(vocab)
+        for pattern in "cl100k", _OWN_PATTERN:
+            Tokenizer._from_parts(vocab, None, {_SPECIAL: 300}, get_pattern(pattern)).encode(_TEXT)
+
+    return encode
+
+
+def _tokenizer(pattern: str | None = "gpt2", special_id: int = 300) -> Tokenizer:
+    vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"th", 257: b"the", special_id: _SPECIAL.encode()}
+    return Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], [_SPECIAL], pattern)
+
+
+# Whoever adds a kernel adds a job that uses it: tests/test_warmup.py tells of one that is missing.
+JOBS: tuple[Callable[[], object], ...] = (
+    *map(_train_with, TIE_BREAKS),
+    _train_on_files,
+    _train_with_own_pattern,
+    _cut_a_file,
+    *(_encode_with(pattern, special_id) for pattern in ("gpt2", _OWN_PATTERN, None) for special_id in (300, 70_000)),
+    *map(_merge_by_rank, ([], [b"th", b"the"], [b"xyz", b" the cat"])),
+)

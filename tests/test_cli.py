@@ -1,0 +1,501 @@
+"""The command `nbbpe`: what it writes, what it says when something is wrong, and how it behaves in pipes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import processes
+import pytest
+import texts
+
+import nbbpe
+from nbbpe import cli, inspection
+from nbbpe.cli import tables
+
+COMMANDS = ["train", "encode", "decode", "count", "inspect", "compare", "convert", "warmup"]
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capfd, monkeypatch):
+    """Run the command in this process."""
+    monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
+
+    def run(*arguments: object) -> Done:
+        capfd.readouterr()
+        code = cli.main([str(argument) for argument in arguments])
+        return Done(code, *capfd.readouterr())
+
+    return run
+
+
+def shell(script: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of bash in which `nbbpe` is the command."""
+    function = f'nbbpe() {{ "{sys.executable}" -m nbbpe "$@"; }}; '
+    return subprocess.run(
+        ["bash", "-c", function + script],
+        env=processes.environment(**environment),
+        cwd=cwd,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, small) -> Path:
+    """A folder with a tokenizer, another one, and a text."""
+    folder = tmp_path_factory.mktemp("cli")
+    small.save(folder / "tok")
+    nbbpe.train([texts.SAMPLE[::-1]], 300).save(folder / "other")
+    (folder / "text.txt").write_bytes(TEXT)
+    (folder / "empty.txt").write_bytes(b"")
+    return folder
+
+
+TEXT = (texts.SAMPLE * 3 + texts.SPECIAL).encode() + b"the cat \xff\xfe"
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+def assert_one_line_error(done: Done, code: int, *parts: str) -> None:
+    assert done.code == code, done
+    assert done.out == ""
+    (line,) = done.err.splitlines()
+    assert re.match(r"nbbpe( \w+)?: error: ", line)
+    for part in parts:
+        assert part in line
+
+
+# Each command
+
+
+def test_train_saves_what_the_library_trains(run, tmp_path):
+    options = ["--vocab-size", 310, "--special", texts.SPECIAL, "--special", "<pad>", "--tie-break", "ids"]
+    options += ["--min-frequency", 2, "--max-token-length", 5, "--pattern", r"\w+|\W+", "--workers", 1]
+    done = run("train", "text.txt", "text.txt", *options, "-o", tmp_path / "new")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"{tmp_path / 'new'}: 310 tokens (256 bytes, 52 merges, 2 special), trained in ")
+    paths = [Path("text.txt")] * 2
+    wanted = {"tie_break": "ids", "min_frequency": 2, "max_token_length": 5, "pattern": r"\w+|\W+"}
+    assert nbbpe.load(tmp_path / "new") == nbbpe.train(paths, 310, [texts.SPECIAL, "<pad>"], **wanted)
+
+
+def test_train_without_a_pattern_and_with_too_few_pairs_warns_in_one_line(run, tmp_path):
+    (tmp_path / "short").write_text("abab")
+    done = run("train", tmp_path / "short", "--vocab-size", 300, "--pattern", "none", "-o", tmp_path / "new", "--json")
+    assert done.code == 0
+    assert done.err.startswith("nbbpe: warning: the text has pairs for only 2 of the 44 merges")
+    assert len(done.err.splitlines()) == 1
+    figures = json.loads(done.out)
+    assert (figures["n_tokens"], figures["n_merges"]) == (258, 2)
+    assert nbbpe.load(tmp_path / "new").pattern is None
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+def test_encode_and_decode_files(run, tmp_path, small, suffix):
+    ids_path = tmp_path / f"ids{suffix}"
+    done = run("encode", "text.txt", "-o", ids_path, "-t", "tok")
+    n_tokens = small.count(TEXT)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"{ids_path}: {n_tokens:,} tokens as uint16, in ")
+    ids = np.load(ids_path) if suffix == ".npy" else np.fromfile(ids_path, dtype="<u2")
+    assert ids.tolist() == small.encode(TEXT)
+    figures = json.loads(run("encode", "text.txt", "-o", ids_path, "-t", "tok", "--json", "--workers", 2).out)
+    assert (figures["n_tokens"], figures["dtype"]) == (n_tokens, "uint16")
+    assert run("decode", ids_path, "-o", tmp_path / "back", "-t", "tok") == (0, "", "")
+    assert (tmp_path / "back").read_bytes() == TEXT
+    # The JSON beside the ids says whose they are.
+    assert_one_line_error(run("decode", ids_path, "-t", "other"), 1, f"ids{suffix}", "another tokenizer")
+
+
+def test_encode_to_stdout_has_a_line_for_each_line(run, small):
+    done = run("encode", "text.txt", "-o", "-", "-t", "tok")
+    assert (done.code, done.err) == (0, "")
+    assert list(map(int, done.out.split())) == small.encode(TEXT)
+    lines = TEXT.splitlines(keepends=True)
+    first = [[int(word) for word in line.split()] for line in done.out.splitlines()[:2]]
+    assert small.decode_bytes(first[0]) + small.decode_bytes(first[1]) == b"".join(lines[:2])
+    assert done.out.endswith("\n")
+    assert not re.search(r" \n|  |^ ", done.out)
+    assert run("encode", "empty.txt", "-t", "tok") == (0, "", "")
+
+
+def test_decode_of_text_and_of_nothing(run, tmp_path):
+    (tmp_path / "ids").write_text("104 101\n\n  108\t108 111")
+    assert run("decode", tmp_path / "ids", "-t", "tok") == (0, "hello", "")
+    for name in "empty.txt", "empty.bin":
+        (tmp_path / name).write_bytes(b"")
+        assert run("decode", tmp_path / name, "-t", "tok") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "parts"),
+    [
+        ("ids", b"1 2\n3 four 5", ["line 2", "'four'"]),
+        ("ids", b"1 -2", ["id -2 (number 1"]),
+        ("ids", b"9" * 30, ["line 1", "'999"]),
+        ("ids", b"\xff", ["line 1", r"\\xff"]),
+        ("ids", b"1 2\n3 400", ["id 400 (number 3", "400 tokens"]),
+        ("ids.bin", b"\x01\x00\x02", ["ends with 1 bytes", "uint16"]),
+        ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 (number 1"]),
+        ("ids.npy", b"no array", []),
+    ],
+)
+def test_decode_says_what_is_no_id(run, tmp_path, name, content, parts):
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "out").write_bytes(b"precious")
+    done = run("decode", tmp_path / name, "-o", tmp_path / "out", "-t", "tok")
+    assert_one_line_error(done, 1, *parts)
+    assert (tmp_path / "out").read_bytes() == b"precious"
+    assert sorted(os.listdir(tmp_path)) == sorted([name, "out"])
+
+
+def test_records_and_several_inputs(run, tmp_path, small):
+    records = [{"body": "the cat"}, {"body": "sat\n"}, {"other": "x"}, {"body": "aaa"}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (tmp_path / "b.jsonl").write_text(json.dumps({"body": "ababab"}))
+    source, options = str(tmp_path / "*.jsonl"), ["--field", "body", "-t", "tok"]
+    assert_one_line_error(run("count", source, *options), 1, "a.jsonl", "line 3")
+    options += ["--on-error", "skip"]
+    documents = ["the cat", "sat\n", "aaa", "ababab"]
+    separator = small.special_tokens[texts.SPECIAL]
+    wanted = [token_id for document in documents for token_id in [*small.encode(document), separator]]
+    done = run("encode", source, "-o", tmp_path / "ids.bin", *options, "--separator", texts.SPECIAL)
+    assert done.code == 0
+    assert done.err.startswith("nbbpe: warning: 1 bad record was left out")
+    assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == wanted
+    done = run("encode", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, "--separator", texts.SPECIAL)
+    assert (done.code, list(map(int, done.out.split()))) == (0, wanted)
+    assert_one_line_error(run("encode", source, *options, "--separator", "<none>"), 1, "<none>")
+    n_bytes = sum(map(len, documents))
+    done = run("count", source, *options, "--json")
+    assert json.loads(done.out) == [{"input": source, "n_tokens": len(wanted) - 4, "n_bytes": n_bytes}]
+    done = run("compare", "tok", "other", "--on", source, *options[:2], *options[4:], "--json")
+    assert json.loads(done.out)["a"]["n_bytes"] == n_bytes
+    assert len(done.err.splitlines()) == 1
+    done = run("train", source, "--vocab-size", 260, "-o", tmp_path / "new", *options[:2], *options[4:])
+    assert done.code == 0
+    assert nbbpe.load(tmp_path / "new") == nbbpe.train(documents, 260)
+
+
+def test_count(run, small):
+    n_tokens = small.count(TEXT)
+    done = run("count", "text.txt", "empty.txt", "-t", "tok")
+    rows = [line.split() for line in done.out.splitlines()]
+    assert rows[1] == [f"{n_tokens:,}", f"{len(TEXT):,}", f"{len(TEXT) / n_tokens:.3f}", "text.txt"]
+    assert rows[2] == ["0", "0", "-", "empty.txt"]
+    assert rows[3][0] == f"{n_tokens:,}"
+    assert len({len(line.rpartition(" ")[0]) for line in done.out.splitlines()[:2]}) == 1
+    figures = json.loads(run("count", "text.txt", "-t", "tok", "--json").out)
+    assert figures == [{"input": "text.txt", "n_tokens": n_tokens, "n_bytes": len(TEXT)}]
+
+
+def test_inspect(run, small):
+    done = run("inspect", "tok", "--on", "text.txt")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    figures = inspection.text_figures(small, Path("text.txt"))
+    for part in ("tokens          400", "gpt2", "uint16", "<|endoftext|> (399)", "longest tokens", "most frequent tokens"):
+        assert part in done.out
+    assert f"bytes per token  {figures.bytes_per_token:.3f}" in done.out
+    assert f"{figures.n_used:,} of 399" in done.out
+    assert f"unused tokens: {len(figures.unused):,}" in done.out
+    data = json.loads(run("inspect", "tok", "--on", "text.txt", "--json").out)
+    assert data["vocabulary"]["n_tokens"] == 400
+    assert data["text"]["n_tokens"] == figures.n_tokens
+    assert data["text"]["unused"] == [token.token_id for token in figures.unused]
+    assert data["text"]["most_frequent"][0]["hex"] == figures.most_frequent[0][0].token.hex()
+    assert "text" not in json.loads(run("inspect", "tok", "--json").out)
+
+
+def test_inspect_takes_the_tokenizer_of_the_environment(run, monkeypatch):
+    monkeypatch.setenv("NBBPE_TOKENIZER", "tok")
+    assert run("inspect").out.startswith("tok\n")
+    assert run("count", "empty.txt").code == 0
+
+
+def test_plots_are_drawn(run, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs matplotlib (the extra plot)")
+    starts = {".png": b"\x89PNG", ".svg": b"<?xml"}
+    for suffix, start in starts.items():
+        done = run("inspect", "tok", "--on", "text.txt", "--plot", tmp_path / f"plot{suffix}")
+        assert (done.code, done.err) == (0, "")
+        assert (tmp_path / f"plot{suffix}").read_bytes().startswith(start)
+    for arguments in ["inspect", "other"], ["inspect", "tok", "--on", "empty.txt"]:
+        assert run(*arguments, "--plot", tmp_path / "more.png").code == 0
+    assert sorted(os.listdir(tmp_path)) == ["more.png", "plot.png", "plot.svg"]
+
+
+def test_plots_need_matplotlib_and_a_name_that_says_what(run, monkeypatch):
+    assert_one_line_error(run("inspect", "tok", "--plot", "figures.gif"), 2, ".png")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert_one_line_error(run("inspect", "tok", "--plot", "figures.png"), 1, 'pip install "nbbpe[plot]"')
+
+
+def test_compare(run, small):
+    done = run("compare", "tok", "other", "--on", "text.txt")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    found = inspection.compare(small, nbbpe.load("other"), Path("text.txt"))
+    assert f"{found.a.n_tokens:,}" in done.out
+    assert f"share {found.n_shared:,} tokens" in done.out
+    assert f"in {found.n_differing:,} stretches" in done.out
+    assert tables.verdict(found) in done.out
+    data = json.loads(run("compare", "tok", "other", "--on", "text.txt", "--json", "--examples", 3).out)
+    assert (data["a"]["n_tokens"], data["b"]["n_tokens"]) == (found.a.n_tokens, found.b.n_tokens)
+    assert len(data["splits"]) == 3
+    assert bytes.fromhex(data["splits"][0]["hex"]) == found.splits[0].text
+
+
+def test_convert_there_and_back(run, tmp_path, small):
+    done = run("convert", "tok", tmp_path / "gpt2", "--to", "gpt2")
+    assert (done.code, done.err) == (0, "")
+    assert sorted(os.listdir(tmp_path / "gpt2")) == ["merges.txt", "vocab.json"]
+    assert run("convert", tmp_path / "gpt2", tmp_path / "back", "--special", texts.SPECIAL).code == 0
+    assert nbbpe.load(tmp_path / "back") == small
+    data = json.loads(run("convert", "tok", tmp_path / "again" / "vocab.json", "--json").out)
+    assert data["format"] == "gpt2"
+    for name in "merges.txt", "vocab.json":
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "gpt2" / name).read_bytes()
+
+
+def test_convert_from_tiktoken(run, tmp_path, shared):
+    source = shared / "vocabs" / "r50k_base.tiktoken"
+    assert run("convert", source, tmp_path / "new").code == 0
+    assert nbbpe.load(tmp_path / "new") == nbbpe.Tokenizer.from_tiktoken(source)
+    assert run("count", "text.txt", "-t", source).code == 0
+
+
+def test_warmup_says_where_kernels_are(run):
+    data = json.loads(run("warmup", "--json").out)
+    assert data["n_compiled"] == 0 or data["folders"]
+    assert sum(data["folders"].values()) > 10
+
+
+# Manners
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_that_parse(run, command):
+    commands = importlib.import_module("nbbpe.cli.commands")
+    for option in "-h", "--help":
+        done = run(command, option)
+        assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    examples = done.out.partition("Examples:\n")[2].splitlines()
+    assert examples
+    for example in examples:
+        used = re.search(rf"nbbpe {command}((?: '[^']*'| [^|<>' ]+)*)", example)
+        assert used, example
+        words = [word.strip("'") for word in used[1].split()]
+        context = commands.nbbpe.commands[command].make_context(command, [*words, *extra_options(command, words)])
+        assert context.params is not None
+
+
+def extra_options(command: str, words: list[str]) -> list[str]:
+    """What examples leave to the environment."""
+    needs = command in ("encode", "decode", "count") and "-t" not in words
+    return ["-t", "tok"] if needs else []
+
+
+def test_help_names_all_commands(run):
+    done = run("--help")
+    assert done.code == 0
+    for command in COMMANDS:
+        assert re.search(rf"^  {command} ", done.out, re.MULTILINE)
+    assert run("--version").out == f"nbbpe {nbbpe.__version__}\n"
+    assert "Usage" in "".join(run()[1:])
+    assert run().code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--nope"], ["--nope"]),
+        (["nope"], ["nope"]),
+        (["encode"], ["INPUTS"]),
+        (["encode", "text.txt"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
+        (["inspect"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
+        (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),
+        (["encode", "text.txt", "-t", "tok", "-o", "-", "--json"], ["--json"]),
+        (["encode", "-", "-", "-t", "tok", "-o", "x.bin"], ["once"]),
+        (["encode", "text.txt", "-t", "nowhere"], ["nowhere"]),
+        (["encode", "nofile", "-t", "tok"], ["nofile"]),
+        (["encode", "nofile", "-t", "tok", "-o", "x.bin"], ["nofile"]),
+        (["encode", "tok", "-t", "tok", "-o", "x.bin"], ["'tok' is a folder"]),
+        (["encode", "text.txt", "-t", "tok", "-o", "nowhere/x.bin"], ["nowhere", "make it first"]),
+        (["encode", "text.txt", "-t", "tok", "-o", "x.bin", "--workers", "0"], ["--workers"]),
+        (["count", "nofile", "-t", "tok"], ["nofile"]),
+        (["decode", "nofile", "-t", "tok"], ["nofile"]),
+        (["decode", "empty.txt", "-t", "tok", "-o", "tok"], ["'tok' is a folder"]),
+        (["train", "nofile", "--vocab-size", "300", "-o", "x"], ["nofile"]),
+        (["train", "text.txt", "--vocab-size", "255", "-o", "x"], ["--vocab-size 255"]),
+        (["train", "text.txt", "--vocab-size", "many", "-o", "x"], ["--vocab-size", "many"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "text.txt"], ["text.txt", "folder"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "nowhere/x"], ["nowhere", "make it first"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--pattern", "gtp2"], ["gtp2", "gpt2"]),
+        (["train", "-", "-", "--vocab-size", "300", "-o", "x"], ["once"]),
+        (["compare", "tok", "nowhere", "--on", "text.txt"], ["nowhere"]),
+        (["compare", "tok", "other"], ["--on"]),
+        (["convert", "tok", "x.what"], ["x.what", "gpt2"]),
+        (["convert", "tok", "x", "--to", "what"], ["what"]),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_one_line(run, folder, arguments, parts):
+    before = sorted(os.listdir(folder))
+    assert_one_line_error(run(*arguments), 2, *parts)
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_data_that_is_wrong_is_told_in_one_line(run, tmp_path):
+    assert_one_line_error(run("train", "empty.txt", "--vocab-size", 300, "-o", tmp_path / "x"), 1, "no text to train on")
+    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--special", "<s>"), 1, "says itself")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "nbbpe.json").write_text("{")
+    assert_one_line_error(run("inspect", tmp_path / "broken"), 1, "nbbpe.json", "JSON")
+    assert os.listdir(tmp_path) == ["broken"]
+
+
+def test_an_error_of_our_own_is_told_in_one_line_and_debug_shows_where(run, monkeypatch):
+    def fail(*arguments: object) -> None:
+        raise ZeroDivisionError("by\nnothing")
+
+    monkeypatch.setattr("nbbpe.cli.commands.read_tokenizer", fail)
+    assert_one_line_error(run("inspect", "tok"), 1, "ZeroDivisionError: by nothing", "--debug")
+    for arguments in ["inspect", "tok", "--debug"], ["--debug", "inspect", "tok"]:
+        done = run(*arguments)
+        assert done.code == 1
+        assert "Traceback" in done.err
+        assert 'raise ZeroDivisionError("by\\nnothing")' in done.err
+
+
+def test_names_with_odd_characters(run, tmp_path, small):
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/we\nird \xff\xc3\xa9 $(x) 'q'.txt")
+    with open(name, "wb") as file:
+        file.write(TEXT)
+    done = run("count", name, "-t", "tok")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 2
+    assert r"we\nird" in done.out
+    assert json.loads(run("count", name, "-t", "tok", "--json").out)[0]["input"] == name
+    done = run("encode", name, "-o", f"{name}.bin", "-t", "tok")
+    assert (done.code, len(done.out.splitlines())) == (0, 1)
+    assert np.fromfile(f"{name}.bin", dtype="<u2").tolist() == small.encode(TEXT)
+    assert_one_line_error(run("count", f"{name}.gone", "-t", "tok"), 2, "No such file")
+    os.rename(name, os.path.join(tmp_path, "-x"))
+    assert shell("cd $D; nbbpe count -t $T -- -x", tmp_path, D=str(tmp_path), T=str(Path("tok").resolve())).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        (b" once", "' once'"),
+        ("é".encode(), "'é'"),
+        (b"\xc3", r"b'\xc3'"),
+        (b"\n\n", r"'\n\n'"),
+        (b"\x1b[31m", r"'\x1b[31m'"),
+        ("\u202e".encode(), r"'\u202e'"),
+        (b"a" * 50, "'" + "a" * 38 + "…"),
+    ],
+)
+def test_tokens_are_shown_readably(token, shown):
+    assert tables.shown(token) == shown
+
+
+# Other processes: pipes, signals, no click
+
+
+def test_pipes(folder, small):
+    done = shell(
+        "nbbpe encode - -o - < text.txt | nbbpe decode - | cmp - text.txt && "
+        "nbbpe encode - -o - --format raw < text.txt | nbbpe decode - --format raw | cmp - text.txt && "
+        "cat text.txt | nbbpe encode - -o piped.bin --json && cat text.txt | nbbpe count && "
+        "cat text.txt | nbbpe compare tok other --on - | head -3 && "
+        "cat text.txt | nbbpe train - text.txt --vocab-size 300 -o piped; rm -r piped*",
+        folder,
+        NBBPE_TOKENIZER="tok",
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"stdin" in done.stdout
+    assert f'"n_tokens": {small.count(TEXT)}'.encode() in done.stdout
+
+
+def test_nothing_is_said_where_nobody_reads(folder, tmp_path):
+    (tmp_path / "long.txt").write_bytes(TEXT * 2000)
+    done = shell(
+        "nbbpe encode $D/long.txt -o - | head -c 10 > /dev/null; echo ${PIPESTATUS[@]}; "
+        "nbbpe encode $D/long.txt -o - --format raw | true; echo ${PIPESTATUS[@]}; "
+        "nbbpe inspect | true; echo ${PIPESTATUS[@]}",
+        folder,
+        NBBPE_TOKENIZER="tok",
+        D=str(tmp_path),
+    )
+    assert done.stderr == b""
+    codes = done.stdout.split(b"\n")
+    assert codes[:2] == [b"141 0", b"141 0"]
+    assert codes[2] in (b"141 0", b"0 0")
+
+
+TRAIN = """
+import sys, time, nbbpe.cli
+from nbbpe import corpus, pretokenize
+original = pretokenize.PieceCounter.count
+def slow(self, window):
+    print("counting", flush=True)
+    time.sleep(60)
+pretokenize.PieceCounter.count = slow
+sys.exit(nbbpe.cli.main(["train", sys.argv[1], "--vocab-size", "300", "-o", sys.argv[2]]))
+"""
+
+
+def test_ctrl_c_ends_with_130_in_one_line(folder, tmp_path):
+    ended = processes.interrupt(TRAIN, folder / "text.txt", tmp_path / "new")
+    assert ended.returncode == 128 + signal.SIGINT
+    assert ended.stderr.strip() == "nbbpe: interrupted"
+    assert not ended.orphans
+    assert os.listdir(tmp_path) == []
+
+
+WITHOUT_CLICK = """
+import sys
+sys.modules["click"] = None
+from nbbpe.cli import main
+print(main(sys.argv[1:]))
+"""
+
+
+def test_without_click_only_warmup_works_and_one_line_names_the_extra():
+    for arguments in [], ["encode", "x"], ["warmup", "--nope"]:
+        command = [sys.executable, "-c", WITHOUT_CLICK, *arguments]
+        done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
+        assert done.stdout == "2\n"
+        (line,) = done.stderr.splitlines()
+        assert 'pip install "nbbpe[cli]"' in line
+    *lines, code = processes.run(WITHOUT_CLICK, "warmup").splitlines()
+    assert code == "0"
+    assert "kernels are kept in" in lines[-1]
+
+
+def test_the_command_line_is_light():
+    script = "import sys; from nbbpe.cli import main; main(['--help']); print([m in sys.modules for m in sys.argv[1:]])"
+    assert processes.run(script, "numba", "matplotlib").splitlines()[-1] == "[False, False]"

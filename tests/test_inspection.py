@@ -1,0 +1,148 @@
+"""Figures of vocabularies, of texts, and of two tokenizers compared: against counting by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import naive
+import numpy as np
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import settings as with_settings
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe import inspection
+
+
+@pytest.fixture(scope="module")
+def other() -> nbbpe.Tokenizer:
+    """A tokenizer of other merges than `small` has, without special tokens."""
+    return nbbpe.train([texts.SAMPLE[::-1], "a cat has sat there at that mat " * 3, "baba aab"], 350)
+
+
+def tokens(tokenizer: nbbpe.Tokenizer, text: str | bytes) -> list[bytes]:
+    return [tokenizer.id_to_token(token_id) for token_id in tokenizer.encode(text)]
+
+
+def first_merges(tokenizer: nbbpe.Tokenizer, n: int) -> nbbpe.Tokenizer:
+    """A tokenizer with the first merges of another, and all its special tokens."""
+    merges = tokenizer.merges[:n]
+    vocab = dict(enumerate([bytes([byte]) for byte in range(256)] + [left + right for left, right in merges]))
+    return nbbpe.Tokenizer(vocab, merges, list(tokenizer.special_tokens))
+
+
+def test_figures_of_a_vocabulary(small):
+    figures = inspection.vocabulary_figures(small, n_longest=4)
+    ordinary = [token for token_id, token in small.vocab.items() if token_id != small.special_tokens[texts.SPECIAL]]
+    assert figures.n_tokens == 400
+    assert figures.n_merges == 400 - 256 - 1
+    assert figures.special_tokens == {texts.SPECIAL: 399}
+    assert (figures.pattern, figures.dtype) == ("gpt2", "uint16")
+    assert figures.length_counts == Counter(map(len, ordinary))
+    assert [token.token for token in figures.longest] == sorted(ordinary, key=len, reverse=True)[:4]
+    assert all(small.id_to_token(token.token_id) == token.token for token in figures.longest)
+
+
+@given(st.lists(st.one_of(texts.texts(), texts.data()), max_size=3))
+@with_settings(max_examples=50)
+def test_figures_of_a_text_are_those_of_its_tokens(small, documents):
+    figures = inspection.text_figures(small, documents, n_most_frequent=1000)
+    ids = [token_id for document in documents for token_id in small.encode(document)]
+    counts = Counter(ids)
+    special = small.special_tokens[texts.SPECIAL]
+    assert figures.n_tokens == len(ids)
+    assert figures.n_bytes == sum(len(small.id_to_token(token_id)) for token_id in ids)
+    assert {i: int(n) for i, n in enumerate(figures.counts) if n} == counts
+    used = set(counts) - {special}
+    assert figures.n_used == len(used)
+    assert figures.n_vocab == 399
+    assert [token.token_id for token in figures.unused] == [i for i in range(399) if i not in used]
+    assert {token.token_id: n for token, n in figures.most_frequent} == {i: counts[i] for i in used}
+    assert [n for _, n in figures.most_frequent] == sorted((counts[i] for i in used), reverse=True)
+    assert figures.bytes_per_token == (figures.n_bytes / len(ids) if ids else None)
+
+
+def test_a_file_is_read_in_bounded_parts(small, tmp_path):
+    data = (texts.SAMPLE + texts.SPECIAL).encode() * 5000 + b"\xff\xfe"
+    (tmp_path / "text").write_bytes(data)
+    seen = []
+    arrays = inspection.encoded(small, tmp_path / "text", "look", lambda *now: seen.append(now))
+    sizes = [len(ids) for ids in arrays]
+    assert sum(sizes) == small.count(data)
+    assert max(sizes) < sum(sizes) / 3
+    assert seen[-1] == ("look", len(data), len(data))
+
+
+def test_merges_are_counted_and_their_savings_without_encoding_again(small):
+    text = texts.SAMPLE * 3 + texts.SPECIAL + "the cat sat aaa ababab"
+    figures = inspection.text_figures(small, [text])
+    applied = inspection.merge_counts(small, figures.counts)
+    sizes, ratios = inspection.compression_by_size(small, figures.counts)
+    n_merges = len(small.merges)
+    assert len(applied) == n_merges
+    assert sizes.tolist() == list(range(257, 257 + n_merges + 1))
+    n_tokens = [first_merges(small, n).count(text) for n in range(n_merges + 1)]
+    assert applied.tolist() == [before - after for before, after in pairwise(n_tokens)]
+    np.testing.assert_allclose(ratios, [figures.n_bytes / n for n in n_tokens])
+
+
+def test_merges_of_another_kind_are_not_counted(small, tmp_path):
+    vocab = {i: bytes([i]) for i in range(256)}
+    out_of_order = nbbpe.Tokenizer(vocab | {256: b"ab", 257: b"abc"}, [(b"ab", b"c"), (b"a", b"b")])
+    twice = nbbpe.Tokenizer(
+        vocab | {256: b"ab", 257: b"bc", 258: b"abc"}, [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
+    )
+    for tokenizer in out_of_order, twice:
+        counts = inspection.text_figures(tokenizer, ["abc abc"]).counts
+        assert inspection.merge_counts(tokenizer, counts) is None
+        assert inspection.compression_by_size(tokenizer, counts) is None
+    assert inspection.compression_by_size(small, np.zeros(400, dtype=np.int64)) is None
+
+
+@given(st.lists(st.one_of(texts.texts(), texts.data()), max_size=3))
+@with_settings(max_examples=100)
+def test_a_comparison_is_that_of_the_tokens_side_by_side(small, other, documents):
+    found = inspection.compare(small, other, documents, n_splits=1000)
+    n_same, differing = naive.compare_splits(
+        [token for document in documents for token in tokens(small, document)],
+        [token for document in documents for token in tokens(other, document)],
+    )
+    sizes = {pair: len(b"".join(pair[0])) for pair in differing}
+    assert found.n_same == n_same
+    assert found.n_differing == sum(differing.values())
+    assert found.n_differing_bytes == sum(sizes[pair] * n for pair, n in differing.items())
+    assert {(tuple(each.a), tuple(each.b)): each.count for each in found.splits} == {
+        pair: n for pair, n in differing.items() if sizes[pair] <= 64
+    }
+    assert all(each.text == b"".join(each.a) == b"".join(each.b) for each in found.splits)
+    assert [each.count for each in found.splits] == sorted((each.count for each in found.splits), reverse=True)
+    for figures, tokenizer in (found.a, small), (found.b, other):
+        assert figures.counts.tolist() == inspection.text_figures(tokenizer, documents).counts.tolist()
+
+
+def test_a_comparison_knows_what_the_vocabularies_share(small, other):
+    found = inspection.compare(small, other, [])
+    a = {token for token in small.vocab.values() if token != texts.SPECIAL.encode()}
+    b = set(other.vocab.values())
+    assert (found.n_shared, found.n_only_a, found.n_only_b) == (len(a & b), len(a - b), len(b - a))
+    assert found.n_only_a > 0
+    assert (found.a.n_tokens, found.n_differing, found.splits) == (0, 0, [])
+
+
+def test_files_are_compared_part_by_part_as_a_whole(small, other, tmp_path):
+    text = (texts.SAMPLE + "".join(chr(97 + i * i % 26) for i in range(997)) + texts.SPECIAL) * 1500
+    (tmp_path / "text").write_text(text, encoding="utf-8", newline="")
+    whole = inspection.compare(small, other, [text])
+    by_parts = inspection.compare(small, other, tmp_path / "text")
+    assert by_parts.n_same == whole.n_same > 0
+    assert by_parts.n_differing == whole.n_differing > 0
+    assert by_parts.n_differing_bytes == whole.n_differing_bytes
+    assert {(each.text, each.count) for each in by_parts.splits} == {(each.text, each.count) for each in whole.splits}
+
+
+def test_a_source_that_can_be_read_once_is_refused(small):
+    with pytest.raises(TypeError, match="read twice"):
+        inspection.compare(small, small, iter(["a"]))
