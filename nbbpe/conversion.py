@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .corpus import Path
-from .files import name_in_errors, scratch_folder
-from .formats import gpt2
 from .tokenizer import Tokenizer, load
 
 
@@ -43,19 +41,38 @@ def _write_nbbpe(tokenizer: Tokenizer, path: str) -> Sequence[str]:
 def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     """Special tokens stand in vocab.json among the others; which they are, and the pattern, the format cannot say."""
     folder = os.path.dirname(path) if _is_vocab_json(path) else path
-    names = ("vocab.json", "merges.txt")
-    with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
-        vocab_path, merges_path = (os.path.join(scratch, name) for name in names)
-        gpt2.write(vocab_path, merges_path, tokenizer.vocab, tokenizer.merges)
-        os.makedirs(folder or ".", exist_ok=True)
-        for name in names:
-            os.replace(os.path.join(scratch, name), os.path.join(folder, name))
-    return [os.path.join(folder, name) for name in names]
+    paths = [os.path.join(folder, name) for name in ("vocab.json", "merges.txt")]
+    os.makedirs(folder or ".", exist_ok=True)
+    tokenizer.save_gpt2(*paths)
+    return paths
+
+
+def _is_json(path: str) -> bool:
+    return path.endswith(".json")
+
+
+def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    target = path if _is_json(path) else os.path.join(path, "tokenizer.json")
+    os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+    tokenizer.to_hf(target)
+    return [target]
+
+
+def _is_ranks(path: str) -> bool:
+    return path.endswith(".tiktoken")
+
+
+def _write_tiktoken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    """Ranks alone: special tokens and the pattern stand in the program that reads them."""
+    tokenizer.save_tiktoken(path)
+    return [path]
 
 
 # The first that is meant is taken.
 FORMATS = (
     Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2),
+    Format("huggingface", "Hugging Face's tokenizer.json", _is_json, _write_huggingface),
+    Format("tiktoken", "tiktoken's ranks, x.tiktoken", _is_ranks, _write_tiktoken),
     Format("nbbpe", "a folder of our own, which keeps everything", _is_folder, _write_nbbpe),
 )
 
@@ -71,23 +88,19 @@ def find_format(target: Path, name: str | None = None) -> Format:
 
 
 def read_tokenizer(path: Path, special_tokens: Sequence[str] = (), pattern: str | None = None) -> Tokenizer:
-    """Read a tokenizer: whatever `nbbpe.load` reads, a folder with GPT-2's vocab.json and merges.txt, or a .tiktoken file.
+    """Read a tokenizer: whatever `nbbpe.load` reads.
 
-    `special_tokens` and `pattern` are for files that do not say them: without, GPT-2's have its pattern and no special
-    tokens, and tiktoken's those of the encoding whose file it is. Raises ValueError where they are given for a folder of
-    our own, and what the formats raise.
+    `special_tokens` and `pattern` are for files that do not say them, GPT-2's and tiktoken's. Raises ValueError where they
+    are given for others, and what the formats raise.
     """
     name = os.fspath(path)
+    if not special_tokens and pattern is None:
+        return load(path)
     folder = os.path.dirname(name) if _is_vocab_json(name) else name
     vocab_path, merges_path = (os.path.join(folder, file) for file in ("vocab.json", "merges.txt"))
-    if (
-        os.path.isfile(vocab_path)
-        and os.path.isfile(merges_path)
-        and not os.path.exists(os.path.join(folder, "nbbpe.json"))
-    ):
+    ours = os.path.exists(os.path.join(folder, "nbbpe.json"))
+    if os.path.isfile(vocab_path) and os.path.isfile(merges_path) and not ours:
         return Tokenizer.from_files(vocab_path, merges_path, special_tokens, pattern or "gpt2")
-    if name.endswith(".tiktoken"):
+    if _is_ranks(name):
         return Tokenizer.from_tiktoken(path, pattern, special_tokens or None)
-    if special_tokens or pattern:
-        raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")
-    return load(path)
+    raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")

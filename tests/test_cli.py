@@ -279,6 +279,14 @@ def test_convert_there_and_back(run, tmp_path, small):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "gpt2" / name).read_bytes()
 
 
+@pytest.mark.parametrize("target", ["x.json", "x.tiktoken", "new/deep/tokenizer.json"])
+def test_convert_to_files_that_others_read(run, tmp_path, small, target):
+    assert run("convert", "tok", tmp_path / target).code == 0
+    options = ["--special", texts.SPECIAL, "--pattern", "gpt2"] if target.endswith("tiktoken") else []
+    assert run("convert", tmp_path / target, tmp_path / "back", *options).code == 0
+    assert nbbpe.load(tmp_path / "back").encode(texts.SAMPLE) == small.encode(texts.SAMPLE)
+
+
 def test_convert_from_tiktoken(run, tmp_path, shared):
     source = shared / "vocabs" / "r50k_base.tiktoken"
     assert run("convert", source, tmp_path / "new").code == 0
