@@ -74,7 +74,7 @@ def blocks_of(page: str, text: str) -> list[Block]:
 
 def _block(page: str, line: int, language: str, code: str, mark: re.Match[str] | None) -> Block:
     """One block. Raises ValueError where it cannot be told what is to be done with it."""
-    if mark is not None and mark["kind"] == "not run" or language in SHOWN:
+    if (mark is not None and mark["kind"] == "not run") or language in SHOWN:
         return Block(page, line, "", code)
     if language not in RUN:
         names = ", ".join([*RUN, *sorted(SHOWN)])

@@ -43,7 +43,7 @@ def missing_modules(names: tuple[str, ...]) -> list[str]:
 
 def story(rng: random.Random) -> str:
     """Some sentences of a few hundred different words."""
-    syllables = "ba be bo da di do ka ke lo la mi mo na ne ri ra so ta ti to".split()
+    syllables = [consonant + vowel for consonant in "bdklmnrst" for vowel in "aeio"]
     words = ["".join(rng.choices(syllables, k=rng.choice((1, 1, 2, 3)))) for _ in range(60)]
     return f"Once upon a time, {' '.join(words)}. The end, isn't it?\n"
 
