@@ -17,7 +17,7 @@ SHOWN = {"text", "json"}
 _COMMANDS = re.compile(r"nbbpe |python -m nbbpe ")
 _FENCE = re.compile(r"(?P<indent> *)(?P<ticks>```+|~~~+) *(?P<language>.*?) *")
 _MARK = re.compile(r" *<!-- (?P<kind>needs|not run): (?P<text>.+?) -->")
-_HOLDS_INDENTED = re.compile(r"[-*] |\d+\. |!!! |\?\?\? |=== ")
+_HOLDS_INDENTED = re.compile(r"[-*] |\d+\. |!!! |\?\?\? |=== |::: ")
 
 
 @dataclass(frozen=True)

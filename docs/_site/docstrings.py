@@ -45,11 +45,17 @@ def as_markdown(docstring: str) -> str:
             in_list = True
             names = item["names"] if item else line
             text = (item["text"] or item["aligned"].strip()) if item else ""
-            written.append(f"- {', '.join(f'`{name}`' for name in names.split(', '))}" + (f": {text}" if text else ":"))
+            named = ", ".join(f"`{name}`" for name in names.split(", "))
+            written.append(f"- {named}: {plain(text)}".rstrip())
         elif in_list and (line.startswith("    ") or not line):
             # A list item's own lines are indented by four already; a deeper alignment would be a block of code.
-            written.append("    " + line.strip() if line else "")
+            written.append("    " + plain(line.strip()) if line else "")
         else:
             in_list = False
-            written.append(line)
+            written.append(line if line.startswith("    ") else plain(line))
     return "\n".join(written) + "\n"
+
+
+def plain(text: str) -> str:
+    """Text whose stars are stars, as in `data/*.txt`, and no emphasis."""
+    return re.sub(r"`[^`]*`|\*", lambda found: "\\*" if found[0] == "*" else found[0], text)
