@@ -55,6 +55,8 @@ def blocks_of(page: str, text: str) -> list[Block]:
         if fence is None:
             if "```" in line or "~~~" in line:
                 raise ValueError(f"{page}:{number}: a fence that begins or ends in the middle of a line")
+            if "<pre" in line or "<code" in line:
+                raise ValueError(f"{page}:{number}: code in HTML; put it in a fence")
             if line.startswith(("    ", "\t")) and not _HOLDS_INDENTED.match(holder):
                 raise ValueError(f"{page}:{number}: an indented block of code; put it in a fence")
             holder = line if line and not line.startswith(" ") else holder

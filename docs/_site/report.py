@@ -14,7 +14,6 @@ NONE_YET = """# Benchmark report
 
 There is no report yet. From a checkout, this measures and writes one:
 
-<!-- not run: takes an hour -->
 ```bash
 pip install -e ".[bench]"
 pytest --benchmark-only
