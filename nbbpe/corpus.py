@@ -291,6 +291,9 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
     Returns
     -------
     list of byte offsets, ascending without repeats, from 0 to the file's size; [0] for an empty file
+
+    Raises TypeError for a token that is not bytes, ValueError for an empty one or for no chunks. The file is left at any
+    position.
     """
     if not isinstance(split_special_token, bytes):
         raise TypeError(f"split_special_token must be bytes, not {type(split_special_token).__name__}")

@@ -117,7 +117,16 @@ class Tokenizer:
         special_tokens: Sequence[str] | None = None,
         pattern: str | Pattern | None = "gpt2",
     ) -> Tokenizer:
-        """Read a GPT-2 style vocab.json and merges.txt. Raises ValueError that names file and line of what is broken."""
+        """Read a GPT-2 style vocab.json and merges.txt.
+
+        Parameters
+        ----------
+        vocab_path, merges_path : the two files; the first line of the second may be its version
+        special_tokens : those that the vocab has keep their ids there, others get the next after its highest
+        pattern : a name, a regex, or None (see `nbbpe.train`); the files do not say it
+
+        Raises OSError, or ValueError that names file and line of what is broken.
+        """
         vocab, merges = gpt2.read(vocab_path, merges_path)
         return cls(vocab, merges, special_tokens, pattern)
 
@@ -202,7 +211,11 @@ class Tokenizer:
         return tokenizer
 
     def save(self, path: Path) -> None:
-        """Write the tokenizer to a folder of plain JSON and text, made if need be; `nbbpe.load` reads it."""
+        """Write the tokenizer to a folder of plain JSON and text, made if need be; `nbbpe.load` reads it.
+
+        Files of a tokenizer that is there are replaced. Raises OSError where the folder cannot be written to, and
+        ValueError for two ids of equal bytes, which the files cannot tell apart.
+        """
         origin = {"fingerprint": self.fingerprint, "provenance": self.provenance}
         merges = None if self._by_ranks else self._merges
         folder.write(path, self._vocab, merges, self._special, self._pattern, self._whole, origin)
@@ -389,7 +402,7 @@ class Tokenizer:
         return self._ids.get(to_bytes(token))
 
     def id_to_token(self, token_id: int) -> bytes | None:
-        """The bytes of a token, or None where no token has this id."""
+        """The bytes of a token, special ones included, or None where no token has this id."""
         return self._vocab.get(token_id)
 
     def __len__(self) -> int:
@@ -423,7 +436,10 @@ class Tokenizer:
         allowed_special: Literal["all"] | Collection[str] = "all",
         disallowed_special: Literal["all"] | Collection[str] = (),
     ) -> list[int]:
-        """The ids of a text.
+        """The ids of a text, a list of int.
+
+        `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. In a str, a lone surrogate that
+        "surrogateescape" made of a byte stands for that byte, any other for the three bytes that "surrogatepass" gives.
 
         Special tokens in the text become their ids, the longest first where several match. With `allowed_special` as a
         set, only those do and others are plain text; one that is in `disallowed_special` (or, with "all", not allowed)
@@ -438,7 +454,7 @@ class Tokenizer:
         allowed_special: Literal["all"] | Collection[str] = "all",
         disallowed_special: Literal["all"] | Collection[str] = (),
     ) -> NDArray[Any]:
-        """Like `encode`; returns a 1-D array of `dtype`."""
+        """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
         data = to_bytes(text)
         if allowed_special == "all" and not disallowed_special:
             # As `_allowed` does, for short texts without the call.
@@ -455,7 +471,7 @@ class Tokenizer:
         allowed_special: Literal["all"] | Collection[str] = "all",
         disallowed_special: Literal["all"] | Collection[str] = (),
     ) -> int:
-        """The number of ids of a text: the length of what `encode` returns, without making it."""
+        """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
         data = to_bytes(text)
         return self._encoder.count(data, self._allowed(data, allowed_special, disallowed_special))
 
@@ -464,7 +480,10 @@ class Tokenizer:
         return self.encode_array(text, allowed_special=()).tolist()
 
     def encode_batch(self, texts: Iterable[str | bytes]) -> list[NDArray[Any]]:
-        """The ids of each text, as 1-D arrays of `dtype`; large batches are shared among threads."""
+        """The ids of each text, a list of 1-D arrays of `dtype`; large batches are shared among threads.
+
+        All special tokens are recognised, as `encode` does. Raises TypeError for an item that is no text.
+        """
         ids, starts = self.encode_batch_flat(texts)
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
 
@@ -584,7 +603,10 @@ class Tokenizer:
         return self._decoder.decode(ids)
 
     def decode(self, ids: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:
-        """The text that ids stand for; `errors` says what becomes of invalid UTF-8, as in bytes.decode."""
+        """The text that ids stand for; `errors` says what becomes of invalid UTF-8, as in bytes.decode.
+
+        Raises ValueError as `decode_bytes` does, and with errors="strict" UnicodeDecodeError.
+        """
         return self.decode_bytes(ids).decode(errors=errors)
 
     def decode_batch(self, batch: Iterable[Iterable[int] | NDArray[Any]], errors: str = "replace") -> list[str]:
@@ -747,7 +769,10 @@ _default: Tokenizer | None = None
 
 
 def use(tokenizer: Tokenizer | Path) -> Tokenizer:
-    """Make a tokenizer, or the one saved in a folder, the default of this process, and return it."""
+    """Make a tokenizer, or what `nbbpe.load` reads from a path, the default of this process, and return it.
+
+    Processes that are forked from this one have it too; spawned ones take NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
+    """
     global _default
     _default = tokenizer if isinstance(tokenizer, Tokenizer) else load(tokenizer)
     return _default
@@ -756,8 +781,8 @@ def use(tokenizer: Tokenizer | Path) -> Tokenizer:
 def encode_array(text: str | bytes) -> NDArray[Any]:
     """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
 
-    The default is what `nbbpe.use` set, else the folder that the environment variable NBBPE_TOKENIZER names. Raises
-    RuntimeError where there is none.
+    All special tokens are recognised. The default is what `nbbpe.use` set, else what the environment variable
+    NBBPE_TOKENIZER names, a path for `nbbpe.load`. Raises RuntimeError where there is none.
     """
     global _default
     if _default is None:

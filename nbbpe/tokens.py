@@ -22,7 +22,13 @@ _MOST_IN_HTML = 5000  # tokens; a notebook that holds many more is slow to open
 
 
 class Token(NamedTuple):
-    """One token of a text; offsets are (start, end) as in Tokens."""
+    """One token of a text.
+
+    id           : int
+    token        : bytes, of which there is at least one
+    byte_offsets : (start, end) in the UTF-8 of the text
+    char_offsets : (start, end) in the text's characters, see Tokens
+    """
 
     id: int
     token: bytes
@@ -53,14 +59,14 @@ class Tokens:
 
     @functools.cached_property
     def byte_offsets(self) -> NDArray[np.int64]:
-        """int64[n, 2]"""
+        """Where each token starts and ends in the UTF-8 of the text, int64[n, 2]; the end is the next one's start."""
         lengths = np.fromiter(map(len, self.tokens), dtype=np.int64, count=len(self.tokens))
         ends = np.cumsum(lengths)
         return np.stack([ends - lengths, ends], axis=1)
 
     @functools.cached_property
     def char_offsets(self) -> NDArray[np.int64]:
-        """int64[n, 2]"""
+        """The first of the text's characters that each token holds a byte of, and the one after the last; int64[n, 2]."""
         text = to_text(self.text) if isinstance(self.text, bytes) else self.text
         if text.isascii():
             return self.byte_offsets.copy()
