@@ -129,15 +129,10 @@ def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[
 def _headline(title: str, claims: Sequence[Claim]) -> str:
     """A row of the README's table: of the claims, the one that is least good beside its figure."""
     worst = min(claims, key=lambda claim: claim.reserve)
-    which = f" (least of {len(claims)}: {_detail(worst)})" if len(claims) > 1 else ""
+    which = f" (least of {len(claims)}: {worst.case})" if len(claims) > 1 else ""
     value = f"{number(worst.value)}x" if worst.unit == "x" else ""
     asked = worst.asked if worst.met else f"{worst.asked}, **short of it**"
     return f"| {title}{which} | {worst.ours} | {worst.theirs} | {value} | {asked} |"
-
-
-def _detail(claim: Claim) -> str:
-    """What tells a claim from others of its row: what comes last in its words."""
-    return claim.what.rpartition(", ")[2]
 
 
 def full(machine: dict[str, Any], sections: Sequence[Section]) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import ROOT, TRIAL, cache_folder, unfinished
+from benchmarks.headlines import ROWS
 from benchmarks.race import Entry
 
 RESULTS = cache_folder() / "trial-results.json" if TRIAL else Path(__file__).parent / "results" / "results.json"
@@ -31,7 +32,12 @@ class Claim:
     row: str = ""  # the README's row that it is a part of, one of headlines.ROWS; else it is in the long report only
     ours: str = ""  # what was measured of nbbpe and of what it is compared with, in words, for that row
     theirs: str = ""
+    case: str = ""  # what tells it from other claims of its row
     unit: str = ""  # "x" where the value is a ratio
+
+    def __post_init__(self) -> None:
+        if self.row and self.row not in ROWS:
+            raise ValueError(f"there is no row {self.row!r} in headlines.py")
 
     @property
     def met(self) -> bool:
@@ -96,31 +102,35 @@ def ratio(
     *,
     fact: str = "seconds",
     detail: str = "",
+    case: str = "",
     rates: bool = False,
 ) -> Claim:
     """How many times as fast as a peer we are: the ratio of the medians of a time, which is a fact of all runs.
 
+    `detail` and `case` tell this claim from others, of its section and of its row (by default the detail does both).
     `rates` says that the README is to give MB/s of each, and not the times.
     """
     seconds = [entry.median(fact) for entry in (ours, peer)]
     amounts = [rate(ours.runs[0]["n_bytes"], each) if rates else duration(each) for each in seconds]
     what = f"times as fast as {peer.label}{f', {detail}' if detail else ''}"
     theirs = f"{peer.library} {amounts[1]}"
-    return Claim(what, seconds[1] / seconds[0], figure, row=row, ours=amounts[0], theirs=theirs, unit="x")
+    value = seconds[1] / seconds[0]
+    return Claim(what, value, figure, row=row, ours=amounts[0], theirs=theirs, case=case or detail, unit="x")
 
 
-def faster(ours: Entry, peer: Entry, figure: float | None, row: str = "") -> list[Claim]:
+def faster(ours: Entry, peer: Entry, figure: float | None, row: str = "", case: str = "") -> list[Claim]:
     """Two claims: the ratio of the medians of the work itself, and, for information, that from import to the end."""
     whole = peer.seconds_from_import / ours.seconds_from_import
     return [
-        ratio(ours, peer, figure, row),
+        ratio(ours, peer, figure, row, case=case),
         Claim(f"times as fast as {peer.label}, import and first tiny use included", whole, unit="x"),
     ]
 
 
-def within(seconds: float, limit: float, what: str, row: str = "", beside: str = "") -> Claim:
+def within(seconds: float, limit: float, what: str, row: str = "", beside: str = "", case: str = "") -> Claim:
     """A claim that a time is below a limit; `beside` is what the README puts next to it."""
-    return Claim(f"seconds {what}", seconds, limit, False, row=row, ours=duration(seconds), theirs=beside, unit="s")
+    ours = duration(seconds)
+    return Claim(f"seconds {what}", seconds, limit, False, row=row, ours=ours, theirs=beside, case=case, unit="s")
 
 
 def machine() -> dict[str, Any]:

@@ -25,7 +25,7 @@ def test_merge_loop(benchmark, conclude):
         assert entry.checked["n_merges"] == N_MERGES
     largest, *_, smallest = entries.values()
     claims = [
-        within(largest.seconds, 10, f"for {N_MERGES:,} merges over {largest.label}", "merges"),
+        within(largest.seconds, 10, f"for {N_MERGES:,} merges over {largest.label}"),
         Claim(
             f"times the cost of {smallest.label} for {largest.label}, n log n of their letters being the figure",
             largest.seconds / smallest.seconds,

@@ -29,7 +29,7 @@ def test_short_texts(benchmark, conclude, case: str):
     arguments = ["short", "--case", case, "--input", str(path), "--vocabs", str(vocabs_folder())]
     entries = race_inside(benchmark, arguments, 5)
     ours = entries[ours_label]
-    claims = [ratio(ours, entries[label], figure, case) for label in asked]
+    claims = [ratio(ours, entries[label], figure, case, case=f"beside {label}") for label in asked]
     peers = [entry for label, entry in entries.items() if entry.library == "tiktoken"]
     for entry in entries.values():
         if entry.library == "nbbpe":

@@ -46,11 +46,11 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
     }
     entries = race(benchmark, entrants, peer.rounds, peer.same)
     ours, theirs, *others = entries.values()
-    claims = faster(ours, theirs, peer.figure, f"train, {peer.library}") + [
+    claims = faster(ours, theirs, peer.figure, f"train, {peer.library}", corpus) + [
         claim for other in others for claim in faster(ours, other, None)
     ]
     if peer.library == "gigatoken":
-        claims += memory_beside(ours, theirs)
+        claims += memory_beside(ours, theirs, corpus)
     conclude(
         Section(
             f"training/{corpus}/{peer.library}",
@@ -64,7 +64,7 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
     )
 
 
-def memory_beside(ours: Entry, theirs: Entry) -> list[Claim]:
+def memory_beside(ours: Entry, theirs: Entry, corpus: str) -> list[Claim]:
     """Claims on peak memory, that of the peer being the figure; and what of it no file backs, for information."""
     return [
         Claim(
@@ -75,6 +75,7 @@ def memory_beside(ours: Entry, theirs: Entry) -> list[Claim]:
             row="train, memory",
             ours=f"{number(ours.peak_mb)} MB",
             theirs=f"{theirs.library} {number(theirs.peak_mb)} MB",
+            case=corpus,
             unit="MB",
         ),
         Claim("MB of it anonymous", ours.peak_anonymous_mb),
