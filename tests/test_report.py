@@ -119,6 +119,14 @@ def test_durations(seconds, words):
     assert results.duration(seconds) == words
 
 
-def test_every_row_that_a_benchmark_claims_is_known():
-    with pytest.raises(ValueError, match="no row"):
-        Claim("x", 1, row="nowhere")
+def test_a_claim_for_an_unknown_row_is_not_stored(tmp_path, sections):
+    sections[0].claims.append(Claim("x", 1, row="nowhere"))
+    with pytest.raises(ValueError, match="no row 'nowhere'"):
+        results.store(sections[0], tmp_path / "results.json")
+    assert not (tmp_path / "results.json").exists()
+
+
+def test_results_of_another_layout_are_not_read(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text('{"machine": {}, "sections": {"x": {}}}')
+    assert results.load(path) == ({}, {})
