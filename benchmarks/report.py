@@ -201,7 +201,7 @@ def write(
     try:
         plots = figures.draw(sections, folder)
     except ImportError:
-        problems.append('no figures: they need matplotlib (pip install "nbbpe[bench]")')
+        problems.append('no figures: they need matplotlib (pip install "nbbpe[plot]")')
         plots = sorted(folder.glob("*.svg"))
     _write_text(report, "\n".join(full(machine, sections)) + "\n")
     names = [os.path.relpath(path, readme_path.parent) for path in plots]
