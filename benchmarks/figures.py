@@ -85,7 +85,7 @@ def _draw_bars(bars: Sequence[Bar], title: str, axis: str, path: Path) -> None:
     from matplotlib import pyplot
 
     groups = list(dict.fromkeys(bar.group for bar in bars))
-    labels = sorted({bar.label for bar in bars}, key=lambda label: list(COLORS).index(label.partition(",")[0]))
+    labels = sorted({bar.label for bar in bars}, key=lambda label: (list(COLORS).index(label.partition(",")[0]), label))
     width = 0.84 / len(labels)
     figure, axes = pyplot.subplots(figsize=(max(6.0, 0.32 * len(groups) * len(labels) + 1), 3.6))
     for place, label in enumerate(labels):
