@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
+import string
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +20,8 @@ VOCABS = SHARED / "vocabs"
 SEPARATOR = b"<|endoftext|>"
 SEED = 0
 COPIES = 4
+BIG_COPIES = 8
+HOSTILE_BYTES = 1_000_000
 
 # NBBPE_TRIAL=1 tries the benchmarks themselves, on a twentieth of the input; the figures mean nothing and are not kept.
 TRIAL = os.environ.get("NBBPE_TRIAL") == "1"
@@ -46,10 +50,44 @@ def cache_folder() -> Path:
     return Path(folder)
 
 
+def shared_text(name: str) -> Corpus:
+    """One of the shared texts; in a trial, its beginning."""
+    path = text_folder() / name
+    return Corpus(name, head(path, int(SCALE * path.stat().st_size)) if TRIAL else path)
+
+
 def books_en() -> Corpus:
     """40 MB of English books."""
-    path = text_folder() / "books_en.txt"
-    return Corpus("books_en.txt", head(path, int(SCALE * path.stat().st_size)) if TRIAL else path)
+    return shared_text("books_en.txt")
+
+
+def books_en_big() -> Corpus:
+    """Copies of the English books, one after another: a big text whose pieces are mostly not new."""
+    source = books_en().path
+
+    def write(target: Path) -> None:
+        with open(target, "wb") as file:
+            for _ in range(BIG_COPIES):
+                file.write(source.read_bytes())
+
+    return Corpus(f"{BIG_COPIES} copies of books_en.txt", made(f"books_en-x{BIG_COPIES}.txt", write))
+
+
+def beginning(name: str, n_bytes: int) -> Corpus:
+    """The first bytes of one of TEXTS, for libraries that would take too long with the whole."""
+    whole = TEXTS[name]()
+    if whole.path.stat().st_size <= n_bytes:
+        return whole
+    return Corpus(f"the first {n_bytes / 1e6:g} MB of {whole.title}", head(whole.path, n_bytes))
+
+
+def hostile(name: str) -> Path:
+    """One of HOSTILE: a megabyte that some tokenizers take very long for."""
+    return made(f"hostile-{name}.txt", lambda target: target.write_bytes(HOSTILE[name]()))
+
+
+def _random_word() -> bytes:
+    return bytes(random.Random(SEED).choices(string.ascii_lowercase.encode(), k=HOSTILE_BYTES))
 
 
 def all_four() -> Corpus:
@@ -89,6 +127,20 @@ def stories() -> Corpus:
 
 
 CORPORA: dict[str, Callable[[], Corpus]] = {"books_en": books_en, "all4": all_four}
+TEXTS: dict[str, Callable[[], Corpus]] = {
+    "books_en_x8": books_en_big,
+    **{
+        name: functools.partial(shared_text, f"{name}.txt")
+        for name in ("books_en", "novels_de", "bible_multilingual", "scripts_extra", "cjk", "code_rails")
+    },
+}
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "a": lambda: b"a" * HOSTILE_BYTES,
+    "caret": lambda: b"^" * HOSTILE_BYTES,
+    "spaces": lambda: b" " * HOSTILE_BYTES,
+    "one CJK character": lambda: "\u4e2d".encode() * (HOSTILE_BYTES // 3),
+    "one word of random letters": _random_word,
+}
 
 
 def words(n_words: int) -> Path:
@@ -122,12 +174,12 @@ def vocabs_folder() -> Path:
 
 
 def head(path: Path, n_bytes: int) -> Path:
-    """The first bytes of a text up to a blank, as a document with a separator at its end."""
+    """The first bytes of a text up to a blank or a line's end, as a document with a separator at its end."""
 
     def write(target: Path) -> None:
         with open(path, "rb") as file:
             data = file.read(n_bytes)
-        target.write_bytes(data[: data.rindex(b" ")] + SEPARATOR)
+        target.write_bytes(data[: max(data.rfind(b" "), data.rfind(b"\n"))] + SEPARATOR)
 
     return made(f"{path.stem}-{n_bytes}.txt", write)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def bytes_digest(strings: Iterable[bytes]) -> str:
@@ -28,6 +29,8 @@ def ids_digest(parts: Iterable[ArrayLike] | Sequence[Sequence[int]], separator_i
     The id of the separator is counted but left out of the sum, so that a library that was given text already split can
     be compared with one that was not.
     """
+    import numpy as np  # not before a library is imported, whose time that is a part of
+
     digest = hashlib.blake2b(digest_size=16)
     n_ids = n_separators = 0
     for part in parts:

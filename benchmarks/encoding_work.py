@@ -1,4 +1,7 @@
-"""How each library encodes a file with the GPT-2 vocabulary: one class a library, all with the same face."""
+"""How each library encodes a file with a known vocabulary: one class a library or way to use it, all with the same face.
+
+Nothing here imports NumPy before a library does, whose time to import that is a part of.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,38 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.digests import ids_digest
 from benchmarks.training_work import SEPARATOR, documents
 
-SEPARATOR_ID = 50256
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 IDS_AT_ONCE = 1 << 22
+
+
+class Vocabulary(NamedTuple):
+    """A vocabulary that libraries can load: its rank file, the name of its split pattern, the id of its separator."""
+
+    ranks: str
+    pattern: str
+    separator_id: int
+
+
+VOCABULARIES = {
+    "gpt2": Vocabulary("r50k_base.tiktoken", "gpt2", 50256),
+    "cl100k": Vocabulary("cl100k_base.tiktoken", "cl100k", 100257),
+    "o200k": Vocabulary("o200k_base.tiktoken", "o200k", 199999),
+}
 
 
 class Encoding(ABC):
     """A library that encodes. Making the object imports the library, and nothing else."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
         self.folder = folder
+        self.vocabulary = VOCABULARIES[vocabulary]
 
     @abstractmethod
     def load_vocabulary(self, vocabs: Path) -> None:
@@ -43,22 +61,26 @@ class Encoding(ABC):
 
     def facts(self, result: Any) -> dict[str, Any]:
         """What is compared between libraries."""
-        return ids_digest(self.ids(result), SEPARATOR_ID)
+        return ids_digest(self.ids(result), self.vocabulary.separator_id)
 
 
 class Nbbpe(Encoding):
     """From text file to finished file of ids, in processes."""
 
-    def __init__(self, folder: str) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
+        super().__init__(folder, vocabulary)
         import nbbpe
 
         self.module = nbbpe
 
     def load_vocabulary(self, vocabs: Path) -> None:
-        self.tokenizer = self.module.Tokenizer.from_files(
-            vocabs / "gpt2_vocab.json", vocabs / "gpt2_merges.txt", special_tokens=[SEPARATOR]
-        )
+        ranks, pattern, separator_id = self.vocabulary
+        if pattern == "gpt2":
+            self.tokenizer = self.module.Tokenizer.from_files(
+                vocabs / "gpt2_vocab.json", vocabs / "gpt2_merges.txt", special_tokens=[SEPARATOR]
+            )
+        else:
+            self.tokenizer = self.module.Tokenizer.from_tiktoken(vocabs / ranks, pattern, {SEPARATOR: separator_id})
 
     def prepare(self, path: str) -> Any:
         return path
@@ -69,16 +91,18 @@ class Nbbpe(Encoding):
         return ids_path
 
     def ids(self, result: Any) -> Iterator[ArrayLike]:
-        ids = np.memmap(result, dtype="<u2", mode="r")
+        import numpy as np
+
+        ids = np.memmap(result, dtype=self.tokenizer.dtype.newbyteorder("<"), mode="r")
         for start in range(0, len(ids), IDS_AT_ONCE):
             yield ids[start : start + IDS_AT_ONCE]
 
 
 class NbbpeArray(Nbbpe):
-    """From a str in memory to an array, in one thread."""
+    """From bytes in memory to an array, in one thread."""
 
     def prepare(self, path: str) -> Any:
-        return Path(path).read_bytes().decode()
+        return Path(path).read_bytes()
 
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode_array(prepared)
@@ -87,23 +111,36 @@ class NbbpeArray(Nbbpe):
         yield result
 
 
+class NbbpeRead(NbbpeArray):
+    """From a file to an array, in one thread: the file is read in the time that counts."""
+
+    def prepare(self, path: str) -> Any:
+        return Path(path)
+
+    def encode(self, prepared: Any) -> Any:
+        return self.tokenizer.encode_array(prepared.read_bytes())
+
+
 class Tiktoken(Encoding):
     """From documents in memory, without separators, to lists of ids, in one thread for each processor."""
 
-    def __init__(self, folder: str) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
+        super().__init__(folder, vocabulary)
         import tiktoken
 
         self.module = tiktoken
         self.n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     def load_vocabulary(self, vocabs: Path) -> None:
-        from tiktoken_ext.openai_public import r50k_pat_str
+        from nbbpe.patterns import get_pattern  # the regexes of its encodings; its own come with a download only
 
-        lines = (line.split() for line in (vocabs / "r50k_base.tiktoken").read_bytes().splitlines())
-        ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+        file, pattern, separator_id = self.vocabulary
+        lines = (line.split() for line in (vocabs / file).read_bytes().splitlines())
         self.tokenizer = self.module.Encoding(
-            "gpt2", pat_str=r50k_pat_str, mergeable_ranks=ranks, special_tokens={SEPARATOR: SEPARATOR_ID}
+            pattern,
+            pat_str=get_pattern(pattern).regex,
+            mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in lines},
+            special_tokens={SEPARATOR: separator_id},
         )
 
     def prepare(self, path: str) -> Any:
@@ -138,14 +175,14 @@ class Gigatoken(Encoding):
 
     parallel = True
 
-    def __init__(self, folder: str) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
+        super().__init__(folder, vocabulary)
         import gigatoken
 
         self.module = gigatoken
 
     def load_vocabulary(self, vocabs: Path) -> None:
-        self.tokenizer = self.module.Tokenizer.from_tiktoken(vocabs / "r50k_base.tiktoken")
+        self.tokenizer = self.module.Tokenizer.from_tiktoken(vocabs / self.vocabulary.ranks)
 
     def prepare(self, path: str) -> Any:
         return self.module.TextFileSource([path], separator=SEPARATOR)
@@ -159,8 +196,49 @@ class Gigatoken(Encoding):
         yield awkward.to_numpy(awkward.flatten(result))
 
 
+class GigatokenWritten(Gigatoken):
+    """The same, and its ids written to a file as uint16, in the time that counts."""
+
+    def encode(self, prepared: Any) -> Any:
+        rows = super().encode(prepared)
+        path = os.path.join(self.folder, "ids.bin")
+        (flat,) = super().ids(rows)
+        flat.astype("<u2").tofile(path)
+        return path
+
+    def ids(self, result: Any) -> Iterator[ArrayLike]:
+        import numpy as np
+
+        yield np.memmap(result, dtype="<u2", mode="r")
+
+
 class GigatokenOneThread(Gigatoken):
     parallel = False
+
+
+class TokenizersOneThread(Encoding):
+    """Hugging Face, by its fastest way (without offsets): document after document in memory, to lists of ids."""
+
+    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
+        super().__init__(folder, vocabulary)
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"
+        import tokenizers
+
+        self.module = tokenizers
+
+    def load_vocabulary(self, vocabs: Path) -> None:
+        model = self.module.models.BPE.from_file(str(vocabs / "gpt2_vocab.json"), str(vocabs / "gpt2_merges.txt"))
+        self.tokenizer = self.module.Tokenizer(model)
+        self.tokenizer.pre_tokenizer = self.module.pre_tokenizers.ByteLevel(add_prefix_space=False)
+
+    def prepare(self, path: str) -> Any:
+        return list(documents(path))
+
+    def encode(self, prepared: Any) -> Any:
+        return [self.tokenizer.encode_batch_fast([document])[0].ids for document in prepared]
+
+    def ids(self, result: Any) -> Iterable[ArrayLike]:
+        return result
 
 
 LIBRARIES: dict[str, type[Encoding]] = {
@@ -168,9 +246,12 @@ LIBRARIES: dict[str, type[Encoding]] = {
     "tiktoken": Tiktoken,
     "tiktoken-special": TiktokenSpecial,
     "gigatoken": Gigatoken,
+    "gigatoken-written": GigatokenWritten,
     "nbbpe-one-thread": NbbpeArray,
+    "nbbpe-one-thread-read": NbbpeRead,
     "tiktoken-one-thread": TiktokenOneThread,
     "gigatoken-one-thread": GigatokenOneThread,
+    "tokenizers-one-thread": TokenizersOneThread,
 }
 
 

@@ -4,11 +4,14 @@
     python benchmarks/measure.py encode --library tiktoken --input FILE --vocabs FOLDER
     python benchmarks/measure.py merges --input WORDS.npz --words 250000 --merges 32000
     python benchmarks/measure.py start --input FILE --vocab-size 4000
+    python benchmarks/measure.py import --module numba
+    python benchmarks/measure.py short --input FILE --vocabs FOLDER --case hello
 
 `import_seconds` is the import of the library, `load_seconds` a first tiny use of it (with nbbpe: numba is imported and
 compiled kernels are loaded from their cache on disk; libraries in Rust start their threads), `seconds` the work itself,
 from then on. Only `start` does without the tiny use, so its seconds are those of the first calls of a process. With
-`--passes 2` the work is done once more, and takes `second_seconds`.
+`--passes n` the work is done n times in all: the first is `seconds`, the median of the others `warm_seconds`. NumPy is
+not imported before the library is, so `import_seconds` has it. `short` measures several entrants in one process.
 
 `compiled_kernels` names the kernels that this process itself had to compile: none, if the cache was warm. With
 `--memory`, the peak of this process and its children is watched during the work, which that slows down a little.
@@ -25,13 +28,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from importlib.metadata import version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 sys.path.insert(1, str(Path(__file__).parents[1]))
 
-from benchmarks import encoding_work, training_work
+from benchmarks import encoding_work, short_work, training_work
 from benchmarks.memory import Peak
 
 Facts = dict[str, Any]
@@ -48,15 +51,22 @@ def parse_arguments() -> argparse.Namespace:
     encode = commands.add_parser("encode")
     encode.add_argument("--library", choices=encoding_work.LIBRARIES, required=True)
     encode.add_argument("--vocabs", type=Path, required=True)
-    encode.add_argument("--passes", type=int, choices=(1, 2), default=1)
+    encode.add_argument("--vocabulary", choices=encoding_work.VOCABULARIES, default="gpt2")
+    encode.add_argument("--passes", type=int, default=1)
     merges = commands.add_parser("merges")
     merges.add_argument("--words", type=int, required=True)
     merges.add_argument("--merges", type=int, required=True)
     start = commands.add_parser("start")
     start.add_argument("--vocab-size", type=int, required=True)
     start.add_argument("--import-numba", action="store_true", help="before the first call, and timed apart")
-    for command in (train, encode, merges, start):
+    alone = commands.add_parser("import")
+    alone.add_argument("--module", required=True)
+    short = commands.add_parser("short")
+    short.add_argument("--vocabs", type=Path, required=True)
+    short.add_argument("--case", choices=short_work.CASES, required=True)
+    for command in (train, encode, merges, start, short):
         command.add_argument("--input", required=True)
+    for command in (train, encode, merges, start, alone, short):
         command.add_argument("--memory", action="store_true")
     return parser.parse_args()
 
@@ -98,7 +108,7 @@ def measure_training(arguments: argparse.Namespace, folder: str, watch: Watch) -
 
 def measure_encoding(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
     """From text to ids."""
-    import_seconds, encoding = timed(encoding_work.LIBRARIES[arguments.library], folder)
+    import_seconds, encoding = timed(encoding_work.LIBRARIES[arguments.library], folder, arguments.vocabulary)
     vocabulary_seconds, _ = timed(encoding.load_vocabulary, arguments.vocabs)
     load_seconds, _ = timed(encoding_work.first_use, encoding)
     prepared = encoding.prepare(arguments.input)
@@ -115,7 +125,8 @@ def measure_encoding(arguments: argparse.Namespace, folder: str, watch: Watch) -
         "vocabulary_seconds": vocabulary_seconds,
         "load_seconds": load_seconds,
         "seconds": passes[0],
-        **({"second_seconds": passes[1]} if arguments.passes == 2 else {}),
+        **({"warm_seconds": median(passes[1:]), "pass_seconds": passes} if len(passes) > 1 else {}),
+        "n_bytes": os.path.getsize(arguments.input),
         **encoding.facts(result),
     }
 
@@ -166,11 +177,29 @@ def measure_start(arguments: argparse.Namespace, folder: str, watch: Watch) -> F
     }
 
 
+def measure_import(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
+    """The import of one module."""
+    with watch:
+        seconds, _ = timed(importlib.import_module, arguments.module)
+    return {"library": arguments.module, "version": version_of(arguments.module), "seconds": seconds}
+
+
+def measure_short(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
+    """Calls with short texts, of several entrants by turns in this process: facts by label in `entrants`."""
+    with watch:
+        entrants = short_work.measure(arguments.case, arguments.input, arguments.vocabs, folder)
+    for facts in entrants.values():
+        facts["version"] = version_of(facts["library"])
+    return {"entrants": entrants}
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace, str, Watch], Facts]] = {
     "train": measure_training,
     "encode": measure_encoding,
     "merges": measure_merges,
     "start": measure_start,
+    "import": measure_import,
+    "short": measure_short,
 }
 
 
@@ -183,6 +212,8 @@ def timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
 
 def version_of(library: str) -> str:
     """The version of a library, whatever follows a dash; nbbpe may be a checkout that nobody installed."""
+    from importlib.metadata import version
+
     name = library.partition("-")[0]
     return sys.modules["nbbpe"].__version__ if name == "nbbpe" else version(name)
 

@@ -34,6 +34,11 @@ class Entry:
     checked: Facts = field(default_factory=dict)  # the run that was watched for memory; its time does not count
     runs: list[Facts] = field(default_factory=list)  # the rounds that count
 
+    @property
+    def library(self) -> str:
+        """The library, without the way it is used."""
+        return self.runs[0]["library"].partition("-")[0]
+
     def median(self, *names: str) -> float:
         """The median over the rounds of a fact, or of the sum of several (of those that a run has)."""
         return median(sum(run.get(name, 0.0) for name in names) for run in self.runs)
@@ -108,8 +113,27 @@ def race(benchmark: Any, entrants: Mapping[str, Sequence[str]], rounds: int, sam
             run(label)
 
     benchmark.pedantic(run, args=(ours,), setup=run_others, rounds=n_rounds(rounds))
+    return _finish(benchmark, entries, same)
+
+
+def race_inside(benchmark: Any, arguments: Sequence[str], rounds: int, same: Sequence[str] = ()) -> dict[str, Entry]:
+    """Like `race`, for what a single call of measure.py measures of all entrants by turns: each round is a process."""
+    entries: dict[str, Entry] = {}
+
+    def run() -> None:
+        facts = measure(arguments)
+        for label, of_entrant in facts.pop("entrants").items():
+            entries.setdefault(label, Entry(label)).runs.append({**facts, **of_entrant})
+
+    measure(arguments)  # kernels are compiled and cached
+    benchmark.pedantic(run, rounds=n_rounds(rounds))
+    return _finish(benchmark, entries, same)
+
+
+def _finish(benchmark: Any, entries: dict[str, Entry], same: Sequence[str]) -> dict[str, Entry]:
+    """The entries, after a look at the results of all rounds."""
     _expect_same([run for entry in entries.values() for run in [entry.checked, *entry.runs]], same)
-    benchmark.extra_info.update({f"seconds, {label}": round(entry.seconds, 4) for label, entry in entries.items()})
+    benchmark.extra_info.update({f"seconds, {label}": entry.seconds for label, entry in entries.items()})
     return entries
 
 

@@ -1,10 +1,12 @@
-"""Tables of the results: Markdown into README.md, between its two markers, or plain text at the end of a run.
+"""The results in words, from what `pytest --benchmark-only` has stored: `python benchmarks/report.py`.
 
-python benchmarks/report.py
+A short table with a row for each claim goes into README.md, between its two markers; all that was measured goes into
+benchmarks/results/REPORT.md, figures into docs/figures (see figures.py), and plain tables to the end of a test run.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,14 +15,23 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(1, str(ROOT))
 
-from benchmarks.corpora import TRIAL  # noqa: E402
+from benchmarks import figures  # noqa: E402
+from benchmarks.corpora import TRIAL, unfinished  # noqa: E402
+from benchmarks.headlines import ROWS  # noqa: E402
 from benchmarks.race import Entry  # noqa: E402
-from benchmarks.results import RESULTS, Section, load, number  # noqa: E402
+from benchmarks.results import RESULTS, Claim, Section, duration, load, number  # noqa: E402
 
 START, END = "<!-- benchmark:start -->", "<!-- benchmark:end -->"
-HEADER = ("work", "by", "seconds", "least to most", "before it", "peak MB", "of them anonymous")
+REPORT = RESULTS.with_name("REPORT.md")
+FIGURES = ROOT / "docs" / "figures"
+HEADER = ("work", "by", "time", "least to most", "before it", "peak MB", "of them anonymous")
+NOT_MEASURED = {
+    "quicktok": "the package of this name (0.2.0) has only a BasicTokenizer, which has no split pattern and loads no "
+    "vocabulary but its own, so no result of it can be compared",
+}
 LEGEND = (
-    "Every run is a fresh process, and entrants take turns. Seconds are the median of the rounds, for the work alone; "
+    "Every run is a fresh process, and entrants take turns (those of short texts do so within one process). Times are the "
+    "median of the rounds, for the work alone; "
     '"before it" is the import of the library, loading a vocabulary, and a first tiny use (with nbbpe: importing numba '
     "and loading compiled kernels from disk, where they were cached before the first round). Peak memory is the PSS of "
     "all processes together, seen in a run of its own that does not count for time; pages of mapped files are in it, "
@@ -41,16 +52,12 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     times = sorted(run["seconds"] for run in entry.runs)
     return (
         entry.label,
-        _seconds(entry.seconds),
-        f"{_seconds(times[0])} to {_seconds(times[-1])} (of {len(times)})",
-        _seconds(entry.seconds_before),
+        duration(entry.seconds),
+        f"{duration(times[0])} to {duration(times[-1])} (of {len(times)})",
+        duration(entry.seconds_before) if entry.seconds_before else "",
         _megabytes(entry.checked.get("peak_bytes")),
         _megabytes(entry.checked.get("peak_anonymous_bytes")),
     )
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.3f}" if seconds < 1 else f"{seconds:.2f}"
 
 
 def _megabytes(n_bytes: int | None) -> str:
@@ -62,15 +69,24 @@ def text(sections: Sequence[Section]) -> list[str]:
     table = [HEADER, *rows(sections)]
     widths = [max(len(row[column]) for row in table) for column in range(len(HEADER))]
     lines = [_line(row, widths) for row in table]
-    lines += ["", "rounds in seconds, in order:"]
-    for section in sections:
-        for entry in section.entries:
-            times = " ".join(_seconds(run["seconds"]) for run in entry.runs)
-            cold = {kernel for run in entry.runs for kernel in run["compiled_kernels"]}
-            lines.append(f"  {section.name}, {entry.label}: {times}" + _compiled(cold))
+    lines += ["", "rounds, in order:", *(f"  {line}" for line in rounds(sections))]
     lines += ["", "compared results:", *(f"  {section.name}: {section.note}" for section in sections if section.note)]
     for section in sections:
         lines += ["", section.title, *(f"  {claim}" for claim in section.claims)]
+    return lines
+
+
+def rounds(sections: Sequence[Section]) -> list[str]:
+    """A line for each entry: all its rounds, the median of later passes behind a slash."""
+    lines = []
+    for section in sections:
+        for entry in section.entries:
+            times = ", ".join(
+                duration(run["seconds"]) + (f" / {duration(run['warm_seconds'])}" if "warm_seconds" in run else "")
+                for run in entry.runs
+            )
+            cold = {kernel for run in entry.runs for kernel in run["compiled_kernels"]}
+            lines.append(f"{section.name}, {entry.label}: {times}" + _compiled(cold))
     return lines
 
 
@@ -91,25 +107,71 @@ def _compiled(kernels: set[str]) -> str:
     return f"  ({len(kernels)} kernels were compiled in these runs: {some})"
 
 
-def markdown(machine: dict[str, Any], sections: Sequence[Section]) -> list[str]:
-    """The lines of the README's part: machine, figures asked for, entries."""
-    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version)
-    memory = f", {machine['memory_gb']:g} GB" if machine["memory_gb"] else ""
+def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[str] = ()) -> list[str]:
+    """The lines of the README's part: the machine, a row for each headline, the figures (by their paths)."""
     lines = [
-        f"On {machine['cpu']}, {machine['processors']} processors{memory}, {machine['system']}, "
-        f"Python {machine['python']}, {packages}; {_made(sections)}.",
+        f"{_machine(machine)}; {_made(sections)}. Ratios are of medians in one run; every result is checked to equal that "
+        "of the library beside it. All rounds, spreads, memory and versions: [benchmarks/results/REPORT.md]"
+        "(benchmarks/results/REPORT.md).",
+        "",
+        "| work | nbbpe | beside it | ratio | asked |",
+        "| --- | ---: | ---: | ---: | --- |",
+    ]
+    for row, title in ROWS.items():
+        claims = [claim for section in sections for claim in section.claims if claim.row == row]
+        if claims:
+            lines.append(_headline(title, claims))
+    for plot in plots:
+        lines += ["", f"![{figures.FIGURES[Path(plot).stem][0]}]({plot})"]
+    return lines
+
+
+def _headline(title: str, claims: Sequence[Claim]) -> str:
+    """A row of the README's table: of the claims, the one that is least good beside its figure."""
+    worst = min(claims, key=lambda claim: claim.reserve)
+    which = f" (least of {len(claims)}: {worst.case})" if len(claims) > 1 else ""
+    value = f"{number(worst.value)}x" if worst.unit == "x" else ""
+    asked = worst.asked if worst.met else f"{worst.asked}, **short of it**"
+    return f"| {title}{which} | {worst.ours} | {worst.theirs} | {value} | {asked} |"
+
+
+def full(machine: dict[str, Any], sections: Sequence[Section]) -> list[str]:
+    """The lines of the long report: all claims, entries, rounds, and how results were compared."""
+    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items() if version)
+    lines = [
+        "# All that was measured",
+        "",
+        f"{_machine(machine)}, {packages}; {_made(sections)}. Written by `python benchmarks/report.py`.",
+        "",
+        "## Claims",
         "",
         "| work | figure | measured | asked for |",
         "| --- | --- | ---: | --- |",
     ]
     for section in sections:
         for claim in section.claims:
-            if not claim.minor:
-                asked = claim.asked if claim.met else f"{claim.asked}, **short of it**"
-                lines.append(f"| {section.title} | {claim.what} | {number(claim.value)} | {asked} |")
-    lines += ["", f"| {' | '.join(HEADER)} |", "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+            asked = claim.asked if claim.met else f"{claim.asked}, **short of it**"
+            lines.append(f"| {section.title} | {claim.what} | {number(claim.value)} | {asked} |")
+    lines += [
+        "",
+        "## Times and memory",
+        "",
+        f"| {' | '.join(HEADER)} |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
     lines += [f"| {' | '.join(row)} |" for row in rows(sections)]
-    return [*lines, "", LEGEND]
+    lines += ["", LEGEND, "", "## All rounds", "", "In order; behind a slash the median of the later passes.", ""]
+    lines += [f"- {line}" for line in rounds(sections)]
+    lines += ["", "## How results were compared", ""]
+    lines += [f"- {section.name}: {section.note}" for section in sections if section.note]
+    return [*lines, "", "## Not measured", "", *(f"- {name}: {reason}" for name, reason in NOT_MEASURED.items())]
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    memory = f", {machine['memory_gb']:g} GB" if machine["memory_gb"] else ""
+    return (
+        f"On {machine['cpu']}, {machine['processors']} processors{memory}, {machine['system']}, Python {machine['python']}"
+    )
 
 
 def _made(sections: Sequence[Section]) -> str:
@@ -127,19 +189,47 @@ def insert(readme: str, lines: Sequence[str]) -> str | None:
     return f"{before}{start}\n" + "\n".join(lines) + f"\n{end}{after}" if end else None
 
 
+def write(
+    machine: dict[str, Any],
+    sections: Sequence[Section],
+    readme_path: Path = ROOT / "README.md",
+    report: Path = REPORT,
+    folder: Path = FIGURES,
+) -> list[str]:
+    """Write figures, the long report and the README's part, and return what of it was not possible."""
+    problems = []
+    try:
+        plots = figures.draw(sections, folder)
+    except ImportError:
+        problems.append('no figures: they need matplotlib (pip install "nbbpe[plot]")')
+        plots = sorted(folder.glob("*.svg"))
+    _write_text(report, "\n".join(full(machine, sections)) + "\n")
+    names = [os.path.relpath(path, readme_path.parent) for path in plots]
+    readme = insert(readme_path.read_text(encoding="utf-8"), short(machine, sections, names))
+    if readme is None:
+        problems.append(f"{readme_path.name} has no lines {START} and {END}, so no table was written into it")
+    else:
+        _write_text(readme_path, readme)
+    return problems
+
+
+def _write_text(path: Path, text: str) -> None:
+    with unfinished(path) as target:
+        target.write_text(text, encoding="utf-8")
+
+
 def main() -> int:
     machine, sections = load()
     if not sections:
         print(f"no results in {RESULTS.name}: run `pytest --benchmark-only` first", file=sys.stderr)
         return 1
-    lines = markdown(machine, list(sections.values()))
-    path = ROOT / "README.md"
-    readme = insert(path.read_text(), lines) if path.exists() and not TRIAL else None
-    if readme is None:
-        print("\n".join(lines))
-    else:
-        path.write_text(readme)
-    return 0
+    if TRIAL:
+        print("\n".join([*short(machine, list(sections.values())), "", *full(machine, list(sections.values()))]))
+        return 0
+    problems = write(machine, list(sections.values()))
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

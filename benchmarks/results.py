@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import ROOT, TRIAL, cache_folder, unfinished
+from benchmarks.headlines import ROWS
 from benchmarks.race import Entry
 
 RESULTS = cache_folder() / "trial-results.json" if TRIAL else Path(__file__).parent / "results" / "results.json"
-PACKAGES = ("numpy", "numba", "regex", "gigatoken", "rustbpe", "tokenizers", "tiktoken")
+LAYOUT = 2  # of the file; to be raised when a field of what is in it changes
+PACKAGES = ("numpy", "numba", "regex", "gigatoken", "rustbpe", "tokenizers", "tiktoken", "quicktok")
 
 
 @dataclass
@@ -28,12 +30,22 @@ class Claim:
     value: float
     figure: float | None = None
     at_least: bool = True  # else the value must be below the figure
-    minor: bool = False  # not for the README
+    row: str = ""  # the README's row that it is a part of, one of headlines.ROWS; else it is in the long report only
+    ours: str = ""  # what was measured of nbbpe and of what it is compared with, in words, for that row
+    theirs: str = ""
+    case: str = ""  # what tells it from other claims of its row
+    unit: str = ""  # "x" where the value is a ratio
 
     @property
     def met(self) -> bool:
         """Whether the value reaches the figure; True where there is none."""
         return self.figure is None or (self.value >= self.figure if self.at_least else self.value < self.figure)
+
+    @property
+    def reserve(self) -> float:
+        """How many times as good as the figure (below 1: short of it), or as nothing where there is no figure."""
+        good, bad = (self.value, self.figure or 1.0) if self.at_least else (self.figure or 1.0, self.value)
+        return good / bad if bad else float("inf")
 
     def __str__(self) -> str:
         verdict = "for information" if self.figure is None else "reached" if self.met else "SHORT OF THE FIGURE"
@@ -45,7 +57,8 @@ class Claim:
         """The figure in words; empty where there is none."""
         if self.figure is None:
             return ""
-        return f"{'at least' if self.at_least else 'below'} {number(self.figure)}"
+        unit = f" {self.unit}".replace(" x", "x") if self.unit else ""
+        return f"{'at least' if self.at_least else 'below'} {number(self.figure)}{unit}"
 
 
 @dataclass
@@ -65,13 +78,56 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def faster(ours: Entry, peer: Entry, figure: float | None) -> list[Claim]:
+def duration(seconds: float) -> str:
+    """A time in a unit that suits it."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= (0.1 if unit == "s" else 1):
+            return f"{number(seconds * factor)} {unit}"
+    return f"{number(seconds * 1e9)} ns"
+
+
+def rate(n_bytes: float, seconds: float) -> str:
+    """Bytes in a time, in MB/s."""
+    return f"{number(n_bytes / 1e6 / seconds)} MB/s"
+
+
+def ratio(
+    ours: Entry,
+    peer: Entry,
+    figure: float | None,
+    row: str = "",
+    *,
+    fact: str = "seconds",
+    detail: str = "",
+    case: str = "",
+    rates: bool = False,
+) -> Claim:
+    """How many times as fast as a peer we are: the ratio of the medians of a time, which is a fact of all runs.
+
+    `detail` and `case` tell this claim from others, of its section and of its row (by default the detail does both).
+    `rates` says that the README is to give MB/s of each, and not the times.
+    """
+    seconds = [entry.median(fact) for entry in (ours, peer)]
+    amounts = [rate(ours.runs[0]["n_bytes"], each) if rates else duration(each) for each in seconds]
+    what = f"times as fast as {peer.label}{f', {detail}' if detail else ''}"
+    theirs = f"{peer.library} {amounts[1]}"
+    value = seconds[1] / seconds[0]
+    return Claim(what, value, figure, row=row, ours=amounts[0], theirs=theirs, case=case or detail, unit="x")
+
+
+def faster(ours: Entry, peer: Entry, figure: float | None, row: str = "", case: str = "") -> list[Claim]:
     """Two claims: the ratio of the medians of the work itself, and, for information, that from import to the end."""
     whole = peer.seconds_from_import / ours.seconds_from_import
     return [
-        Claim(f"times as fast as {peer.label}", peer.seconds / ours.seconds, figure),
-        Claim(f"times as fast as {peer.label}, import and first tiny use included", whole, minor=True),
+        ratio(ours, peer, figure, row, case=case),
+        Claim(f"times as fast as {peer.label}, import and first tiny use included", whole, unit="x"),
     ]
+
+
+def within(seconds: float, limit: float, what: str, row: str = "", beside: str = "", case: str = "") -> Claim:
+    """A claim that a time is below a limit; `beside` is what the README puts next to it."""
+    ours = duration(seconds)
+    return Claim(f"seconds {what}", seconds, limit, False, row=row, ours=ours, theirs=beside, case=case, unit="s")
 
 
 def machine() -> dict[str, Any]:
@@ -119,10 +175,12 @@ def _git(*arguments: str) -> str:
 
 
 def load(path: Path = RESULTS) -> tuple[dict[str, Any], dict[str, Section]]:
-    """The machine and the sections by name; both empty where there is no file."""
+    """The machine and the sections by name; both empty where there is no file, or one of another layout."""
     if not path.exists():
         return {}, {}
     stored = json.loads(path.read_text())
+    if stored.get("layout") != LAYOUT:
+        return {}, {}
     sections = {}
     for name, facts in stored["sections"].items():
         entries = [Entry(**entry) for entry in facts.pop("entries")]
@@ -132,7 +190,13 @@ def load(path: Path = RESULTS) -> tuple[dict[str, Any], dict[str, Section]]:
 
 
 def store(section: Section, path: Path = RESULTS) -> None:
-    """Put a section into the file, over an older one of its name. Sections of another machine or versions go."""
+    """Put a section into the file, over an older one of its name. Sections of another machine or versions go.
+
+    Raises ValueError for a claim whose row is unknown.
+    """
+    for claim in section.claims:
+        if claim.row and claim.row not in ROWS:
+            raise ValueError(f"there is no row {claim.row!r} in headlines.py")
     here = machine()
     stored_machine, sections = load(path)
     if stored_machine != here:
@@ -140,5 +204,5 @@ def store(section: Section, path: Path = RESULTS) -> None:
     sections[section.name] = section
     path.parent.mkdir(parents=True, exist_ok=True)
     with unfinished(path) as target:
-        data = {"machine": here, "sections": {name: asdict(sections[name]) for name in sorted(sections)}}
+        data = {"layout": LAYOUT, "machine": here, "sections": {name: asdict(sections[name]) for name in sorted(sections)}}
         target.write_text(json.dumps(data, indent=1) + "\n")

@@ -1,76 +1,206 @@
-"""Encoding with GPT-2's vocabulary: a file to a file of ids, and a text to an array, beside tiktoken and gigatoken."""
+"""Encoding in memory by one thread, first pass and warm; files by all processors; hostile texts. Beside other libraries."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import pytest
 
-from benchmarks.corpora import CORPORA, vocabs_folder
-from benchmarks.race import need, race
-from benchmarks.results import Claim, Section, faster
+from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, Corpus, beginning, hostile, vocabs_folder
+from benchmarks.race import Entry, need, race
+from benchmarks.results import Claim, Section, ratio
 
-FIGURE = 10  # times as fast as tiktoken's batch encoding
 SAME = ("n_ids", "digest")
+PASSES = 5  # the first, and four with the pieces remembered
+SLOW_PASSES = 2
+PASS_NAMES = {"first": "seconds", "warm": "warm_seconds"}  # and the facts that have them
+
+# Of each text: the end of its README rows, and how many times as fast as gigatoken the first pass must be, and warm ones.
+GIGATOKEN_FIGURES = {
+    "books_en_x8": ("", 1.5, 1.0),
+    "books_en": ("", 1.5, 1.0),
+    "novels_de": (", others", 1.0, 1.0),
+    "bible_multilingual": (", others", 1.0, 1.0),
+    "scripts_extra": (", others", 1.0, 1.0),
+    "cjk": (", CJK", 1.0, 1.0),
+    "code_rails": (", others", 1.0, 1.0),
+}
+ENCODE_FILE_FIGURE = 1.5  # times as fast as gigatoken with its ids written
+BATCH_FIGURE = 10  # times as fast as tiktoken's batch encoding
+HOSTILE_LIMIT = 20  # times the time of a byte of English prose
 
 
-def entrants_of(corpus: str, libraries: dict[str, str], *more: str) -> dict[str, list[str]]:
+class Slow(NamedTuple):
+    """A peer that gets only the beginning of a long text, and the figures for its passes, on CJK text and on other."""
+
+    library: str
+    label: str
+    n_bytes: int
+    figure: float | None
+    cjk_figure: float | None
+
+
+SLOW = {
+    "tiktoken": Slow("tiktoken-one-thread", "tiktoken encode_ordinary", 50_000_000, 20, 8),
+    "tokenizers": Slow("tokenizers-one-thread", "tokenizers encode_batch_fast, one by one", 1_000_000, None, None),
+}
+SLOW_RACES = [
+    *(("gpt2", text, peer) for peer in SLOW for text in TEXTS if text != "books_en_x8"),
+    *((vocabulary, text, "tiktoken") for vocabulary in ("cl100k", "o200k") for text in ("books_en", "cjk")),
+]
+
+
+def entrants_of(path: object, libraries: dict[str, str], passes: int = 1, vocabulary: str = "gpt2") -> dict[str, list[str]]:
     """Labels with arguments for measure.py, from labels with names of encoding_work."""
-    common = ["--input", str(CORPORA[corpus]().path), "--vocabs", str(vocabs_folder()), *more]
+    common = ["--input", str(path), "--vocabs", str(vocabs_folder())]
+    common += ["--passes", str(passes), "--vocabulary", vocabulary]
     return {label: ["encode", "--library", library, *common] for label, library in libraries.items()}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_one_thread(benchmark, conclude, name: str):
+    need("gigatoken")
+    text = TEXTS[name]()
+    libraries = {
+        "nbbpe encode_array": "nbbpe-one-thread",
+        "nbbpe encode_array, file read in the time": "nbbpe-one-thread-read",
+        "gigatoken encode_files, not parallel": "gigatoken-one-thread",
+    }
+    entries = race(benchmark, entrants_of(text.path, libraries, PASSES), 5, SAME)
+    ours, reading, gigatoken = entries.values()
+    end, *figures = GIGATOKEN_FIGURES[name]
+    claims = []
+    for (pass_name, fact), figure in zip(PASS_NAMES.items(), figures, strict=True):
+        row = pass_name + end
+        claims.append(ratio(ours, gigatoken, figure, row, fact=fact, detail=f"{pass_name} pass", case=name, rates=True))
+        claims.append(ratio(reading, gigatoken, None, fact=fact, detail=f"{pass_name} pass, our file read in the time"))
+    conclude(
+        Section(
+            f"one_thread/gpt2/{name}/gigatoken",
+            f"encode {text}, one thread, first pass",
+            list(entries.values()),
+            claims,
+            f"all {ours.checked['n_ids']:,} ids equal; bytes in memory to an array (nbbpe), or a file to an array, as "
+            "gigatoken does it",
+        )
+    )
+
+
+@pytest.mark.parametrize(("vocabulary", "name", "peer_name"), SLOW_RACES)
+def test_one_thread_slow_peers(benchmark, conclude, vocabulary: str, name: str, peer_name: str):
+    peer = SLOW[peer_name]
+    need(peer_name)
+    text = beginning(name, peer.n_bytes)
+    libraries = {"nbbpe encode_array": "nbbpe-one-thread", peer.label: peer.library}
+    entries = race(benchmark, entrants_of(text.path, libraries, SLOW_PASSES, vocabulary), 3, SAME)
+    ours, theirs = entries.values()
+    figure = peer.cjk_figure if name == "cjk" else peer.figure
+    claims = []
+    for pass_name, fact in PASS_NAMES.items():
+        detail = f"{pass_name} pass"
+        case = name if vocabulary == "gpt2" else f"{vocabulary}, {name}"
+        row = _slow_row(vocabulary, name) if peer_name == "tiktoken" and pass_name == "first" else ""
+        claims.append(ratio(ours, theirs, figure, row, fact=fact, detail=detail, case=case, rates=True))
+    conclude(
+        Section(
+            f"one_thread/{vocabulary}/{name}/{peer_name}",
+            f"encode {text} with {vocabulary}'s vocabulary, one thread, first pass",
+            list(entries.values()),
+            claims,
+            f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only nbbpe gets; bytes in memory "
+            f"to an array (nbbpe), documents in memory to lists ({peer_name})",
+        )
+    )
+
+
+def _slow_row(vocabulary: str, name: str) -> str:
+    return ("tiktoken" if vocabulary == "gpt2" else "cl100k and o200k") + (", CJK" if name == "cjk" else "")
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_encode_file(benchmark, conclude, corpus: str):
-    need("tiktoken")
     need("gigatoken")
+    libraries = {
+        "nbbpe encode_file": "nbbpe",
+        "gigatoken encode_files, ids written as uint16": "gigatoken-written",
+        "gigatoken encode_files, ids left in memory": "gigatoken",
+    }
+    text = CORPORA[corpus]()
+    entries = race(benchmark, entrants_of(text.path, libraries), 5, SAME)
+    ours, written, in_memory = entries.values()
+    claims = [
+        ratio(ours, written, ENCODE_FILE_FIGURE, "file", case=corpus, rates=True),
+        ratio(ours, in_memory, None),
+    ]
+    note = "from a text file to a finished file of ids, or to ids in memory"
+    conclude(_file_section(corpus, text, "gigatoken", entries.values(), claims, note))
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_encode_file_beside_tiktoken(benchmark, conclude, corpus: str):
+    need("tiktoken")
     libraries = {
         "nbbpe encode_file": "nbbpe",
         "tiktoken encode_ordinary_batch": "tiktoken",
         "tiktoken encode_batch with special tokens": "tiktoken-special",
-        "gigatoken encode_files": "gigatoken",
     }
-    entries = race(benchmark, entrants_of(corpus, libraries), 3, SAME)
-    ours, ordinary, special, gigatoken = entries.values()
-    assert ours.checked["n_separators"] == special.checked["n_separators"]
-    conclude(
-        Section(
-            f"encode_file/{corpus}",
-            f"encode {CORPORA[corpus]()}, all processors",
-            list(entries.values()),
-            [
-                *faster(ours, ordinary, FIGURE),
-                *faster(ours, special, FIGURE),
-                *faster(ours, gigatoken, None),
-            ],
-            f"all {ours.checked['n_ids']:,} ids equal. nbbpe reads a file and writes one; tiktoken has its documents "
-            "in memory, split before time counts, and gigatoken reads a file: both leave their ids in memory. "
-            "The separators' ids are not compared with those that leave them out",
-        )
-    )
-
-
-@pytest.mark.parametrize("corpus", CORPORA)
-def test_encode_one_thread(benchmark, conclude, corpus: str):
-    need("tiktoken")
-    need("gigatoken")
-    libraries = {
-        "nbbpe encode_array": "nbbpe-one-thread",
-        "tiktoken encode_ordinary": "tiktoken-one-thread",
-        "gigatoken encode_files, not parallel": "gigatoken-one-thread",
-    }
-    entries = race(benchmark, entrants_of(corpus, libraries, "--passes", "2"), 3, SAME)
+    text = CORPORA[corpus]()
+    rounds = 3 if corpus == "books_en" else 1  # half a minute each
+    entries = race(benchmark, entrants_of(text.path, libraries), rounds, SAME)
     ours, *peers = entries.values()
-    claims = [
-        Claim(f"times as fast as {peer.label}, {name} pass", peer.median(fact) / ours.median(fact))
-        for peer in peers
-        for name, fact in (("first", "seconds"), ("second", "second_seconds"))
-    ]
-    conclude(
-        Section(
-            f"encode_one_thread/{corpus}",
-            f"encode {CORPORA[corpus]()}, one thread, first pass",
-            list(entries.values()),
-            claims,
-            f"all {ours.checked['n_ids']:,} ids equal; a str in memory to an array (nbbpe), documents in memory to "
-            "lists (tiktoken), a file to an array in memory (gigatoken)",
+    assert ours.checked["n_separators"] == peers[-1].checked["n_separators"]
+    claims = [ratio(ours, peer, BATCH_FIGURE, "file, tiktoken", case=corpus, rates=True) for peer in peers]
+    note = "nbbpe reads a file and writes one; tiktoken has its documents in memory, split before time counts, and "
+    note += "leaves its ids there. The separators' ids are not compared with those that leave them out"
+    conclude(_file_section(corpus, text, "tiktoken", entries.values(), claims, note))
+
+
+def _file_section(
+    corpus: str, text: Corpus, peer: str, entries: Sequence[Entry], claims: list[Claim], note: str
+) -> Section:
+    entries = list(entries)
+    note = f"all {entries[0].checked['n_ids']:,} ids equal; {note}"
+    return Section(f"encode_file/{corpus}/{peer}", f"encode {text}, all processors", entries, claims, note)
+
+
+def test_hostile_texts(benchmark, conclude):
+    need("tiktoken")
+    prose = TEXTS["books_en"]()
+    entrants = entrants_of(prose.path, {"nbbpe, English prose": "nbbpe-one-thread"})
+    entrants |= entrants_of(beginning("books_en", HOSTILE_BYTES).path, {"nbbpe, a megabyte of it": "nbbpe-one-thread"})
+    for name in HOSTILE:
+        libraries = {f"nbbpe, {name}": "nbbpe-one-thread", f"tiktoken, {name}": "tiktoken-one-thread"}
+        entrants |= entrants_of(hostile(name), libraries)
+    entries = race(benchmark, entrants, 3)
+    english, megabyte = (_ns_for_byte(entries[f"nbbpe, {text}"]) for text in ("English prose", "a megabyte of it"))
+    claims = []
+    for name in HOSTILE:
+        ours, theirs = entries[f"nbbpe, {name}"], entries[f"tiktoken, {name}"]
+        assert ours.checked["n_ids"] == theirs.checked["n_ids"]
+        assert ours.checked["digest"] == theirs.checked["digest"]
+        nanoseconds = _ns_for_byte(ours)
+        claims.append(
+            Claim(
+                f"times as slow by the byte as English prose, {name}",
+                nanoseconds / english,
+                HOSTILE_LIMIT,
+                at_least=False,
+                row="hostile",
+                ours=f"{nanoseconds:.3g} ns/byte",
+                theirs=f"English prose {english:.3g} ns/byte",
+                case=name,
+                unit="x",
+            )
         )
-    )
+        what = f"times as slow by the byte as the first megabyte of English prose, {name}"
+        claims.append(Claim(what, nanoseconds / megabyte, unit="x"))
+        claims.append(ratio(ours, theirs, None))
+    title = "encode a megabyte of hostile text beside English prose, one thread, first pass"
+    note = "all ids equal to tiktoken's; prose is the whole of books_en.txt, which is faster by the byte than a part of it"
+    conclude(Section("hostile", title, list(entries.values()), claims, note))
+
+
+def _ns_for_byte(entry: Entry) -> float:
+    """Nanoseconds for a byte, in the median."""
+    return 1e9 * entry.seconds / entry.runs[0]["n_bytes"]

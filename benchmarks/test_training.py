@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.corpora import CORPORA, TRIAL, stories
 from benchmarks.race import Entry, need, race
-from benchmarks.results import Claim, Section, faster
+from benchmarks.results import Claim, Section, duration, faster, number, within
 
 VOCAB_SIZE = 2_000 if TRIAL else 32_000
 STORIES_VOCAB_SIZE = 10_000
@@ -46,9 +46,11 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
     }
     entries = race(benchmark, entrants, peer.rounds, peer.same)
     ours, theirs, *others = entries.values()
-    claims = faster(ours, theirs, peer.figure) + [claim for other in others for claim in faster(ours, other, None)]
+    claims = faster(ours, theirs, peer.figure, f"train, {peer.library}", corpus) + [
+        claim for other in others for claim in faster(ours, other, None)
+    ]
     if peer.library == "gigatoken":
-        claims += memory_beside(ours, theirs)
+        claims += memory_beside(ours, theirs, corpus)
     conclude(
         Section(
             f"training/{corpus}/{peer.library}",
@@ -62,12 +64,22 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
     )
 
 
-def memory_beside(ours: Entry, theirs: Entry) -> list[Claim]:
+def memory_beside(ours: Entry, theirs: Entry, corpus: str) -> list[Claim]:
     """Claims on peak memory, that of the peer being the figure; and what of it no file backs, for information."""
     return [
-        Claim(f"MB of peak memory, that of {theirs.label} asked", ours.peak_mb, theirs.peak_mb, at_least=False),
-        Claim("MB of it anonymous", ours.peak_anonymous_mb, minor=True),
-        Claim(f"MB of that of {theirs.label} anonymous", theirs.peak_anonymous_mb, minor=True),
+        Claim(
+            f"MB of peak memory, that of {theirs.label} asked",
+            ours.peak_mb,
+            theirs.peak_mb,
+            at_least=False,
+            row="train, memory",
+            ours=f"{number(ours.peak_mb)} MB",
+            theirs=f"{theirs.library} {number(theirs.peak_mb)} MB",
+            case=corpus,
+            unit="MB",
+        ),
+        Claim("MB of it anonymous", ours.peak_anonymous_mb),
+        Claim(f"MB of that of {theirs.label} anonymous", theirs.peak_anonymous_mb),
     ]
 
 
@@ -88,8 +100,23 @@ def test_the_size_of_tinystories(benchmark, conclude):
             f"train {STORIES_VOCAB_SIZE:,} tokens on {text}",
             list(entries.values()),
             [
-                Claim("seconds from import to tokenizer", ours.seconds_from_import, 20, at_least=False),
-                Claim("MB of memory in all processes together", ours.peak_mb, 1500, at_least=False),
+                within(
+                    ours.seconds_from_import,
+                    20,
+                    "from import to tokenizer",
+                    "stories",
+                    f"{theirs.library} {duration(theirs.seconds_from_import)}",
+                ),
+                Claim(
+                    "MB of memory in all processes together",
+                    ours.peak_mb,
+                    1500,
+                    at_least=False,
+                    row="stories, memory",
+                    ours=f"{number(ours.peak_mb)} MB",
+                    theirs=f"{theirs.library} {number(theirs.peak_mb)} MB",
+                    unit="MB",
+                ),
                 *faster(ours, theirs, None),
             ],
             f'all merges equal with tie_break="huggingface", {ours.checked["n_merges"]:,} of them',

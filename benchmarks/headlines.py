@@ -1,0 +1,33 @@
+"""The rows of the README's table, in order: what is claimed in public. Benchmarks put their claims under these names.
+
+Where several claims share a row (texts, say), the README shows the one that is least good beside its figure, and which.
+"""
+
+from __future__ import annotations
+
+ROWS = {
+    "first": "encode English, one thread, first pass",
+    "warm": "the same, later passes",
+    "first, others": "German, many scripts, code; first pass",
+    "warm, others": "the same, later passes",
+    "first, CJK": "Chinese, Japanese, Korean; first pass",
+    "warm, CJK": "the same, later passes",
+    "tiktoken": "English, German, many scripts, code; first pass",
+    "tiktoken, CJK": "Chinese, Japanese, Korean; first pass",
+    "cl100k and o200k": "English with other vocabularies, first pass",
+    "cl100k and o200k, CJK": "Chinese, Japanese, Korean with other vocabularies, first pass",
+    "file": "`encode_file`, text file to finished file of ids, all cores",
+    "file, tiktoken": "the same beside encoding in memory",
+    "hello": '`encode_array("hello world")`',
+    "message": "a message of 2,000 characters",
+    "batch": "100 short lines in one call",
+    "hostile": "a megabyte of one character, or one long word",
+    "first ids": "import to first ids, kernels cached",
+    "empty cache": "empty kernel cache to first ids or first training",
+    "train, gigatoken": "train 32,000 tokens",
+    "train, rustbpe": "the same",
+    "train, tokenizers": "the same",
+    "train, memory": "the same, peak memory",
+    "stories": "train 10,000 tokens on 2.2 GB",
+    "stories, memory": "the same, memory in all processes",
+}

@@ -1,0 +1,123 @@
+"""Calls with short texts: all entrants take turns in one process, many times, with GPT-2's vocabulary.
+
+Calls this short are timed in runs of some, one after another on different texts of the same kind; an entrant's time is the
+median over its runs. All texts have been encoded once before, to compare the ids, so pieces are remembered.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from benchmarks.corpora import TRIAL
+from benchmarks.digests import ids_digest
+from benchmarks.encoding_work import Nbbpe, Tiktoken
+from benchmarks.training_work import SEPARATOR
+
+N_TEXTS = 64
+RUN_SECONDS = 0.001  # about, of one run of calls
+RUNS = 20 if TRIAL else 200
+Texts = Sequence[Any]  # str, or lists of str
+Calls = dict[str, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]]  # label -> library, call, result to ids
+
+
+def _one(text: str) -> Texts:
+    return ["hello world"]
+
+
+def _messages(text: str) -> Texts:
+    return [text[start : start + 2000] for start in range(0, 2000 * N_TEXTS, 2000)]
+
+
+def _batches(text: str) -> Texts:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [lines[start : start + 100] for start in range(0, 100 * N_TEXTS, 100)]
+
+
+CASES: dict[str, Callable[[str], Texts]] = {"hello": _one, "message": _messages, "batch": _batches}
+
+
+def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[str, Any]]:
+    """Facts of each entrant by its label; `seconds` are those of one call. AssertionError where ids differ."""
+    ours, theirs = Nbbpe(folder), Tiktoken(folder)
+    ours.load_vocabulary(vocabs)
+    theirs.load_vocabulary(vocabs)
+    with open(path, encoding="utf-8") as file:
+        texts = CASES[case](file.read(400 * 100 * N_TEXTS).replace(SEPARATOR, "\n"))
+    calls = (_batch_calls if case == "batch" else _text_calls)(ours.tokenizer, theirs.tokenizer)
+    facts = {}
+    for label, (library, call, ids_of) in calls.items():
+        digest = ids_digest((ids_of(call(text)) for text in texts), ours.vocabulary.separator_id)
+        facts[label] = {"library": library, "n_ids": digest["n_ids"]}
+        if label != COUNT:
+            facts[label]["digest"] = digest["digest"]
+    for name in ("n_ids", "digest"):
+        assert len({of[name] for of in facts.values() if name in of}) == 1, f"{name} differs: {facts}"
+    for label, seconds in _take_turns({label: call for label, (_, call, _) in calls.items()}, texts).items():
+        low, _, high = quantiles(seconds, n=4)
+        facts[label] |= {"seconds": median(seconds), "quartiles": [low, high], "n_bytes": _n_bytes(texts)}
+    return facts
+
+
+COUNT = "nbbpe count"
+
+
+def _text_calls(ours: Any, theirs: Any) -> Calls:
+    return {
+        "nbbpe encode_array": ("nbbpe", ours.encode_array, _same),
+        "nbbpe encode": ("nbbpe", ours.encode, _same),
+        COUNT: ("nbbpe", ours.count, lambda n: [0] * n),
+        "tiktoken encode": ("tiktoken", theirs.encode, _same),
+        "tiktoken encode_ordinary": ("tiktoken", theirs.encode_ordinary, _same),
+    }
+
+
+def _batch_calls(ours: Any, theirs: Any) -> Calls:
+    encode_ordinary = theirs.encode_ordinary
+    return {
+        "nbbpe encode_batch": ("nbbpe", ours.encode_batch, _joined),
+        "nbbpe encode_batch_flat": ("nbbpe", ours.encode_batch_flat, lambda flat: _joined(_rows(*flat))),
+        "tiktoken encode_ordinary_batch": ("tiktoken", theirs.encode_ordinary_batch, _joined),
+        "tiktoken encode_ordinary, one by one": ("tiktoken", lambda batch: [*map(encode_ordinary, batch)], _joined),
+    }
+
+
+def _same(ids: Any) -> Any:
+    return ids
+
+
+def _rows(ids: Any, starts: Any) -> list[Any]:
+    return [ids[start:end] for start, end in pairwise(starts.tolist())]
+
+
+def _joined(rows: Iterable[Iterable[int]]) -> list[int]:
+    """All ids, each row with its length before it, so that cuts are compared too."""
+    return [number for row in rows for number in (len(row), *row)]
+
+
+def _n_bytes(texts: Texts) -> float:
+    """The mean size of a text, or of the texts of a batch together."""
+    return sum(len("".join(text).encode()) for text in texts) / len(texts)
+
+
+def _take_turns(calls: dict[str, Callable[[Any], Any]], texts: Texts) -> dict[str, list[float]]:
+    """Seconds for one call, RUNS times for each label."""
+    seconds: dict[str, list[float]] = {label: [] for label in calls}
+    n_calls = {label: max(1, int(RUN_SECONDS / _run(call, texts, 0, 16))) for label, call in calls.items()}
+    for number in range(RUNS):
+        for label, call in calls.items():
+            seconds[label].append(_run(call, texts, number, n_calls[label]))
+    return seconds
+
+
+def _run(call: Callable[[Any], Any], texts: Texts, number: int, n_calls: int) -> float:
+    """Seconds for one of so many calls, on texts in turn."""
+    chosen = [texts[(number + i) % len(texts)] for i in range(n_calls)]
+    began = time.perf_counter()
+    for text in chosen:
+        call(text)
+    return (time.perf_counter() - began) / n_calls
