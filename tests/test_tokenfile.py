@@ -342,7 +342,11 @@ def test_a_disk_that_is_full_is_an_error_that_names_the_output(assert_refused, o
                 raise OSError(errno.ENOSPC, "No space left on device")
             return original(self, data)
 
-    monkeypatch.setattr(tokenfile, "open", lambda path, mode: Full(io.FileIO(path, mode)), raising=False)
+    def open_full(path, mode, **options):
+        # Parts are written by workers; which of them are joined before the disk is full depends on who is faster.
+        return Full(io.FileIO(path, mode)) if mode == "wb" else open(path, mode, **options)
+
+    monkeypatch.setattr(tokenfile, "open", open_full, raising=False)
     assert_refused(OSError, r"No space left on device: .*old\.bin", workers=workers)
 
 
