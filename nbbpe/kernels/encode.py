@@ -10,6 +10,7 @@ from .simd import (
     LANES,
     NO_RANK,
     int32_pointer,
+    int64_pointer,
     leading_zeros,
     lowest_rank,
     read_i64,
@@ -25,10 +26,12 @@ from .simd import (
     write_u64,
 )
 
+CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a node's children are in one or two cache lines
 SHORT = 62  # bytes up to which a pretoken's positions, with one more at each end, are the bits of one uint64
 RANKS_AT, SYMBOLS_AT, LANE_BYTES = 64, 320, 576  # see start_short
-_LONG_SCRATCH = 4 * 4 + 3 * 8  # bytes of scratch for each byte of a long one
+_LONG_SCRATCH = 3 * 3 * 8 + 4 * 4  # bytes of scratch for each byte of a long one; most are never touched
 
+_SYMBOL, _BEFORE, _AFTER, _RANK = range(4)  # columns of the rows of merge_long
 _ONE = np.uint64(1)
 _32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -37,7 +40,7 @@ _NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 def new_scratch(longest: int) -> NDArray[np.uint64]:
     """Make room for merging pretokens of up to `longest` bytes; 64-byte aligned."""
-    raw = np.empty((LANE_BYTES + _LONG_SCRATCH * longest) // 8 + 8, dtype=np.uint64)
+    raw = np.empty((LANE_BYTES + 48 + _LONG_SCRATCH * longest) // 8 + 8, dtype=np.uint64)
     return raw[(-raw.ctypes.data % 64) // 8 :]
 
 
@@ -138,11 +141,13 @@ def merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
 def sift_down(heap, size, parent, entry):
     """Put `entry` at `parent` or below, where the heap property holds. Cost: O(log size)."""
     while True:
-        child = 2 * parent + 1
-        if child >= size:
+        first = CHILDREN * parent + 1
+        if first >= size:
             break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
+        child = first
+        for other in range(first + 1, min(first + CHILDREN, size)):
+            if heap[other] < heap[child]:
+                child = other
         if heap[child] >= entry:
             break
         heap[parent] = heap[child]
@@ -150,78 +155,112 @@ def sift_down(heap, size, parent, entry):
     heap[parent] = entry
 
 
+@inlined
+def push(queues, ends, entry):
+    """Add an entry: to a sorted queue whose last is not greater, in one step, or else to the heap, in O(log size) steps.
+
+    queues : uint64[3, *]   two sorted queues and a heap;  ends : int64[6]   of each the first and the one after the last
+    """
+    for i in range(2):
+        first, end = ends[2 * i], ends[2 * i + 1]
+        if first == end:
+            ends[2 * i] = 0
+            ends[2 * i + 1] = 1
+            queues[i, 0] = entry
+            return
+        if queues[i, end - 1] <= entry:
+            queues[i, end] = entry
+            ends[2 * i + 1] = end + 1
+            return
+    heap = queues[2]
+    child = ends[5]
+    ends[5] = child + 1
+    while child > 0 and heap[(child - 1) // CHILDREN] > entry:
+        heap[child] = heap[(child - 1) // CHILDREN]
+        child = (child - 1) // CHILDREN
+    heap[child] = entry
+
+
+@inlined
+def pop(queues, ends):
+    """Take the least entry out; _NO_RANKS where there is none."""
+    least = _NO_RANKS
+    at = -1
+    for i in range(3):
+        if ends[2 * i] < ends[2 * i + 1] and queues[i, ends[2 * i]] <= least:
+            least = queues[i, ends[2 * i]]
+            at = i
+    if at == 2:
+        size = ends[5] - 1
+        ends[5] = size
+        if size > 0:
+            sift_down(queues[2], size, 0, queues[2, size])
+    elif at >= 0:
+        ends[2 * at] += 1
+    return least
+
+
 @kernel
 def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """Write the ids of a pretoken of any length; arguments and result as for merge_pretoken.
 
-    In the scratch lie, for each position of the text:
+    In the scratch lie
 
-    symbols   : int32[n]     the symbol that starts here
-    previous  : int32[n]     position of the symbol before it, or -1
-    following : int32[n]     position of the symbol after it, or n
-    ranks     : int32[n]     rank of the pair that starts here, or -1
-    heap      : uint64[3 n]  rank << 32 | position, a binary tree in an array, with entries that have become void
+    queues : uint64[3, 3 n]   rank << 32 | position, with entries that have become void: two queues in which they come in
+                         order, and a heap, a tree in an array where a node has CHILDREN children, for those that do not.
+                         In a million of one letter nearly all come in order, and the heap would take most of the time
+    ends : int64[6]      see `push`
+    rows : int32[n, 4]   for each position the symbol that starts there, the positions of the symbols before it (or -1) and
+                         after it (or n), and the rank of its pair (or -1): side by side, as most are wanted together
 
     Cost: O(n log n), whatever the text is: each merge adds at most two entries to the heap, and an entry whose pair has
     changed is dropped when it comes up.
     """
-    heap = carray(uint64_pointer(scratch_at), 3 * n)
-    symbols = carray(int32_pointer(scratch_at + 24 * n), n)
-    previous = carray(int32_pointer(scratch_at + 28 * n), n)
-    following = carray(int32_pointer(scratch_at + 32 * n), n)
-    ranks = carray(int32_pointer(scratch_at + 36 * n), n)
+    queues = carray(uint64_pointer(scratch_at), (3, 3 * n))
+    rows = carray(int32_pointer(scratch_at + 72 * n), (n, 4))
+    ends = carray(int64_pointer(scratch_at + 88 * n), 6)
+    ends[:] = 0
     for i in range(n):
-        symbols[i] = read_u8(text_at + i)
-        previous[i] = i - 1
-        following[i] = i + 1
-        ranks[i] = -1
-    size = 0
+        rows[i, _SYMBOL] = read_u8(text_at + i)
+        rows[i, _BEFORE] = i - 1
+        rows[i, _AFTER] = i + 1
+        rows[i, _RANK] = -1
     for i in range(n - 1):
-        rank = byte_pair_rank(merges_at, np.int64(symbols[i]), np.int64(symbols[i + 1]))
+        rank = byte_pair_rank(merges_at, np.int64(rows[i, _SYMBOL]), np.int64(rows[i + 1, _SYMBOL]))
         if rank != NO_RANK:
-            ranks[i] = rank
-            heap[size] = (np.uint64(rank) << _32) | np.uint64(i)
-            size += 1
-    for parent in range(size // 2 - 1, -1, -1):
-        sift_down(heap, size, parent, heap[parent])
-    while size > 0:
-        top = heap[0]
-        size -= 1
-        if size > 0:
-            sift_down(heap, size, 0, heap[size])
-        position = np.int64(top & _LOW)
-        rank = np.int64(top >> _32)
-        if ranks[position] != rank:
+            rows[i, _RANK] = rank
+            push(queues, ends, (np.uint64(rank) << _32) | np.uint64(i))
+    while True:
+        least = pop(queues, ends)
+        if least == _NO_RANKS:
+            break
+        position = np.int64(least & _LOW)
+        rank = np.int64(least >> _32)
+        if rows[position, _RANK] != rank:
             continue
-        removed = np.int64(following[position])
-        after = np.int64(following[removed])
-        symbols[position] = merged_symbol(merges_at, rank)
-        following[position] = after
-        ranks[removed] = -1
+        removed = np.int64(rows[position, _AFTER])
+        after = np.int64(rows[removed, _AFTER])
+        rows[position, _SYMBOL] = merged_symbol(merges_at, rank)
+        rows[position, _AFTER] = after
+        rows[removed, _RANK] = -1
         if after < n:
-            previous[after] = position
-        for left in (position, np.int64(previous[position])):
+            rows[after, _BEFORE] = position
+        for left in (position, np.int64(rows[position, _BEFORE])):
             if left < 0:
                 continue
-            ranks[left] = -1
-            right = np.int64(following[left])
+            rows[left, _RANK] = -1
+            right = np.int64(rows[left, _AFTER])
             if right < n:
-                rank = pair_rank(merges_at, np.int64(symbols[left]), np.int64(symbols[right]))
+                rank = pair_rank(merges_at, np.int64(rows[left, _SYMBOL]), np.int64(rows[right, _SYMBOL]))
                 if rank != NO_RANK:
-                    ranks[left] = rank
-                    entry = (np.uint64(rank) << _32) | np.uint64(left)
-                    child = size
-                    size += 1
-                    while child > 0 and heap[(child - 1) >> 1] > entry:
-                        heap[child] = heap[(child - 1) >> 1]
-                        child = (child - 1) >> 1
-                    heap[child] = entry
+                    rows[left, _RANK] = rank
+                    push(queues, ends, (np.uint64(rank) << _32) | np.uint64(left))
     n_ids = 0
     position = 0
     while position < n:
-        write_id(ids_at + n_ids * id_size, id_of(merges_at, np.int64(symbols[position])), id_size)
+        write_id(ids_at + n_ids * id_size, id_of(merges_at, np.int64(rows[position, _SYMBOL])), id_size)
         n_ids += 1
-        position = np.int64(following[position])
+        position = np.int64(rows[position, _AFTER])
     return n_ids
 
 

@@ -346,6 +346,12 @@ def int32_pointer(typingctx, address):
 
 
 @intrinsic
+def int64_pointer(typingctx, address):
+    """An address as a pointer to int64, for numba.carray."""
+    return _pointer_to(_I64, types.int64)
+
+
+@intrinsic
 def uint64_pointer(typingctx, address):
     """An address as a pointer to uint64, for numba.carray."""
     return _pointer_to(_I64, types.uint64)
