@@ -203,7 +203,10 @@ def test_site_is_built_and_asks_no_other_host_for_anything(tmp_path):
     (report.parent / "plots").mkdir(parents=True)
     (report.parent / "plots" / "a.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     report.write_text("# The report\n\n![a](plots/a.svg) and [a file that is on no page](../report.py), 1.23 s\n")
+    (tmp_path / "docs" / "figures").mkdir(exist_ok=True)
+    shutil.copy(report.parent / "plots" / "a.svg", tmp_path / "docs" / "figures" / "speed.svg")
     html = build(tmp_path)
+    assert 'src="../../figures/speed.svg"' in html["benchmarks/report/index.html"]
     assert "1.23 s" in html["benchmarks/report/index.html"]
     assert (tmp_path / "site" / "benchmarks" / "plots" / "a.svg").exists()
     for page, text in html.items():

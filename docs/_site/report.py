@@ -23,7 +23,7 @@ python benchmarks/report.py
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the report and the figures beside it."""
+    """Add the report, with the figures beside it and those of docs/figures after it."""
     folder = Path(config.config_file_path).parent / "benchmarks" / "results"
     report = folder / "REPORT.md"
     if not report.is_file():
@@ -32,6 +32,9 @@ def on_files(files: Files, config: Any) -> Files:
     figures = [path for path in folder.rglob("*") if path.suffix in FIGURES]
     names = {path.relative_to(folder).as_posix() for path in figures}
     text = without_dead_links(report.read_text(encoding="utf-8"), names)
+    drawn = sorted(file.src_uri for file in files if file.src_uri.startswith("figures/") and file.src_uri.endswith(".svg"))
+    if drawn:
+        text += "\n## Figures\n" + "".join(f"\n![{Path(uri).stem}](../{uri})\n" for uri in drawn)
     files.append(File.generated(config, PAGE, content=text))
     for path, name in zip(figures, (path.relative_to(folder).as_posix() for path in figures), strict=True):
         files.append(File.generated(config, f"benchmarks/{name}", abs_src_path=str(path)))
