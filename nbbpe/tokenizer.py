@@ -493,6 +493,8 @@ class Tokenizer:
         Returns (ids, starts): ids is a 1-D array of `dtype`, starts int64[n + 1]; text i has the ids
         ids[starts[i]:starts[i + 1]].
         """
+        if isinstance(texts, (str, bytes)):
+            raise TypeError(f"texts must be an iterable of texts, not one {type(texts).__name__}; see encode_array")
         documents = [to_bytes(text) for text in texts]
         groups = list(corpus.groups(documents))
         n_bytes = sum(map(len, documents))

@@ -279,6 +279,13 @@ def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, monke
     assert (len(ids), ids.dtype, starts.tolist()) == (0, trained.dtype, [0])
 
 
+@pytest.mark.parametrize("one", ["abc", b"abc"])
+def test_one_text_is_no_batch(small, one):
+    for encode in small.encode_batch, small.encode_batch_flat:
+        with pytest.raises(TypeError, match="texts must be an iterable of texts"):
+            encode(one)
+
+
 @pytest.mark.parametrize("text", ["", "a", texts.SAMPLE, "<|end|>" * 3 + "é", b"\xff", "x" * 100_000, "a b " * 50_000])
 def test_count_is_the_number_of_ids(trained, text):
     assert trained.count(text) == len(trained.encode(text))
