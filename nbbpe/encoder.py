@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .corpus import Reader, TextStream, Window, Windows, join, padded, to_text
 from .kernels import encode, encode_text, piece_table
+from .kernels.batch import new_batch
 from .kernels.encode_text import encode_short
 from .kernels.merge_table import Merges
 from .kernels.simd import N_CLASSES, PADDING
@@ -28,7 +29,7 @@ class _State:
         self.ids_pool = np.empty(1 << 20, dtype=np.uint8)
         self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
         self._masks = np.empty(N_CLASSES, dtype=np.uint64)
-        self._batch = piece_table.new_batch()
+        self._batch = new_batch()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
         self._lanes = encode_text.new_lanes()
         self._longest = 256

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .corpus import BATCH, Window, to_text
 from .kernels import count, piece_table
+from .kernels.batch import new_batch
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
 from .kernels.words import digest_words
@@ -149,7 +150,7 @@ class PieceCounter(Counter):
         self._scanner = pattern.scanner()
         self._words = WordTable()
         self._masks = np.empty(N_CLASSES, dtype=np.uint64)
-        self._batch = piece_table.new_batch()
+        self._batch = new_batch()
 
     def count(self, window: Window) -> int:
         position = window.start

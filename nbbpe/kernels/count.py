@@ -2,22 +2,20 @@
 
 import numpy as np
 
+from .batch import ROW, end_of, find_prepared, next_pieces, prepared_key
 from .jit import inlined, kernel
 from .piece_table import (
     SLOT,
     copy_key,
     find,
-    find_prepared,
     insert,
     is_free,
     key_length,
     key_of,
-    prepare_batch,
-    prepared_key,
     table_addresses,
 )
-from .scan import ROW, addresses, find_pieces
-from .simd import PADDING, address_of, read_i64, read_u64, write_i64, write_u64
+from .scan import addresses
+from .simd import PADDING, address_of, read_u64, write_u64
 from .split import pretoken_end
 
 _ONE = np.uint64(1)
@@ -38,7 +36,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
     start  : int64                  start of a piece
     end    : int64                  end of the text
     limit  : int64                  boundaries after it are not trusted yet (more text follows); `end` where none follows
-    breaks : int64[>= n_breaks, 3]  stretches that are no text and are not counted (see scan.find_pieces)
+    breaks : int64[>= n_breaks, 3]  stretches that are no text and are not counted (see batch.next_pieces)
     masks, batch : scratch
     table  : PieceTable, modified   the counts
 
@@ -55,15 +53,11 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
     block = start
     state = 0
     while block < end:
-        found, block, state = find_pieces(
-            text_at, block, end, state, breaks_at, first_break, n_breaks, tables, batch_at, batch.shape[0]
+        found, block, state = next_pieces(
+            text_at, piece, block, end, state, breaks_at, first_break, n_breaks, tables, table_at, batch_at, batch.shape[0]
         )
-        if block >= end:
-            write_i64(batch_at + 8 * ROW * found, end)
-            found += 1
-        prepare_batch(batch_at, found, piece, text_at, table_at)
         for row_at in range(batch_at, batch_at + 8 * ROW * found, 8 * ROW):
-            piece_end = read_i64(row_at)
+            piece_end = end_of(row_at)
             if piece_end > limit:
                 return piece, True
             if next_break < n_breaks and piece == breaks[next_break, 0]:

@@ -1,9 +1,9 @@
 """From text to ids in one pass: scan, look-up, and for new pieces merging and remembering.
 
-What the ids of a piece are is remembered in a piece table. The two values of a slot hold the ids themselves where they are
-few, as they will stand in the output, and their number in the top 16 bits; else POOLED in the top 16 bits, and below it
-their number, and where they begin in a pool. A slot's ids are written to the output as 16 bytes, whatever their number:
-what was too much is overwritten by the next.
+What the ids of a piece are is remembered in a piece table. The two values of a slot, 16 bytes, hold the ids themselves
+where they are few, as they will stand in the output, and in the last two bytes how many bytes they take; else POOLED in
+these, and before them how many bytes they take, and where they begin in a pool. A slot's ids are written to the output as
+16 bytes, however few they are: what was too much is overwritten by the next.
 
 A call takes one address, of a *context*: an array of the addresses of all that it works with (see `new_context`). Passing
 twenty arrays from Python would take longer than encoding a short text.
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .batch import ROW, end_of, find_prepared, has_key, home_of, next_pieces, prepared_key
 from .encode import LANE_BYTES, SHORT, finish_short, merge_pretoken, start_short, step_short, write_id
 from .jit import inlined, kernel
 from .merge_table import Merges
@@ -21,20 +22,19 @@ from .piece_table import (
     N_ENTRIES,
     PieceTable,
     find,
-    find_prepared,
     insert,
     is_free,
-    prepare_batch,
-    prepared_key,
 )
 from .piece_table import POOL_USED as KEY_BYTES
-from .scan import ROW, Scanner, find_pieces
-from .simd import address_of, read_i64, read_u8, read_u64, write_i64, write_u8, write_u64
+from .scan import Scanner
+from .simd import address_of, copy_16, read_i64, read_u8, read_u16, read_u64, write_i64, write_u8, write_u64
 from .split import pretoken_end
 
 # Why `encode_pieces` returned.
 DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY = range(4)
 IDS_USED, LIMIT = 0, 1  # where the state of the memory keeps its numbers
+INLINE_ID_BYTES = 14  # what ids may take that lie in a slot
+POOLED = 0xFFFF
 SPARE_BYTES = 16  # room after the ids in the output and in the pool: they are copied so many bytes at a time
 BYTES_PER_PIECE = 64  # what the pool of long keys may take for each piece that may be remembered
 N_LANES = 8  # pretokens that are merged at a time: while one waits for memory, others go on
@@ -42,10 +42,8 @@ AHEAD = 96  # pieces among which they are looked for
 SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_short` takes
 
 _ZERO = np.uint64(0)
-_ONE = np.uint64(1)
-_COUNT_SHIFT = np.uint64(48)
-_POOLED = np.uint64(0xFFFF)
-_BELOW_COUNT = np.uint64((1 << 48) - 1)
+_SIZE_SHIFT = np.uint64(48)
+_BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
 _SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 5, 6, 12, 14, 16, 21, 24, 28
@@ -137,8 +135,7 @@ def room_to_remember(context_at, length):
 def copy_ids(from_at, to_at, n_bytes):
     """Copy the bytes of ids, SPARE_BYTES at a time: up to so many more than there are."""
     for i in range(0, n_bytes, SPARE_BYTES):
-        write_u64(to_at + i, read_u64(from_at + i))
-        write_u64(to_at + i + 8, read_u64(from_at + i + 8))
+        copy_16(from_at + i, to_at + i)
 
 
 @inlined
@@ -158,7 +155,7 @@ def remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size
     pool_at, pool_size, state_at = read_i64(at), read_i64(at + 8), read_i64(at + 16)
     used = read_i64(state_at + 8 * IDS_USED)
     n_bytes = n_ids * id_size
-    few = n_bytes <= 14
+    few = n_bytes <= INLINE_ID_BYTES
     if not few and used + n_bytes + SPARE_BYTES > pool_size:
         return False
     if not insert(table_at, slot, key_at, length, low, high):
@@ -166,10 +163,10 @@ def remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size
     value_at = table_at[0] + 8 * slot + 16
     if few:
         write_u64(value_at, read_u64(ids_at))
-        write_u64(value_at + 8, (read_u64(ids_at + 8) & _BELOW_COUNT) | (np.uint64(n_ids) << _COUNT_SHIFT))
+        write_u64(value_at + 8, (read_u64(ids_at + 8) & _BELOW_SIZE) | (np.uint64(n_bytes) << _SIZE_SHIFT))
     else:
         write_i64(value_at, used)
-        write_u64(value_at + 8, np.uint64(n_ids) | (_POOLED << _COUNT_SHIFT))
+        write_u64(value_at + 8, np.uint64(n_bytes) | (np.uint64(POOLED) << _SIZE_SHIFT))
         copy_ids(ids_at, pool_at + used, n_bytes)
         write_i64(state_at + 8 * IDS_USED, used + n_bytes)
     return True
@@ -216,7 +213,7 @@ def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
     n_lanes = 0
     stop = min(row_end, row_at + 8 * ROW * AHEAD)
     while row_at < stop and n_lanes < N_LANES:
-        key_at, length = text_at + piece, read_i64(row_at) - piece
+        key_at, length = text_at + piece, end_of(row_at) - piece
         piece += length
         if 0 < length <= SHORT:
             slot = find_prepared(row_at, table_at, key_at, length)
@@ -257,7 +254,7 @@ def encode_pieces(
     start      : start of a piece
     end        : end of the text
     limit      : boundaries after it are not trusted yet; `end` where no text follows
-    breaks_at, n_breaks : see scan.find_pieces; a break's id stands for it, -1 for nothing
+    breaks_at, n_breaks : see batch.next_pieces; a break's id stands for it, -1 for nothing
     marks_at   : address of int64[n_breaks], filled with the number of ids before each break that was reached; or 0
     out_at, out_bytes : where ids go, each of `id_size` (2 or 4) bytes, and how much room is there
     n_out      : how many ids there are already
@@ -270,7 +267,6 @@ def encode_pieces(
     tables, table_at = five(context_at, _SCANNER), five(context_at, _TABLE)
     batch_at, n_rows = read_i64(context_at + 8 * _BATCH), read_i64(context_at + 8 * _BATCH + 8)
     pool_at = read_i64(context_at + 8 * _IDS_POOL)
-    most_inline = np.uint64(14 // id_size)
     next_break = 0
     while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) <= start:
         next_break += 1
@@ -281,74 +277,67 @@ def encode_pieces(
     block = start
     state = 0
     while block < end:
-        found, block, state = find_pieces(
-            text_at, block, end, state, breaks_at, first_break, n_breaks, tables, batch_at, n_rows
+        found, block, state = next_pieces(
+            text_at, piece, block, end, state, breaks_at, first_break, n_breaks, tables, table_at, batch_at, n_rows
         )
-        if block >= end:
-            write_i64(batch_at + 8 * ROW * found, end)
-            found += 1
         row_end = batch_at + 8 * ROW * found
-        while row_end > batch_at and read_i64(row_end - 8 * ROW) > limit:
+        while row_end > batch_at and end_of(row_end - 8 * ROW) > limit:
             row_end -= 8 * ROW
             block = end
         if row_end == batch_at:
             continue
-        batch_end = read_i64(row_end - 8 * ROW)
+        batch_end = end_of(row_end - 8 * ROW)
         if (batch_end - piece) * id_size + SPARE_BYTES > out_at + out_bytes - ids_at:
             return NEED_OUT, piece, batch_end, n_out
-        prepare_batch(batch_at, (row_end - batch_at) // (8 * ROW), piece, text_at, table_at)
+        # Ids are counted by where they go: those of this batch go to `first_at` and on, also where they are not kept.
+        first_at = ids_at
         looked_at = batch_at
         for row_at in range(batch_at, row_end, 8 * ROW):
-            piece_end = read_i64(row_at)
+            piece_end = end_of(row_at)
             if piece == break_start:
                 if piece_end > piece:
                     if marks_at != 0:
-                        write_i64(marks_at + 8 * next_break, n_out)
+                        write_i64(marks_at + 8 * next_break, n_out + (ids_at - first_at) // id_size)
                     token_id = read_i64(breaks_at + 24 * next_break + 16)
                     if token_id >= 0:
                         write_id(ids_at, token_id, id_size)
-                        ids_at += step
-                        n_out += 1
+                        ids_at += id_size
                     next_break += 1
                     break_start = read_i64(breaks_at + 24 * next_break) if next_break < n_breaks else -1
                     piece = piece_end
                 continue
-            low, high = prepared_key(row_at)
-            slot_at = read_i64(row_at + 24)
-            value_0, value_1 = read_u64(slot_at + 16), read_u64(slot_at + 24)
-            n_ids = value_1 >> _COUNT_SHIFT
-            if read_u64(slot_at) != low or read_u64(slot_at + 8) != high or n_ids - _ONE >= most_inline:
+            slot_at = home_of(row_at)
+            n_bytes = np.int64(read_u16(slot_at + 30))
+            if not has_key(row_at, slot_at) or n_bytes == POOLED:
                 if piece_end == piece:
                     continue
                 key_at, length = text_at + piece, piece_end - piece
+                low, high = prepared_key(row_at)
                 slot = find(table_at, key_at, length, low, high)
-                value_0, value_1 = read_u64(table_at[0] + 8 * slot + 16), read_u64(table_at[0] + 8 * slot + 24)
-                n_ids = value_1 >> _COUNT_SHIFT
-                if n_ids == 0 and row_at >= looked_at:
+                if is_free(table_at, slot) and row_at >= looked_at:
                     looked_at = learn_ahead(context_at, text_at, row_at, row_end, piece, id_size)
                     slot = find(table_at, key_at, length, low, high)
-                    value_0, value_1 = read_u64(table_at[0] + 8 * slot + 16), read_u64(table_at[0] + 8 * slot + 24)
-                    n_ids = value_1 >> _COUNT_SHIFT
-                if n_ids == 0:
+                if is_free(table_at, slot):
                     learned = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
                     if learned < 0:
-                        return -learned, piece, piece_end, n_out
-                    ids_at += learned * step
-                    n_out += learned
+                        return -learned, piece, piece_end, n_out + (ids_at - first_at) // id_size
+                    ids_at += learned * id_size
                     piece = piece_end
                     continue
-                if n_ids == _POOLED:
-                    n_ids = value_1 & _BELOW_COUNT
-                    copy_ids(pool_at + np.int64(value_0), ids_at, np.int64(n_ids) * id_size)
-                    ids_at += np.int64(n_ids) * step
-                    n_out += np.int64(n_ids)
+                slot_at = table_at[0] + 8 * slot
+                n_bytes = np.int64(read_u16(slot_at + 30))
+                if n_bytes == POOLED:
+                    n_bytes = np.int64(read_u64(slot_at + 24) & _BELOW_SIZE)
+                    copy_ids(pool_at + read_i64(slot_at + 16), ids_at, n_bytes)
+                    ids_at += n_bytes
                     piece = piece_end
                     continue
-            write_u64(ids_at, value_0)
-            write_u64(ids_at + 8, value_1)
-            ids_at += np.int64(n_ids) * step
-            n_out += np.int64(n_ids)
+            copy_16(slot_at + 16, ids_at)
+            ids_at += n_bytes
             piece = piece_end
+        n_out += (ids_at - first_at) // id_size
+        if step == 0:
+            ids_at = first_at
         first_break = next_break
     return DONE, piece, piece, n_out
 

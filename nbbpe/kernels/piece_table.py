@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
-from .scan import MIN_ROWS, ROW
-from .simd import address_of, multiply_fold, prefetch, read_i64, read_u64, write_i64, write_u64
+from .memory import zeros
+from .simd import address_of, multiply_fold, read_u64, write_u64
 
 SLOT = 4  # uint64 words in a slot
 INLINE_BYTES = 15  # the longest key that lies in its slot
@@ -48,25 +48,11 @@ class PieceTable(NamedTuple):
     state: NDArray[np.int64]
 
 
-def new_batch(n_pieces: int = 256) -> NDArray[np.int64]:
-    """Make scratch for some `n_pieces` pieces, which are hashed together and then looked up: int64[n, ROW].
-
-    Each row has the end of a piece (it starts where the one before it ends), its two key words, and the address of the slot
-    where the search for it starts. Few enough that the rows, and the cache lines that are asked for, stay in the fastest
-    cache.
-    """
-    return np.empty((n_pieces + MIN_ROWS, ROW), dtype=np.int64)
-
-
 def new_table(capacity: int, pool_size: int) -> PieceTable:
     """Make an empty table of `capacity` slots (a power of two) with room for `pool_size` bytes of long keys."""
-    # Slots never cross a cache line, which NumPy's own 16-byte alignment does not give.
-    raw = np.zeros(capacity * SLOT + 8, dtype=np.uint64)
-    skip = (-raw.ctypes.data % 64) // 8
-    slots = raw[skip : skip + capacity * SLOT]
-    return PieceTable(
-        slots, np.empty(max(pool_size, POOL_START), dtype=np.uint8), np.array([0, POOL_START], dtype=np.int64)
-    )
+    slots = zeros(capacity * SLOT)  # none of which crosses a cache line
+    pool = np.empty(max(pool_size, POOL_START), dtype=np.uint8)
+    return PieceTable(slots, pool, np.array([0, POOL_START], dtype=np.int64))
 
 
 def clear(table: PieceTable) -> None:
@@ -76,11 +62,11 @@ def clear(table: PieceTable) -> None:
 
 
 def grown(table: PieceTable, longest_key: int) -> PieceTable:
-    """A table with the same entries that has room for more: two or four times the slots, or a larger pool, as need be."""
+    """A table with the same entries that has room for more: two or eight times the slots, or a larger pool, as need be."""
     capacity = len(table.slots) // SLOT
     if int(table.state[N_ENTRIES]) * 2 * SLOT >= len(table.slots):
-        # A small table soon grows again: in larger steps, growing takes 3 instead of 8 % of a first pass.
-        larger = new_table(capacity * (4 if capacity < 1 << 18 else 2), 0)
+        # A small table soon grows again: in larger steps, less of a first pass goes into growing.
+        larger = new_table(capacity * (8 if capacity < 1 << 16 else 4 if capacity < 1 << 18 else 2), 0)
         rehash(table.slots, larger.slots)
         table = table._replace(slots=larger.slots)
     pool_used = int(table.state[POOL_USED])
@@ -96,7 +82,8 @@ def rehash(slots, larger):
     """Put every entry of `slots` into the empty slots `larger`. Cost: one write in random order an entry."""
     for slot in range(0, slots.shape[0], SLOT):
         if slots[slot + 1] != 0:
-            target = home_slot(slots[slot], slots[slot + 1], larger.shape[0])
+            # A long key's place in the pool is no part of what a search knows.
+            target = home_slot(slots[slot], min(slots[slot + 1], _LONG_KEY), larger.shape[0])
             while larger[target + 1] != 0:
                 target = (target + SLOT) & (larger.shape[0] - 1)
             for i in range(SLOT):
@@ -105,9 +92,8 @@ def rehash(slots, larger):
 
 @inlined
 def home_slot(key_low, key_high, n_words):
-    """Where the search for a key starts, as an index into slots of `n_words` words."""
-    # A long key's key_high is its place in the pool, which a search does not know: its hash is in key_low alone.
-    mixed = multiply_fold(key_low ^ _MULTIPLIER_1, min(key_high, _LONG_KEY) ^ _MULTIPLIER_2)
+    """Where the search for a key starts, as an index into slots of `n_words` words; the key is what `key_of` returned."""
+    mixed = multiply_fold(key_low ^ _MULTIPLIER_1, key_high ^ _MULTIPLIER_2)
     return np.int64(mixed * np.uint64(SLOT) & np.uint64(n_words - 1))
 
 
@@ -244,37 +230,3 @@ def key_length(table_at, slot):
     if high < _LONG_KEY:
         return np.int64(high >> _LENGTH_SHIFT)
     return np.int64(read_u64(table_at[2] + np.int64(high ^ _LONG_KEY)))
-
-
-@inlined
-def prepare_batch(batch_at, n_pieces, start, text_at, table_at):
-    """Hash the pieces of a batch, the first of which starts at `start`, and ask for the cache lines to look in.
-
-    That memory answers while other pieces are hashed takes counting from 430 to 610 MB/s (English; 180 to 320 for CJK).
-    """
-    for row_at in range(batch_at, batch_at + 8 * ROW * n_pieces, 8 * ROW):
-        end = read_i64(row_at)
-        low, high = key_of(text_at + start, end - start)
-        home_at = table_at[0] + 8 * home_slot(low, high, table_at[1])
-        prefetch(home_at)
-        write_u64(row_at + 8, low)
-        write_u64(row_at + 16, high)
-        write_i64(row_at + 24, home_at)
-        start = end
-
-
-@inlined
-def prepared_key(row_at):
-    """The key words in a row of a prepared batch."""
-    return read_u64(row_at + 8), read_u64(row_at + 16)
-
-
-@inlined
-def find_prepared(row_at, table_at, key_at, length):
-    """The slot of the piece in a row of a prepared batch, or the free slot where it belongs (see `find`)."""
-    low, high = prepared_key(row_at)
-    home_at = read_i64(row_at + 24)
-    # Most searches end at once. A long key's never does: what its slot holds is not its key_high.
-    if read_u64(home_at) == low and read_u64(home_at + 8) == high:
-        return (home_at - table_at[0]) >> 3
-    return find(table_at, key_at, length, low, high)

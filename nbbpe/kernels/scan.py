@@ -20,22 +20,16 @@ from .simd import (
     address_of,
     mask_between,
     mask_letters,
-    popcount,
-    read_i64,
     read_u8,
     read_u16,
     read_u64,
     rule_cuts,
     trailing_zeros,
-    write_i64,
     write_u64,
 )
 
 # The classes of characters. The order is part of the shipped cut tables (nbbpe/patterns.py).
 LOWER, UPPER, CASELESS, MARK, NUMBER, APOSTROPHE, SLASH, OTHER, SPACE, NEWLINE, BLANK = range(N_CLASSES)
-ROW = 4  # words in a row of a batch of pieces, see piece_table.new_batch
-SPARE_ROWS = 4  # rows after the last piece of a batch that find_pieces may fill with garbage
-MIN_ROWS = BLOCK + 1 + SPARE_ROWS  # what a batch must have room for: a block, and the piece that ends with the text
 WHITE_SPACE = (1 << SPACE) | (1 << NEWLINE) | (1 << BLANK)
 
 _ONE = np.uint64(1)
@@ -180,64 +174,6 @@ def block_cuts(block_at, state, tables):
         inside, leaving = class_non_ascii(block_at, high, state, tables)
     cuts, entering = rule_cuts(masks_at, tables[0], tables[1], state)
     return cuts & ~inside, entering | leaving
-
-
-@inlined
-def force_breaks(cuts, start, breaks_at, next_break, n_breaks):
-    """Put the edges of breaks into a block's cuts and take out what lies inside of them."""
-    while next_break < n_breaks:
-        break_start, break_end = read_i64(breaks_at + 24 * next_break), read_i64(breaks_at + 24 * next_break + 8)
-        if break_start >= start + BLOCK:
-            break
-        first = max(break_start - start, 0)
-        end = break_end - start
-        if end < BLOCK:
-            cuts &= ~((_ONE << np.uint64(end)) - (_ONE << np.uint64(first)))
-            cuts |= _ONE << np.uint64(end)
-        else:
-            cuts &= (_ONE << np.uint64(first)) - _ONE
-        if break_start >= start:
-            cuts |= _ONE << np.uint64(first)
-        next_break += 1
-    return cuts
-
-
-@inlined
-def find_pieces(text_at, block, end, state, breaks_at, next_break, n_breaks, tables, batch_at, n_rows):
-    """Write the ends of the next pieces of a text to the rows of a batch.
-
-    text_at : address of a text with PADDING bytes after its end
-    block   : int64     where to scan on: at first the start of a piece, then what the last call returned
-    end     : int64     end of the text; a piece that ends there is not reported
-    state   : int64     0 at first, then what the last call returned
-    breaks_at, next_break, n_breaks : address of int64[n, 3], the start, end and id of each stretch that is no text (special
-              tokens, separators); the first of them that does not end before `block`; their number
-    tables  : see `addresses`
-    batch_at, n_rows : address of int64[n_rows, ROW], n_rows >= MIN_ROWS; ends go to the first column, ascending; a break is
-              a piece of its own. Up to n_rows - SPARE_ROWS are filled; what stands in later rows is garbage
-
-    Returns (number of ends, block, state); the text is exhausted when block >= end. Cost: one block_cuts for 64 bytes,
-    and a nanosecond a piece.
-    """
-    found = 0
-    while found <= n_rows - MIN_ROWS and block < end:
-        cuts, state = block_cuts(text_at + block, state, tables)
-        while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) < block:
-            next_break += 1
-        if next_break < n_breaks and read_i64(breaks_at + 24 * next_break) < block + BLOCK:
-            cuts = force_breaks(cuts, block, breaks_at, next_break, n_breaks)
-        if end - block < BLOCK:
-            cuts &= (_ONE << np.uint64(end - block)) - _ONE
-        row_at = batch_at + 8 * ROW * found
-        found += popcount(cuts)
-        # Four at a time, wanted or not: a loop that ends after each bit is mispredicted once in a block.
-        while cuts:
-            for i in range(SPARE_ROWS):
-                write_i64(row_at + 8 * ROW * i, block + trailing_zeros(cuts))
-                cuts &= cuts - _ONE
-            row_at += 8 * ROW * SPARE_ROWS
-        block += BLOCK
-    return found, block, state
 
 
 @kernel

@@ -278,6 +278,49 @@ def trailing_zeros(typingctx, value):
 
 
 @intrinsic
+def write_masked_16(typingctx, to_at, from_at, mask_at):
+    """Write the 16 bytes at `from_at` to `to_at`, and-ed with the first 16 bytes at `mask_at` and or-ed with the next.
+
+    Returns what was written as two uint64.
+    """
+
+    def codegen(context, builder, signature, args):
+        pair = ir.VectorType(_I64, 2)
+        more_at = builder.add(args[2], ir.Constant(_I64, 16))
+        data, mask, more = (builder.load(_pointer(builder, at, pair), align=1) for at in (args[1], args[2], more_at))
+        data = builder.or_(builder.and_(data, mask), more)
+        builder.store(data, _pointer(builder, args[0], pair), align=1)
+        words = [builder.extract_element(data, ir.Constant(ir.IntType(32), i)) for i in range(2)]
+        return context.make_tuple(builder, signature.return_type, words)
+
+    return types.Tuple((types.uint64, types.uint64))(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def same_16(typingctx, left_at, right_at):
+    """Whether the 16 bytes at two addresses are equal."""
+
+    def codegen(context, builder, signature, args):
+        left, right = (builder.load(_pointer(builder, at, _I128), align=1) for at in args)
+        return builder.icmp_unsigned("==", left, right)
+
+    return types.boolean(types.int64, types.int64), codegen
+
+
+@intrinsic
+def copy_16(typingctx, from_at, to_at):
+    """Copy 16 bytes from one address to another."""
+
+    def codegen(context, builder, signature, args):
+        pair = ir.VectorType(_I64, 2)
+        data = builder.load(_pointer(builder, args[0], pair), align=1)
+        builder.store(data, _pointer(builder, args[1], pair), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
 def rank_in_line(typingctx, line_at, key):
     """The rank of the entry with this key in the cache line at an address, which is a line of a merge table; or NO_RANK.
 

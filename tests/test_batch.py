@@ -1,0 +1,175 @@
+"""kernels/batch.py: the pieces of a text between its boundaries and breaks, and their keys."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from numba import njit
+from test_piece_table import filled, find
+from test_scan import expected
+
+from nbbpe.corpus import padded
+from nbbpe.kernels import piece_table
+from nbbpe.kernels.batch import (
+    MIN_ROWS,
+    ROW,
+    end_of,
+    find_prepared,
+    home_of,
+    new_batch,
+    next_pieces,
+    prepared_key,
+    write_row,
+)
+from nbbpe.kernels.scan import addresses
+from nbbpe.kernels.simd import N_CLASSES, address_of
+from nbbpe.patterns import NAMED
+
+
+@njit
+def collect_rows(text, start, end, breaks, scanner, masks, table, batch, out):
+    """Where the pieces end, and whether each has its key and its home, call after call."""
+    tables, table_at = addresses(scanner, masks), piece_table.table_addresses(table)
+    text_at, breaks_at, batch_at = address_of(text), address_of(breaks), address_of(batch)
+    n_out = 0
+    piece = start
+    block = start
+    state = 0
+    next_break = 0
+    while next_break < breaks.shape[0] and breaks[next_break, 1] <= start:
+        next_break += 1
+    while block < end:
+        n_breaks, n_rows = breaks.shape[0], batch.shape[0]
+        found, block, state = next_pieces(
+            text_at, piece, block, end, state, breaks_at, next_break, n_breaks, tables, table_at, batch_at, n_rows
+        )
+        for i in range(found):
+            row_at = batch_at + 8 * ROW * i
+            out[n_out, 0] = end_of(row_at)
+            low, high = piece_table.key_of(text_at + piece, max(end_of(row_at) - piece, 1))
+            home_at = table_at[0] + 8 * piece_table.home_slot(low, high, table_at[1])
+            out[n_out, 1] = prepared_key(row_at) == (low, high) and home_of(row_at) == home_at
+            piece = end_of(row_at)
+            n_out += 1
+    return n_out
+
+
+def piece_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, room: int = 2 * MIN_ROWS) -> list[int]:
+    """The edges of pieces after `start`, the text's end included."""
+    rows = np.array([(first, end, -1) for first, end in breaks], dtype=np.int64).reshape(-1, 3)
+    out = np.empty((len(data) + 2, 2), dtype=np.int64)
+    masks, batch = np.empty(N_CLASSES, dtype=np.uint64), np.empty((room, ROW), dtype=np.int64)
+    table = piece_table.new_table(1 << 10, 0)
+    n = collect_rows(padded(data), start, len(data), rows, NAMED["gpt2"].scanner(), masks, table, batch, out)
+    ends = out[:n, 0]
+    assert out[:n, 1][np.diff(ends, prepend=start) > 0].all()  # an empty piece has no key
+    return [end for end in ends.tolist() if end > start]
+
+
+def expected_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0) -> list[int]:
+    """The same by cutting the text at the breaks, and what is between them at its own boundaries."""
+    edges = {len(data)}
+    done = start
+    for first, end in [*breaks, (len(data), len(data))]:
+        if first < start:
+            continue
+        edges |= {done + cut for cut in expected(data[done:first], NAMED["gpt2"])} | {first, end}
+        done = end
+    return sorted(edge for edge in edges if edge > start)
+
+
+def assert_breaks(data: bytes, breaks: list[tuple[int, int]], start: int = 0) -> None:
+    assert piece_ends(data, breaks, start) == expected_ends(data, breaks, start), (data, breaks, start)
+
+
+TEXT = (b"It's a cat, 42 mats;\n\n\tand  more. " * 9)[:290]
+
+
+def test_a_break_of_any_length_at_any_place_is_a_piece_of_its_own():
+    for length in 1, 2, 13, 63, 64, 65, 128, 150:
+        for first in range(140):
+            assert_breaks(TEXT, [(first, first + length)])
+
+
+def test_adjacent_breaks_are_pieces_of_their_own():
+    for first in range(135):
+        for lengths in (1, 1), (5, 64), (64, 64), (64, 1), (3, 3, 3), (1, 70, 1):
+            edges = np.cumsum([first, *lengths]).tolist()
+            assert_breaks(TEXT, list(itertools.pairwise(edges)))
+
+
+def test_breaks_one_byte_apart_leave_the_byte_between():
+    for first in range(135):
+        assert_breaks(TEXT, [(first, first + 3), (first + 4, first + 68), (first + 69, first + 70)])
+
+
+def test_a_break_at_the_end_and_at_the_start_of_a_text():
+    for n in (1, 63, 64, 65, 128, 200):
+        assert_breaks(TEXT[:n], [(0, n)])
+        assert_breaks(TEXT[:n], [(n - 1, n)])
+        assert_breaks(TEXT[:n], [(0, 1)])
+
+
+def test_a_scan_may_start_at_any_piece():
+    breaks = [(10, 12), (60, 64), (64, 70), (100, 200)]
+    for start in [0, *expected_ends(TEXT, breaks)[:-1]]:
+        assert_breaks(TEXT, breaks, start)
+
+
+def test_a_text_that_is_all_breaks():
+    assert_breaks(TEXT, [(i, i + 1) for i in range(len(TEXT))])
+    assert_breaks(TEXT, [(i, i + 2) for i in range(0, len(TEXT), 2)])
+
+
+def test_small_room_for_ends_gives_the_same_pieces():
+    breaks = [(30, 40), (128, 129)]
+    for room in MIN_ROWS, MIN_ROWS + 1, 2 * MIN_ROWS, 1000:
+        assert piece_ends(TEXT, breaks, room=room) == expected_ends(TEXT, breaks)
+
+
+def test_random_breaks_in_text_with_broken_characters():
+    source = random.Random(1)
+    alphabet = [b"a", b" ", b"\n", "é".encode(), "😀".encode(), b"'", b"7", b"\xe2\x82", b"\xf0"]
+    for _ in range(600):
+        parts = []
+        breaks = []
+        position = 0
+        for _ in range(source.randrange(8)):
+            text = b"".join(source.choices(alphabet, k=source.choice([0, 1, 5, 40])))
+            token = b"<" * source.choice([1, 13, 64, 70])
+            breaks.append((position + len(text), position + len(text) + len(token)))
+            parts += [text, token]
+            position += len(text) + len(token)
+        parts.append(b"".join(source.choices(alphabet, k=source.randrange(1, 30))))
+        assert_breaks(b"".join(parts), breaks)
+
+
+@njit
+def find_batch(table, text, batch, n, slots):
+    """The slots of n keys that stand side by side in `text`, looked up together; -1 for one that is not there."""
+    table_at, batch_at, text_at = piece_table.table_addresses(table), address_of(batch), address_of(text)
+    start = 0
+    for i in range(n):
+        write_row(batch_at + 8 * ROW * i, text_at + start, batch[i, 0] - start, batch[i, 0], table_at)
+        start = batch[i, 0]
+    start = 0
+    for i in range(n):
+        slot = find_prepared(batch_at + 8 * ROW * i, table_at, text_at + start, batch[i, 0] - start)
+        slots[i] = -1 if piece_table.is_free(table_at, slot) else slot
+        start = batch[i, 0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 100, 500])
+def test_keys_that_are_looked_up_together_are_found_as_one_by_one(n):
+    source = random.Random(n)
+    words = [source.randbytes(source.choice([1, 3, 8, 14, 15, 16, 17, 40])) for _ in range(n)]
+    table = filled(list(dict.fromkeys(words[::2])))
+    batch = new_batch(n)
+    batch[:n, 0] = np.cumsum([len(word) for word in words])
+    slots = np.empty(n, dtype=np.int64)
+    find_batch(table, padded(b"".join(words)), batch, n, slots)
+    assert slots.tolist() == [find(table, word) for word in words]
+    assert slots[::2].min() >= 0
