@@ -107,7 +107,7 @@ def find_breaks(data: NDArray[np.uint8], start: int, end: int, stop: int, specia
     room = 64
     while len(specials.ids) and start < stop:
         breaks = np.empty((room, 3), dtype=np.int64)
-        found, start = find_specials(data, start, end, stop, specials, breaks)
+        found, start = find_specials(data.ctypes.data, start, end, stop, specials, breaks)
         parts.append(breaks[:found])
         room = 16384
     return np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.int64)
@@ -140,6 +140,14 @@ class TextStream:
         return n
 
 
+def hold_back(specials: SpecialTokens) -> int:
+    """How many bytes before the end of a window are not certain while more text follows.
+
+    A boundary needs the whole character after it; a special token that has only begun may yet be one.
+    """
+    return int(np.diff(specials.starts).max(initial=1)) - 1 + 4
+
+
 class Windows(Protocol):
     """Text window by window."""
 
@@ -148,6 +156,37 @@ class Windows(Protocol):
 
         At first, `taken` is 0. A window of which nothing could be taken comes again, longer.
         """
+
+
+class TextReader:
+    """Windows of a text in memory, without a copy but of its last bytes, which have nothing to read after them."""
+
+    def __init__(self, text: bytes, specials: SpecialTokens) -> None:
+        from .kernels.simd import PADDING
+
+        self._text = text
+        self._data = np.frombuffer(text, dtype=np.uint8)
+        self._end_of_views = len(text) - PADDING
+        self._specials = specials
+        self._hold_back = hold_back(specials)
+        self._last = Window(self._data, 0, 0, 0, np.empty((0, 3), dtype=np.int64))
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows."""
+        data, start, end, limit, _ = self._last
+        if data is not self._data and limit == end:
+            return None
+        size = WINDOW if taken > start else 2 * (end - start) or WINDOW
+        until = min(taken + size, self._end_of_views)
+        if until > end and until - taken > WINDOW // 16:  # less is sooner copied than made a window of its own
+            end = until
+            limit = max(end - self._hold_back, taken)
+        else:
+            data = padded(self._text[taken:])
+            end = limit = len(self._text) - taken
+            taken = 0
+        self._last = Window(data, taken, end, limit, find_breaks(data, taken, end, limit, self._specials))
+        return self._last
 
 
 class Reader:
@@ -168,9 +207,7 @@ class Reader:
         self._data = np.empty(WINDOW + PADDING, dtype=np.uint8)
         self._end = 0
         self._whole = False  # whether all has been read
-        # A boundary needs the whole character after it; a special token that has only begun may yet be one.
-        longest = int(np.diff(specials.starts).max(initial=1))
-        self._hold_back = longest - 1 + 4
+        self._hold_back = hold_back(specials)
 
     def advance(self, taken: int) -> Window | None:
         """See Windows."""

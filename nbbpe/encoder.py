@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Reader, TextStream, Window, Windows, join, padded, to_text
+from .corpus import Reader, TextReader, TextStream, Window, Windows, join, padded, to_text
 from .kernels import encode, encode_text, piece_table
 from .kernels.batch import new_batch
 from .kernels.encode_text import encode_short
@@ -196,8 +196,9 @@ class Encoder:
         finally:
             self._idle.append(state)
 
-    def _reader(self, text: bytes, specials: SpecialTokens | None) -> Reader:
-        return Reader(TextStream([text]), None, specials or new_special_tokens([], []), self.at_once)
+    def _reader(self, text: bytes, specials: SpecialTokens | None) -> Windows:
+        specials = specials or new_special_tokens([], [])
+        return Reader(TextStream([text]), None, specials, at_once=True) if self.at_once else TextReader(text, specials)
 
     def _encode_windows(self, reader: Windows, out: NDArray[Any] | None, step: int) -> int:
         """Encode all windows of a reader into `out`, which has room for all, or with None count only; returns how many."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe import corpus
-from nbbpe.corpus import Reader, TextStream, cut_file, find_chunk_boundaries, join, to_bytes, to_text
+from nbbpe.corpus import Reader, TextReader, TextStream, cut_file, find_chunk_boundaries, join, to_bytes, to_text
 from nbbpe.kernels.simd import PADDING
 from nbbpe.kernels.special import SpecialTokens, new_special_tokens
 from nbbpe.patterns import NAMED, get_pattern
@@ -187,27 +187,32 @@ class Trickle:
     data=st.lists(st.one_of(texts.data(40), st.sampled_from([SPECIAL, b"<|"])), max_size=8).map(b"".join),
     window=st.integers(1, 80),
     share=st.sampled_from([0.0, 0.3, 1.0]),
-    seed=st.integers(0, 9),
+    seed=st.integers(-1, 9),
 )
 def test_windows_show_all_of_a_source_once_and_every_special_token(data, window, share, seed):
     tokens = SPECIAL, b"<|"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "WINDOW", window)
-        reader = Reader(Trickle(data, seed), None, specials(*tokens))
+        if seed < 0:
+            data = data * 9  # longer than the padding
+            reader = TextReader(data, specials(*tokens))
+        else:
+            reader = Reader(Trickle(data, seed), None, specials(*tokens))
         position = taken = 0
         found = []
         while (seen := reader.advance(taken)) is not None:
             assert seen.data[seen.start : seen.end].tobytes() == data[position : position + seen.end - seen.start]
             assert seen.limit <= seen.end
             assert len(seen.data) >= seen.end + PADDING
-            last = position + seen.end == len(data) and seen.limit == seen.end
+            last = position + seen.end - seen.start == len(data) and seen.limit == seen.end
             # Take some of what is certain, but no part of a special token.
-            taken = seen.end if last else int(seen.limit * share)
+            taken = seen.end if last else max(int(seen.limit * share), seen.start)
             for first, end, _ in seen.breaks.tolist():
                 if first < taken < end:
                     taken = first
-            found += [(position + first, position + end) for first, end, _ in seen.breaks.tolist() if first < taken]
-            position += taken
+            before = position - seen.start
+            found += [(before + first, before + end) for first, end, _ in seen.breaks.tolist() if first < taken]
+            position += taken - seen.start
     assert position == len(data)
     assert found == [(start, end) for start, end, _ in naive.find_specials(data, tokens)]
 
@@ -266,6 +271,19 @@ def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(monkeypatch):
         longest = max(longest, len(seen.data))
         taken = seen.limit
     assert longest <= 1000 + PADDING
+
+
+def test_a_text_in_memory_is_not_copied_but_for_its_end(monkeypatch):
+    monkeypatch.setattr(corpus, "WINDOW", 1000)
+    data = b"the cat " * 1000
+    reader = TextReader(data, specials(SPECIAL))
+    views = np.frombuffer(data, dtype=np.uint8)
+    copied = taken = 0
+    while (seen := reader.advance(taken)) is not None:
+        taken = seen.limit
+        if not np.shares_memory(seen.data, views):
+            copied += seen.end
+    assert 0 < copied <= PADDING + 64
 
 
 def test_a_stream_of_texts_is_their_bytes():

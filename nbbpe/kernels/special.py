@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import kernel
-from .simd import BLOCK, address_of, mask_between, trailing_zeros
+from .simd import BLOCK, mask_between, read_u8, trailing_zeros
 
 _ONE = np.uint64(1)
 
@@ -39,8 +39,8 @@ def new_special_tokens(tokens: list[bytes], ids: list[int]) -> SpecialTokens:
 
 
 @kernel
-def match_special(text, position, end, specials):
-    """The number of the longest special token at `position` that fits before `end`, or -1."""
+def match_special(text_at, position, end, specials):
+    """The number of the longest special token at `position` of a text that fits before `end`, or -1."""
     for i in range(specials.ids.shape[0]):
         first = specials.starts[i]
         length = specials.starts[i + 1] - first
@@ -48,7 +48,7 @@ def match_special(text, position, end, specials):
             continue
         same = True
         for j in range(length):
-            if text[position + j] != specials.text[first + j]:
+            if read_u8(text_at + position + j) != specials.text[first + j]:
                 same = False
                 break
         if same:
@@ -57,11 +57,11 @@ def match_special(text, position, end, specials):
 
 
 @kernel
-def find_specials(text, start, end, stop, specials, breaks):
+def find_specials(text_at, start, end, stop, specials, breaks):
     """List the special tokens that start before `stop`, leftmost first, the longest where several match.
 
-    text   : uint8[>= end + PADDING], read
-    breaks : int64[n, 3], filled    start, end and id of each
+    text_at : address of a text with PADDING bytes after `end`
+    breaks  : int64[n, 3], filled    start, end and id of each
 
     Returns (number listed, position to go on from): the position is `stop` or beyond once all are listed, and less
     where `breaks` was full. Cost: a few instructions for 64 bytes, and a compare wherever a first byte occurs.
@@ -71,13 +71,13 @@ def find_specials(text, start, end, stop, specials, breaks):
     for block in range(start, stop, BLOCK):
         candidates = np.uint64(0)
         for byte in specials.first_bytes:
-            candidates |= mask_between(address_of(text) + block, np.int64(byte), 1)
+            candidates |= mask_between(text_at + block, np.int64(byte), 1)
         while candidates:
             position = block + trailing_zeros(candidates)
             candidates &= candidates - _ONE
             if position < done or position >= stop:
                 continue
-            token = match_special(text, position, end, specials)
+            token = match_special(text_at, position, end, specials)
             if token < 0:
                 continue
             if found == breaks.shape[0]:
