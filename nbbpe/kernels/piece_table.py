@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
-from .memory import zeros
+from .memory import longer, zeros
 from .simd import address_of, multiply_fold, read_u64, write_u64
 
 SLOT = 4  # uint64 words in a slot
@@ -71,9 +71,7 @@ def grown(table: PieceTable, longest_key: int) -> PieceTable:
         table = table._replace(slots=larger.slots)
     pool_used = int(table.state[POOL_USED])
     if pool_used + longest_key + KEY_OVERHEAD > len(table.pool):
-        pool = np.empty(2 * len(table.pool) + longest_key + KEY_OVERHEAD, dtype=np.uint8)
-        pool[:pool_used] = table.pool[:pool_used]
-        table = table._replace(pool=pool)
+        table = table._replace(pool=longer(table.pool, pool_used, longest_key + KEY_OVERHEAD))
     return table
 
 
