@@ -12,6 +12,7 @@ from .corpus import Reader, TextReader, TextStream, Window, Windows, join, padde
 from .kernels import encode, encode_text, piece_table
 from .kernels.batch import new_batch
 from .kernels.encode_text import encode_short
+from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
@@ -25,13 +26,13 @@ class _State:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self.table = piece_table.new_table(1 << 13, 1 << 20)
-        self.ids_pool = np.empty(1 << 20, dtype=np.uint8)
+        self.table = piece_table.new_table(1 << 13, 1 << 16)
+        self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
         self._masks = np.empty(N_CLASSES, dtype=np.uint64)
         self._batch = new_batch()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
-        self._lanes = encode_text.new_lanes()
+        self._lanes = encode_text.new_lanes(len(self._batch))
         self._longest = 256
         self._scratch = encode.new_scratch(self._longest)
         self.need_out(_OUT_BYTES)
@@ -65,9 +66,7 @@ class _State:
         used = int(self.memory_state[encode_text.IDS_USED])
         needed = n_bytes * self._encoder.dtype.itemsize + encode_text.SPARE_BYTES
         if used + needed > len(self.ids_pool):
-            pool = np.empty(2 * len(self.ids_pool) + needed, dtype=np.uint8)
-            pool[:used] = self.ids_pool[:used]
-            self.ids_pool = pool
+            self.ids_pool = longer(self.ids_pool, used, needed)
         self._renew_context()
 
     def _renew_context(self) -> None:
@@ -132,11 +131,8 @@ class Encoder:
         if self.at_once:
             parts = [ids.copy() for ids, _ in self.encode_all(self._reader(text, specials))]
             return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
-        # Pages of it that are never written to take no memory.
-        out = np.empty(len(text) + encode_text.SPARE_BYTES, dtype=self.dtype)
-        n_ids = self._encode_windows(self._reader(text, specials), out, self._id_size)
-        out.resize(n_ids, refcheck=False)
-        return out
+        room = Room(len(text) + encode_text.SPARE_BYTES, self.dtype)
+        return room.cut(self._encode_windows(self._reader(text, specials), room.array, self._id_size))
 
     def count(self, text: bytes, specials: SpecialTokens | None) -> int:
         """The number of ids of a text."""
@@ -151,14 +147,13 @@ class Encoder:
         """
         if self.at_once:
             return self._encode_documents(window)
-        out = np.empty(window.end - window.start + encode_text.SPARE_BYTES, dtype=self.dtype)
+        room = Room(window.end - window.start + encode_text.SPARE_BYTES, self.dtype)
         state = self._state()
         try:
-            _, _, _, n_ids = self._advance(window, window.start, state, out, 0, self._id_size, marks)
+            _, _, _, n_ids = self._advance(window, window.start, state, room.array, 0, self._id_size, marks)
         finally:
             self._idle.append(state)
-        out.resize(n_ids, refcheck=False)
-        return out
+        return room.cut(n_ids)
 
     def encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all documents, and int64[n + 1], where those of each start."""

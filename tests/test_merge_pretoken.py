@@ -130,11 +130,11 @@ def test_pretokens_of_every_length_are_merged_as_the_textbook_does(alphabet):
     for n_merges in 0, 1, 5, 40:
         pairs = random_pairs(source, alphabet, n_merges)
         merges, ids = table_of(pairs)
-        for n in [*range(1, 70), 127, 128, 129, 300]:
+        for n in [*range(1, 70), 127, 128, 129, 253, 254, 255, 300]:
             assert_merged(bytes(source.choices(alphabet, k=n)), pairs, merges, ids)
 
 
-@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=90), st.integers(0, 60))
+@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=255), st.integers(0, 60))
 def test_any_bytes_and_merges(seed, pretoken, n_merges):
     pairs = random_pairs(random.Random(seed), pretoken, n_merges)
     merges, ids = table_of(pairs)

@@ -38,7 +38,7 @@ _KEY_MASKS = np.array(
 )
 
 
-def new_batch(n_pieces: int = 256) -> NDArray[np.int64]:
+def new_batch(n_pieces: int = 512) -> NDArray[np.int64]:
     """Make scratch for some `n_pieces` pieces, which are hashed together and then looked up: int64[n, ROW].
 
     Each row has the end of a piece (it starts where the one before it ends), the address of the slot where the search for

@@ -9,33 +9,39 @@ from .merge_table import NO_SYMBOL, byte_pair_rank, id_of, merged_symbol, pair_r
 from .simd import (
     LANES,
     NO_RANK,
+    address_of,
+    copy_16,
     int32_pointer,
     int64_pointer,
-    leading_zeros,
     lowest_rank,
     read_i64,
     read_u8,
     read_u32,
-    read_u64,
-    trailing_zeros,
     uint64_pointer,
     write_i64,
     write_ranks,
+    write_u8,
     write_u16,
     write_u32,
-    write_u64,
 )
 
 CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a node's children are in one or two cache lines
-SHORT = 62  # bytes up to which a pretoken's positions, with one more at each end, are the bits of one uint64
-RANKS_AT, SYMBOLS_AT, LANE_BYTES = 64, 320, 576  # see start_short
+SHORT = 254  # bytes up to which a pretoken's positions, with one more at each end, are numbers of one byte
+# See start_short.
+RANKS_AT, SYMBOLS_AT = 64, 64 + 4 * 256
+BEFORE_AT = SYMBOLS_AT + 4 * 256
+AFTER_AT = BEFORE_AT + 256 + 16
+LANE_BYTES = AFTER_AT + 256 + 16 + 32
 _LONG_SCRATCH = 3 * 3 * 8 + 4 * 4  # bytes of scratch for each byte of a long one; most are never touched
 
-_SYMBOL, _BEFORE, _AFTER, _RANK = range(4)  # columns of the rows of merge_long
-_ONE = np.uint64(1)
+_SYMBOL, _LINK_BEFORE, _LINK_AFTER, _RANK = range(4)  # columns of the rows of merge_long
 _32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
+# Where lanes start from.
+_NO_RANKS_16 = np.full(16, 255, dtype=np.uint8)
+_BEFORE = np.arange(-1, 271).astype(np.uint8)
+_AFTER = np.arange(1, 273).astype(np.uint8)
 
 
 def new_scratch(longest: int) -> NDArray[np.uint64]:
@@ -57,16 +63,20 @@ def write_id(at, token_id, id_size):
 def start_short(lane_at, text_at, n, merges_at):
     """Put a pretoken of 1 to SHORT bytes into a lane, with the ranks of its pairs.
 
-    lane_at : address of LANE_BYTES, 64-byte aligned, overwritten: the bits `alive`, n and the number of vectors, int64;
-              from RANKS_AT a rank and from SYMBOLS_AT a symbol for each of 64 positions, uint32
+    lane_at : address of LANE_BYTES, 64-byte aligned, overwritten: n and the number of vectors of ranks, int64; from
+              RANKS_AT a rank and from SYMBOLS_AT a symbol for each of 256 positions, uint32; from BEFORE_AT and AFTER_AT
+              the positions of the symbols before and after it, uint8
 
     Position p + 1 stands for byte p; positions 0 and n + 1 hold NO_SYMBOL, which merges with nothing. A symbol keeps its
-    first position, and the bits of `alive` are the positions that still have one: neighbours are the next bits.
+    first position.
     """
     symbols_at, ranks_at = lane_at + SYMBOLS_AT, lane_at + RANKS_AT
     n_vectors = (n - 1) // LANES + 1
-    for at in range(ranks_at, ranks_at + 4 * LANES * n_vectors, 8):
-        write_u64(at, _NO_RANKS)
+    for at in range(ranks_at, ranks_at + 4 * LANES * n_vectors, 16):
+        copy_16(address_of(_NO_RANKS_16), at)
+    for i in range(0, n + 2, 16):
+        copy_16(address_of(_BEFORE) + i, lane_at + BEFORE_AT + i)
+        copy_16(address_of(_AFTER) + i, lane_at + AFTER_AT + i)
     left = np.int64(read_u8(text_at))
     write_u32(symbols_at, NO_SYMBOL)
     write_u32(symbols_at + 4, left)
@@ -76,19 +86,19 @@ def start_short(lane_at, text_at, n, merges_at):
         write_u32(ranks_at + 4 * i, byte_pair_rank(merges_at, left, right))
         left = right
     write_u32(symbols_at + 4 * n + 4, NO_SYMBOL)
-    write_u64(lane_at, _NO_RANKS >> np.uint64(62 - n))
-    write_i64(lane_at + 8, n)
-    write_i64(lane_at + 16, n_vectors)
+    write_i64(lane_at, n)
+    write_i64(lane_at + 8, n_vectors)
 
 
 @inlined
 def step_short(lane_at, merges_at):
     """Do the next merge in a lane; False where there is none. Without a branch that could be mispredicted but this.
 
-    Cost: some 30 ns, nearly all of it waiting for one look-up after another.
+    Cost: some 30 ns, nearly all of it waiting for one look-up after another; and 5 ns for each further 16 bytes.
     """
     symbols_at, ranks_at = lane_at + SYMBOLS_AT, lane_at + RANKS_AT
-    alive, n_vectors = read_u64(lane_at), read_i64(lane_at + 16)
+    before_at, after_at = lane_at + BEFORE_AT, lane_at + AFTER_AT
+    n_vectors = read_i64(lane_at + 8)
     rank, position = lowest_rank(ranks_at)
     for i in range(1, n_vectors):
         other, lane = lowest_rank(ranks_at + 4 * LANES * i)
@@ -98,12 +108,11 @@ def step_short(lane_at, merges_at):
         return False
     symbol = merged_symbol(merges_at, rank)
     write_u32(symbols_at + 4 * position, symbol)
-    bit = np.uint64(position)
-    removed = position + 1 + trailing_zeros(alive >> bit >> _ONE)
-    alive ^= _ONE << np.uint64(removed)
-    write_u64(lane_at, alive)
-    after = position + 1 + trailing_zeros(alive >> bit >> _ONE)
-    before = 63 - leading_zeros(alive & ((_ONE << bit) - _ONE))
+    before = np.int64(read_u8(before_at + position))
+    removed = np.int64(read_u8(after_at + position))
+    after = np.int64(read_u8(after_at + removed))
+    write_u8(after_at + position, after)
+    write_u8(before_at + after, position)
     rank_before = pair_rank(merges_at, np.int64(read_u32(symbols_at + 4 * before)), symbol)
     rank_after = pair_rank(merges_at, symbol, np.int64(read_u32(symbols_at + 4 * after)))
     if n_vectors == 1:
@@ -118,13 +127,14 @@ def step_short(lane_at, merges_at):
 @inlined
 def finish_short(lane_at, merges_at, ids_at, id_size):
     """Write the ids of the symbols in a lane; returns their number."""
-    alive = read_u64(lane_at) ^ (_ONE | (_ONE << np.uint64(read_i64(lane_at + 8) + 1)))
+    end = read_i64(lane_at)
+    position = 1
     n_ids = 0
-    while alive:
-        symbol = np.int64(read_u32(lane_at + SYMBOLS_AT + 4 * trailing_zeros(alive)))
+    while position <= end:
+        symbol = np.int64(read_u32(lane_at + SYMBOLS_AT + 4 * position))
         write_id(ids_at + n_ids * id_size, id_of(merges_at, symbol), id_size)
         n_ids += 1
-        alive &= alive - _ONE
+        position = np.int64(read_u8(lane_at + AFTER_AT + position))
     return n_ids
 
 
@@ -222,8 +232,8 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     ends[:] = 0
     for i in range(n):
         rows[i, _SYMBOL] = read_u8(text_at + i)
-        rows[i, _BEFORE] = i - 1
-        rows[i, _AFTER] = i + 1
+        rows[i, _LINK_BEFORE] = i - 1
+        rows[i, _LINK_AFTER] = i + 1
         rows[i, _RANK] = -1
     for i in range(n - 1):
         rank = byte_pair_rank(merges_at, np.int64(rows[i, _SYMBOL]), np.int64(rows[i + 1, _SYMBOL]))
@@ -238,18 +248,18 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
         rank = np.int64(least >> _32)
         if rows[position, _RANK] != rank:
             continue
-        removed = np.int64(rows[position, _AFTER])
-        after = np.int64(rows[removed, _AFTER])
+        removed = np.int64(rows[position, _LINK_AFTER])
+        after = np.int64(rows[removed, _LINK_AFTER])
         rows[position, _SYMBOL] = merged_symbol(merges_at, rank)
-        rows[position, _AFTER] = after
+        rows[position, _LINK_AFTER] = after
         rows[removed, _RANK] = -1
         if after < n:
-            rows[after, _BEFORE] = position
-        for left in (position, np.int64(rows[position, _BEFORE])):
+            rows[after, _LINK_BEFORE] = position
+        for left in (position, np.int64(rows[position, _LINK_BEFORE])):
             if left < 0:
                 continue
             rows[left, _RANK] = -1
-            right = np.int64(rows[left, _AFTER])
+            right = np.int64(rows[left, _LINK_AFTER])
             if right < n:
                 rank = pair_rank(merges_at, np.int64(rows[left, _SYMBOL]), np.int64(rows[right, _SYMBOL]))
                 if rank != NO_RANK:
@@ -260,7 +270,7 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     while position < n:
         write_id(ids_at + n_ids * id_size, id_of(merges_at, np.int64(rows[position, _SYMBOL])), id_size)
         n_ids += 1
-        position = np.int64(rows[position, _AFTER])
+        position = np.int64(rows[position, _LINK_AFTER])
     return n_ids
 
 
