@@ -88,6 +88,25 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
     return dict(wanted)
 
 
+def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dict[str, int]:
+    """The id of each special token beside a vocabulary that holds none of them, as tiktoken's ranks do.
+
+    A list gets the next ids after the highest, a dict those that it says: two may share one, as some encodings of
+    tiktoken's have it. No token of the vocab becomes special, so none of their ids may be among the vocab's.
+
+    Raises TypeError or ValueError for what cannot be a special token, or an id that is none or that a token has.
+    """
+    if not isinstance(wanted, Mapping):
+        return place_special_tokens(wanted, vocab, set(vocab.values()))
+    check_special_tokens(list(wanted))
+    for token, token_id in wanted.items():
+        if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"special token {token!r} has the id {token_id!r}; ids are integers from 0 to {MAX_ID:,}")
+        if token_id in vocab:
+            raise ValueError(f"special token {token!r} has the id {token_id}, as {vocab[token_id]!r} has")
+    return dict(wanted)
+
+
 def add_special_tokens(
     wanted: SpecialTokens, special: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]
 ) -> tuple[dict[str, int], dict[int, bytes]]:

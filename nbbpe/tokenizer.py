@@ -23,7 +23,7 @@ from .parallel import default_workers
 from .patterns import Pattern, get_pattern
 from .progress import ProgressOption
 from .provenance import check_classes, describe_pattern, tokenizer_fingerprint
-from .special_tokens import add_special_tokens, check_special_tokens, place_special_tokens, tokens_of_merges
+from .special_tokens import add_special_tokens, place_beside_ranks, place_special_tokens, tokens_of_merges
 from .streaming import StreamDecoder
 from .tokens import Tokens, show
 
@@ -174,7 +174,7 @@ class Tokenizer:
         split = get_pattern(known.pattern if pattern is None and known is not None else pattern)
         if special_tokens is None:
             special_tokens = known.special_tokens if known else {}
-        special = _special_ids(special_tokens, vocab)
+        special = place_beside_ranks(special_tokens, vocab)
         _check_vocab(vocab)
         from .ranks import recovered_merges
 
@@ -694,22 +694,6 @@ class Tokenizer:
     def _special_starts(self) -> tuple[bytes, ...]:
         """The first two bytes of the special tokens: most short texts hold none of these."""
         return tuple({token.encode()[:2] for token in self._special})
-
-
-def _special_ids(special_tokens: Mapping[str, int] | Sequence[str], vocab: Vocab) -> dict[str, int]:
-    """Special tokens with their ids: as given, or the next ids after the vocabulary's highest.
-
-    Raises TypeError or ValueError for what cannot be a special token, or an id that is none or that a token has.
-    """
-    tokens = check_special_tokens(list(special_tokens) if isinstance(special_tokens, Mapping) else special_tokens)
-    if not isinstance(special_tokens, Mapping):
-        return {token: max(vocab) + 1 + i for i, token in enumerate(tokens)}
-    for token, token_id in special_tokens.items():
-        if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < 2**31 - 1:
-            raise ValueError(f"special token {token!r} has the id {token_id!r}; ids are integers from 0 to {2**31 - 2:,}")
-        if token_id in vocab:
-            raise ValueError(f"special token {token!r} has the id {token_id}, as {vocab[token_id]!r} has")
-    return dict(special_tokens)
 
 
 def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Tokenizer:
