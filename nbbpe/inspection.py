@@ -148,7 +148,7 @@ def encoded(
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:
-            for part in each.cut(each.n_text() + 1, tokenizer._pattern, []):
+            for part in each.cut(each.n_text() + 1, tokenizer._model.pattern, []):
                 tally = Tally(on_error)
                 for ids in tokenizer.encode_part(part, separator_id, tally):
                     bar.advance(tally.newly_read())

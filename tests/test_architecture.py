@@ -26,8 +26,8 @@ LAYERS = [
         *("pretokenize", "version"),
     },
     {
-        *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "tokenizer"),
-        *("tokenfile", "trainer", "provenance", "sidecar", "idfile", "warmup", "inspection", "conversion"),
+        *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "model"),
+        *("tokenizer", "tokenfile", "trainer", "provenance", "sidecar", "idfile", "warmup", "inspection", "conversion"),
     },
     {"__init__", "__main__", "cli"},
 ]
