@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -549,38 +548,3 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
     """
     return Tokenizer._of(recognise.read_model(source, check))
-
-
-def _default_from_environment() -> Tokenizer | None:
-    path = os.environ.get("NBBPE_TOKENIZER")
-    return load(path) if path else None
-
-
-_default: Tokenizer | None = None
-
-
-def use(tokenizer: Tokenizer | Path) -> Tokenizer:
-    """Make a tokenizer, or what `nbbpe.load` reads from a path, the default of this process, and return it.
-
-    Processes that are forked from this one have it too; spawned ones take NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
-    """
-    global _default
-    _default = tokenizer if isinstance(tokenizer, Tokenizer) else load(tokenizer)
-    return _default
-
-
-def encode_array(text: str | bytes) -> NDArray[Any]:
-    """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
-
-    All special tokens are recognised. The default is what `nbbpe.use` set, else what the environment variable
-    NBBPE_TOKENIZER names, a path for `nbbpe.load`. Raises RuntimeError where there is none.
-    """
-    global _default
-    if _default is None:
-        _default = _default_from_environment()
-        if _default is None:
-            raise RuntimeError(
-                "no default tokenizer: call nbbpe.use(tokenizer_or_folder) first, or set the environment variable "
-                "NBBPE_TOKENIZER to a folder that Tokenizer.save wrote"
-            )
-    return _default.encode_array(text)

@@ -29,7 +29,7 @@ LAYERS = [
         *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "model"),
         *("tokenizer", "tokenfile", "trainer", "provenance", "sidecar", "idfile", "warmup", "inspection", "conversion"),
     },
-    {"__init__", "__main__", "cli"},
+    {"__init__", "__main__", "cli", "default"},
 ]
 PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
 PUBLIC += ["use", "warmup"]
