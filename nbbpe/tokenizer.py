@@ -5,20 +5,18 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from . import corpus
-from .corpus import Path, to_bytes
+from .batch import encode_batch_flat
+from .corpus import Path, Reader, TextStream, to_bytes
 from .decoder import Decoder
 from .formats import folder, gpt2, huggingface, recognise, tiktoken
 from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
-from .parallel import default_workers
 from .patterns import Pattern
 from .progress import ProgressOption
 from .streaming import StreamDecoder
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 MAX_PIECES = 1_000_000
 _MAX_UINT16_VOCAB = 1 << 16
-_BATCH_PER_THREAD = 1 << 20  # bytes of text below which another thread does not pay
 
 
 class Tokenizer:
@@ -345,22 +342,7 @@ class Tokenizer:
         Returns (ids, starts): ids is a 1-D array of `dtype`, starts int64[n + 1]; text i has the ids
         ids[starts[i]:starts[i + 1]].
         """
-        if isinstance(texts, (str, bytes)):
-            raise TypeError(f"texts must be an iterable of texts, not one {type(texts).__name__}; see encode_array")
-        documents = [to_bytes(text) for text in texts]
-        groups = list(corpus.groups(documents))
-        n_bytes = sum(map(len, documents))
-        n_threads = max(1, min(default_workers(), n_bytes // _BATCH_PER_THREAD, len(groups)))
-        encode = functools.partial(self._encoder.encode_documents, specials=self._specials)
-        if n_threads == 1:
-            parts = [encode(group) for group in groups]
-        else:
-            with ThreadPoolExecutor(n_threads) as threads:
-                parts = list(threads.map(encode, groups))
-        ids = [part for part, _ in parts] or [np.empty(0, dtype=self.dtype)]
-        counts = [np.diff(starts) for _, starts in parts]
-        starts = np.concatenate([np.zeros(1, dtype=np.int64), *counts])
-        return ids[0] if len(ids) == 1 else np.concatenate(ids), np.cumsum(starts)
+        return encode_batch_flat(self._encoder, texts, self._specials)
 
     def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
         """The ids of the joined texts, one by one, in constant memory (an open text file is such an iterable).
@@ -372,7 +354,7 @@ class Tokenizer:
 
     def encode_stream(self, texts: Iterable[str | bytes]) -> Iterator[NDArray[Any]]:
         """Like `encode_iterable`, in arrays as they come; each is the caller's until the next one is asked for."""
-        reader = corpus.Reader(corpus.TextStream(texts), None, self._specials, self._encoder.at_once)
+        reader = Reader(TextStream(texts), None, self._specials, self._encoder.at_once)
         for ids, _ in self._encoder.encode_all(reader):
             yield ids
 

@@ -26,7 +26,7 @@ LAYERS = [
         *("pretokenize", "version"),
     },
     {
-        *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "model"),
+        *("formats", "merging", "ranks", "encoder", "decoder", "streaming", "padding", "tokens", "model", "batch"),
         *("tokenizer", "tokenfile", "trainer", "provenance", "sidecar", "idfile", "warmup", "inspection", "conversion"),
     },
     {"__init__", "__main__", "cli", "default"},
