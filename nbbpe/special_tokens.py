@@ -1,10 +1,12 @@
-"""Special tokens as a user gives them: what may be one, and which ids they get in a vocabulary."""
+"""Special tokens as a user gives them: what may be one, which ids they get in a vocabulary, which a text may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import Literal
 
 SpecialTokens = Sequence[str] | Mapping[str, int]
+Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
 MAX_ID = 2**31 - 2
 
 
@@ -124,3 +126,24 @@ def add_special_tokens(
         new = [token for token in check_special_tokens(wanted) if token not in special]
     placed = place_special_tokens(new, vocab, needed)
     return {**special, **placed}, {**vocab, **{token_id: token.encode() for token, token_id in placed.items()}}
+
+
+def allowed_special_tokens(
+    special: Mapping[str, int], text: bytes, allowed: Choice, disallowed: Choice
+) -> Mapping[str, int]:
+    """Those of a tokenizer's special tokens that are to be recognised in a text, with their ids; the rest is plain text.
+
+    `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do. Raises ValueError where
+    the text holds a token that is disallowed.
+    """
+    if isinstance(disallowed, str) and disallowed == "all":
+        disallowed = set() if isinstance(allowed, str) and allowed == "all" else set(special) - set(allowed)
+    for token in disallowed:
+        if token.encode() in text:
+            raise ValueError(
+                f"the text holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} "
+                "to make it its id, or leave it out of disallowed_special to encode it as plain text"
+            )
+    if isinstance(allowed, str) and allowed == "all":
+        return special
+    return {token: token_id for token, token_id in special.items() if token in allowed}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -19,6 +19,7 @@ from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
 from .patterns import Pattern
 from .progress import ProgressOption
+from .special_tokens import Choice, allowed_special_tokens
 from .streaming import StreamDecoder
 from .tokens import Tokens, show
 
@@ -278,13 +279,7 @@ class Tokenizer:
 
     # Text to ids
 
-    def encode(
-        self,
-        text: str | bytes,
-        *,
-        allowed_special: Literal["all"] | Collection[str] = "all",
-        disallowed_special: Literal["all"] | Collection[str] = (),
-    ) -> list[int]:
+    def encode(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> list[int]:
         """The ids of a text, a list of int.
 
         `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. In a str, a lone surrogate that
@@ -292,16 +287,13 @@ class Tokenizer:
 
         Special tokens in the text become their ids, the longest first where several match. With `allowed_special` as a
         set, only those do and others are plain text; one that is in `disallowed_special` (or, with "all", not allowed)
-        raises ValueError. Names and meanings are tiktoken's; by default all of the tokenizer's own are recognised.
+        raises ValueError. Names and meanings are tiktoken's; by default all of the tokenizer's own are recognised. Each is
+        "all" or a collection of special tokens.
         """
         return self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special).tolist()
 
     def encode_array(
-        self,
-        text: str | bytes,
-        *,
-        allowed_special: Literal["all"] | Collection[str] = "all",
-        disallowed_special: Literal["all"] | Collection[str] = (),
+        self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()
     ) -> NDArray[Any]:
         """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
         data = to_bytes(text)
@@ -313,13 +305,7 @@ class Tokenizer:
             return self._encoder.encode_text(data, None)
         return self._encoder.encode_text(data, self._allowed(data, allowed_special, disallowed_special))
 
-    def count(
-        self,
-        text: str | bytes,
-        *,
-        allowed_special: Literal["all"] | Collection[str] = "all",
-        disallowed_special: Literal["all"] | Collection[str] = (),
-    ) -> int:
+    def count(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
         data = to_bytes(text)
         return self._encoder.count(data, self._allowed(data, allowed_special, disallowed_special))
@@ -383,13 +369,7 @@ class Tokenizer:
         """
         return encode_padded(self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype)
 
-    def tokenize(
-        self,
-        text: str | bytes,
-        *,
-        allowed_special: Literal["all"] | Collection[str] = "all",
-        disallowed_special: Literal["all"] | Collection[str] = (),
-    ) -> Tokens:
+    def tokenize(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> Tokens:
         """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`."""
         ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return Tokens(text, ids, list(map(self._model.vocab.__getitem__, ids.tolist())))
@@ -485,29 +465,15 @@ class Tokenizer:
         return self._pack_specials(self._model.special)
 
     @staticmethod
-    def _pack_specials(tokens: dict[str, int]) -> SpecialTokens:
+    def _pack_specials(tokens: Mapping[str, int]) -> SpecialTokens:
         from .kernels.special import new_special_tokens
 
         return new_special_tokens([token.encode() for token in tokens], list(tokens.values()))
 
-    def _allowed(
-        self,
-        text: bytes,
-        allowed: Literal["all"] | Collection[str],
-        disallowed: Literal["all"] | Collection[str],
-    ) -> SpecialTokens | None:
-        """The special tokens to recognise, or None where the text holds none. ValueError where one is disallowed."""
-        if isinstance(disallowed, str) and disallowed == "all":
-            disallowed = set() if isinstance(allowed, str) and allowed == "all" else set(self._model.special) - set(allowed)
-        for token in disallowed:
-            if token.encode() in text:
-                raise ValueError(
-                    f"the text holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} "
-                    "to make it its id, or leave it out of disallowed_special to encode it as plain text"
-                )
-        if isinstance(allowed, str) and allowed == "all":
-            return self._specials
-        return self._pack_specials({token: self._model.special[token] for token in self._model.special if token in allowed})
+    def _allowed(self, text: bytes, allowed: Choice, disallowed: Choice) -> SpecialTokens:
+        """The special tokens to recognise in a text. ValueError where it holds one that is disallowed."""
+        tokens = allowed_special_tokens(self._model.special, text, allowed, disallowed)
+        return self._specials if len(tokens) == len(self._model.special) else self._pack_specials(tokens)
 
     @functools.cached_property
     def _special_starts(self) -> tuple[bytes, ...]:
