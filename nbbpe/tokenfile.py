@@ -200,7 +200,7 @@ def _encode_parts(
                 while 0 in written and joined in written:
                     _append(os.path.join(folder, "0"), os.path.join(folder, str(joined)))
                     joined += 1
-    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=4)
+    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
     return total
 
 

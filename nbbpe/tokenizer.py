@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from . import tokenfile
 from .batch import encode_batch_flat
 from .corpus import Path, Reader, TextStream, to_bytes
 from .decoder import Decoder
@@ -18,7 +19,6 @@ from .formats import folder, gpt2, huggingface, recognise, tiktoken
 from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
 from .patterns import Pattern
-from .progress import ProgressOption
 from .special_tokens import Choice, allowed_special_tokens
 from .streaming import StreamDecoder
 from .tokens import Tokens, show
@@ -388,26 +388,8 @@ class Tokenizer:
             for ids, _ in self._encoder.encode_all(reader):
                 yield ids
 
-    def encode_file(
-        self,
-        input_path: Path | Sequence[Path] | Iterable[str | bytes],
-        output_path: Path,
-        workers: int | None = None,
-        progress: ProgressOption = None,
-        *,
-        separator: str | None = None,
-        field: str = "text",
-        on_error: str = "raise",
-    ) -> int:
-        """Encode files or an iterable of documents into a file of ids, and return their number.
-
-        See `nbbpe.tokenfile.encode_file`.
-        """
-        from .tokenfile import encode_file
-
-        return encode_file(
-            self, input_path, output_path, workers, progress, separator=separator, field=field, on_error=on_error
-        )
+    # Its parameters and what they mean are written there, once; the first is the tokenizer.
+    encode_file = tokenfile.encode_file
 
     # Ids to text
 

@@ -141,7 +141,7 @@ def test_the_public_names_are_those_of_the_design():
         ("Tokenizer.from_tiktoken", "path_or_encoding pattern special_tokens"),
         ("Tokenizer.encode", "self text allowed_special disallowed_special"),
         ("Tokenizer.encode_array", "self text allowed_special disallowed_special"),
-        ("Tokenizer.encode_file", "self input_path output_path workers progress separator field on_error"),
+        ("Tokenizer.encode_file", "tokenizer input_path output_path workers progress separator field on_error"),
         ("Tokenizer.decode", "self ids errors"),
         ("encode_array", "text"),
         ("load", "source check"),
