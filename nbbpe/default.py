@@ -7,8 +7,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from .conversion import load
 from .corpus import Path
-from .tokenizer import Tokenizer, load
+from .tokenizer import Tokenizer
 
 _default: Tokenizer | None = None
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from .kernels.special import SpecialTokens as PackedTokens
 
 SpecialTokens = Sequence[str] | Mapping[str, int]
 Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
@@ -147,3 +150,10 @@ def allowed_special_tokens(
     if isinstance(allowed, str) and allowed == "all":
         return special
     return {token: token_id for token, token_id in special.items() if token in allowed}
+
+
+def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
+    """Special tokens with their ids as the kernels look for them."""
+    from .kernels.special import new_special_tokens
+
+    return new_special_tokens([token.encode() for token in tokens], list(tokens.values()))

@@ -15,11 +15,11 @@ from . import tokenfile
 from .batch import encode_batch_flat
 from .corpus import Path, Reader, TextStream, to_bytes
 from .decoder import Decoder
-from .formats import folder, gpt2, huggingface, recognise, tiktoken
+from .formats import folder, gpt2, huggingface, tiktoken
 from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
 from .patterns import Pattern
-from .special_tokens import Choice, allowed_special_tokens
+from .special_tokens import Choice, allowed_special_tokens, pack_special_tokens
 from .streaming import StreamDecoder
 from .tokens import Tokens, show
 
@@ -444,37 +444,14 @@ class Tokenizer:
 
     @functools.cached_property
     def _specials(self) -> SpecialTokens:
-        return self._pack_specials(self._model.special)
-
-    @staticmethod
-    def _pack_specials(tokens: Mapping[str, int]) -> SpecialTokens:
-        from .kernels.special import new_special_tokens
-
-        return new_special_tokens([token.encode() for token in tokens], list(tokens.values()))
+        return pack_special_tokens(self._model.special)
 
     def _allowed(self, text: bytes, allowed: Choice, disallowed: Choice) -> SpecialTokens:
         """The special tokens to recognise in a text. ValueError where it holds one that is disallowed."""
         tokens = allowed_special_tokens(self._model.special, text, allowed, disallowed)
-        return self._specials if len(tokens) == len(self._model.special) else self._pack_specials(tokens)
+        return self._specials if len(tokens) == len(self._model.special) else pack_special_tokens(tokens)
 
     @functools.cached_property
     def _special_starts(self) -> tuple[bytes, ...]:
         """The first two bytes of the special tokens: most short texts hold none of these."""
         return tuple({token.encode()[:2] for token in self._model.special})
-
-
-def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Tokenizer:
-    """Read a tokenizer of any format that nbbpe knows.
-
-    source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
-        known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (the
-        pattern is gpt2, and <|endoftext|> special where the vocab has it); a tokenizers.Tokenizer, a
-        PreTrainedTokenizerFast, a tiktoken.Encoding
-
-    check  : whether it is an error where the files of a folder of ours do not belong together, or where the `regex` it was
-        made with takes some characters for something else than the installed one does
-
-    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not honoured.
-    Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
-    """
-    return Tokenizer._of(recognise.read_model(source, check))
