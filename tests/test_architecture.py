@@ -19,8 +19,8 @@ import nbbpe
 PACKAGE = Path(nbbpe.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# From the ground up. A module may import its own layer and those below; kernels only each other. Below formats nobody
-# knows a Tokenizer: they read and write models.
+# From the ground up. A module may import its own layer and those below; kernels only each other. Formats and what is below
+# them know no Tokenizer: they read and write models.
 LAYERS = [
     {"kernels"},
     {
