@@ -33,12 +33,14 @@ from statistics import median
 from typing import Any
 
 sys.path.insert(1, str(Path(__file__).parents[1]))
+sys.path.insert(2, str(Path(__file__).parents[1] / "scripts"))
 
 from benchmarks import encoding_work, short_work, training_work
-from benchmarks.memory import Peak
+from peak_memory import PeakMemory
 
 Facts = dict[str, Any]
 Watch = AbstractContextManager[Any]
+WATCH_INTERVAL = 0.01  # seconds between two looks at the memory: some of the work takes a few tenths of a second
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -76,11 +78,15 @@ def main() -> None:
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     arguments = parse_arguments()
-    peak = Peak() if arguments.memory else None
+    peak = PeakMemory(WATCH_INTERVAL) if arguments.memory else None
     with tempfile.TemporaryDirectory(prefix="nbbpe-measure-") as folder:
         facts = COMMANDS[arguments.command](arguments, folder, peak or nullcontext())
     if peak is not None:
-        facts |= peak.facts
+        facts |= {
+            "peak_bytes": peak.peak_bytes,
+            "peak_anonymous_bytes": peak.peak_anonymous_bytes,
+            "memory_method": peak.method,
+        }
     facts["compiled_kernels"] = compiled_kernels()
     print(json.dumps(facts), file=answer, flush=True)
 

@@ -1,9 +1,11 @@
 """Byte-level BPE, trained and applied at the speed of native code, from Python, NumPy and Numba alone."""
 
+from .conversion import load
 from .corpus import find_chunk_boundaries
+from .default import encode_array, use
 from .idfile import TokenFile
 from .streaming import StreamDecoder
-from .tokenizer import Tokenizer, encode_array, load, use
+from .tokenizer import Tokenizer
 from .trainer import train, train_bpe
 from .version import __version__ as __version__
 from .warmup import warmup

@@ -1,13 +1,31 @@
-"""Tokenizers from one format of files to another: a table of formats to write, and one way to read them all."""
+"""Tokenizers in any format: one way to read them all, and a table of formats to write."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .corpus import Path
-from .tokenizer import Tokenizer, load
+from .formats import recognise
+from .tokenizer import Tokenizer
+
+
+def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Tokenizer:
+    """Read a tokenizer of any format that nbbpe knows.
+
+    source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
+        known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (the
+        pattern is gpt2, and <|endoftext|> special where the vocab has it); a tokenizers.Tokenizer, a
+        PreTrainedTokenizerFast, a tiktoken.Encoding
+
+    check  : whether it is an error where the files of a folder of ours do not belong together, or where the `regex` it was
+        made with takes some characters for something else than the installed one does
+
+    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not honoured.
+    Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
+    """
+    return Tokenizer._of(recognise.read_model(source, check))
 
 
 class Format(NamedTuple):

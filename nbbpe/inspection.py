@@ -113,7 +113,7 @@ class Comparison:
 
 def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyFigures:
     """The figures of a vocabulary."""
-    ordinary = _ordinary(tokenizer)
+    ordinary = tokenizer._model.ordinary
     merges = _merges(tokenizer)
     longest = sorted(ordinary.items(), key=lambda item: (-len(item[1]), item[0]))[:n_longest]
     return VocabularyFigures(
@@ -148,7 +148,7 @@ def encoded(
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:
-            for part in each.cut(each.n_text() + 1, tokenizer._pattern, []):
+            for part in each.cut(each.n_text() + 1, tokenizer._model.pattern, []):
                 tally = Tally(on_error)
                 for ids in tokenizer.encode_part(part, separator_id, tally):
                     bar.advance(tally.newly_read())
@@ -191,7 +191,7 @@ def compare(
     """
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
-    tokens_a, tokens_b = set(_ordinary(a).values()), set(_ordinary(b).values())
+    tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
     counts = [np.zeros(tokenizer.vocab_size, dtype=np.int64) for tokenizer in (a, b)]
     lengths = [_lengths(a), _lengths(b)]
     n_same = n_differing = n_differing_bytes = 0
@@ -246,7 +246,7 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
         if left not in known or right not in known or left + right in known:
             return None
         known.add(left + right)
-    made = {token: int(token_counts[token_id]) for token_id, token in _ordinary(tokenizer).items()}
+    made = {token: int(token_counts[token_id]) for token_id, token in tokenizer._model.ordinary.items()}
     applied = np.zeros(len(merges), dtype=np.int64)
     for rank in range(len(merges) - 1, -1, -1):
         left, right = merges[rank]
@@ -326,7 +326,7 @@ def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any],
 
 
 def _text_figures(tokenizer: Tokenizer, counts: NDArray[np.int64], n_most_frequent: int = 10) -> TextFigures:
-    ordinary = _ordinary(tokenizer)
+    ordinary = tokenizer._model.ordinary
     special = set(tokenizer.special_tokens.values())
     order = np.argsort(-counts, kind="stable").tolist()
     frequent = [token_id for token_id in order[: n_most_frequent + len(special)] if counts[token_id]]
@@ -341,12 +341,6 @@ def _text_figures(tokenizer: Tokenizer, counts: NDArray[np.int64], n_most_freque
         most_frequent=[(Token(token_id, ordinary[token_id]), int(counts[token_id])) for token_id in frequent],
         counts=counts,
     )
-
-
-def _ordinary(tokenizer: Tokenizer) -> dict[int, bytes]:
-    """The vocabulary without special tokens."""
-    special = set(tokenizer.special_tokens.values())
-    return {token_id: token for token_id, token in tokenizer.vocab.items() if token_id not in special}
 
 
 def _merges(tokenizer: Tokenizer) -> list[tuple[bytes, bytes]] | None:

@@ -32,7 +32,7 @@ def describe_ids(
     separators : the special tokens by which documents end; None for all that the tokenizer has
     """
     special = tokenizer.special_tokens
-    made_here = describe_pattern(tokenizer._pattern)
+    made_here = describe_pattern(tokenizer._model.pattern)
     return {
         "format": _FORMAT,
         "version": _VERSION,

@@ -1,10 +1,15 @@
-"""Special tokens as a user gives them: what may be one, and which ids they get in a vocabulary."""
+"""Special tokens as a user gives them: what may be one, which ids they get in a vocabulary, which a text may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from .kernels.special import SpecialTokens as PackedTokens
 
 SpecialTokens = Sequence[str] | Mapping[str, int]
+Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
 MAX_ID = 2**31 - 2
 
 
@@ -88,6 +93,25 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
     return dict(wanted)
 
 
+def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dict[str, int]:
+    """The id of each special token beside a vocabulary that holds none of them, as tiktoken's ranks do.
+
+    A list gets the next ids after the highest, a dict those that it says: two may share one, as some encodings of
+    tiktoken's have it. No token of the vocab becomes special, so none of their ids may be among the vocab's.
+
+    Raises TypeError or ValueError for what cannot be a special token, or an id that is none or that a token has.
+    """
+    if not isinstance(wanted, Mapping):
+        return place_special_tokens(wanted, vocab, set(vocab.values()))
+    check_special_tokens(list(wanted))
+    for token, token_id in wanted.items():
+        if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"special token {token!r} has the id {token_id!r}; ids are integers from 0 to {MAX_ID:,}")
+        if token_id in vocab:
+            raise ValueError(f"special token {token!r} has the id {token_id}, as {vocab[token_id]!r} has")
+    return dict(wanted)
+
+
 def add_special_tokens(
     wanted: SpecialTokens, special: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]
 ) -> tuple[dict[str, int], dict[int, bytes]]:
@@ -105,3 +129,31 @@ def add_special_tokens(
         new = [token for token in check_special_tokens(wanted) if token not in special]
     placed = place_special_tokens(new, vocab, needed)
     return {**special, **placed}, {**vocab, **{token_id: token.encode() for token, token_id in placed.items()}}
+
+
+def allowed_special_tokens(
+    special: Mapping[str, int], text: bytes, allowed: Choice, disallowed: Choice
+) -> Mapping[str, int]:
+    """Those of a tokenizer's special tokens that are to be recognised in a text, with their ids; the rest is plain text.
+
+    `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do. Raises ValueError where
+    the text holds a token that is disallowed.
+    """
+    if isinstance(disallowed, str) and disallowed == "all":
+        disallowed = set() if isinstance(allowed, str) and allowed == "all" else set(special) - set(allowed)
+    for token in disallowed:
+        if token.encode() in text:
+            raise ValueError(
+                f"the text holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} "
+                "to make it its id, or leave it out of disallowed_special to encode it as plain text"
+            )
+    if isinstance(allowed, str) and allowed == "all":
+        return special
+    return {token: token_id for token, token_id in special.items() if token in allowed}
+
+
+def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
+    """Special tokens with their ids as the kernels look for them."""
+    from .kernels.special import new_special_tokens
+
+    return new_special_tokens([token.encode() for token in tokens], list(tokens.values()))

@@ -176,7 +176,7 @@ def _encode_parts(
     # One process writes a file for each input; several take turns, in parts small enough that they end together.
     part_bytes = min(_CHUNK_BYTES, n_text // (4 * n_workers) + 1) if n_workers > 1 else n_text + 1
     special_tokens = [token.encode() for token in tokenizer.special_tokens]
-    parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._pattern, special_tokens)]
+    parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._model.pattern, special_tokens)]
     if n_workers > 1:
         list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again
     total = 0
@@ -200,7 +200,7 @@ def _encode_parts(
                 while 0 in written and joined in written:
                     _append(os.path.join(folder, "0"), os.path.join(folder, str(joined)))
                     joined += 1
-    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=4)
+    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
     return total
 
 

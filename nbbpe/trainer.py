@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 
 from .corpus import Path
+from .model import Model
 from .parallel import check_workers
 from .patterns import Pattern, get_pattern
 from .progress import Progress, ProgressOption
@@ -124,7 +125,7 @@ def train(
             "distinct_words": len(words.counts),
         },
     }
-    return Tokenizer._from_merge_ids(merges, special_tokens, split, training)
+    return Tokenizer._of(Model.trained(merges, special_tokens, split, training))
 
 
 def train_bpe(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .corpus import cut_file
+from .model import Model
 from .patterns import get_pattern
 from .ties import TIE_BREAKS
 from .tokenizer import Tokenizer
@@ -87,7 +88,7 @@ def _merge_by_rank(more: list[bytes]) -> Callable[[], None]:
         vocab = dict(enumerate([bytes([byte]) for byte in range(256)] + more))
         recovered_merges(vocab)
         for pattern in "cl100k", _OWN_PATTERN:
-            Tokenizer._from_parts(vocab, None, {_SPECIAL: 300}, get_pattern(pattern)).encode(_TEXT)
+            Tokenizer._of(Model(vocab, None, {_SPECIAL: 300}, get_pattern(pattern))).encode(_TEXT)
 
     return encode
 

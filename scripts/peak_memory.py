@@ -8,8 +8,9 @@ A small process of its own looks every 50 ms or so. A thread would do it too, bu
 process that has threads forks, and work that holds the GIL would delay the looks.
 
 What is summed is the PSS (proportional set size): a page shared by n processes counts 1/n in each, so memory that
-forked workers share with their parent counts once. This needs Linux; elsewhere `PeakMemory` falls back on `getrusage`,
-and `method` says so.
+forked workers share with their parent counts once. Work that maps its input holds all of it as long as nobody else
+needs the room, and work that reads it does not: the part of the PSS that no file backs tells these apart. All this
+needs Linux; elsewhere `PeakMemory` falls back on `getrusage`, and `method` says so.
 """
 
 from __future__ import annotations
@@ -33,10 +34,15 @@ NOT_MEASURED = "not measured on this system"
 
 
 class PeakMemory:
-    """Context manager; afterwards `peak_bytes` (int; None if not measured) and `method` (str, what it is) are set."""
+    """Context manager; afterwards `peak_bytes`, `peak_anonymous_bytes` (None if not measured) and `method` are set.
+
+    peak_anonymous_bytes : of what no file backs; it may have been at another time than the peak of all
+    method : what was measured, in words
+    """
 
     def __init__(self, interval: float = INTERVAL) -> None:
         self.peak_bytes: int | None = None
+        self.peak_anonymous_bytes: int | None = None
         self.method = NOT_MEASURED
         self._interval = interval
         self._watcher: subprocess.Popen[bytes] | None = None
@@ -63,9 +69,10 @@ class PeakMemory:
             return
         # Said aloud, not by closing the pipe: a forked worker that still lives holds the pipe open.
         answer, _ = self._watcher.communicate(b"stop\n")
-        words = answer.split(maxsplit=1)
-        if len(words) == 2:  # otherwise someone ended the watcher
-            self.peak_bytes, self.method = int(words[0]), words[1].decode().strip()
+        words = answer.split(maxsplit=2)
+        if len(words) == 3:  # otherwise someone ended the watcher
+            self.peak_bytes, self.method = int(words[0]), words[2].decode().strip()
+            self.peak_anonymous_bytes = int(words[1]) if self.method == PSS else None
 
 
 def largest_process() -> tuple[int | None, str]:
@@ -99,40 +106,52 @@ def proportional_set_size(pid: int) -> tuple[int, int]:
     return fields.get(b"Pss:", 0), fields.get(b"Pss_Anon:", 0)
 
 
-def process_memory(pid: int, method: str) -> int:
-    """Return the memory of one process in bytes, 0 if it has ended. Where the PSS may not be read, the RSS."""
+def process_memory(pid: int, method: str) -> tuple[int, int]:
+    """Return the memory of one process and the part of it known to be anonymous, in bytes; zeros if it has ended.
+
+    Where the PSS may not be read, the RSS.
+    """
     try:
         if method == PSS:
             with contextlib.suppress(PermissionError):
-                return proportional_set_size(pid)[0]
+                return proportional_set_size(pid)
         with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE"), 0
     except (OSError, IndexError):
-        return 0
+        return 0, 0
 
 
-def tree_memory(root: int, method: str, without: int) -> int:
-    """Return the memory of `root` and its descendants in bytes, leaving out the process `without`."""
-    return sum(process_memory(pid, method) for pid in process_tree(root) if pid != without)
+def tree_memory(root: int, method: str, without: int) -> tuple[int, int]:
+    """Return the same two of `root` and its descendants together, leaving out the process `without`."""
+    sizes = [process_memory(pid, method) for pid in process_tree(root) if pid != without]
+    return sum(size for size, _ in sizes), sum(anonymous for _, anonymous in sizes)
 
 
 def watch(pid: int, interval: float) -> None:
-    """Look at `pid` and its descendants until a line comes on stdin; then print the peak in bytes and the method.
+    """Look at `pid` and its descendants until a line comes on stdin; then print both peaks in bytes, and the method.
 
     Prints a line as soon as it has looked once. Ends by itself when `pid` is no longer its parent.
     """
     method = PSS if os.access(f"/proc/{pid}/smaps_rollup", os.R_OK) else RSS
     me = os.getpid()
-    peak = tree_memory(pid, method, without=me)
+    peaks = (0, 0)
+
+    def look() -> None:
+        nonlocal peaks
+        size, anonymous = tree_memory(pid, method, without=me)
+        peaks = max(peaks[0], size), max(peaks[1], anonymous)
+
+    look()
     print("ready", flush=True)
     rest = interval
     while not select.select([sys.stdin], [], [], rest)[0]:
         if os.getppid() != pid:
             return
         began = time.perf_counter()
-        peak = max(peak, tree_memory(pid, method, without=me))
+        look()
         rest = max(interval, REST_FACTOR * (time.perf_counter() - began))
-    print(max(peak, tree_memory(pid, method, without=me)), method, flush=True)
+    look()
+    print(*peaks, method, flush=True)
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def test_a_block_of_code_runs(block, opened, tmp_path_factory, monkeypatch):
         monkeypatch.chdir(folder)
         opened[block.page] = Page(folder)
     monkeypatch.chdir(opened[block.page]._folder)
-    monkeypatch.setattr("nbbpe.tokenizer._default", None)
+    monkeypatch.setattr("nbbpe.default._default", None)
     opened[block.page].run_to(block)
 
 

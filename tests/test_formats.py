@@ -39,7 +39,7 @@ def test_any_bytes_are_spelled_and_read_back(token):
 def files(small: nbbpe.Tokenizer, tmp_path: Path) -> tuple[Path, Path]:
     """A good pair of vocab.json and merges.txt."""
     vocab, merges = tmp_path / "the vocab.json", tmp_path / "the merges.txt"
-    gpt2.write(vocab, merges, small.vocab, small.merges)
+    gpt2.write(vocab, merges, small._model)
     return vocab, merges
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.formats import huggingface
 from nbbpe.formats.gpt2 import spell
+from nbbpe.model import Model
 from nbbpe.patterns import NAMED
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
@@ -337,7 +338,7 @@ TOKEN = {
 
 def document() -> dict[str, Any]:
     """A good tokenizer.json of 257 tokens."""
-    parts = huggingface.Parts({i: bytes([i]) for i in range(256)} | {256: b"ab"}, [(b"a", b"b")], {}, NAMED["gpt2"], False)
+    parts = Model({i: bytes([i]) for i in range(256)} | {256: b"ab"}, [(b"a", b"b")], {}, NAMED["gpt2"], False)
     return huggingface._document(parts)
 
 

@@ -12,7 +12,7 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe import tokenizer as tokenizer_module
+from nbbpe import default
 
 BYTES = {i: bytes([i]) for i in range(256)}
 SHIFTED = {i + 2: bytes([i]) for i in range(256)}
@@ -227,7 +227,7 @@ def test_two_ids_with_the_same_bytes_cannot_be_saved_and_leave_nothing(tmp_path)
 
 @pytest.fixture
 def no_default(monkeypatch):
-    monkeypatch.setattr(tokenizer_module, "_default", None)
+    monkeypatch.setattr(default, "_default", None)
     monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
 
 

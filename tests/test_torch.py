@@ -131,7 +131,7 @@ def file(small, tmp_path) -> nbbpe.TokenFile:
 @pytest.fixture
 def default(monkeypatch):
     """Leave no default tokenizer behind."""
-    monkeypatch.setattr(nbbpe.tokenizer, "_default", None)
+    monkeypatch.setattr(nbbpe.default, "_default", None)
     monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
 
 

@@ -1,1 +1,1 @@
-"""File formats of tokenizers, one module a format: each reads and writes plain data, and knows no Tokenizer."""
+"""File formats of tokenizers, one module a format: each reads and writes a Model, and knows no Tokenizer."""

@@ -12,7 +12,9 @@ from typing import Any
 
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
-from ..patterns import Pattern, get_pattern
+from ..model import Model, check_merges, check_vocab
+from ..patterns import get_pattern
+from ..provenance import check_classes
 from . import gpt2
 
 _ABOUT = "nbbpe.json"
@@ -21,59 +23,46 @@ _MERGES = "merges.txt"
 _VERSION = 1
 
 
-def write(
-    path: Path,
-    vocab: dict[int, bytes],
-    merges: list[tuple[bytes, bytes]] | None,
-    special: dict[str, int],
-    pattern: Pattern,
-    whole: bool,
-    origin: dict[str, Any],
-) -> None:
-    """Write a tokenizer to a folder, which is made if need be. Files of an older one are replaced when all are whole.
-
-    merges : None for a vocabulary of ranks (see nbbpe/ranks.py): then there is no merges.txt
-    whole  : whether a pretoken that is a token is that token, whatever the merges say
-    origin : entries of nbbpe.json that nothing is made from: fingerprint and provenance
-    """
+def write(path: Path, model: Model) -> None:
+    """Write a model to a folder, which is made if need be. Files of an older one are replaced when all are whole."""
     folder = os.fspath(path)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{folder!r} is a file; give a folder to save the tokenizer in")
     about = {
         "format": "nbbpe",
         "version": _VERSION,
-        "pattern": pattern.name or pattern.regex,
-        "special_tokens": special,
-        **origin,
+        "pattern": model.pattern.name or model.pattern.regex,
+        "special_tokens": model.special,
+        # Nothing is made from these two: `read` tells by them whether all is as it was.
+        "fingerprint": model.fingerprint,
+        "provenance": model.provenance,
     }
     names = [_VOCAB, _MERGES, _ABOUT]
-    if merges is None:
+    if model.merges is None:
         about["merging"] = "ranks"
         names.remove(_MERGES)
-    elif whole:
+    elif model.whole:
         about["merging"] = "whole"
-    ordinary = {token_id: token for token_id, token in vocab.items() if token_id not in set(special.values())}
     with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
-        gpt2.write_vocab(os.path.join(scratch, _VOCAB), ordinary)
-        if merges is not None:
-            gpt2.write_merges(os.path.join(scratch, _MERGES), merges)
+        gpt2.write_vocab(os.path.join(scratch, _VOCAB), model.ordinary)
+        if model.merges is not None:
+            gpt2.write_merges(os.path.join(scratch, _MERGES), model.merges)
         with open(os.path.join(scratch, _ABOUT), "w", encoding="utf-8", newline="\n") as file:
             json.dump(about, file, ensure_ascii=False, indent=2)
             file.write("\n")
         os.makedirs(folder, exist_ok=True)
         for name in names:
             os.replace(os.path.join(scratch, name), os.path.join(folder, name))
-        if merges is None:
+        if model.merges is None:
             with suppress(FileNotFoundError):
                 os.remove(os.path.join(folder, _MERGES))
 
 
-def read(
-    path: Path,
-) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]] | None, dict[str, int], Pattern, bool, dict[str, Any]]:
-    """Read (vocab, merges, special tokens, pattern, whole, origin) as `write` takes them; an older nbbpe wrote less origin.
+def read_model(path: Path, check: bool = True) -> Model:
+    """Read what `write` wrote, or an older nbbpe, which said less of where a tokenizer comes from.
 
-    Raises FileNotFoundError, or ValueError that names what is broken.
+    Raises FileNotFoundError, or ValueError that names what is broken; with `check` that includes files that were not saved
+    together, and a `regex` other than the one that the tokenizer was made with where that matters.
     """
     folder = os.fspath(path)
     about_path = os.path.join(folder, _ABOUT)
@@ -108,15 +97,28 @@ def read(
         if token_id in ordinary:
             raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
         vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
-    return vocab, merges, special, get_pattern(about["pattern"]), whole, _read_origin(about, about_path)
+    pattern = get_pattern(about["pattern"])
+    fingerprint, provenance = _read_origin(about, about_path)
+    check_vocab(vocab)
+    if merges is not None:
+        check_merges(vocab, merges)
+    model = Model(vocab, merges, special, pattern, whole, provenance)
+    if check:
+        if fingerprint not in (None, model.fingerprint):
+            raise ValueError(
+                f"{folder}: the files are not those that were saved together (fingerprint {model.fingerprint}, and "
+                f"nbbpe.json says {fingerprint}): save the tokenizer anew, or pass check=False to load it as it is now"
+            )
+        check_classes(provenance, pattern, folder, "pass check=False to nbbpe.load to take it as it is")
+    return model
 
 
-def _read_origin(about: dict[str, Any], about_path: str) -> dict[str, Any]:
+def _read_origin(about: dict[str, Any], about_path: str) -> tuple[str | None, dict[str, Any]]:
     """The fingerprint and the provenance in the content of a nbbpe.json. Raises ValueError for what cannot be one."""
-    origin: dict[str, Any] = {name: about[name] for name in ("fingerprint", "provenance") if name in about}
-    if not isinstance(origin.get("fingerprint", ""), str):
-        raise ValueError(f"{about_path}: fingerprint must be a string, and is {origin['fingerprint']!r}")
-    provenance = origin.get("provenance", {})
+    fingerprint = about.get("fingerprint")
+    if "fingerprint" in about and not isinstance(fingerprint, str):
+        raise ValueError(f"{about_path}: fingerprint must be a string, and is {fingerprint!r}")
+    provenance = about.get("provenance", {})
     if not isinstance(provenance, dict) or not isinstance(provenance.get("versions", {}), dict):
         raise ValueError(f"{about_path}: provenance must be an object with versions as an object, and is {provenance!r}")
-    return origin
+    return fingerprint, provenance

@@ -11,6 +11,7 @@ from typing import Any
 from ..alphabet import byte_characters
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
+from ..model import Model
 from .json_text import read_json
 
 MAX_ID = 2**31 - 2
@@ -52,9 +53,11 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[tu
     return vocab, [merge for _, merge in merges]
 
 
-def own_special_tokens(vocab: dict[int, bytes], merges: list[tuple[bytes, bytes]]) -> list[str]:
-    """The special token that OpenAI's vocab.json has, and no file says so of, where a vocabulary has it too."""
-    return [_END] if _END.encode() in set(vocab.values()) - {left + right for left, right in merges} else []
+def read_model(vocab_path: Path, merges_path: Path) -> Model:
+    """Read files of which nothing more is known: split as GPT-2 does, and with its special token if the vocab has it."""
+    vocab, merges = read(vocab_path, merges_path)
+    has_end = _END.encode() in set(vocab.values()) - {left + right for left, right in merges}
+    return Model.checked(vocab, merges, [_END] if has_end else [], "gpt2")
 
 
 def read_vocab(path: Path) -> dict[int, bytes]:
@@ -126,22 +129,18 @@ def read_merges(path: Path) -> list[tuple[int, tuple[bytes, bytes]]]:
     return merges
 
 
-def write(
-    vocab_path: Path,
-    merges_path: Path,
-    vocab: dict[int, bytes],
-    merges: list[tuple[bytes, bytes]],
-    special: Mapping[str, int] | None = None,
-    version_line: bool = True,
-) -> None:
+def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
     """Write vocab.json and merges.txt, each when it is whole.
 
-    Raises ValueError where two ids have equal tokens, which the format cannot hold, before anything is written.
+    Raises ValueError for what the format cannot hold (two ids of equal tokens, say), before anything is written.
     """
+    if model.whole:
+        raise ValueError("this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot say")
+    merges = model.listed_merges()
     with scratch_folder(vocab_path) as folder, scratch_folder(merges_path) as other:
         new_vocab, new_merges = os.path.join(folder, "vocab.json"), os.path.join(other, "merges.txt")
         with name_in_errors(vocab_path):
-            write_vocab(new_vocab, vocab, special)
+            write_vocab(new_vocab, model.vocab, model.special)
         with name_in_errors(merges_path):
             write_merges(new_merges, merges, version_line)
         os.replace(new_vocab, vocab_path)

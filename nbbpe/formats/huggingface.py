@@ -12,10 +12,11 @@ import functools
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
+from ..model import Model
 from ..patterns import NAMED, Pattern, get_pattern
 from .dialects import translated
 from .gpt2 import MAX_ID, spell, spelled_vocab, token_of, unspell, vocab_of
@@ -35,28 +36,12 @@ _POST_PROCESSORS = {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "Ber
 Normalizer = Literal["refuse", "ignore"]
 
 
-class Parts(NamedTuple):
-    """What a tokenizer.json says.
-
-    vocab   : without special tokens
-    merges  : in rank order
-    special : all added tokens, with their ids
-    whole   : whether a pretoken that is a token is that token, whatever the merges say
-    """
-
-    vocab: dict[int, bytes]
-    merges: list[tuple[bytes, bytes]]
-    special: dict[str, int]
-    pattern: Pattern
-    whole: bool
-
-
 # Writing
 
 
-def write(path: Path, parts: Parts) -> None:
+def write(path: Path, model: Model) -> None:
     """Write a tokenizer.json. Raises ValueError for what the format cannot hold, before anything is written."""
-    text = json.dumps(_document(parts), ensure_ascii=False)
+    text = json.dumps(_document(model), ensure_ascii=False)
     with name_in_errors(path), scratch_folder(path) as scratch:
         unfinished = os.path.join(scratch, "tokenizer.json")
         with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
@@ -64,16 +49,17 @@ def write(path: Path, parts: Parts) -> None:
         os.replace(unfinished, path)
 
 
-def _document(parts: Parts) -> dict[str, Any]:
-    entries = spelled_vocab(parts.vocab)
+def _document(model: Model) -> dict[str, Any]:
+    merges = model.listed_merges()
+    entries = spelled_vocab(model.ordinary)
     owners: dict[int, str] = {}
-    for token in parts.special if parts.whole else ():
+    for token in model.special if model.whole else ():
         if token_of(token) != token.encode():
             raise ValueError(
                 f"special token {token!r} is spelled like {token_of(token)!r}, for which tokenizers would take it, as this "
                 "tokenizer looks up pretokens"
             )
-    for token, token_id in parts.special.items():
+    for token, token_id in model.special.items():
         # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
         if entries.setdefault(token, token_id) != token_id:
             raise ValueError(
@@ -86,14 +72,14 @@ def _document(parts: Parts) -> dict[str, Any]:
                 "cannot hold"
             )
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    added = sorted(parts.special.items(), key=lambda item: item[1])
+    added = sorted(model.special.items(), key=lambda item: item[1])
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [{"id": token_id, "content": token, **flags} for token, token_id in added],
         "normalizer": None,
-        "pre_tokenizer": _pre_tokenizer(parts.pattern),
+        "pre_tokenizer": _pre_tokenizer(model.pattern),
         "post_processor": None,
         "decoder": {**_BYTE_LEVEL, "use_regex": True},
         "model": {
@@ -104,10 +90,10 @@ def _document(parts: Parts) -> dict[str, Any]:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": parts.whole,
+            "ignore_merges": model.whole,
             "vocab": dict(sorted(entries.items(), key=lambda item: item[1])),
             # Of a pair that comes twice the first counts here, and the last in tokenizers.
-            "merges": [[spell(left), spell(right)] for left, right in dict.fromkeys(parts.merges)],
+            "merges": [[spell(left), spell(right)] for left, right in dict.fromkeys(merges)],
         },
     }
 
@@ -128,9 +114,19 @@ def _pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
 # Reading
 
 
-def read(path: Path, normalizer: Normalizer = "refuse") -> Parts:
-    """Read a tokenizer.json. Raises ValueError that names the file, and the part that is broken or not to be honoured."""
-    return parts_of(read_json(path), os.fspath(path), normalizer)
+def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "refuse") -> Model:
+    """See Tokenizer.from_hf."""
+    if is_tokenizer(path_or_tokenizer):
+        name = "the tokenizer"
+        document = parse_json(_backend(path_or_tokenizer).to_str(), name)
+    else:
+        document = read_json(path_or_tokenizer)
+        name = os.fspath(path_or_tokenizer)
+    if normalizer not in ("refuse", "ignore"):
+        raise ValueError(f'normalizer must be "refuse" or "ignore", and is {normalizer!r}')
+    if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
+        raise ValueError(f'{name}: must be a JSON object with a "model", as tokenizers writes it')
+    return _Reader(name).model(document, normalizer)
 
 
 def is_tokenizer(value: object) -> bool:
@@ -138,22 +134,8 @@ def is_tokenizer(value: object) -> bool:
     return all(hasattr(_backend(value), name) for name in ("to_str", "get_vocab"))
 
 
-def of_object(value: Any, normalizer: Normalizer = "refuse") -> Parts:
-    """The parts of a tokenizers.Tokenizer, or of one of transformers' around such."""
-    return parts_of(parse_json(_backend(value).to_str(), "the tokenizer"), "the tokenizer", normalizer)
-
-
 def _backend(value: Any) -> Any:
     return getattr(value, "backend_tokenizer", value)
-
-
-def parts_of(document: Any, name: str, normalizer: Normalizer = "refuse") -> Parts:
-    """The parts that the content of a tokenizer.json says; `name` is what errors call it."""
-    if normalizer not in ("refuse", "ignore"):
-        raise ValueError(f'normalizer must be "refuse" or "ignore", and is {normalizer!r}')
-    if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-        raise ValueError(f'{name}: must be a JSON object with a "model", as tokenizers writes it')
-    return _Reader(name).parts(document, normalizer)
 
 
 class _Reader:
@@ -165,7 +147,7 @@ class _Reader:
     def error(self, message: str) -> ValueError:
         return ValueError(f"{self.name}: {message}")
 
-    def parts(self, document: dict[str, Any], normalizer: Normalizer) -> Parts:
+    def model(self, document: dict[str, Any], normalizer: Normalizer) -> Model:
         self.check_known(document, _PARTS, "the file")
         if document.get("version", "1.0") != "1.0":
             raise self.error(f'version must be "1.0", and is {document["version"]!r}')
@@ -187,7 +169,13 @@ class _Reader:
             if token_id in vocab:
                 raise self.error(f"added token {token!r} has the id {token_id}, as {vocab[token_id]!r} of model.vocab has")
         merges = self.merges(model.get("merges"), vocab, special)
-        return Parts(vocab, merges, special, pattern, whole)
+        found = Model.checked(vocab, merges, special, pattern)
+        if whole:
+            from ..ranks import with_whole_tokens
+
+            # Mostly merging gives every token from its own bytes, and there is nothing to look up.
+            found.whole = len(with_whole_tokens(found.ordinary, found.merge_table()).whole) > 0
+        return found
 
     def check_known(self, part: dict[str, Any], known: set[str], where: str) -> None:
         unknown = sorted(set(part) - known)

@@ -1,14 +1,19 @@
-"""Which format something is in that is said to be a tokenizer: a folder, a file, two files, or another library's object."""
+"""Which format something is in that is said to be a tokenizer (a folder, a file, two files, or another library's object),
+and what it says.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import regex
 
 from ..corpus import Path
-from . import huggingface, tiktoken
+from ..model import Model
+from . import folder, gpt2, huggingface, tiktoken
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "gpt2"]
 
@@ -25,6 +30,18 @@ class Found(NamedTuple):
 
     kind: Kind
     sources: tuple[Any, ...]
+
+
+def read_model(source: object, check: bool = True) -> Model:
+    """See nbbpe.load."""
+    found = recognised(source)
+    readers: dict[Kind, Callable[..., Model]] = {
+        "nbbpe": functools.partial(folder.read_model, check=check),
+        "huggingface": huggingface.read_model,
+        "tiktoken": tiktoken.read_model,
+        "gpt2": gpt2.read_model,
+    }
+    return readers[found.kind](*found.sources)
 
 
 def recognised(source: object) -> Found:

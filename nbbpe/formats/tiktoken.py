@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
-from ..patterns import Pattern
+from ..model import Model, check_vocab
+from ..patterns import Pattern, get_pattern
+from ..special_tokens import SpecialTokens, place_beside_ranks
 from .dialects import translated
 
 MAX_RANK = 2**31 - 2
@@ -46,6 +48,41 @@ _SHA256 = {
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": "cl100k_base",
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": "o200k_base",
 }
+
+
+def read_model(
+    path_or_encoding: Path | Any,
+    pattern: str | Pattern | None = None,
+    special_tokens: SpecialTokens | None = None,
+) -> Model:
+    """See Tokenizer.from_tiktoken."""
+    vocab: dict[int, bytes]
+    known: Known | None
+    if is_encoding(path_or_encoding):
+        vocab, known = of_encoding(path_or_encoding)
+    elif isinstance(path_or_encoding, (str, os.PathLike)):
+        name = os.fspath(path_or_encoding)
+        if name in ENCODINGS and not os.path.exists(name):
+            raise FileNotFoundError(
+                f"{name!r} is no file; give the path of a .tiktoken file, or tiktoken.get_encoding({name!r})"
+            )
+        vocab, known = read(name)
+        if known is None and pattern is None:
+            raise ValueError(
+                f"{name}: neither name nor content is that of a known encoding ({', '.join(ENCODINGS)}), so say "
+                "which split pattern belongs to it: pattern=..."
+            )
+    else:
+        raise TypeError(f"give a path or a tiktoken.Encoding, not {type(path_or_encoding).__name__}")
+    split = get_pattern(known.pattern if pattern is None and known is not None else pattern)
+    if special_tokens is None:
+        special_tokens = known.special_tokens if known else {}
+    special = place_beside_ranks(special_tokens, vocab)
+    check_vocab(vocab)
+    from ..ranks import recovered_merges
+
+    merges, first_irregular = recovered_merges(vocab)
+    return Model(vocab, merges if first_irregular is None else None, special, split)
 
 
 def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
@@ -86,8 +123,9 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
     return vocab, ENCODINGS.get(_SHA256.get(hashlib.sha256(data).hexdigest(), stem))
 
 
-def write(path: Path, vocab: dict[int, bytes]) -> None:
-    """Write a rank file, in the order of ranks; it appears when it is whole."""
+def write(path: Path, model: Model) -> None:
+    """Write a rank file, in the order of ranks; it appears when it is whole. ValueError where ranks cannot say the same."""
+    vocab = model.as_ranks()
     with name_in_errors(path), scratch_folder(path) as scratch:
         unfinished = os.path.join(scratch, "ranks")
         with open(unfinished, "wb") as file:
@@ -95,20 +133,21 @@ def write(path: Path, vocab: dict[int, bytes]) -> None:
         os.replace(unfinished, path)
 
 
-def new_encoding(name: str, vocab: dict[int, bytes], special: Mapping[str, int], pattern: Pattern) -> Any:
+def new_encoding(name: str, model: Model) -> Any:
     """A tiktoken.Encoding. Raises ImportError that says how to get tiktoken, or ValueError for what it cannot express."""
+    vocab = model.as_ranks()
     # Of special tokens that begin alike tiktoken takes any.
-    ordered = sorted(special)
+    ordered = sorted(model.special)
     for token, longer in pairwise(ordered):
         if longer.startswith(token):
             raise ValueError(f"special token {longer!r} begins with {token!r}; which of them tiktoken finds is not certain")
-    pat_str = split_regex(pattern)
+    pat_str = split_regex(model.pattern)
     try:
         import tiktoken
     except ImportError as error:
         raise ImportError('tiktoken is not installed: pip install "nbbpe[tiktoken]"') from error
     ranks = {token: rank for rank, token in sorted(vocab.items())}
-    return tiktoken.Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=dict(special))
+    return tiktoken.Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=dict(model.special))
 
 
 def split_regex(pattern: Pattern) -> str:

@@ -1,0 +1,42 @@
+"""Many texts in one call, shared among threads where there is enough to do."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .corpus import groups, to_bytes
+from .parallel import default_workers
+
+if TYPE_CHECKING:
+    from .encoder import Encoder
+    from .kernels.special import SpecialTokens
+
+_BYTES_PER_THREAD = 1 << 20  # of text; for less another thread does not pay
+
+
+def encode_batch_flat(
+    encoder: Encoder, texts: Iterable[str | bytes], specials: SpecialTokens
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """See Tokenizer.encode_batch_flat."""
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"texts must be an iterable of texts, not one {type(texts).__name__}; see encode_array")
+    documents = [to_bytes(text) for text in texts]
+    shares = list(groups(documents))
+    n_bytes = sum(map(len, documents))
+    n_threads = max(1, min(default_workers(), n_bytes // _BYTES_PER_THREAD, len(shares)))
+    encode = functools.partial(encoder.encode_documents, specials=specials)
+    if n_threads == 1:
+        parts = [encode(share) for share in shares]
+    else:
+        with ThreadPoolExecutor(n_threads) as threads:
+            parts = list(threads.map(encode, shares))
+    ids = [part for part, _ in parts] or [np.empty(0, dtype=encoder.dtype)]
+    counts = [np.diff(starts) for _, starts in parts]
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), *counts])
+    return ids[0] if len(ids) == 1 else np.concatenate(ids), np.cumsum(starts)

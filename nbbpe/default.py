@@ -1,0 +1,42 @@
+"""The default tokenizer of this process, for programs that have one and pass it nowhere."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .conversion import load
+from .corpus import Path
+from .tokenizer import Tokenizer
+
+_default: Tokenizer | None = None
+
+
+def use(tokenizer: Tokenizer | Path) -> Tokenizer:
+    """Make a tokenizer, or what `nbbpe.load` reads from a path, the default of this process, and return it.
+
+    Processes that are forked from this one have it too; spawned ones take NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
+    """
+    global _default
+    _default = tokenizer if isinstance(tokenizer, Tokenizer) else load(tokenizer)
+    return _default
+
+
+def encode_array(text: str | bytes) -> NDArray[Any]:
+    """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
+
+    All special tokens are recognised. The default is what `nbbpe.use` set, else what the environment variable
+    NBBPE_TOKENIZER names, a path for `nbbpe.load`. Raises RuntimeError where there is none.
+    """
+    global _default
+    if _default is None:
+        path = os.environ.get("NBBPE_TOKENIZER")
+        if not path:
+            raise RuntimeError(
+                "no default tokenizer: call nbbpe.use(tokenizer_or_folder) first, or set the environment variable "
+                "NBBPE_TOKENIZER to a folder that Tokenizer.save wrote"
+            )
+        _default = load(path)
+    return _default.encode_array(text)
