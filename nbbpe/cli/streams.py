@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
+from ..files import is_device, name_in_errors, whole_file
 from ..sidecar import read_sidecar, sidecar_path
 from ..tokenizer import Tokenizer
 
@@ -49,18 +49,17 @@ def stdin_blocks() -> Iterator[bytes]:
 
 @contextmanager
 def output(path: str) -> Iterator[BinaryIO]:
-    """A file to write bytes to, which appears under its name when it is whole; `-` is stdout."""
+    """A file to write bytes to, which appears under its name when it is whole; `-` is stdout, and a device is a device."""
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path!r} is a folder; give a file name to write")
-    with name_in_errors(path), scratch_folder(path) as folder:
-        whole = os.path.join(folder, "whole")
-        with open(whole, "wb") as file:
+    if is_device(path):
+        with name_in_errors(path), open(path, "wb") as file:
             yield file
-        os.replace(whole, path)
+        return
+    with whole_file(path) as whole, open(whole, "wb") as file:
+        yield file
 
 
 class IdWriter:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
+from ..files import whole_file
 from ..patterns import NAMED, Pattern, get_pattern
 from .dialects import translated
 from .gpt2 import MAX_ID, spell, spelled_vocab, token_of, unspell, vocab_of
@@ -57,11 +57,8 @@ class Parts(NamedTuple):
 def write(path: Path, parts: Parts) -> None:
     """Write a tokenizer.json. Raises ValueError for what the format cannot hold, before anything is written."""
     text = json.dumps(_document(parts), ensure_ascii=False)
-    with name_in_errors(path), scratch_folder(path) as scratch:
-        unfinished = os.path.join(scratch, "tokenizer.json")
-        with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text + "\n")
-        os.replace(unfinished, path)
+    with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text + "\n")
 
 
 def _document(parts: Parts) -> dict[str, Any]:

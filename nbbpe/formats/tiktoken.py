@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
+from ..files import whole_file
 from ..patterns import Pattern
 from .dialects import translated
 
@@ -88,11 +88,8 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
 
 def write(path: Path, vocab: dict[int, bytes]) -> None:
     """Write a rank file, in the order of ranks; it appears when it is whole."""
-    with name_in_errors(path), scratch_folder(path) as scratch:
-        unfinished = os.path.join(scratch, "ranks")
-        with open(unfinished, "wb") as file:
-            file.writelines(b"%s %d\n" % (b2a_base64(token, newline=False), rank) for rank, token in sorted(vocab.items()))
-        os.replace(unfinished, path)
+    with whole_file(path) as unfinished, open(unfinished, "wb") as file:
+        file.writelines(b"%s %d\n" % (b2a_base64(token, newline=False), rank) for rank, token in sorted(vocab.items()))
 
 
 def new_encoding(name: str, vocab: dict[int, bytes], special: Mapping[str, int], pattern: Pattern) -> Any:
