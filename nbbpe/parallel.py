@@ -133,6 +133,8 @@ def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[C
     """The life of a worker process."""
     # Ctrl-C reaches all processes of a terminal; the parent alone answers it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # And whatever the parent does when it is told to end, a worker has nothing to clean up.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         # With the parent's ends closed here, a worker sees the end of its own connection when the parent is gone.
         for other in inherited:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ import texts
 import nbbpe
 from nbbpe import cli, inspection
 from nbbpe.cli import tables
+from nbbpe.cli.signals import ending_signals
 
 COMMANDS = ["train", "encode", "decode", "count", "inspect", "compare", "convert", "warmup"]
 
@@ -477,12 +480,81 @@ sys.exit(nbbpe.cli.main(["train", sys.argv[1], "--vocab-size", "300", "-o", sys.
 """
 
 
-def test_ctrl_c_ends_with_130_in_one_line(folder, tmp_path):
-    ended = processes.interrupt(TRAIN, folder / "text.txt", tmp_path / "new")
-    assert ended.returncode == 128 + signal.SIGINT
-    assert ended.stderr.strip() == "nbbpe: interrupted"
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM"), (signal.SIGHUP, "ended by SIGHUP")],
+)
+def test_a_signal_ends_in_one_line_and_leaves_nothing(folder, tmp_path, number, said):
+    ended = processes.interrupt(TRAIN, folder / "text.txt", tmp_path / "new", number=number)
+    assert ended.returncode == 128 + number
+    assert ended.stderr.strip() == f"nbbpe: {said}"
     assert not ended.orphans
     assert os.listdir(tmp_path) == []
+
+
+class _Interrupting:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("where", ["a destructor", "code that catches everything"])
+def test_ctrl_c_does_not_get_lost(where, monkeypatch):
+    def lose_it() -> None:
+        if where == "a destructor":
+            _Interrupting()
+            return
+        with contextlib.suppress(BaseException):
+            signal.raise_signal(signal.SIGINT)
+
+    def run() -> None:
+        with ending_signals():
+            lose_it()
+            time.sleep(10)
+
+    before = signal.getsignal(signal.SIGINT)
+    began = time.monotonic()
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert time.monotonic() - began < 5
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_comes_once():
+    with ending_signals(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    time.sleep(0.1)
+
+
+def test_signals_that_are_ignored_stay_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ending_signals():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_closed_streams_are_told(folder, tmp_path):
+    (tmp_path / "ids.txt").write_text("97 98")
+    done = shell(
+        "nbbpe count text.txt >&-; echo $?; nbbpe count - <&-; echo $?; nbbpe encode - <&-; echo $?; "
+        "nbbpe decode - <&-; echo $?; nbbpe decode $D/ids.txt 2>&-; echo; nbbpe decode nope 2>&-; echo $?",
+        folder,
+        NBBPE_TOKENIZER="tok",
+        D=str(tmp_path),
+    )
+    assert done.stdout == b"1\n1\n1\n1\nab\n2\n"
+    first, *others = done.stderr.decode().splitlines()
+    assert first.startswith("nbbpe: error: standard output is closed")
+    assert others == ["nbbpe: error: `-` is standard input, which is closed"] * 3
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", ["count text.txt", "inspect", "encode text.txt", "encode text.txt --format raw"])
+def test_a_full_disk_behind_stdout_is_named(folder, command):
+    done = shell(f"nbbpe {command} > /dev/full; echo $?", folder, NBBPE_TOKENIZER="tok")
+    assert (done.stdout, done.stderr) == (b"1\n", b"nbbpe: error: stdout: No space left on device\n")
 
 
 WITHOUT_CLICK = """

@@ -13,7 +13,7 @@ import click
 
 from ..conversion import FORMATS, find_format, read_tokenizer
 from ..corpus import Path
-from ..files import scratch_folder
+from ..files import name_in_errors, scratch_folder
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns import get_pattern
@@ -117,11 +117,12 @@ def _as_usage() -> Iterator[None]:
 
 
 def _print_json(data: Any) -> None:
-    click.echo(json.dumps(tables.as_data(data), indent=2))
+    _print_lines([json.dumps(tables.as_data(data), indent=2)])
 
 
 def _print_lines(lines: Sequence[str]) -> None:
-    click.echo("\n".join(lines))
+    with name_in_errors("stdout"):
+        click.echo("\n".join(lines))
 
 
 @_command(
@@ -195,9 +196,11 @@ def train(
     if as_json:
         _print_json(figures)
         return
-    click.echo(
-        f"{_shown(target)}: {len(tokenizer):,} tokens (256 bytes, {n_merges:,} merges, {len(special)} special), "
-        f"trained in {seconds:.1f} s"
+    _print_lines(
+        [
+            f"{_shown(target)}: {len(tokenizer):,} tokens (256 bytes, {n_merges:,} merges, {len(special)} special), "
+            f"trained in {seconds:.1f} s"
+        ]
     )
 
 
@@ -252,7 +255,7 @@ def encode(
     if as_json:
         _print_json({"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)})
         return
-    click.echo(f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s")
+    _print_lines([f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"])
 
 
 def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:
@@ -416,8 +419,7 @@ def convert(
     if as_json:
         _print_json({"format": chosen.name, "written": list(written), "n_tokens": len(tokenizer)})
         return
-    for path in written:
-        click.echo(f"{_shown(path)}: {chosen.name}, {len(tokenizer):,} tokens")
+    _print_lines([f"{_shown(path)}: {chosen.name}, {len(tokenizer):,} tokens" for path in written])
 
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")

@@ -37,13 +37,13 @@ def as_path(source: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
         path = pathlib.Path(folder, "stdin")
         with open(path, "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK)
+            shutil.copyfileobj(_stdin(), file, _BLOCK)
         yield path
 
 
 def stdin_blocks() -> Iterator[bytes]:
     """What comes through stdin, as it comes."""
-    while block := os.read(sys.stdin.fileno(), _BLOCK):
+    while block := os.read(_stdin().fileno(), _BLOCK):
         yield block
 
 
@@ -51,8 +51,9 @@ def stdin_blocks() -> Iterator[bytes]:
 def output(path: str) -> Iterator[BinaryIO]:
     """A file to write bytes to, which appears under its name when it is whole; `-` is stdout, and a device is a device."""
     if path == STDIN:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with name_in_errors("stdout"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     if is_device(path):
         with name_in_errors(path), open(path, "wb") as file:
@@ -60,6 +61,12 @@ def output(path: str) -> Iterator[BinaryIO]:
         return
     with whole_file(path) as whole, open(whole, "wb") as file:
         yield file
+
+
+def _stdin() -> BinaryIO:
+    if sys.stdin is None:
+        raise OSError("`-` is standard input, which is closed")
+    return sys.stdin.buffer
 
 
 class IdWriter:
@@ -76,19 +83,23 @@ class IdWriter:
     def write(self, ids: NDArray[Any]) -> None:
         """Write some ids; the array is not kept."""
         if self._raw:
-            sys.stdout.buffer.write(ids.astype(ids.dtype.newbyteorder("<"), copy=False).tobytes())
+            self._write(ids.astype(ids.dtype.newbyteorder("<"), copy=False).tobytes())
             return
         text = "".join(map(self._texts.__getitem__, ids.tolist()))
         if text:
             # A blank waits until another id follows it on its line.
-            sys.stdout.buffer.write((self._end + text[:-1]).encode())
+            self._write((self._end + text[:-1]).encode())
             self._end = text[-1]
 
     def close(self) -> None:
         """End the last line."""
-        if self._end:
-            sys.stdout.buffer.write(b"\n")
-        sys.stdout.buffer.flush()
+        self._write(b"\n" if self._end else b"")
+        with name_in_errors("stdout"):
+            sys.stdout.buffer.flush()
+
+    def _write(self, data: bytes) -> None:
+        with name_in_errors("stdout"):
+            sys.stdout.buffer.write(data)
 
 
 def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
@@ -110,7 +121,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
             yield np.asarray(ids[start : start + _BLOCK])
         return
     if source == STDIN:
-        yield from (_raw if form == "raw" else _numbers)(sys.stdin.buffer, "stdin", tokenizer)
+        yield from (_raw if form == "raw" else _numbers)(_stdin(), "stdin", tokenizer)
         return
     with open(source, "rb") as file:
         yield from (_raw if form == "raw" else _numbers)(file, source, tokenizer)
