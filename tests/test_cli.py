@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import json
 import os
 import re
@@ -147,9 +148,21 @@ def test_encode_to_stdout_has_a_line_for_each_line(run, small):
 def test_decode_of_text_and_of_nothing(run, tmp_path):
     (tmp_path / "ids").write_text("104 101\n\n  108\t108 111")
     assert run("decode", tmp_path / "ids", "-t", "tok") == (0, "hello", "")
-    for name in "empty.txt", "empty.bin":
-        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "empty.npy").write_bytes(npy_of(np.empty(0, dtype=np.uint16)))
+    for name in "empty.txt", "empty.bin", "empty.npy":
+        if not name.endswith(".npy"):
+            (tmp_path / name).write_bytes(b"")
         assert run("decode", tmp_path / name, "-t", "tok") == (0, "", "")
+
+
+def npy_of(values) -> bytes:
+    """A .npy file's bytes."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.array(values))
+    return buffer.getvalue()
+
+
+NPY = npy_of(np.array([97, 98, 99], dtype=np.uint16))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +175,12 @@ def test_decode_of_text_and_of_nothing(run, tmp_path):
         ("ids", b"1 2\n3 400", ["id 400 (number 3", "400 tokens"]),
         ("ids.bin", b"\x01\x00\x02", ["ends with 1 bytes", "uint16"]),
         ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 (number 1"]),
-        ("ids.npy", b"no array", []),
+        ("ids.npy", b"no array", ["ids.npy is not a NumPy array file"]),
+        ("ids.npy", b"", ["ids.npy is not a NumPy array file"]),
+        ("ids.npy", NPY[:20], ["ids.npy is not a NumPy array file"]),
+        ("ids.npy", NPY[:-1], ["ids.npy holds 2.5 ids, and its header says 3"]),
+        ("ids.npy", npy_of([1.0]), ["ids.npy must hold a 1-D array of integers"]),
+        ("ids.npy", npy_of([{}]), ["ids.npy must hold a 1-D array of integers"]),
     ],
 )
 def test_decode_says_what_is_no_id(run, tmp_path, name, content, parts):
@@ -172,6 +190,19 @@ def test_decode_says_what_is_no_id(run, tmp_path, name, content, parts):
     assert_one_line_error(done, 1, *parts)
     assert (tmp_path / "out").read_bytes() == b"precious"
     assert sorted(os.listdir(tmp_path)) == sorted([name, "out"])
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+def test_decode_refuses_ids_that_are_not_those_of_their_json(run, tmp_path, suffix):
+    ids = tmp_path / f"ids{suffix}"
+    assert run("encode", "text.txt", "-o", ids, "-t", "tok").code == 0
+    about = json.loads(ids.with_name(f"{ids.name}.json").read_text())
+    if suffix == ".bin":
+        ids.write_bytes(ids.read_bytes()[:-2])
+    else:
+        np.save(ids, np.load(ids)[:-1])
+    said = f"ids{suffix} holds {about['n_ids'] - 1:,} ids of uint16, and ids{suffix}.json says {about['n_ids']:,}"
+    assert_one_line_error(run("decode", ids, "-t", "tok"), 1, said)
 
 
 def test_records_and_several_inputs(run, tmp_path, small):

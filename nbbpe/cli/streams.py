@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..corpus import Path
 from ..files import is_device, name_in_errors, whole_file
-from ..sidecar import read_sidecar, sidecar_path
+from ..idfile import read_npy_header
+from ..sidecar import check_described, read_sidecar, sidecar_path
 from ..tokenizer import Tokenizer
 
 STDIN = "-"
@@ -114,9 +115,9 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
     if form is None:
         form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
     if form == "npy" or (form == "raw" and suffix == ".npy"):
-        ids = np.load(source, mmap_mode="r", allow_pickle=False)
-        if ids.ndim != 1 or ids.dtype.kind not in "ui":
-            raise ValueError(f"{source}: must hold a 1-D array of integers, and has {ids.ndim} dimensions of {ids.dtype}")
+        ids = _npy_array(source)
+        if about:
+            check_described(source, about, len(ids), ids.dtype)
         for start in range(0, len(ids), _BLOCK):
             yield np.asarray(ids[start : start + _BLOCK])
         return
@@ -124,7 +125,21 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
         yield from (_raw if form == "raw" else _numbers)(_stdin(), "stdin", tokenizer)
         return
     with open(source, "rb") as file:
+        if about and form == "raw":
+            n_ids, rest = divmod(os.fstat(file.fileno()).st_size, tokenizer.dtype.itemsize)
+            check_described(source, about, n_ids + bool(rest), tokenizer.dtype)
         yield from (_raw if form == "raw" else _numbers)(file, source, tokenizer)
+
+
+def _npy_array(path: str) -> NDArray[Any]:
+    """The ids in a .npy file, mapped into memory. ValueError that names the file where it holds none."""
+    with open(path, "rb") as file:
+        dtype, offset, n_ids = read_npy_header(file, path)
+        n_there = (os.fstat(file.fileno()).st_size - offset) / dtype.itemsize
+    if n_there != n_ids:
+        raise ValueError(f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was cut short or added to")
+    # What is empty cannot be mapped.
+    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=(n_ids,)) if n_ids else np.empty(0, dtype=dtype)
 
 
 def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
