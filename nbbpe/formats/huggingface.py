@@ -149,7 +149,9 @@ def parts_of(document: Any, name: str, normalizer: Normalizer = "refuse") -> Par
     if normalizer not in ("refuse", "ignore"):
         raise ValueError(f'normalizer must be "refuse" or "ignore", and is {normalizer!r}')
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-        raise ValueError(f'{name}: must be a JSON object with a "model", as tokenizers writes it')
+        flat = isinstance(document, dict) and document and all(type(token_id) is int for token_id in document.values())
+        other = "; this is a vocabulary as GPT-2's, which needs its merges.txt: give both" if flat else ""
+        raise ValueError(f'{name}: must be a JSON object with a "model", as tokenizers writes it{other}')
     return _Reader(name).parts(document, normalizer)
 
 
