@@ -210,7 +210,7 @@ def test_records_and_several_inputs(run, tmp_path, small):
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     (tmp_path / "b.jsonl").write_text(json.dumps({"body": "ababab"}))
     source, options = str(tmp_path / "*.jsonl"), ["--field", "body", "-t", "tok"]
-    assert_one_line_error(run("count", source, *options), 1, "a.jsonl", "line 3")
+    assert_one_line_error(run("count", source, *options), 1, "a.jsonl", "line 3", "(--on-error skip leaves")
     options += ["--on-error", "skip"]
     documents = ["the cat", "sat\n", "aaa", "ababab"]
     separator = small.special_tokens[texts.SPECIAL]
@@ -221,7 +221,7 @@ def test_records_and_several_inputs(run, tmp_path, small):
     assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == wanted
     done = run("encode", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, "--separator", texts.SPECIAL)
     assert (done.code, list(map(int, done.out.split()))) == (0, wanted)
-    assert_one_line_error(run("encode", source, *options, "--separator", "<none>"), 1, "<none>")
+    assert_one_line_error(run("encode", source, *options, "--separator", "<none>"), 2, "<none>")
     n_bytes = sum(map(len, documents))
     done = run("count", source, *options, "--json")
     assert json.loads(done.out) == [{"input": source, "n_tokens": len(wanted) - 4, "n_bytes": n_bytes}]
@@ -322,6 +322,40 @@ def test_convert_to_files_that_others_read(run, tmp_path, small, target):
     assert nbbpe.load(tmp_path / "back").encode(texts.SAMPLE) == small.encode(texts.SAMPLE)
 
 
+def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small):
+    small.with_special_tokens(["Ġ"]).save(tmp_path / "tok")  # as the blank is spelled
+    done = run("convert", tmp_path / "tok", tmp_path / "new/deep", "--to", "huggingface")
+    assert_one_line_error(done, 1, "special token")
+    assert os.listdir(tmp_path) == ["tok"]
+
+
+def test_convert_knows_no_pattern_and_one_of_gpt2s_files(run, tmp_path, small, quiet):
+    bare = nbbpe.train([texts.SAMPLE], 300, pattern=None)
+    bare.save(tmp_path / "bare")
+    assert run("convert", tmp_path / "bare", tmp_path / "x.tiktoken").code == 0
+    assert_one_line_error(run("convert", tmp_path / "x.tiktoken", tmp_path / "new"), 1, "belongs to it: --pattern")
+    assert run("convert", tmp_path / "x.tiktoken", tmp_path / "new", "--pattern", "none").code == 0
+    assert nbbpe.load(tmp_path / "new").fingerprint == bare.fingerprint
+    small.save_gpt2(tmp_path / "mine-vocab.json", tmp_path / "mine-merges.txt")
+    assert run("inspect", tmp_path / "mine-merges.txt").code == 0
+    assert run("convert", tmp_path / "mine-vocab.json", tmp_path / "again", "--pattern", "cl100k").code == 0
+    again = nbbpe.load(tmp_path / "again")
+    assert (again.pattern, again.special_tokens) == ("cl100k", small.special_tokens)
+
+
+def test_convert_reads_a_tokenizer_with_a_normalizer_if_told_to(run, tmp_path, small):
+    small.to_hf(tmp_path / "t.json")
+    document = json.loads((tmp_path / "t.json").read_text())
+    document["normalizer"] = {"type": "NFC"}
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    assert_one_line_error(
+        run("count", "text.txt", "-t", tmp_path / "t.json"), 1, "Pass --normalizer ignore to nbbpe convert"
+    )
+    assert run("convert", tmp_path / "t.json", tmp_path / "new", "--normalizer", "ignore").code == 0
+    assert nbbpe.load(tmp_path / "new") == small
+    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--normalizer", "ignore"), 1, "has no normalizer to ignore")
+
+
 def test_convert_from_tiktoken(run, tmp_path, shared):
     source = shared / "vocabs" / "r50k_base.tiktoken"
     assert run("convert", source, tmp_path / "new").code == 0
@@ -398,6 +432,10 @@ def test_help_names_all_commands(run):
         (["train", "text.txt", "--vocab-size", "300", "-o", "nowhere/x"], ["nowhere", "make it first"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--pattern", "gtp2"], ["gtp2", "gpt2"]),
         (["train", "-", "-", "--vocab-size", "300", "-o", "x"], ["once"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", ""], ["empty"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", "a", "--special", "a"], ["'a'", "twice"]),
+        (["convert", "tok", "x", "--special", ""], ["empty"]),
+        (["encode", "text.txt", "-t", "tok", "-o", "x.bin", "--separator", "<none>"], ["<none>"]),
         (["compare", "tok", "nowhere", "--on", "text.txt"], ["nowhere"]),
         (["compare", "tok", "other"], ["--on"]),
         (["convert", "tok", "x.what"], ["x.what", "gpt2"]),

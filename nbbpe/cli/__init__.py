@@ -66,6 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return EXIT_USAGE if isinstance(error, _WRONG_PATHS) else EXIT_FAILED
 
 
+# What the library's errors advise to pass, as one passes it here.
+_OPTIONS = {
+    'on_error="skip"': "--on-error skip",
+    "with field=": "with --field",
+    "pattern=...": "--pattern",
+    'Pass normalizer="ignore"': "Pass --normalizer ignore to nbbpe convert",
+}
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, LookupError)
 
@@ -107,6 +114,8 @@ def _message(error: Exception) -> str:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
         return _one_line(f"{name}: {error.strerror}")
     text = _one_line(str(error)) or type(error).__name__
+    for argument, option in _OPTIONS.items():
+        text = text.replace(argument, option)
     return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug tells where)"
 
 
