@@ -23,7 +23,7 @@ from .parallel import default_workers
 from .patterns import Pattern, get_pattern
 from .progress import ProgressOption
 from .provenance import check_classes, describe_pattern, tokenizer_fingerprint
-from .special_tokens import add_special_tokens, check_special_tokens, place_special_tokens, tokens_of_merges
+from .special_tokens import add_special_tokens, check_choice, check_special_tokens, place_special_tokens, tokens_of_merges
 from .streaming import StreamDecoder
 from .tokens import Tokens, show
 
@@ -678,6 +678,7 @@ class Tokenizer:
         disallowed: Literal["all"] | Collection[str],
     ) -> SpecialTokens | None:
         """The special tokens to recognise, or None where the text holds none. ValueError where one is disallowed."""
+        check_choice(allowed, disallowed)
         if isinstance(disallowed, str) and disallowed == "all":
             disallowed = set() if isinstance(allowed, str) and allowed == "all" else set(self._special) - set(allowed)
         for token in disallowed:
