@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 
 from ..corpus import Path
 from ..files import whole_file
-from ..patterns import Pattern
+from ..patterns import Pattern, get_pattern
 from .dialects import translated
 
 MAX_RANK = 2**31 - 2
+_ALL = r"(?s:.+)"  # what says to tiktoken that nothing is split
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
 
 
 class Known(NamedTuple):
-    """What a rank file does not say of an encoding: a name or regex of its split pattern, and its special tokens."""
+    """What a rank file does not say of an encoding: its split pattern (or a name or regex of it) and its special tokens."""
 
-    pattern: str
+    pattern: str | Pattern
     special_tokens: dict[str, int]
 
 
@@ -111,7 +112,7 @@ def new_encoding(name: str, vocab: dict[int, bytes], special: Mapping[str, int],
 def split_regex(pattern: Pattern) -> str:
     """The regex by which tiktoken splits a text as a pattern does. ValueError where it is not certain to match the same."""
     if pattern.regex is None:
-        return r"(?s:.+)"
+        return _ALL
     if pattern.name:
         return pattern.regex
     # What is between two matches is lost in tiktoken, so it must be a match too.
@@ -136,7 +137,8 @@ def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
         twice = next(token for token, rank in ranks.items() if vocab[rank] != token)
         raise ValueError(f"{name} gives rank {ranks[twice]} to {twice!r} and to {vocab[ranks[twice]]!r}")
     check_bytes(vocab, name)
-    return vocab, Known(encoding._pat_str, dict(encoding._special_tokens))
+    pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str
+    return vocab, Known(pattern, dict(encoding._special_tokens))
 
 
 def check_bytes(vocab: dict[int, bytes], name: str) -> None:
