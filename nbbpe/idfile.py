@@ -63,6 +63,8 @@ class TokenFile:
         separator_ids: Collection[int] | None = None,
         check: bool = True,
     ) -> None:
+        if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
+            raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {tokenizer!r:.100}")
         self.path = os.path.abspath(os.fspath(path))
         self._given_dtype = None if dtype is None else _id_dtype(dtype)
         self.dtype, self._offset, self._n_ids, about = _measure(self.path, self._given_dtype)
