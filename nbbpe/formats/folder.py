@@ -90,10 +90,19 @@ def read(
     if about.get("version") != _VERSION:
         raise ValueError(f"{about_path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
     special = about.get("special_tokens")
-    if not isinstance(special, dict) or not all(type(token_id) is int for token_id in special.values()):
-        raise ValueError(f"{about_path}: special_tokens must be an object from tokens to ids, and is {special!r}")
+    if not isinstance(special, dict) or not all(
+        token and type(token_id) is int and 0 <= token_id <= gpt2.MAX_ID for token, token_id in special.items()
+    ):
+        raise ValueError(
+            f"{about_path}: special_tokens must be an object from tokens, none of them empty, to ids from 0 to "
+            f"{gpt2.MAX_ID:,}, and is {special!r}"
+        )
     if "pattern" not in about:
         raise ValueError(f"{about_path}: has no pattern")
+    try:
+        pattern = get_pattern(about["pattern"])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{about_path}: {error}") from None
     vocab_path = os.path.join(folder, _VOCAB)
     merges: list[tuple[bytes, bytes]] | None = None
     whole = about.get("merging") == "whole"
@@ -108,7 +117,7 @@ def read(
         if token_id in ordinary:
             raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
         vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
-    return vocab, merges, special, get_pattern(about["pattern"]), whole, _read_origin(about, about_path)
+    return vocab, merges, special, pattern, whole, _read_origin(about, about_path)
 
 
 def _read_origin(about: dict[str, Any], about_path: str) -> dict[str, Any]:
