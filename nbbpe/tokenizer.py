@@ -22,7 +22,7 @@ from .padding import Padded, Side, encode_padded
 from .parallel import default_workers
 from .patterns import Pattern, get_pattern
 from .progress import ProgressOption
-from .provenance import check_classes, describe_pattern, tokenizer_fingerprint
+from .provenance import check_classes, describe_pattern, taken_as_it_is, tokenizer_fingerprint
 from .special_tokens import add_special_tokens, check_choice, check_special_tokens, place_special_tokens, tokens_of_merges
 from .streaming import StreamDecoder
 from .tokens import Tokens, show
@@ -242,7 +242,11 @@ class Tokenizer:
                     f"nbbpe.json says {origin['fingerprint']}): save the tokenizer anew, or pass check=False to load it "
                     "as it is now"
                 )
-            check_classes(tokenizer._origin, pattern, name, "pass check=False to nbbpe.load to take it as it is")
+            check_classes(
+                tokenizer._origin, pattern, name, "take it as it is here: nbbpe.load(path, check=False).save(path)"
+            )
+        else:
+            tokenizer._origin = taken_as_it_is(tokenizer._origin, pattern)
         return tokenizer
 
     @classmethod
