@@ -263,6 +263,17 @@ def test_inspect(run, small):
     assert "text" not in json.loads(run("inspect", "tok", "--json").out)
 
 
+@pytest.mark.parametrize(("longest", "frequent", "unused"), [(2, 12, 3), (0, 0, 0), (1, 3, 14)])
+def test_inspect_shows_as_many_tokens_as_it_is_asked_for(run, longest, frequent, unused):
+    numbers = ["--longest", longest, "--frequent", frequent, "--unused", unused]
+    out = run("inspect", "tok", "--on", "text.txt", *numbers).out
+    for heading, n in (r"longest tokens", longest), (r"most frequent tokens", frequent), (r"unused tokens: .*", unused):
+        found = re.search(rf"^{heading}\n((?:  .*\n)*)", out, re.MULTILINE)
+        n_rows = len(found[1].splitlines()) - 1 if found and found[1] else 0
+        assert n_rows == n, (heading, out)
+    assert "the first learned being" in out or not unused
+
+
 def test_inspect_takes_the_tokenizer_of_the_environment(run, monkeypatch):
     monkeypatch.setenv("NBBPE_TOKENIZER", "tok")
     assert run("inspect").out.startswith("tok\n")
