@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, NamedTuple
 
 from .corpus import Path
 from .formats import recognise
+from .formats.recognise import recognised
+from .patterns import Pattern, get_pattern
 from .tokenizer import Tokenizer
 
 
@@ -43,6 +46,24 @@ class Format(NamedTuple):
     write: Callable[[Tokenizer, str], Sequence[str]]
 
 
+@contextmanager
+def _made(folder: str) -> Iterator[None]:
+    """A context in which a folder is there; what had to be made of it is gone again after an error."""
+    missing = []
+    path = os.path.abspath(folder)
+    while not os.path.exists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for path in missing:
+            with suppress(OSError):
+                os.rmdir(path)
+        raise
+
+
 def _is_folder(path: str) -> bool:
     return os.path.isdir(path) or path.endswith(os.sep) or not os.path.splitext(path)[1]
 
@@ -59,10 +80,10 @@ def _write_nbbpe(tokenizer: Tokenizer, path: str) -> Sequence[str]:
 def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     """Special tokens stand in vocab.json among the others; which they are, and the pattern, the format cannot say."""
     folder = os.path.dirname(path) if _is_vocab_json(path) else path
-    paths = [os.path.join(folder, name) for name in ("vocab.json", "merges.txt")]
-    os.makedirs(folder or ".", exist_ok=True)
-    tokenizer.save_gpt2(*paths)
-    return paths
+    vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
+    with _made(folder or "."):
+        tokenizer.save_gpt2(vocab_path, merges_path)
+    return [vocab_path, merges_path]
 
 
 def _is_json(path: str) -> bool:
@@ -71,8 +92,8 @@ def _is_json(path: str) -> bool:
 
 def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     target = path if _is_json(path) else os.path.join(path, "tokenizer.json")
-    os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
-    tokenizer.to_hf(target)
+    with _made(os.path.dirname(target) or "."):
+        tokenizer.to_hf(target)
     return [target]
 
 
@@ -105,20 +126,32 @@ def find_format(target: Path, name: str | None = None) -> Format:
     raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
 
 
-def read_tokenizer(path: Path, special_tokens: Sequence[str] = (), pattern: str | None = None) -> Tokenizer:
+def read_tokenizer(
+    path: Path,
+    special_tokens: Sequence[str] = (),
+    pattern: str | None = None,
+    normalizer: Literal["refuse", "ignore"] = "refuse",
+) -> Tokenizer:
     """Read a tokenizer: whatever `nbbpe.load` reads.
 
-    `special_tokens` and `pattern` are for files that do not say them, GPT-2's and tiktoken's. Raises ValueError where they
-    are given for others, and what the formats raise.
+    `special_tokens` and `pattern` ("none" for no splitting) are for files that do not say them, GPT-2's and tiktoken's;
+    `normalizer` is that of `Tokenizer.from_hf`. Raises ValueError where they are given for others, and what the formats
+    raise.
     """
     name = os.fspath(path)
+    found = recognised(path)
+    split: str | Pattern | None = get_pattern(None) if pattern == "none" else pattern
+    if normalizer == "ignore":
+        if found.kind != "huggingface":
+            raise ValueError(f"{name!r} is no file of Hugging Face's, so it has no normalizer to ignore")
+        if not special_tokens and pattern is None:
+            return Tokenizer.from_hf(found.sources[0], normalizer=normalizer)
     if not special_tokens and pattern is None:
         return load(path)
-    folder = os.path.dirname(name) if _is_vocab_json(name) else name
-    vocab_path, merges_path = (os.path.join(folder, file) for file in ("vocab.json", "merges.txt"))
-    ours = os.path.exists(os.path.join(folder, "nbbpe.json"))
-    if os.path.isfile(vocab_path) and os.path.isfile(merges_path) and not ours:
-        return Tokenizer.from_files(vocab_path, merges_path, special_tokens, pattern or "gpt2")
-    if _is_ranks(name):
-        return Tokenizer.from_tiktoken(path, pattern, special_tokens or None)
+    if found.kind == "gpt2":
+        special_tokens = special_tokens or list(load(path).special_tokens)
+        vocab_path, merges_path = found.sources
+        return Tokenizer.from_files(vocab_path, merges_path, special_tokens, split or "gpt2")
+    if found.kind == "tiktoken":
+        return Tokenizer.from_tiktoken(found.sources[0], split, special_tokens or None)
     raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -329,9 +330,13 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
     -------
     list of byte offsets, ascending without repeats, from 0 to the file's size; [0] for an empty file
 
-    Raises TypeError for a token that is not bytes, ValueError for an empty one or for no chunks. The file is left at any
-    position.
+    Raises TypeError for a path or a file of text, and for a token that is not bytes; ValueError for an empty one or for no
+    chunks. The file is left at any position.
     """
+    if not hasattr(file, "seek") or isinstance(file, io.TextIOBase):
+        raise TypeError(f'file must be a file of bytes, as of open(path, "rb"), not {type(file).__name__}')
+    if isinstance(desired_num_chunks, bool) or not hasattr(desired_num_chunks, "__index__"):
+        raise TypeError(f"desired_num_chunks must be an integer, not {desired_num_chunks!r}")
     if not isinstance(split_special_token, bytes):
         raise TypeError(f"split_special_token must be bytes, not {type(split_special_token).__name__}")
     if not split_special_token:

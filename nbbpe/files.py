@@ -11,12 +11,40 @@ from contextlib import contextmanager
 from .corpus import Path
 
 
+def is_device(path: Path) -> bool:
+    """Whether a path is that of a device, a pipe or a socket, which can be written into, and must never be replaced."""
+    name = os.path.abspath(os.fspath(path))
+    # What lies in /dev may be a link to a file, as /dev/stdout is after `> file`, and even that is not ours to replace.
+    return os.path.dirname(name) in ("/dev", "/dev/fd") or (
+        os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
+    )
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[str]:
+    """A name to write a file under; the file appears as `path` when it is whole, and not at all after an error.
+
+    Raises IsADirectoryError for a folder, and what `scratch_folder` raises.
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give a file name to write")
+    with name_in_errors(path), scratch_folder(path) as folder:
+        whole = os.path.join(folder, os.path.basename(os.fspath(path)))
+        yield whole
+        os.replace(whole, path)
+
+
 @contextmanager
 def scratch_folder(beside: Path) -> Iterator[str]:
     """A folder on the same disk as the file `beside`, removed with all that is in it at the end, whatever happens.
 
-    Raises FileNotFoundError or NotADirectoryError, naming the folder, where there is no such place.
+    Raises FileNotFoundError or NotADirectoryError, naming the folder, where there is no such place, and FileExistsError
+    where a device or the like is in the place of the file.
     """
+    if is_device(beside):
+        raise FileExistsError(
+            f"{os.fspath(beside)!r} is a device, a pipe or the like, whose place a file would take; give a file name"
+        )
     parent, name = os.path.split(os.path.abspath(os.fspath(beside)))
     if not os.path.exists(parent):
         raise FileNotFoundError(f"the folder {parent!r} for {name!r} does not exist; make it first")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .corpus import Path
-from .sidecar import read_sidecar, sidecar_path
+from .sidecar import check_described, read_sidecar, sidecar_path
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
@@ -63,6 +63,8 @@ class TokenFile:
         separator_ids: Collection[int] | None = None,
         check: bool = True,
     ) -> None:
+        if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
+            raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {tokenizer!r:.100}")
         self.path = os.path.abspath(os.fspath(path))
         self._given_dtype = None if dtype is None else _id_dtype(dtype)
         self.dtype, self._offset, self._n_ids, about = _measure(self.path, self._given_dtype)
@@ -256,7 +258,7 @@ def _measure(path: str, dtype: np.dtype[Any] | None) -> tuple[np.dtype[Any], int
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         about = read_sidecar(path)
-        found, offset, said = _read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
+        found, offset, said = read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
     if found is None:
         found = np.dtype(about["dtype"]).newbyteorder("<") if about else dtype
     if found is None:
@@ -274,17 +276,14 @@ def _measure(path: str, dtype: np.dtype[Any] | None) -> tuple[np.dtype[Any], int
         )
     if said is not None and said != n_ids:
         raise ValueError(f"{path} holds {n_ids:,} ids, and its header says {said:,}: it was cut short or added to")
-    if about and (about["n_ids"] != n_ids or np.dtype(about["dtype"]) != found.newbyteorder("=")):
-        raise ValueError(
-            f"{path} holds {n_ids:,} ids of {found}, and {os.path.basename(sidecar_path(path))} says {about['n_ids']:,} of "
-            f"{about['dtype']}: one was changed without the other; encode the text anew"
-        )
+    if about:
+        check_described(path, about, n_ids, found)
     if not n_ids:
         raise ValueError(f"{path} holds no ids: the text it was made from was empty")
     return found, offset, n_ids, about
 
 
-def _read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:
+def read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:
     """(dtype, offset of the first id in bytes, number of ids) of a .npy file. Raises ValueError where it holds no ids."""
     try:
         version = np.lib.format.read_magic(file)

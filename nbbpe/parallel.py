@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex
 
 
 class Job(Protocol):
@@ -46,15 +46,22 @@ def default_workers() -> int:
         return os.cpu_count() or 1
 
 
+def check_positive(name: str, value: SupportsIndex, kind: str = "a positive integer") -> int:
+    """An argument as an int, of whatever library's. Raises TypeError or ValueError for one that is no positive integer."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be {kind}, not {value!r}")
+    number = value.__index__()
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1, not {number}")
+    return number
+
+
 def check_workers(workers: int | None) -> int:
     """`workers` as given, or the default for None. Raises TypeError or ValueError for what is no positive integer."""
     if workers is None:
         return default_workers()
-    if isinstance(workers, bool) or not isinstance(workers, int):
-        raise TypeError(f"workers must be a positive integer or None, not {workers!r}")
-    if workers < 1:
-        raise ValueError(f"workers must be at least 1, not {workers}")
-    return min(workers, default_workers()) if multiprocessing.current_process().daemon else workers
+    n_workers = check_positive("workers", workers, "a positive integer or None")
+    return min(n_workers, default_workers()) if multiprocessing.current_process().daemon else n_workers
 
 
 def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Iterator[tuple[int | None, Any]]:
@@ -133,6 +140,8 @@ def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[C
     """The life of a worker process."""
     # Ctrl-C reaches all processes of a terminal; the parent alone answers it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # And whatever the parent does when it is told to end, a worker has nothing to clean up.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         # With the parent's ends closed here, a worker sees the end of its own connection when the parent is gone.
         for other in inherited:

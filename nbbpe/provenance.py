@@ -111,3 +111,13 @@ def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_
         f"classes: {theirs} and {classes_digest()}), so that texts with them may get other ids here: install that "
         f"version, or {way_out}"
     )
+
+
+def taken_as_it_is(recorded: Mapping[str, Any], pattern: Pattern) -> dict[str, Any]:
+    """The provenance of a tokenizer that is taken in spite of what `check_classes` says: from now on it is of this place.
+
+    Otherwise it would be refused again wherever it is saved to, and so would the ids that it gives here.
+    """
+    here = describe_pattern(pattern)
+    theirs = recorded.get("character_classes")
+    return {**recorded, **(here if theirs not in (None, here["character_classes"]) else {})}

@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .corpus import Path
 from .provenance import describe_pattern
 
@@ -108,6 +110,15 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         if not fits:
             raise ValueError(f"{path}: {name} must be {wanted}, and is {about.get(name)!r}")
     return about
+
+
+def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np.dtype[Any]) -> None:
+    """Raise ValueError unless a file holds as many ids, and of the kind, as the JSON beside it says."""
+    if about["n_ids"] != n_ids or np.dtype(about["dtype"]) != dtype.newbyteorder("="):
+        raise ValueError(
+            f"{os.fspath(ids_path)} holds {n_ids:,} ids of {dtype}, and {os.path.basename(sidecar_path(ids_path))} says "
+            f"{about['n_ids']:,} of {about['dtype']}: one was changed without the other; encode the text anew"
+        )
 
 
 def _is_count(value: object) -> bool:

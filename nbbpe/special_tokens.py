@@ -34,6 +34,16 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
     return tokens
 
 
+def check_choice(allowed_special: object, disallowed_special: object) -> None:
+    """Raise TypeError for what does not say which special tokens are allowed, or disallowed, in a text.
+
+    A str would be looked through letter by letter, and "none" would allow none by chance.
+    """
+    for name, choice in ("allowed_special", allowed_special), ("disallowed_special", disallowed_special):
+        if choice is None or (isinstance(choice, (str, bytes)) and choice != "all"):
+            raise TypeError(f'{name} must be "all" or a set of special tokens, and is {choice!r}')
+
+
 def tokens_of_merges(merges: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
     """The tokens that encoding needs: the bytes, and the sides and results of merges."""
     tokens = {bytes([byte]) for byte in range(256)}
@@ -137,8 +147,9 @@ def allowed_special_tokens(
     """Those of a tokenizer's special tokens that are to be recognised in a text, with their ids; the rest is plain text.
 
     `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do. Raises ValueError where
-    the text holds a token that is disallowed.
+    the text holds a token that is disallowed, TypeError for what is no choice (see check_choice).
     """
+    check_choice(allowed, disallowed)
     if isinstance(disallowed, str) and disallowed == "all":
         disallowed = set() if isinstance(allowed, str) and allowed == "all" else set(special) - set(allowed)
     for token in disallowed:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import tokenfile
-from .batch import encode_batch_flat
 from .corpus import Path, Reader, TextStream, to_bytes
 from .decoder import Decoder
 from .formats import folder, gpt2, huggingface, tiktoken
@@ -21,6 +20,7 @@ from .padding import Padded, Side, encode_padded
 from .patterns import Pattern
 from .special_tokens import Choice, allowed_special_tokens, pack_special_tokens
 from .streaming import StreamDecoder
+from .threads import encode_batch_flat
 from .tokens import Tokens, show
 
 if TYPE_CHECKING:

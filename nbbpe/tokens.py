@@ -9,7 +9,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, SupportsIndex, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,8 @@ class Tokens:
     too, and the starts are those of tiktoken's `decode_with_offsets`. Of bytes, characters are counted as in
     `text.decode(errors="surrogateescape")`: a byte that is no UTF-8 is one of its own.
 
-    Iterating gives a Token for each. In a notebook, tokens are shown in colours, with ids and offsets where one points.
+    Iterating gives a Token for each, and tokens[i] one. In a notebook, tokens are shown in colours, with ids and offsets
+    where one points.
     """
 
     def __init__(self, text: str | bytes, ids: NDArray[Any], tokens: list[bytes]) -> None:
@@ -77,6 +78,13 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def __getitem__(self, number: SupportsIndex) -> Token:
+        """The Token of a number, from the end where that is negative. (Of slices, take `ids`, `tokens` or offsets.)"""
+        place = range(len(self.tokens))[number]
+        start, end = self.byte_offsets[place].tolist()
+        first, last = self.char_offsets[place].tolist()
+        return Token(int(self.ids[place]), self.tokens[place], (start, end), (first, last))
 
     def __iter__(self) -> Iterator[Token]:
         places = (zip(*offsets.T.tolist(), strict=True) for offsets in (self.byte_offsets, self.char_offsets))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from .corpus import Path
 from .model import Model
-from .parallel import check_workers
+from .parallel import check_positive, check_workers
 from .patterns import Pattern, get_pattern
 from .progress import Progress, ProgressOption
 from .sources import find_inputs, total_size
@@ -92,9 +92,9 @@ def train(
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
     split = get_pattern(pattern)
     check_tie_break(tie_break)
-    _check_positive("min_frequency", min_frequency)
+    min_frequency = check_positive("min_frequency", min_frequency)
     if max_token_length is not None:
-        _check_positive("max_token_length", max_token_length)
+        max_token_length = check_positive("max_token_length", max_token_length)
     n_workers = check_workers(workers)
     inputs = find_inputs(source, field, on_error)
 
@@ -140,14 +140,6 @@ def train_bpe(
         raise TypeError(f"input_path must be a path, not {type(input_path).__name__}")
     tokenizer = train(input_path, vocab_size, special_tokens)
     return tokenizer.vocab, tokenizer.merges
-
-
-def _check_positive(name: str, value: int) -> None:
-    """Raise TypeError or ValueError for an argument that is no positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be a positive integer, not {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, not {value}")
 
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:

@@ -40,8 +40,8 @@ class Interrupted(NamedTuple):
     orphans: bool  # whether any process of it was left
 
 
-def interrupt(script: str, *arguments: str) -> Interrupted:
-    """Run a script until it prints a line, then send SIGINT to it and all its children, as a terminal does."""
+def interrupt(script: str, *arguments: str, number: int = signal.SIGINT) -> Interrupted:
+    """Run a script until it prints a line, then send SIGINT to it and all its children, as a terminal does (or another)."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, env=environment(), cwd=PACKAGE, start_new_session=True, **pipes)
@@ -51,7 +51,7 @@ def interrupt(script: str, *arguments: str) -> Interrupted:
         assert line, process.communicate()[1]
         time.sleep(0.3)
         assert process.poll() is None, "the script ended before it could be interrupted"
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         start = time.monotonic()
         _, stderr = process.communicate(timeout=60)
         seconds = time.monotonic() - start

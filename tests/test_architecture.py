@@ -30,7 +30,7 @@ LAYERS = [
     {"merging", "ranks", "provenance", "model"},
     {"formats"},
     {
-        *("encoder", "decoder", "batch", "streaming", "padding", "tokens", "sidecar", "tokenfile", "idfile", "tokenizer"),
+        *("encoder", "decoder", "threads", "streaming", "padding", "tokens", "sidecar", "tokenfile", "idfile", "tokenizer"),
         *("trainer", "warmup", "inspection", "conversion", "default"),
     },
     {"__init__", "__main__", "cli"},

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +23,7 @@ import texts
 import nbbpe
 from nbbpe import cli, inspection
 from nbbpe.cli import tables
+from nbbpe.cli.signals import ending_signals
 
 COMMANDS = ["train", "encode", "decode", "count", "inspect", "compare", "convert", "warmup"]
 
@@ -144,9 +148,21 @@ def test_encode_to_stdout_has_a_line_for_each_line(run, small):
 def test_decode_of_text_and_of_nothing(run, tmp_path):
     (tmp_path / "ids").write_text("104 101\n\n  108\t108 111")
     assert run("decode", tmp_path / "ids", "-t", "tok") == (0, "hello", "")
-    for name in "empty.txt", "empty.bin":
-        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "empty.npy").write_bytes(npy_of(np.empty(0, dtype=np.uint16)))
+    for name in "empty.txt", "empty.bin", "empty.npy":
+        if not name.endswith(".npy"):
+            (tmp_path / name).write_bytes(b"")
         assert run("decode", tmp_path / name, "-t", "tok") == (0, "", "")
+
+
+def npy_of(values) -> bytes:
+    """A .npy file's bytes."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.array(values))
+    return buffer.getvalue()
+
+
+NPY = npy_of(np.array([97, 98, 99], dtype=np.uint16))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +175,12 @@ def test_decode_of_text_and_of_nothing(run, tmp_path):
         ("ids", b"1 2\n3 400", ["id 400 (number 3", "400 tokens"]),
         ("ids.bin", b"\x01\x00\x02", ["ends with 1 bytes", "uint16"]),
         ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 (number 1"]),
-        ("ids.npy", b"no array", []),
+        ("ids.npy", b"no array", ["ids.npy is not a NumPy array file"]),
+        ("ids.npy", b"", ["ids.npy is not a NumPy array file"]),
+        ("ids.npy", NPY[:20], ["ids.npy is not a NumPy array file"]),
+        ("ids.npy", NPY[:-1], ["ids.npy holds 2.5 ids, and its header says 3"]),
+        ("ids.npy", npy_of([1.0]), ["ids.npy must hold a 1-D array of integers"]),
+        ("ids.npy", npy_of([{}]), ["ids.npy must hold a 1-D array of integers"]),
     ],
 )
 def test_decode_says_what_is_no_id(run, tmp_path, name, content, parts):
@@ -171,12 +192,25 @@ def test_decode_says_what_is_no_id(run, tmp_path, name, content, parts):
     assert sorted(os.listdir(tmp_path)) == sorted([name, "out"])
 
 
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+def test_decode_refuses_ids_that_are_not_those_of_their_json(run, tmp_path, suffix):
+    ids = tmp_path / f"ids{suffix}"
+    assert run("encode", "text.txt", "-o", ids, "-t", "tok").code == 0
+    about = json.loads(ids.with_name(f"{ids.name}.json").read_text())
+    if suffix == ".bin":
+        ids.write_bytes(ids.read_bytes()[:-2])
+    else:
+        np.save(ids, np.load(ids)[:-1])
+    said = f"ids{suffix} holds {about['n_ids'] - 1:,} ids of uint16, and ids{suffix}.json says {about['n_ids']:,}"
+    assert_one_line_error(run("decode", ids, "-t", "tok"), 1, said)
+
+
 def test_records_and_several_inputs(run, tmp_path, small):
     records = [{"body": "the cat"}, {"body": "sat\n"}, {"other": "x"}, {"body": "aaa"}]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     (tmp_path / "b.jsonl").write_text(json.dumps({"body": "ababab"}))
     source, options = str(tmp_path / "*.jsonl"), ["--field", "body", "-t", "tok"]
-    assert_one_line_error(run("count", source, *options), 1, "a.jsonl", "line 3")
+    assert_one_line_error(run("count", source, *options), 1, "a.jsonl", "line 3", "(--on-error skip leaves")
     options += ["--on-error", "skip"]
     documents = ["the cat", "sat\n", "aaa", "ababab"]
     separator = small.special_tokens[texts.SPECIAL]
@@ -187,7 +221,7 @@ def test_records_and_several_inputs(run, tmp_path, small):
     assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == wanted
     done = run("encode", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, "--separator", texts.SPECIAL)
     assert (done.code, list(map(int, done.out.split()))) == (0, wanted)
-    assert_one_line_error(run("encode", source, *options, "--separator", "<none>"), 1, "<none>")
+    assert_one_line_error(run("encode", source, *options, "--separator", "<none>"), 2, "<none>")
     n_bytes = sum(map(len, documents))
     done = run("count", source, *options, "--json")
     assert json.loads(done.out) == [{"input": source, "n_tokens": len(wanted) - 4, "n_bytes": n_bytes}]
@@ -227,6 +261,17 @@ def test_inspect(run, small):
     assert data["text"]["unused"] == [token.token_id for token in figures.unused]
     assert data["text"]["most_frequent"][0]["hex"] == figures.most_frequent[0][0].token.hex()
     assert "text" not in json.loads(run("inspect", "tok", "--json").out)
+
+
+@pytest.mark.parametrize(("longest", "frequent", "unused"), [(2, 12, 3), (0, 0, 0), (1, 3, 14)])
+def test_inspect_shows_as_many_tokens_as_it_is_asked_for(run, longest, frequent, unused):
+    numbers = ["--longest", longest, "--frequent", frequent, "--unused", unused]
+    out = run("inspect", "tok", "--on", "text.txt", *numbers).out
+    for heading, n in (r"longest tokens", longest), (r"most frequent tokens", frequent), (r"unused tokens: .*", unused):
+        found = re.search(rf"^{heading}\n((?:  .*\n)*)", out, re.MULTILINE)
+        n_rows = len(found[1].splitlines()) - 1 if found and found[1] else 0
+        assert n_rows == n, (heading, out)
+    assert "the first learned being" in out or not unused
 
 
 def test_inspect_takes_the_tokenizer_of_the_environment(run, monkeypatch):
@@ -286,6 +331,40 @@ def test_convert_to_files_that_others_read(run, tmp_path, small, target):
     options = ["--special", texts.SPECIAL, "--pattern", "gpt2"] if target.endswith("tiktoken") else []
     assert run("convert", tmp_path / target, tmp_path / "back", *options).code == 0
     assert nbbpe.load(tmp_path / "back").encode(texts.SAMPLE) == small.encode(texts.SAMPLE)
+
+
+def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small):
+    small.with_special_tokens(["Ġ"]).save(tmp_path / "tok")  # as the blank is spelled
+    done = run("convert", tmp_path / "tok", tmp_path / "new/deep", "--to", "huggingface")
+    assert_one_line_error(done, 1, "special token")
+    assert os.listdir(tmp_path) == ["tok"]
+
+
+def test_convert_knows_no_pattern_and_one_of_gpt2s_files(run, tmp_path, small, quiet):
+    bare = nbbpe.train([texts.SAMPLE], 300, pattern=None)
+    bare.save(tmp_path / "bare")
+    assert run("convert", tmp_path / "bare", tmp_path / "x.tiktoken").code == 0
+    assert_one_line_error(run("convert", tmp_path / "x.tiktoken", tmp_path / "new"), 1, "belongs to it: --pattern")
+    assert run("convert", tmp_path / "x.tiktoken", tmp_path / "new", "--pattern", "none").code == 0
+    assert nbbpe.load(tmp_path / "new").fingerprint == bare.fingerprint
+    small.save_gpt2(tmp_path / "mine-vocab.json", tmp_path / "mine-merges.txt")
+    assert run("inspect", tmp_path / "mine-merges.txt").code == 0
+    assert run("convert", tmp_path / "mine-vocab.json", tmp_path / "again", "--pattern", "cl100k").code == 0
+    again = nbbpe.load(tmp_path / "again")
+    assert (again.pattern, again.special_tokens) == ("cl100k", small.special_tokens)
+
+
+def test_convert_reads_a_tokenizer_with_a_normalizer_if_told_to(run, tmp_path, small):
+    small.to_hf(tmp_path / "t.json")
+    document = json.loads((tmp_path / "t.json").read_text())
+    document["normalizer"] = {"type": "NFC"}
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    assert_one_line_error(
+        run("count", "text.txt", "-t", tmp_path / "t.json"), 1, "Pass --normalizer ignore to nbbpe convert"
+    )
+    assert run("convert", tmp_path / "t.json", tmp_path / "new", "--normalizer", "ignore").code == 0
+    assert nbbpe.load(tmp_path / "new") == small
+    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--normalizer", "ignore"), 1, "has no normalizer to ignore")
 
 
 def test_convert_from_tiktoken(run, tmp_path, shared):
@@ -364,6 +443,10 @@ def test_help_names_all_commands(run):
         (["train", "text.txt", "--vocab-size", "300", "-o", "nowhere/x"], ["nowhere", "make it first"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--pattern", "gtp2"], ["gtp2", "gpt2"]),
         (["train", "-", "-", "--vocab-size", "300", "-o", "x"], ["once"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", ""], ["empty"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--special", "a", "--special", "a"], ["'a'", "twice"]),
+        (["convert", "tok", "x", "--special", ""], ["empty"]),
+        (["encode", "text.txt", "-t", "tok", "-o", "x.bin", "--separator", "<none>"], ["<none>"]),
         (["compare", "tok", "nowhere", "--on", "text.txt"], ["nowhere"]),
         (["compare", "tok", "other"], ["--on"]),
         (["convert", "tok", "x.what"], ["x.what", "gpt2"]),
@@ -477,12 +560,81 @@ sys.exit(nbbpe.cli.main(["train", sys.argv[1], "--vocab-size", "300", "-o", sys.
 """
 
 
-def test_ctrl_c_ends_with_130_in_one_line(folder, tmp_path):
-    ended = processes.interrupt(TRAIN, folder / "text.txt", tmp_path / "new")
-    assert ended.returncode == 128 + signal.SIGINT
-    assert ended.stderr.strip() == "nbbpe: interrupted"
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM"), (signal.SIGHUP, "ended by SIGHUP")],
+)
+def test_a_signal_ends_in_one_line_and_leaves_nothing(folder, tmp_path, number, said):
+    ended = processes.interrupt(TRAIN, folder / "text.txt", tmp_path / "new", number=number)
+    assert ended.returncode == 128 + number
+    assert ended.stderr.strip() == f"nbbpe: {said}"
     assert not ended.orphans
     assert os.listdir(tmp_path) == []
+
+
+class _Interrupting:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("where", ["a destructor", "code that catches everything"])
+def test_ctrl_c_does_not_get_lost(where, monkeypatch):
+    def lose_it() -> None:
+        if where == "a destructor":
+            _Interrupting()
+            return
+        with contextlib.suppress(BaseException):
+            signal.raise_signal(signal.SIGINT)
+
+    def run() -> None:
+        with ending_signals():
+            lose_it()
+            time.sleep(10)
+
+    before = signal.getsignal(signal.SIGINT)
+    began = time.monotonic()
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert time.monotonic() - began < 5
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_comes_once():
+    with ending_signals(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    time.sleep(0.1)
+
+
+def test_signals_that_are_ignored_stay_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ending_signals():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_closed_streams_are_told(folder, tmp_path):
+    (tmp_path / "ids.txt").write_text("97 98")
+    done = shell(
+        "nbbpe count text.txt >&-; echo $?; nbbpe count - <&-; echo $?; nbbpe encode - <&-; echo $?; "
+        "nbbpe decode - <&-; echo $?; nbbpe decode $D/ids.txt 2>&-; echo; nbbpe decode nope 2>&-; echo $?",
+        folder,
+        NBBPE_TOKENIZER="tok",
+        D=str(tmp_path),
+    )
+    assert done.stdout == b"1\n1\n1\n1\nab\n2\n"
+    first, *others = done.stderr.decode().splitlines()
+    assert first.startswith("nbbpe: error: standard output is closed")
+    assert others == ["nbbpe: error: `-` is standard input, which is closed"] * 3
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", ["count text.txt", "inspect", "encode text.txt", "encode text.txt --format raw"])
+def test_a_full_disk_behind_stdout_is_named(folder, command):
+    done = shell(f"nbbpe {command} > /dev/full; echo $?", folder, NBBPE_TOKENIZER="tok")
+    assert (done.stdout, done.stderr) == (b"1\n", b"nbbpe: error: stdout: No space left on device\n")
 
 
 WITHOUT_CLICK = """

@@ -373,3 +373,18 @@ def test_more_special_tokens_than_there_is_room_for_at_first_are_all_found():
     data = b"a<>" * 50_000
     breaks = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials(b"<>"))
     assert breaks[:, 0].tolist() == list(range(1, len(data), 3))
+
+
+@pytest.mark.parametrize("make", [str, open, lambda path: path])
+def test_boundaries_are_those_of_a_file_of_bytes(tmp_path, make):
+    path = tmp_path / "text.txt"
+    path.write_text("the cat")
+    file = make(path)
+    with pytest.raises(TypeError, match=r'file must be a file of bytes, as of open\(path, "rb"\), not'):
+        find_chunk_boundaries(file, 2, SPECIAL)
+
+
+@pytest.mark.parametrize("n", [2.5, "2", True, None])
+def test_the_number_of_chunks_is_an_integer(n):
+    with pytest.raises(TypeError, match="desired_num_chunks must be an integer, not"):
+        find_chunk_boundaries(io.BytesIO(b"the cat"), n, SPECIAL)

@@ -19,8 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import batch as batch_module
-from nbbpe import corpus
+from nbbpe import corpus, threads
 from nbbpe.kernels.encode_text import BYTES_PER_PIECE, IDS_USED
 from nbbpe.kernels.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.piece_table import POOL_USED as KEY_BYTES
@@ -259,8 +258,8 @@ def test_a_batch_is_each_text_by_itself(trained, monkeypatch):
     wanted = [trained.encode(text) for text in batch]
     assert [array.tolist() for array in trained.encode_batch(batch)] == wanted
     assert trained.encode_batch([]) == []
-    monkeypatch.setattr(batch_module, "_BYTES_PER_THREAD", 10)
-    monkeypatch.setattr(batch_module, "default_workers", lambda: 4)
+    monkeypatch.setattr(threads, "_BYTES_PER_THREAD", 10)
+    monkeypatch.setattr(threads, "default_workers", lambda: 4)
     assert [array.tolist() for array in trained.encode_batch(iter(batch))] == wanted
 
 
@@ -268,7 +267,7 @@ def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, monke
     parts = ["", "a", "<|end|>", "x<|end|>y", b"\xff\xff", "", "é" * 300, texts.SAMPLE, "<|en", "d|>", b"\xc3", b"\xa9", ""]
     for size in 1, 50, 1 << 20:
         monkeypatch.setattr(corpus, "BATCH", size)
-        monkeypatch.setattr(batch_module, "_BYTES_PER_THREAD", size)
+        monkeypatch.setattr(threads, "_BYTES_PER_THREAD", size)
         ids, starts = trained.encode_batch_flat(iter(parts))
         assert ids.dtype == trained.dtype
         assert starts.dtype == np.int64

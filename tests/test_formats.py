@@ -231,6 +231,22 @@ def test_a_broken_nbbpe_json_is_named(folder, content):
         nbbpe.load(folder)
 
 
+@pytest.mark.parametrize(
+    ("entry", "value", "message"),
+    [
+        ("special_tokens", {"<s>": 2**40}, "special_tokens must be"),
+        ("special_tokens", {"<s>": -1}, "special_tokens must be"),
+        ("pattern", "(", "neither a name .* nor a valid regex"),
+        ("pattern", 5, "pattern must be a name"),
+    ],
+)
+def test_an_entry_that_cannot_be_names_the_file(folder, entry, value, message):
+    about = json.loads((folder / "nbbpe.json").read_text(encoding="utf-8"))
+    (folder / "nbbpe.json").write_text(json.dumps(about | {entry: value}), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"nbbpe\.json: .*{message}"):
+        nbbpe.load(folder)
+
+
 def test_a_special_token_of_an_empty_string_is_an_error(folder):
     about = json.loads((folder / "nbbpe.json").read_text(encoding="utf-8"))
     (folder / "nbbpe.json").write_text(json.dumps(about | {"special_tokens": {"": 1000}}), encoding="utf-8")

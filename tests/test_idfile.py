@@ -462,6 +462,11 @@ def test_ids_made_under_other_character_classes_are_an_error(encoded, small):
     assert nbbpe.TokenFile(encoded, small).fingerprint == small.fingerprint
 
 
+def test_a_path_in_the_place_of_the_tokenizer_is_told(encoded, tmp_path):
+    with pytest.raises(TypeError, match=r"tokenizer must be a Tokenizer \(see nbbpe.load\) or None, not 'tokenizer'"):
+        nbbpe.TokenFile(encoded, "tokenizer")
+
+
 def test_a_missing_json_is_told(encoded, small):
     os.remove(f"{encoded}.json")
     with pytest.raises(ValueError, match=rf"{encoded.name} has no {encoded.name}\.json .*whether .*check=False"):

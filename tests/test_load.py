@@ -34,6 +34,13 @@ def save_all(tokenizer: nbbpe.Tokenizer, folder: Path) -> dict[str, Any]:
     pair = folder / "pair" / "vocab.json", folder / "pair" / "merges.txt"
     tokenizer.save_gpt2(*pair)
     places["GPT-2's folder"] = folder / "pair"
+    places["GPT-2's vocabulary"], places["GPT-2's merges"] = pair
+    openai = folder / "pair" / "encoder.json", folder / "pair" / "vocab.bpe"
+    hub = folder / "pair" / "gpt2-vocab.json", folder / "pair" / "gpt2-merges.txt"
+    for copy in openai, hub:
+        tokenizer.save_gpt2(*copy)
+    places["OpenAI's vocabulary"], places["OpenAI's merges"] = openai
+    places["a vocabulary with a name before"], places["merges with a name before"] = hub
     places["GPT-2's pair"] = pair
     places["GPT-2's pair as a list"] = list(map(str, pair))
     tokenizer.to_hf(folder / "both" / "tokenizer.json")
@@ -89,10 +96,8 @@ def test_gpt2s_files_have_their_special_token_only_where_it_is_one(tmp_path):
     assert nbbpe.load(tmp_path).special_tokens == {}
 
 
-LOOKED_FOR = (
-    r"nbbpe\.json.*tokenizer\.json.*\.tiktoken file.*vocab\.json with merges\.txt.*tokenizers\.Tokenizer.*"
-    r"PreTrainedTokenizerFast.*tiktoken\.Encoding"
-)
+FILES = r"nbbpe\.json.*tokenizer\.json.*\.tiktoken file.*vocab\.json with merges\.txt"
+LOOKED_FOR = rf"{FILES}.*a pair of paths.*an object of tokenizers, transformers or tiktoken"
 
 
 @pytest.mark.parametrize("thing", [None, 5, b"path", {}, (), ("a", "b", "c"), ("a", 5), object(), print, str])
@@ -102,7 +107,7 @@ def test_what_is_no_tokenizer_is_an_error_that_says_what_is(thing):
 
 
 def test_a_missing_path_is_an_error_that_says_what_could_be_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match=rf"nothing' is missing; .*{LOOKED_FOR}"):
+    with pytest.raises(FileNotFoundError, match=rf"nothing' is missing; a tokenizer is .*{FILES}"):
         nbbpe.load(tmp_path / "nothing")
     with pytest.raises(FileNotFoundError, match="nothing"):
         nbbpe.load((tmp_path / "nothing", tmp_path / "nor this"))
@@ -122,8 +127,21 @@ def test_a_folder_without_a_tokenizer_is_an_error_that_says_what_was_looked_for(
 @pytest.mark.parametrize("content", [b"", b"hello world\n", b"\xff\xfe\x00", b"low lower\n", b"IQ==\n"])
 def test_a_file_of_no_format_is_an_error_that_says_what_could_be(tmp_path, content):
     (tmp_path / "a file.bin").write_bytes(content)
-    with pytest.raises(ValueError, match=rf"a file\.bin: is neither JSON nor a file of ranks; .*{LOOKED_FOR}"):
+    with pytest.raises(ValueError, match=rf"a file\.bin: is neither JSON nor a file of ranks; .*{FILES}"):
         nbbpe.load(tmp_path / "a file.bin")
+
+
+@pytest.mark.parametrize(("name", "other"), [("vocab.json", "merges.txt"), ("my-merges.txt", "my-vocab.json")])
+def test_one_of_gpt2s_files_without_the_other_is_an_error_that_names_both(tmp_path, name, other):
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(FileNotFoundError, match=rf"{name}' is one of GPT-2's two files, and .*/{other}' is not there"):
+        nbbpe.load(tmp_path / name)
+
+
+def test_a_vocabulary_under_another_name_is_told_from_a_tokenizer_json(tmp_path):
+    (tmp_path / "mine.json").write_text('{"a": 0, "b": 1}')
+    with pytest.raises(ValueError, match=r"mine\.json: must be .*a vocabulary as GPT-2's, which needs its merges\.txt"):
+        nbbpe.load(tmp_path / "mine.json")
 
 
 def test_json_of_another_kind_is_an_error_that_names_it(tmp_path):

@@ -228,7 +228,17 @@ def test_other_character_classes_are_an_error_with_a_way_out(folder, small):
             load(folder)
     tokenizer = nbbpe.load(folder, check=False)
     assert tokenizer == small
-    assert tokenizer.provenance == foreign
+    assert tokenizer.provenance == small.provenance | {"versions": provenance.library_versions()}
+    tokenizer.encode_file(iter(["the cat"]), folder / "ids.bin")
+    assert len(nbbpe.TokenFile(folder / "ids.bin", tokenizer)) > 0
+    tokenizer.save(folder)
+    assert nbbpe.load(folder) == small
+
+
+def test_what_is_taken_unchecked_keeps_its_provenance_where_that_holds_here(folder, small):
+    older = small.provenance | {"versions": {"regex": "2019.1.1"}}
+    change(folder, provenance=older)
+    assert nbbpe.load(folder, check=False).provenance == older
 
 
 def test_another_version_of_regex_with_the_same_classes_is_no_error(folder, small):

@@ -161,3 +161,16 @@ def test_the_bound_on_pieces_is_kept():
     tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, max_pieces=3).with_special_tokens(["<s>"])
     tokenizer.encode(texts.SAMPLE)
     assert tokenizer._encoder._idle[0].table.state[0] <= 3
+
+
+@pytest.mark.parametrize(
+    ("argument", "choice"),
+    [
+        *(("allowed_special", choice) for choice in (texts.SPECIAL, "none", "", b"all", None)),
+        *(("disallowed_special", choice) for choice in (texts.SPECIAL, "none", b"all")),
+    ],
+)
+def test_a_choice_of_special_tokens_is_all_or_a_set(small, argument, choice):
+    for method in small.encode, small.encode_array, small.count, small.tokenize:
+        with pytest.raises(TypeError, match=f'{argument} must be "all" or a set of special tokens, and is {choice!r}'):
+            method(f"a{texts.SPECIAL}", **{argument: choice})

@@ -21,6 +21,13 @@ SLICE = 200_000
 BYTES = {i: bytes([i]) for i in range(256)}
 
 
+def test_no_pattern_is_no_pattern_on_the_way_back():
+    bare = nbbpe.train([texts.SAMPLE], 300, [texts.SPECIAL], pattern=None)
+    again = nbbpe.load(bare.to_tiktoken())
+    assert again.pattern is None
+    assert again.fingerprint == bare.fingerprint
+
+
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 def test_rank_files_are_written_byte_for_byte(shared, tmp_path, name):
     path = shared / "vocabs" / f"{name}.tiktoken"

@@ -125,6 +125,16 @@ def test_special_tokens_are_recognised_as_in_encode(small):
         small.tokenize(5)
 
 
+def test_a_token_is_found_by_its_number(small):
+    tokens = small.tokenize("the café")
+    assert [tokens[i] for i in range(len(tokens))] == list(tokens)
+    assert tokens[-1] == list(tokens)[-1] == tokens[np.int64(len(tokens) - 1)]
+    assert all(type(value) is int for value in (tokens[0].id, *tokens[0].byte_offsets, *tokens[0].char_offsets))
+    for number in len(tokens), -len(tokens) - 1:
+        with pytest.raises(IndexError):
+            tokens[number]
+
+
 def test_tokens_are_a_row_of_named_tuples(small):
     found = small.tokenize("é the")
     rows = list(found)

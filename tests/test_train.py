@@ -281,6 +281,7 @@ def test_a_bar_is_shown_only_where_asked_or_on_a_terminal(file, capfd):
         ({"special_tokens": ["\ud800"]}, ValueError, "lone surrogate"),
         ({"tie_break": "random"}, ValueError, "tie_break must be one of 'bytes', 'ids', 'huggingface', not 'random'"),
         ({"tie_break": None}, ValueError, "tie_break must be one of"),
+        ({"max_token_length": "8"}, TypeError, "max_token_length must be a positive integer, not '8'"),
         ({"min_frequency": 0}, ValueError, "min_frequency must be at least 1, not 0"),
         ({"min_frequency": 1.5}, TypeError, "min_frequency must be a positive integer, not 1.5"),
         ({"min_frequency": True}, TypeError, "min_frequency must be a positive integer"),
@@ -426,3 +427,12 @@ def test_ctrl_c_stops_counting_at_once_with_one_traceback_and_no_process_left(tm
 
 def test_ctrl_c_stops_merging_at_once_with_one_traceback():
     processes.assert_ended_well(processes.interrupt(MERGE))
+
+
+def test_integers_of_other_libraries_are_integers(quiet, tmp_path):
+    numbers = {"min_frequency": 2, "max_token_length": 4, "workers": 1}
+    plain = nbbpe.train([texts.SAMPLE], 300, **numbers)
+    numpy = nbbpe.train([texts.SAMPLE], np.int64(300), **{name: np.uint8(number) for name, number in numbers.items()})
+    assert numpy == plain
+    assert numpy.provenance == plain.provenance
+    numpy.save(tmp_path / "tok")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+from ..files import name_in_errors
+from .signals import Ended, ending_signals
+
+EXIT_FAILED, EXIT_USAGE = 1, 2
+EXIT_SIGNAL = 128  # and the number of the signal, as a shell reports it: 130 for Ctrl-C
 EXIT_NOBODY_READS = 141  # what a shell reports of a program that wrote into a pipe without a reader
 _NO_CLICK = 'nbbpe: error: the command line needs click: pip install "nbbpe[cli]" (`nbbpe warmup` works without it)'
 
@@ -22,8 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
     0: all well. 1: the data or the system is not as it must be. 2: the command line is wrong, or names what is not there.
-    130: interrupted by Ctrl-C. 141: whoever read our output has gone.
+    130: interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP). 141: whoever read our output has gone.
     """
+    if sys.stderr is None:  # closed; and print takes None for stdout, where the ids go
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        _say("error: standard output is closed, so nothing could be written there (> /dev/null to discard it)")
+        return EXIT_FAILED
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     # Names of files and tokens may hold what the terminal's encoding has not.
@@ -34,18 +44,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show_warning
         try:
-            code = _run(arguments)
-            sys.stdout.flush()
-            return code
+            with ending_signals():
+                code = _run(arguments)
+                with name_in_errors("stdout"):
+                    sys.stdout.flush()
+                return code
         except (BrokenPipeError, NobodyReads):
             # Python would complain once more at its end, when it empties what is left to write.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return EXIT_NOBODY_READS
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as ended:
             if "--debug" in own:
                 traceback.print_exc()
-            _say("interrupted")
-            return EXIT_INTERRUPTED
+            number = ended.number if isinstance(ended, Ended) else signal.SIGINT
+            _say("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
+            return EXIT_SIGNAL + number
         except Exception as error:
             if "--debug" in own:
                 traceback.print_exc()
@@ -53,6 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return EXIT_USAGE if isinstance(error, _WRONG_PATHS) else EXIT_FAILED
 
 
+# What the library's errors advise to pass, as one passes it here.
+_OPTIONS = {
+    'on_error="skip"': "--on-error skip",
+    "with field=": "with --field",
+    "pattern=...": "--pattern",
+    'Pass normalizer="ignore"': "Pass --normalizer ignore to nbbpe convert",
+}
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, LookupError)
 
@@ -83,8 +103,9 @@ def _run(arguments: list[str]) -> int:
             message = f"no tokenizer is named, neither here nor by the environment variable {error.param.envvar}"
         print(f"{command}: error: {message} ({command} --help tells more)", file=sys.stderr)
         return EXIT_USAGE
-    except click.Abort:
-        raise KeyboardInterrupt from None
+    except click.Abort as error:
+        # Click makes one of these of a KeyboardInterrupt.
+        raise error.__cause__ if isinstance(error.__cause__, Ended) else KeyboardInterrupt() from None
 
 
 def _message(error: Exception) -> str:
@@ -93,6 +114,8 @@ def _message(error: Exception) -> str:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
         return _one_line(f"{name}: {error.strerror}")
     text = _one_line(str(error)) or type(error).__name__
+    for argument, option in _OPTIONS.items():
+        text = text.replace(argument, option)
     return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug tells where)"
 
 

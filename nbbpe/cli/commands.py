@@ -7,17 +7,19 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from ..conversion import FORMATS, find_format, read_tokenizer
 from ..corpus import Path
-from ..files import scratch_folder
+from ..files import name_in_errors, scratch_folder
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns import get_pattern
+from ..special_tokens import check_special_tokens
 from ..ties import TIE_BREAKS
+from ..tokenfile import find_separator
 from ..tokenizer import Tokenizer
 from ..trainer import train as train_tokenizer
 from ..version import __version__
@@ -117,11 +119,12 @@ def _as_usage() -> Iterator[None]:
 
 
 def _print_json(data: Any) -> None:
-    click.echo(json.dumps(tables.as_data(data), indent=2))
+    _print_lines([json.dumps(tables.as_data(data), indent=2)])
 
 
 def _print_lines(lines: Sequence[str]) -> None:
-    click.echo("\n".join(lines))
+    with name_in_errors("stdout"):
+        click.echo("\n".join(lines))
 
 
 @_command(
@@ -171,6 +174,7 @@ def train(
         raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
     with _as_usage():
         get_pattern(split)
+        check_special_tokens(special)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
     # Before long work, what would fail after it.
@@ -195,9 +199,11 @@ def train(
     if as_json:
         _print_json(figures)
         return
-    click.echo(
-        f"{_shown(target)}: {len(tokenizer):,} tokens (256 bytes, {n_merges:,} merges, {len(special)} special), "
-        f"trained in {seconds:.1f} s"
+    _print_lines(
+        [
+            f"{_shown(target)}: {len(tokenizer):,} tokens (256 bytes, {n_merges:,} merges, {len(special)} special), "
+            f"trained in {seconds:.1f} s"
+        ]
     )
 
 
@@ -239,11 +245,16 @@ def encode(
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json is for figures, and with -o - the ids take their place")
-        _encode_to_stdout(read_tokenizer(tokenizer), inputs, form, options)
+        encoder = read_tokenizer(tokenizer)
+        with _as_usage():
+            find_separator(encoder, separator)
+        _encode_to_stdout(encoder, inputs, form, options)
         return
     if not target.endswith((".bin", ".npy")):
         raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
     encoder = read_tokenizer(tokenizer)
+    with _as_usage():
+        find_separator(encoder, separator)
     with _as_paths(inputs) as paths:
         began = time.perf_counter()
         n_tokens = encoder.encode_file(paths, target, workers, **options)
@@ -252,7 +263,7 @@ def encode(
     if as_json:
         _print_json({"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)})
         return
-    click.echo(f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s")
+    _print_lines([f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"])
 
 
 def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:
@@ -397,27 +408,43 @@ def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str,
     "nbbpe convert tokenizer gpt2-files --to gpt2",
     "nbbpe convert gpt2-files tokenizer --special '<|endoftext|>'",
     "nbbpe convert cl100k_base.tiktoken tokenizer",
+    "nbbpe convert qwen/tokenizer.json tokenizer --normalizer ignore",
     Formats=tables.table([(each.name, each.about) for each in FORMATS], left=[0, 1]),
 )
 @click.argument("source")
 @click.argument("target")
 @click.option("--to", "format_name", type=click.Choice([each.name for each in FORMATS]), help="Default: by TARGET's name.")
 @click.option("--special", multiple=True, metavar="TOKEN", help="A special token, where SOURCE cannot say it.")
-@click.option("--pattern", help="How text is split, where SOURCE cannot say it.  [default: what belongs to the format]")
+@click.option(
+    "--pattern", help="How text is split (or `none`), where SOURCE cannot say it.  [default: what belongs to the format]"
+)
+@click.option(
+    "--normalizer",
+    type=click.Choice(["refuse", "ignore"]),
+    default="refuse",
+    show_default=True,
+    help="Of a tokenizer.json. Texts must then be normalized beforehand.",
+)
 @_json_option
 def convert(
-    source: str, target: str, format_name: str | None, special: Sequence[str], pattern: str | None, as_json: bool
+    source: str,
+    target: str,
+    format_name: str | None,
+    special: Sequence[str],
+    pattern: str | None,
+    normalizer: Literal["refuse", "ignore"],
+    as_json: bool,
 ) -> None:
     """Write the tokenizer SOURCE as TARGET, in another format."""
-    tokenizer = read_tokenizer(source, special, pattern)
     with _as_usage():
         chosen = find_format(target, format_name)
+        check_special_tokens(special)
+    tokenizer = read_tokenizer(source, special, pattern, normalizer)
     written = chosen.write(tokenizer, target)
     if as_json:
         _print_json({"format": chosen.name, "written": list(written), "n_tokens": len(tokenizer)})
         return
-    for path in written:
-        click.echo(f"{_shown(path)}: {chosen.name}, {len(tokenizer):,} tokens")
+    _print_lines([f"{_shown(path)}: {chosen.name}, {len(tokenizer):,} tokens" for path in written])
 
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import scratch_folder
+from ..files import scratch_folder, whole_file
 from ..inspection import TextFigures, VocabularyFigures, compression_by_size, merge_counts
 from ..tokenizer import Tokenizer
 
@@ -23,6 +23,8 @@ def check_plot(path: str) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise ImportError('--plot needs matplotlib: pip install "nbbpe[plot]"') from None
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"--plot {path!r} is a folder; give a file name to write")
     with scratch_folder(path):
         pass
 
@@ -44,10 +46,8 @@ def draw(path: str, name: str, tokenizer: Tokenizer, vocabulary: VocabularyFigur
         _draw_compression(axes[3], compression_by_size(tokenizer, text.counts))
     for each in axes:
         each.spines[["top", "right"]].set_visible(False)
-    with scratch_folder(path) as folder:
-        whole = os.path.join(folder, f"plot{os.path.splitext(path)[1].lower()}")
-        figure.savefig(whole, dpi=120)
-        os.replace(whole, path)
+    with whole_file(path) as whole:
+        figure.savefig(whole, dpi=120, format=os.path.splitext(path)[1][1:].lower())
 
 
 def _draw_lengths(axes: Any, vocabulary: VocabularyFigures) -> None:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
-from ..sidecar import read_sidecar, sidecar_path
+from ..files import is_device, name_in_errors, whole_file
+from ..idfile import read_npy_header
+from ..sidecar import check_described, read_sidecar, sidecar_path
 from ..tokenizer import Tokenizer
 
 STDIN = "-"
@@ -37,30 +38,36 @@ def as_path(source: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
         path = pathlib.Path(folder, "stdin")
         with open(path, "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK)
+            shutil.copyfileobj(_stdin(), file, _BLOCK)
         yield path
 
 
 def stdin_blocks() -> Iterator[bytes]:
     """What comes through stdin, as it comes."""
-    while block := os.read(sys.stdin.fileno(), _BLOCK):
+    while block := os.read(_stdin().fileno(), _BLOCK):
         yield block
 
 
 @contextmanager
 def output(path: str) -> Iterator[BinaryIO]:
-    """A file to write bytes to, which appears under its name when it is whole; `-` is stdout."""
+    """A file to write bytes to, which appears under its name when it is whole; `-` is stdout, and a device is a device."""
     if path == STDIN:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with name_in_errors("stdout"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path!r} is a folder; give a file name to write")
-    with name_in_errors(path), scratch_folder(path) as folder:
-        whole = os.path.join(folder, "whole")
-        with open(whole, "wb") as file:
+    if is_device(path):
+        with name_in_errors(path), open(path, "wb") as file:
             yield file
-        os.replace(whole, path)
+        return
+    with whole_file(path) as whole, open(whole, "wb") as file:
+        yield file
+
+
+def _stdin() -> BinaryIO:
+    if sys.stdin is None:
+        raise OSError("`-` is standard input, which is closed")
+    return sys.stdin.buffer
 
 
 class IdWriter:
@@ -77,19 +84,23 @@ class IdWriter:
     def write(self, ids: NDArray[Any]) -> None:
         """Write some ids; the array is not kept."""
         if self._raw:
-            sys.stdout.buffer.write(ids.astype(ids.dtype.newbyteorder("<"), copy=False).tobytes())
+            self._write(ids.astype(ids.dtype.newbyteorder("<"), copy=False).tobytes())
             return
         text = "".join(map(self._texts.__getitem__, ids.tolist()))
         if text:
             # A blank waits until another id follows it on its line.
-            sys.stdout.buffer.write((self._end + text[:-1]).encode())
+            self._write((self._end + text[:-1]).encode())
             self._end = text[-1]
 
     def close(self) -> None:
         """End the last line."""
-        if self._end:
-            sys.stdout.buffer.write(b"\n")
-        sys.stdout.buffer.flush()
+        self._write(b"\n" if self._end else b"")
+        with name_in_errors("stdout"):
+            sys.stdout.buffer.flush()
+
+    def _write(self, data: bytes) -> None:
+        with name_in_errors("stdout"):
+            sys.stdout.buffer.write(data)
 
 
 def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
@@ -104,17 +115,31 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
     if form is None:
         form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
     if form == "npy" or (form == "raw" and suffix == ".npy"):
-        ids = np.load(source, mmap_mode="r", allow_pickle=False)
-        if ids.ndim != 1 or ids.dtype.kind not in "ui":
-            raise ValueError(f"{source}: must hold a 1-D array of integers, and has {ids.ndim} dimensions of {ids.dtype}")
+        ids = _npy_array(source)
+        if about:
+            check_described(source, about, len(ids), ids.dtype)
         for start in range(0, len(ids), _BLOCK):
             yield np.asarray(ids[start : start + _BLOCK])
         return
     if source == STDIN:
-        yield from (_raw if form == "raw" else _numbers)(sys.stdin.buffer, "stdin", tokenizer)
+        yield from (_raw if form == "raw" else _numbers)(_stdin(), "stdin", tokenizer)
         return
     with open(source, "rb") as file:
+        if about and form == "raw":
+            n_ids, rest = divmod(os.fstat(file.fileno()).st_size, tokenizer.dtype.itemsize)
+            check_described(source, about, n_ids + bool(rest), tokenizer.dtype)
         yield from (_raw if form == "raw" else _numbers)(file, source, tokenizer)
+
+
+def _npy_array(path: str) -> NDArray[Any]:
+    """The ids in a .npy file, mapped into memory. ValueError that names the file where it holds none."""
+    with open(path, "rb") as file:
+        dtype, offset, n_ids = read_npy_header(file, path)
+        n_there = (os.fstat(file.fileno()).st_size - offset) / dtype.itemsize
+    if n_there != n_ids:
+        raise ValueError(f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was cut short or added to")
+    # What is empty cannot be mapped.
+    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=(n_ids,)) if n_ids else np.empty(0, dtype=dtype)
 
 
 def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:

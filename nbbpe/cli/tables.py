@@ -83,15 +83,15 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
     for length, count in figures.length_counts.items():
         rows.append((f"{length:,}", f"{count:,}", percent(count, n_tokens), "█" * round(_BAR * count / most)))
     lines += indented(table(rows, left=[3]))
-    lines += ["", "longest tokens"]
     rows3 = [
         ("bytes", "id", "token"),
         *((f"{len(t.token):,}", f"{t.token_id:,}", shown(t.token, 55)) for t in figures.longest),
     ]
-    return lines + indented(table(rows3, left=[2]))
+    return [*lines, "", "longest tokens", *indented(table(rows3, left=[2]))] if figures.longest else lines
 
 
-def text_lines(name: str, figures: TextFigures, n_frequent: int = 10, n_unused: int = 10) -> list[str]:
+def text_lines(name: str, figures: TextFigures, n_unused: int = 10) -> list[str]:
+    """How a tokenizer does on a text, with the most frequent tokens that `figures` has, and some of the unused."""
     lines = [
         f"on {name}",
         *indented(
@@ -107,14 +107,15 @@ def text_lines(name: str, figures: TextFigures, n_frequent: int = 10, n_unused: 
                 ]
             )
         ),
-        "",
-        "most frequent tokens",
     ]
     rows = [("count", "share", "id", "token")]
-    for token, count in figures.most_frequent[:n_frequent]:
+    for token, count in figures.most_frequent:
         rows.append((f"{count:,}", percent(count, figures.n_tokens), f"{token.token_id:,}", shown(token.token)))
-    lines += indented(table(rows, left=[3]))
-    if figures.unused:
+    if figures.most_frequent:
+        lines += ["", "most frequent tokens", *indented(table(rows, left=[3]))]
+    if figures.unused and not n_unused:
+        lines += ["", f"unused tokens: {len(figures.unused):,}"]
+    elif figures.unused:
         lines += ["", f"unused tokens: {len(figures.unused):,}, the first learned being"]
         first = [token for token in figures.unused if len(token.token) > 1][:n_unused] or figures.unused[:n_unused]
         lines += indented(table([("id", "token"), *((f"{t.token_id:,}", shown(t.token)) for t in first)], left=[1]))

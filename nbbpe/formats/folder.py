@@ -14,7 +14,7 @@ from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
 from ..model import Model, check_merges, check_vocab
 from ..patterns import get_pattern
-from ..provenance import check_classes
+from ..provenance import check_classes, taken_as_it_is
 from . import gpt2
 
 _ABOUT = "nbbpe.json"
@@ -79,10 +79,19 @@ def read_model(path: Path, check: bool = True) -> Model:
     if about.get("version") != _VERSION:
         raise ValueError(f"{about_path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
     special = about.get("special_tokens")
-    if not isinstance(special, dict) or not all(type(token_id) is int for token_id in special.values()):
-        raise ValueError(f"{about_path}: special_tokens must be an object from tokens to ids, and is {special!r}")
+    if not isinstance(special, dict) or not all(
+        token and type(token_id) is int and 0 <= token_id <= gpt2.MAX_ID for token, token_id in special.items()
+    ):
+        raise ValueError(
+            f"{about_path}: special_tokens must be an object from tokens, none of them empty, to ids from 0 to "
+            f"{gpt2.MAX_ID:,}, and is {special!r}"
+        )
     if "pattern" not in about:
         raise ValueError(f"{about_path}: has no pattern")
+    try:
+        pattern = get_pattern(about["pattern"])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{about_path}: {error}") from None
     vocab_path = os.path.join(folder, _VOCAB)
     merges: list[tuple[bytes, bytes]] | None = None
     whole = about.get("merging") == "whole"
@@ -97,19 +106,19 @@ def read_model(path: Path, check: bool = True) -> Model:
         if token_id in ordinary:
             raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
         vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
-    pattern = get_pattern(about["pattern"])
     fingerprint, provenance = _read_origin(about, about_path)
     check_vocab(vocab)
     if merges is not None:
         check_merges(vocab, merges)
-    model = Model(vocab, merges, special, pattern, whole, provenance)
+    origin = provenance if check else taken_as_it_is(provenance, pattern)
+    model = Model(vocab, merges, special, pattern, whole, origin)
     if check:
         if fingerprint not in (None, model.fingerprint):
             raise ValueError(
                 f"{folder}: the files are not those that were saved together (fingerprint {model.fingerprint}, and "
                 f"nbbpe.json says {fingerprint}): save the tokenizer anew, or pass check=False to load it as it is now"
             )
-        check_classes(provenance, pattern, folder, "pass check=False to nbbpe.load to take it as it is")
+        check_classes(provenance, pattern, folder, "take it as it is here: nbbpe.load(path, check=False).save(path)")
     return model
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..alphabet import byte_characters
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
+from ..files import name_in_errors, whole_file
 from ..model import Model
 from .json_text import read_json
 
@@ -137,14 +137,10 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
     if model.whole:
         raise ValueError("this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot say")
     merges = model.listed_merges()
-    with scratch_folder(vocab_path) as folder, scratch_folder(merges_path) as other:
-        new_vocab, new_merges = os.path.join(folder, "vocab.json"), os.path.join(other, "merges.txt")
+    with whole_file(vocab_path) as new_vocab, whole_file(merges_path) as new_merges:
         with name_in_errors(vocab_path):
             write_vocab(new_vocab, model.vocab, model.special)
-        with name_in_errors(merges_path):
-            write_merges(new_merges, merges, version_line)
-        os.replace(new_vocab, vocab_path)
-        os.replace(new_merges, merges_path)
+        write_merges(new_merges, merges, version_line)
 
 
 def write_vocab(path: Path, vocab: dict[int, bytes], special: Mapping[str, int] | None = None) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
+from ..files import whole_file
 from ..model import Model
 from ..patterns import NAMED, Pattern, get_pattern
 from .dialects import translated
@@ -42,11 +42,8 @@ Normalizer = Literal["refuse", "ignore"]
 def write(path: Path, model: Model) -> None:
     """Write a tokenizer.json. Raises ValueError for what the format cannot hold, before anything is written."""
     text = json.dumps(_document(model), ensure_ascii=False)
-    with name_in_errors(path), scratch_folder(path) as scratch:
-        unfinished = os.path.join(scratch, "tokenizer.json")
-        with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text + "\n")
-        os.replace(unfinished, path)
+    with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text + "\n")
 
 
 def _document(model: Model) -> dict[str, Any]:
@@ -125,7 +122,9 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "refuse")
     if normalizer not in ("refuse", "ignore"):
         raise ValueError(f'normalizer must be "refuse" or "ignore", and is {normalizer!r}')
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-        raise ValueError(f'{name}: must be a JSON object with a "model", as tokenizers writes it')
+        flat = isinstance(document, dict) and document and all(type(token_id) is int for token_id in document.values())
+        other = "; this is a vocabulary as GPT-2's, which needs its merges.txt: give both" if flat else ""
+        raise ValueError(f'{name}: must be a JSON object with a "model", as tokenizers writes it{other}')
     return _Reader(name).model(document, normalizer)
 
 

@@ -17,11 +17,15 @@ from . import folder, gpt2, huggingface, tiktoken
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "gpt2"]
 
-_KNOWN = (
-    "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json or a folder with it, a .tiktoken file "
-    "or a folder with one, vocab.json with merges.txt as a folder or a pair of paths, a tokenizers.Tokenizer, a "
-    "PreTrainedTokenizerFast, a tiktoken.Encoding"
+_KNOWN_PATHS = (
+    "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json, a .tiktoken file, GPT-2's vocab.json "
+    "with merges.txt beside it, or a folder with one of these"
 )
+_KNOWN = (
+    f"{_KNOWN_PATHS}; vocab.json and merges.txt as a pair of paths, or an object of tokenizers, transformers or tiktoken"
+)
+# The two files of GPT-2's format, by how their names end: the usual ones, and OpenAI's own.
+_PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _RANK_LINE = regex.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
 
 
@@ -65,7 +69,7 @@ def recognised(source: object) -> Found:
     if os.path.isdir(source):
         return _in_folder(source)
     if not os.path.exists(source):
-        raise FileNotFoundError(f"{os.fspath(source)!r} is missing; nbbpe.load takes {_KNOWN}")
+        raise FileNotFoundError(f"{os.fspath(source)!r} is missing; a tokenizer is {_KNOWN_PATHS}")
     return _file(source)
 
 
@@ -98,6 +102,16 @@ def _file(path: Path) -> Found:
         return Found("tiktoken", (name,))
     if os.path.basename(name) == "nbbpe.json":
         return Found("nbbpe", (os.path.dirname(name),))
+    for vocab, merges in _PAIRS:
+        if name.endswith((vocab, merges)):
+            # What others put before these names ("gpt2-vocab.json") is in both.
+            stem = name.removesuffix(vocab).removesuffix(merges)
+            if os.path.isfile(stem + vocab) and os.path.isfile(stem + merges):
+                return Found("gpt2", (stem + vocab, stem + merges))
+            missing = stem + (merges if name.endswith(vocab) else vocab)
+            raise FileNotFoundError(
+                f"{name!r} is one of GPT-2's two files, and {missing!r} is not there; give both to nbbpe.load as a pair"
+            )
     if name.endswith(".json") or start.lstrip().startswith(b"{"):
         return Found("huggingface", (name,))
-    raise ValueError(f"{name}: is neither JSON nor a file of ranks; nbbpe.load takes {_KNOWN}")
+    raise ValueError(f"{name}: is neither JSON nor a file of ranks; a tokenizer is {_KNOWN_PATHS}")

@@ -10,20 +10,21 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
+from ..files import whole_file
 from ..model import Model, check_vocab
 from ..patterns import Pattern, get_pattern
 from ..special_tokens import SpecialTokens, place_beside_ranks
 from .dialects import translated
 
 MAX_RANK = 2**31 - 2
+_ALL = r"(?s:.+)"  # what says to tiktoken that nothing is split
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
 
 
 class Known(NamedTuple):
-    """What a rank file does not say of an encoding: a name or regex of its split pattern, and its special tokens."""
+    """What a rank file does not say of an encoding: its split pattern (or a name or regex of it) and its special tokens."""
 
-    pattern: str
+    pattern: str | Pattern
     special_tokens: dict[str, int]
 
 
@@ -126,11 +127,8 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
 def write(path: Path, model: Model) -> None:
     """Write a rank file, in the order of ranks; it appears when it is whole. ValueError where ranks cannot say the same."""
     vocab = model.as_ranks()
-    with name_in_errors(path), scratch_folder(path) as scratch:
-        unfinished = os.path.join(scratch, "ranks")
-        with open(unfinished, "wb") as file:
-            file.writelines(b"%s %d\n" % (b2a_base64(token, newline=False), rank) for rank, token in sorted(vocab.items()))
-        os.replace(unfinished, path)
+    with whole_file(path) as unfinished, open(unfinished, "wb") as file:
+        file.writelines(b"%s %d\n" % (b2a_base64(token, newline=False), rank) for rank, token in sorted(vocab.items()))
 
 
 def new_encoding(name: str, model: Model) -> Any:
@@ -153,7 +151,7 @@ def new_encoding(name: str, model: Model) -> Any:
 def split_regex(pattern: Pattern) -> str:
     """The regex by which tiktoken splits a text as a pattern does. ValueError where it is not certain to match the same."""
     if pattern.regex is None:
-        return r"(?s:.+)"
+        return _ALL
     if pattern.name:
         return pattern.regex
     # What is between two matches is lost in tiktoken, so it must be a match too.
@@ -178,7 +176,8 @@ def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
         twice = next(token for token, rank in ranks.items() if vocab[rank] != token)
         raise ValueError(f"{name} gives rank {ranks[twice]} to {twice!r} and to {vocab[ranks[twice]]!r}")
     check_bytes(vocab, name)
-    return vocab, Known(encoding._pat_str, dict(encoding._special_tokens))
+    pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str
+    return vocab, Known(pattern, dict(encoding._special_tokens))
 
 
 def check_bytes(vocab: dict[int, bytes], name: str) -> None:

@@ -1,0 +1,85 @@
+"""Signals that ask the command to end: each becomes an exception that does not get lost, so that nothing is left behind."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+# To be told to end by a scheduler or a container, or to lose the terminal, is as Ctrl-C: half a file is no use to anybody.
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_AGAIN_AFTER = 0.02  # seconds
+
+
+class Ended(KeyboardInterrupt):
+    """A signal has asked the command to end. Whatever lets a KeyboardInterrupt pass lets this pass."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Answers:
+    """Answers signals with an `Ended`, and again when that got lost.
+
+    Python drops an exception that is raised while it calls a destructor or a callback from C, or in code that catches
+    everything, and loading kernels is full of such moments: there, one Ctrl-C of ten had no effect. An exception that is
+    on its way up is alive; one that was dropped is not, and that is how we know.
+    """
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+        self._done = False
+
+    def raise_ended(self, number: int, frame: FrameType | None) -> None:
+        """The handler of a signal."""
+        ended = Ended(number)
+        self._alive = weakref.ref(ended, lambda _: self._again(number))
+        try:
+            raise ended
+        finally:
+            del ended  # or its traceback would hold it for good, by way of this frame
+
+    def _again(self, number: int) -> None:
+        if not self._done:
+            # From another thread and a little later, as this is called where an exception would get lost once more.
+            self._timer = threading.Timer(_AGAIN_AFTER, _send, [number])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        self._done = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _send(number: int) -> None:
+    """Send a signal to this process's main thread, which may be waiting for input."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        _thread.interrupt_main(signal.Signals(number))
+
+
+@contextmanager
+def ending_signals() -> Iterator[None]:
+    """A context in which the signals that end a process raise `Ended`. Those that are ignored (nohup) stay so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    answers = _Answers()
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    before = {number: handler for number in _ENDING if (handler := signal.getsignal(number)) in usual}
+    for number in before:
+        signal.signal(number, answers.raise_ended)
+    try:
+        yield
+    finally:
+        answers.stop()
+        for number, handler in before.items():
+            signal.signal(number, handler)
