@@ -69,10 +69,21 @@ class Model:
     ) -> Model:
         """From what a user gives (see Tokenizer). Raises TypeError or ValueError for what does not fit together."""
         vocab, merges = dict(vocab), list(merges)
-        split = get_pattern(pattern)
         check_vocab(vocab)
         check_merges(vocab, merges)
-        return cls(vocab, merges, place_special_tokens(special_tokens, vocab, tokens_of_merges(merges)), split)
+        return cls.fitting(vocab, merges, special_tokens, pattern)
+
+    @classmethod
+    def fitting(
+        cls,
+        vocab: Vocab,
+        merges: list[Merge],
+        special_tokens: SpecialTokens | None,
+        pattern: str | Pattern | None,
+    ) -> Model:
+        """The same for a vocab and merges that have been checked."""
+        special = place_special_tokens(special_tokens, vocab, tokens_of_merges(merges))
+        return cls(vocab, merges, special, get_pattern(pattern))
 
     @classmethod
     def trained(

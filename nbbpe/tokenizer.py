@@ -87,8 +87,7 @@ class Tokenizer:
 
         Raises OSError, or ValueError that names file and line of what is broken.
         """
-        vocab, merges = gpt2.read(vocab_path, merges_path)
-        return cls(vocab, merges, special_tokens, pattern)
+        return cls._of(gpt2.read_model(vocab_path, merges_path, [] if special_tokens is None else special_tokens, pattern))
 
     @classmethod
     def from_tiktoken(

@@ -11,7 +11,9 @@ from typing import Any
 from ..alphabet import byte_characters
 from ..corpus import Path
 from ..files import name_in_errors, whole_file
-from ..model import Model
+from ..model import Model, check_vocab
+from ..patterns import Pattern
+from ..special_tokens import SpecialTokens
 from .json_text import read_json
 
 MAX_ID = 2**31 - 2
@@ -29,14 +31,23 @@ def spell(token: bytes) -> str:
     return "".join([characters[byte] for byte in token])
 
 
+@functools.cache
+def _unspelling() -> dict[int, int]:
+    """For str.translate: the byte of each character, as a code point, and one that is no byte for other Latin-1."""
+    return dict.fromkeys(range(256), 0x100) | {ord(character): byte for character, byte in _character_bytes().items()}
+
+
 def unspell(text: str) -> bytes:
     """The token that GPT-2's files write so. Raises KeyError with the character that stands for no byte."""
-    values = _character_bytes()
-    return bytes([values[character] for character in text])
+    try:
+        return text.translate(_unspelling()).encode("latin-1")
+    except UnicodeEncodeError as error:
+        raise KeyError(text[error.start]) from None
 
 
 def read(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
-    """Read (vocab, merges). Raises ValueError that names the file, and the line or entry, of what is broken.
+    """Read (vocab, merges), which fit together. Raises ValueError that names the file, and the line or entry, of what is
+    broken.
 
     A vocab entry with characters that stand for no byte (a special token added by hand) means its own UTF-8.
     """
@@ -53,11 +64,19 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[tu
     return vocab, [merge for _, merge in merges]
 
 
-def read_model(vocab_path: Path, merges_path: Path) -> Model:
-    """Read files of which nothing more is known: split as GPT-2 does, and with its special token if the vocab has it."""
+def read_model(
+    vocab_path: Path,
+    merges_path: Path,
+    special_tokens: SpecialTokens | None = None,
+    pattern: str | Pattern | None = "gpt2",
+) -> Model:
+    """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
     vocab, merges = read(vocab_path, merges_path)
-    has_end = _END.encode() in set(vocab.values()) - {left + right for left, right in merges}
-    return Model.checked(vocab, merges, [_END] if has_end else [], "gpt2")
+    if special_tokens is None:
+        has_end = _END.encode() in set(vocab.values()) - {left + right for left, right in merges}
+        special_tokens = [_END] if has_end else []
+    check_vocab(vocab)
+    return Model.fitting(vocab, merges, special_tokens, pattern)
 
 
 def read_vocab(path: Path) -> dict[int, bytes]:
