@@ -123,6 +123,11 @@ class Model:
         rows = [(ids[left], ids[right], ids[left + right]) for left, right in self._given_merges]
         return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
+    @functools.cached_property
+    def size(self) -> int:
+        """One more than the highest id."""
+        return max(self.vocab) + 1
+
     @property
     def ordinary(self) -> Vocab:
         """The vocabulary without special tokens."""

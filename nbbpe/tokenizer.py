@@ -214,7 +214,7 @@ class Tokenizer:
     @property
     def vocab_size(self) -> int:
         """One more than the highest id (the number of tokens, where ids have no gaps)."""
-        return max(self._model.vocab) + 1
+        return self._model.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
