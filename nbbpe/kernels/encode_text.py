@@ -19,6 +19,7 @@ from .encode import LANE_BYTES, SHORT, finish_short, merge_pretoken, start_short
 from .jit import inlined, kernel
 from .merge_table import Merges, whole_token
 from .piece_table import (
+    KEY_OVERHEAD,
     N_ENTRIES,
     PieceTable,
     find,
@@ -133,6 +134,18 @@ def room_to_remember(context_at, length):
 
 
 @inlined
+def needs_memory(context_at, length, id_size):
+    """Whether a pool may be too small to remember a piece of so many bytes, or all must be forgotten first."""
+    table_at = five(context_at, _TABLE)
+    if not room_to_remember(context_at, length):
+        return read_i64(table_at[4] + 8 * N_ENTRIES) > 0
+    at = context_at + 8 * _IDS_POOL
+    ids_end = read_i64(read_i64(at + 16) + 8 * IDS_USED) + length * id_size + SPARE_BYTES
+    key_end = read_i64(table_at[4] + 8 * KEY_BYTES) + length + KEY_OVERHEAD
+    return ids_end > read_i64(at + 8) or key_end > table_at[3]
+
+
+@inlined
 def copy_ids(from_at, to_at, n_bytes):
     """Copy the bytes of ids, SPARE_BYTES at a time: up to so many more than there are."""
     for i in range(0, n_bytes, SPARE_BYTES):
@@ -201,6 +214,8 @@ def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
     scratch_at, longest = read_i64(at), read_i64(at + 8)
     if length > longest:
         return -NEED_SCRATCH
+    if length > SHORT and needs_memory(context_at, length, id_size):
+        return -NEED_MEMORY  # before a megabyte is merged in vain
     merges_at = merges_of(context_at)
     next_at = ids_at
     at = key_at
