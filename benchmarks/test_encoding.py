@@ -100,7 +100,7 @@ def test_one_thread_slow_peers(benchmark, conclude, vocabulary: str, name: str, 
     for pass_name, fact in PASS_NAMES.items():
         detail = f"{pass_name} pass"
         case = name if vocabulary == "gpt2" else f"{vocabulary}, {name}"
-        row = _slow_row(vocabulary, name) if peer_name == "tiktoken" and pass_name == "first" else ""
+        row = _slow_row(vocabulary, name, pass_name) if peer_name == "tiktoken" else ""
         claims.append(ratio(ours, theirs, figure, row, fact=fact, detail=detail, case=case, rates=True))
     conclude(
         Section(
@@ -114,8 +114,9 @@ def test_one_thread_slow_peers(benchmark, conclude, vocabulary: str, name: str, 
     )
 
 
-def _slow_row(vocabulary: str, name: str) -> str:
-    return ("tiktoken" if vocabulary == "gpt2" else "cl100k and o200k") + (", CJK" if name == "cjk" else "")
+def _slow_row(vocabulary: str, name: str, pass_name: str) -> str:
+    row = "tiktoken" if vocabulary == "gpt2" else "cl100k and o200k"
+    return row + (", CJK" if name == "cjk" else "") + (", warm" if pass_name == "warm" else "")
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
