@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,6 +19,10 @@ import nbbpe
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
+
+# A shell starts what is to run in the background with Ctrl-C ignored, and so would be all that the tests start, some of
+# which is to be interrupted.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "nbbpe",
