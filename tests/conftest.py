@@ -20,9 +20,11 @@ import nbbpe
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
 
-# A shell starts what is to run in the background with Ctrl-C ignored, and so would be all that the tests start, some of
-# which is to be interrupted.
+# A shell starts what is to run in the background with Ctrl-C ignored, and nohup with SIGHUP, and so would be all that the
+# tests start, some of which is to be interrupted.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile(
     "nbbpe",
