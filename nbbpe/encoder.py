@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Reader, TextReader, TextStream, Window, Windows, join, padded, to_text
+from .corpus import TextReader, Window, Windows, join, padded, to_text
 from .kernels import encode, encode_text, piece_table
 from .kernels.batch import new_batch
 from .kernels.encode_text import encode_short
@@ -128,17 +128,17 @@ class Encoder:
                     return state.out[:n_ids].copy()
             finally:
                 idle.append(state)
+        specials = specials or new_special_tokens([], [])
         if self.at_once:
-            parts = [ids.copy() for ids, _ in self.encode_all(self._reader(text, specials))]
-            return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
+            return self._encode_documents(join([text], specials))
         room = Room(len(text) + encode_text.SPARE_BYTES, self.dtype)
-        return room.cut(self._encode_windows(self._reader(text, specials), room.array, self._id_size))
+        return room.cut(self._encode_windows(TextReader(text, specials), room.array, self._id_size))
 
-    def count(self, text: bytes, specials: SpecialTokens | None) -> int:
+    def count(self, text: bytes, specials: SpecialTokens) -> int:
         """The number of ids of a text."""
         if self.at_once:
-            return sum(len(ids) for ids, _ in self.encode_all(self._reader(text, specials)))
-        return self._encode_windows(self._reader(text, specials), None, 0)
+            return len(self.encode_text(text, specials))
+        return self._encode_windows(TextReader(text, specials), None, 0)
 
     def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The ids of a window that is whole, its breaks included.
@@ -190,10 +190,6 @@ class Encoder:
                         state.need_out((end - position) * self._id_size)
         finally:
             self._idle.append(state)
-
-    def _reader(self, text: bytes, specials: SpecialTokens | None) -> Windows:
-        specials = specials or new_special_tokens([], [])
-        return Reader(TextStream([text]), None, specials, at_once=True) if self.at_once else TextReader(text, specials)
 
     def _encode_windows(self, reader: Windows, out: NDArray[Any] | None, step: int) -> int:
         """Encode all windows of a reader into `out`, which has room for all, or with None count only; returns how many."""

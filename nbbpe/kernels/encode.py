@@ -5,6 +5,7 @@ from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
+from .memory import zeros
 from .merge_table import NO_SYMBOL, byte_pair_rank, id_of, merged_symbol, pair_rank, whole_token
 from .simd import (
     LANES,
@@ -46,8 +47,7 @@ _AFTER = np.arange(1, 273).astype(np.uint8)
 
 def new_scratch(longest: int) -> NDArray[np.uint64]:
     """Make room for merging pretokens of up to `longest` bytes; 64-byte aligned."""
-    raw = np.empty((LANE_BYTES + 48 + _LONG_SCRATCH * longest) // 8 + 8, dtype=np.uint64)
-    return raw[(-raw.ctypes.data % 64) // 8 :]
+    return zeros((LANE_BYTES + 48 + _LONG_SCRATCH * longest) // 8 + 1)
 
 
 @inlined

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .batch import ROW, end_of, has_key, home_of, next_pieces, prepared_key
 from .encode import LANE_BYTES, SHORT, finish_short, merge_pretoken, start_short, step_short, write_id
 from .jit import inlined, kernel
+from .memory import zeros
 from .merge_table import Merges, whole_token
 from .piece_table import (
     KEY_OVERHEAD,
@@ -107,8 +108,7 @@ def new_context(
 
 def new_lanes(n_rows: int) -> NDArray[np.uint64]:
     """Make scratch for `learn_ahead`: N_LANES lanes of pretokens, ids of one of them, and the addresses of rows."""
-    raw = np.empty((N_LANES * LANE_BYTES + IDS_BYTES) // 8 + n_rows + 8, dtype=np.uint64)
-    return raw[(-raw.ctypes.data % 64) // 8 :]
+    return zeros((N_LANES * LANE_BYTES + IDS_BYTES) // 8 + n_rows)
 
 
 @inlined
@@ -153,11 +153,23 @@ def copy_ids(from_at, to_at, n_bytes):
 
 
 @inlined
-def remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size):
+def copy_slot(slot_at, pool_at, to_at):
+    """Copy the ids of a slot, and up to SPARE_BYTES more; returns how many bytes they take, 0 for a free slot."""
+    n_bytes = np.int64(read_u16(slot_at + 30))
+    if n_bytes == POOLED:
+        n_bytes = np.int64(read_u64(slot_at + 24) & _BELOW_SIZE)
+        copy_ids(pool_at + read_i64(slot_at + 16), to_at, n_bytes)
+    else:
+        copy_16(slot_at + 16, to_at)
+    return n_bytes
+
+
+@inlined
+def remember(context_at, slot, key_at, length, low, high, ids_at, n_bytes):
     """Keep the ids of a piece that is not in the table.
 
     slot, key_at, length, low, high : as for piece_table.insert
-    ids_at, n_ids, id_size : the ids; SPARE_BYTES more may be read
+    ids_at, n_bytes : the ids; SPARE_BYTES more may be read
 
     Returns False, and keeps nothing, where there is no room: the table or a pool should grow, or at the limits be emptied.
     What could not even be kept in an empty table is not kept, and True returned.
@@ -168,7 +180,6 @@ def remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size
     at = context_at + 8 * _IDS_POOL
     pool_at, pool_size, state_at = read_i64(at), read_i64(at + 8), read_i64(at + 16)
     used = read_i64(state_at + 8 * IDS_USED)
-    n_bytes = n_ids * id_size
     few = n_bytes <= INLINE_ID_BYTES
     if not few and used + n_bytes + SPARE_BYTES > pool_size:
         return False
@@ -191,21 +202,15 @@ def copy_known(context_at, key_at, length, ids_at):
     """Write the ids of a piece to `ids_at` if it is in the table; returns how many bytes they take, 0 where it is not."""
     table_at = five(context_at, _TABLE)
     low, high = key_of(key_at, length)
-    slot_at = table_at[0] + 8 * find(table_at, key_at, length, low, high)
-    n_bytes = np.int64(read_u16(slot_at + 30))
-    if n_bytes == POOLED:
-        n_bytes = np.int64(read_u64(slot_at + 24) & _BELOW_SIZE)
-        copy_ids(read_i64(context_at + 8 * _IDS_POOL) + read_i64(slot_at + 16), ids_at, n_bytes)
-    else:
-        copy_16(slot_at + 16, ids_at)
-    return n_bytes
+    slot = find(table_at, key_at, length, low, high)
+    return copy_slot(table_at[0] + 8 * slot, read_i64(context_at + 8 * _IDS_POOL), ids_at)
 
 
 @kernel
 def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
     """Write the ids of a piece that is not in the table to `ids_at`, and remember them.
 
-    Returns the number of ids, or, less than 0, the status with which `encode_pieces` must return. Cost: half a
+    Returns how many bytes they take, or, less than 0, the status with which `encode_pieces` must return. Cost: half a
     microsecond for a word.
     """
     tables = five(context_at, _SCANNER)
@@ -227,10 +232,9 @@ def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
             n_bytes = merge_pretoken(at, end - at, merges_at, scratch_at, next_at, id_size) * id_size
         next_at += n_bytes
         at = end
-    n_ids = (next_at - ids_at) // id_size
-    if not remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size):
+    if not remember(context_at, slot, key_at, length, low, high, ids_at, next_at - ids_at):
         return -NEED_MEMORY
-    return n_ids
+    return next_at - ids_at
 
 
 @kernel
@@ -283,8 +287,8 @@ def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
             slot = find(table_at, key_at, length, low, high)
             if not is_free(table_at, slot):
                 continue  # the same piece stood in another lane
-            n_ids = finish_short(lane_at, merges_at, ids_at, id_size)
-            if not remember(context_at, slot, key_at, length, low, high, ids_at, n_ids, id_size):
+            n_bytes = finish_short(lane_at, merges_at, ids_at, id_size) * id_size
+            if not remember(context_at, slot, key_at, length, low, high, ids_at, n_bytes):
                 return  # the table must grow; that is seen when the piece comes up
 
 
@@ -361,7 +365,9 @@ def encode_pieces(
                 continue
             slot_at = home_of(row_at)
             n_bytes = np.int64(read_u16(slot_at + 30))
-            if not has_key(row_at, slot_at) or n_bytes == POOLED:
+            if has_key(row_at, slot_at) and n_bytes != POOLED:
+                copy_16(slot_at + 16, ids_at)
+            else:
                 if piece_end == piece:
                     continue
                 key_at, length = text_at + piece, piece_end - piece
@@ -373,21 +379,11 @@ def encode_pieces(
                     looked = True
                     slot = find(table_at, key_at, length, low, high)
                 if is_free(table_at, slot):
-                    learned = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
-                    if learned < 0:
-                        return -learned, piece, piece_end, n_out + (ids_at - first_at) // id_size
-                    ids_at += learned * id_size
-                    piece = piece_end
-                    continue
-                slot_at = table_at[0] + 8 * slot
-                n_bytes = np.int64(read_u16(slot_at + 30))
-                if n_bytes == POOLED:
-                    n_bytes = np.int64(read_u64(slot_at + 24) & _BELOW_SIZE)
-                    copy_ids(pool_at + read_i64(slot_at + 16), ids_at, n_bytes)
-                    ids_at += n_bytes
-                    piece = piece_end
-                    continue
-            copy_16(slot_at + 16, ids_at)
+                    n_bytes = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
+                    if n_bytes < 0:
+                        return -n_bytes, piece, piece_end, n_out + (ids_at - first_at) // id_size
+                else:
+                    n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, ids_at)
             ids_at += n_bytes
             piece = piece_end
         n_out += (ids_at - first_at) // id_size

@@ -21,7 +21,8 @@ def zeros(n_words: int) -> NDArray[np.uint64]:
     if 8 * n_words < _PAGE or not _HAS_PAGES:
         raw = np.zeros(n_words + _LINE // 8, dtype=np.uint64)
         return raw[_to_next(raw, _LINE) // 8 :][:n_words]
-    return _map(8 * n_words)[1].view(np.uint64)
+    memory, start = _map(8 * n_words)
+    return np.frombuffer(memory, dtype=np.uint64, count=n_words, offset=start)
 
 
 def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uint8]:
@@ -42,13 +43,12 @@ class Room:
     """
 
     def __init__(self, n: int, dtype: np.dtype[Any]) -> None:
-        self._dtype = dtype
         self._memory: mmap.mmap | None = None
         if n * dtype.itemsize < 2 * _PAGE or not _HAS_PAGES:
             self.array = np.empty(n, dtype=dtype)
         else:
-            self._memory, raw = _map(n * dtype.itemsize)
-            self.array = raw.view(dtype)
+            self._memory, self._start = _map(n * dtype.itemsize)
+            self.array = np.frombuffer(self._memory, dtype=dtype, count=n, offset=self._start)
 
     def cut(self, n: int) -> NDArray[Any]:
         """The first n elements, as an array that holds no more memory than it needs. The room is gone."""
@@ -57,11 +57,11 @@ class Room:
         if self._memory is None:
             array.resize(n, refcheck=False)
             return array
-        start = _to_next(np.frombuffer(self._memory, dtype=np.uint8), _PAGE)
+        dtype = array.dtype
         del array  # memory that has a view cannot be cut
         with contextlib.suppress(BufferError, SystemError, OSError):  # what is not given back was not touched either
-            self._memory.resize(start + max(n * self._dtype.itemsize, 1))
-        return np.frombuffer(self._memory, dtype=self._dtype, count=n, offset=start)
+            self._memory.resize(self._start + max(n * dtype.itemsize, 1))
+        return np.frombuffer(self._memory, dtype=dtype, count=n, offset=self._start)
 
 
 def _to_next(raw: NDArray[Any], alignment: int) -> int:
@@ -69,13 +69,12 @@ def _to_next(raw: NDArray[Any], alignment: int) -> int:
     return -raw.ctypes.data % alignment
 
 
-def _map(n_bytes: int) -> tuple[mmap.mmap, NDArray[np.uint8]]:
-    """Zeros from the start of a large page on, and the memory that they lie in.
+def _map(n_bytes: int) -> tuple[mmap.mmap, int]:
+    """Memory of zeros, and where in it a large page starts, from which on there are `n_bytes`.
 
     Private: what Python maps by itself would after a fork be one memory for all processes.
     """
     memory = mmap.mmap(-1, n_bytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with contextlib.suppress(OSError):  # there are kernels without large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
-    raw = np.frombuffer(memory, dtype=np.uint8)
-    return memory, raw[_to_next(raw, _PAGE) :][:n_bytes]
+    return memory, _to_next(np.frombuffer(memory, dtype=np.uint8), _PAGE)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
+from .memory import zeros
 from .piece_table import PieceTable, find, key_of
 from .simd import LINE, NO_RANK, RANK_BITS, address_of, rank_in_line, read_i64, read_u32, read_u64
 
@@ -60,10 +61,8 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Mer
     n_lines = 1
     while n_lines * LINE < 2 * n_merges:
         n_lines *= 2
-    # A look-up reads a line at once, so no line may lie across two cache lines.
-    raw = np.full(LINE * (n_lines + 1), _FREE, dtype=np.uint64)
-    skip = (-raw.ctypes.data % 64) // 8
-    entries = raw[skip : skip + LINE * n_lines]
+    entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
+    entries[:] = _FREE
     return Merges(entries, byte_ranks, symbols.astype(np.uint32), ids.astype(np.uint32), np.empty(0, dtype=np.uint64))
 
 

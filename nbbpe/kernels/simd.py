@@ -258,16 +258,6 @@ def popcount(typingctx, value):
 
 
 @intrinsic
-def leading_zeros(typingctx, value):
-    """The number of zero bits above the highest set bit of a uint64; 64 for zero."""
-
-    def codegen(context, builder, signature, args):
-        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.uint64), codegen
-
-
-@intrinsic
 def trailing_zeros(typingctx, value):
     """The number of zero bits below the lowest set bit of a uint64; 64 for zero."""
 
