@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple
 
 from .corpus import Path
-from .formats import recognise
-from .formats.recognise import recognised
+from .formats import gpt2
+from .formats.recognise import read_model, recognised
 from .patterns import Pattern, get_pattern
 from .tokenizer import Tokenizer
 
@@ -28,7 +28,7 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not honoured.
     Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
     """
-    return Tokenizer._of(recognise.read_model(source, check))
+    return Tokenizer._of(read_model(source, check))
 
 
 class Format(NamedTuple):
@@ -149,9 +149,8 @@ def read_tokenizer(
     if not special_tokens and pattern is None:
         return load(path)
     if found.kind == "gpt2":
-        special_tokens = special_tokens or list(load(path).special_tokens)
         vocab_path, merges_path = found.sources
-        return Tokenizer.from_files(vocab_path, merges_path, special_tokens, split or "gpt2")
+        return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, split or "gpt2"))
     if found.kind == "tiktoken":
         return Tokenizer.from_tiktoken(found.sources[0], split, special_tokens or None)
     raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")

@@ -12,9 +12,10 @@ from typing import Any
 
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
-from ..model import Model, check_merges, check_vocab
+from ..model import Model, check_vocab
 from ..patterns import get_pattern
 from ..provenance import check_classes, taken_as_it_is
+from ..special_tokens import MAX_ID
 from . import gpt2
 
 _ABOUT = "nbbpe.json"
@@ -80,11 +81,11 @@ def read_model(path: Path, check: bool = True) -> Model:
         raise ValueError(f"{about_path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
     special = about.get("special_tokens")
     if not isinstance(special, dict) or not all(
-        token and type(token_id) is int and 0 <= token_id <= gpt2.MAX_ID for token, token_id in special.items()
+        token and type(token_id) is int and 0 <= token_id <= MAX_ID for token, token_id in special.items()
     ):
         raise ValueError(
             f"{about_path}: special_tokens must be an object from tokens, none of them empty, to ids from 0 to "
-            f"{gpt2.MAX_ID:,}, and is {special!r}"
+            f"{MAX_ID:,}, and is {special!r}"
         )
     if "pattern" not in about:
         raise ValueError(f"{about_path}: has no pattern")
@@ -108,8 +109,6 @@ def read_model(path: Path, check: bool = True) -> Model:
         vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
     fingerprint, provenance = _read_origin(about, about_path)
     check_vocab(vocab)
-    if merges is not None:
-        check_merges(vocab, merges)
     origin = provenance if check else taken_as_it_is(provenance, pattern)
     model = Model(vocab, merges, special, pattern, whole, origin)
     if check:

@@ -13,16 +13,10 @@ from ..corpus import Path
 from ..files import name_in_errors, whole_file
 from ..model import Model, check_vocab
 from ..patterns import Pattern
-from ..special_tokens import SpecialTokens
+from ..special_tokens import MAX_ID, SpecialTokens
 from .json_text import read_json
 
-MAX_ID = 2**31 - 2
 _END = "<|endoftext|>"
-
-
-@functools.cache
-def _character_bytes() -> dict[str, int]:
-    return {character: byte for byte, character in byte_characters().items()}
 
 
 def spell(token: bytes) -> str:
@@ -34,7 +28,7 @@ def spell(token: bytes) -> str:
 @functools.cache
 def _unspelling() -> dict[int, int]:
     """For str.translate: the byte of each character, as a code point, and one that is no byte for other Latin-1."""
-    return dict.fromkeys(range(256), 0x100) | {ord(character): byte for character, byte in _character_bytes().items()}
+    return dict.fromkeys(range(256), 0x100) | {ord(character): byte for byte, character in byte_characters().items()}
 
 
 def unspell(text: str) -> bytes:

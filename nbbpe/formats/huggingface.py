@@ -18,8 +18,9 @@ from ..corpus import Path
 from ..files import whole_file
 from ..model import Model
 from ..patterns import NAMED, Pattern, get_pattern
+from ..special_tokens import MAX_ID
 from .dialects import translated
-from .gpt2 import MAX_ID, spell, spelled_vocab, token_of, unspell, vocab_of
+from .gpt2 import spell, spelled_vocab, token_of, unspell, vocab_of
 from .json_text import parse_json, read_json
 
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}

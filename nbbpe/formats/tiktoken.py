@@ -13,10 +13,9 @@ from ..corpus import Path
 from ..files import whole_file
 from ..model import Model, check_vocab
 from ..patterns import Pattern, get_pattern
-from ..special_tokens import SpecialTokens, place_beside_ranks
+from ..special_tokens import MAX_ID, SpecialTokens, place_beside_ranks
 from .dialects import translated
 
-MAX_RANK = 2**31 - 2
 _ALL = r"(?s:.+)"  # what says to tiktoken that nothing is split
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
 
@@ -116,9 +115,9 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
         if vocab.setdefault(rank, token) is not token:
             first = lines[vocab[rank]]
             raise ValueError(f"{name}, line {number}: rank {rank} is that of {vocab[rank]!r} in line {first} already")
-    if vocab and max(vocab) > MAX_RANK:
+    if vocab and max(vocab) > MAX_ID:
         line_number = lines[vocab[max(vocab)]]
-        raise ValueError(f"{name}, line {line_number}: rank {max(vocab)} is too large; ranks must be at most {MAX_RANK:,}")
+        raise ValueError(f"{name}, line {line_number}: rank {max(vocab)} is too large; ranks must be at most {MAX_ID:,}")
     check_bytes(vocab, name)
     stem = os.path.basename(name).split(".")[0]
     return vocab, ENCODINGS.get(_SHA256.get(hashlib.sha256(data).hexdigest(), stem))
