@@ -130,7 +130,7 @@ def read_tokenizer(
     path: Path,
     special_tokens: Sequence[str] = (),
     pattern: str | None = None,
-    normalizer: Literal["refuse", "ignore"] = "refuse",
+    normalizer: Literal["apply", "ignore"] = "apply",
 ) -> Tokenizer:
     """Read a tokenizer: whatever `nbbpe.load` reads.
 

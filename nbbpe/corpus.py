@@ -21,6 +21,7 @@ Path = str | os.PathLike[str]
 
 WINDOW = 1 << 20  # bytes of a file in memory at a time, unless one piece is longer
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
+LONGEST_CHARACTER = 4  # bytes of UTF-8
 SEPARATOR = b"\xff"  # stands between joined documents: no part of any UTF-8 text, so nothing grows together across it
 
 
@@ -146,7 +147,7 @@ def hold_back(specials: SpecialTokens) -> int:
 
     A boundary needs the whole character after it; a special token that has only begun may yet be one.
     """
-    return int(np.diff(specials.starts).max(initial=1)) - 1 + 4
+    return int(np.diff(specials.starts).max(initial=1)) - 1 + LONGEST_CHARACTER
 
 
 class Windows(Protocol):

@@ -16,6 +16,7 @@ from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
+from .normalization import Form, NormalizingReader, normal_window, normalized
 from .patterns import Pattern, get_pattern
 
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache
@@ -130,7 +131,7 @@ class Encoder:
                 idle.append(state)
         specials = specials or new_special_tokens([], [])
         if self.at_once:
-            return self._encode_documents(join([text], specials))
+            return self._encode_documents(self._window([text], specials))
         room = Room(len(text) + encode_text.SPARE_BYTES, self.dtype)
         return room.cut(self._encode_windows(TextReader(text, specials), room.array, self._id_size))
 
@@ -139,6 +140,10 @@ class Encoder:
         if self.at_once:
             return len(self.encode_text(text, specials))
         return self._encode_windows(TextReader(text, specials), None, 0)
+
+    def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:
+        """One window of all documents, as they are to be encoded."""
+        return join(documents, specials)
 
     def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The ids of a window that is whole, its breaks included.
@@ -161,7 +166,7 @@ class Encoder:
             parts = [self.encode_text(document, specials) for document in documents]
             starts = np.cumsum([0, *map(len, parts)], dtype=np.int64)
             return np.concatenate([np.empty(0, dtype=self.dtype), *parts]), starts
-        window = join(documents, specials)
+        window = self._window(documents, specials)
         marks = np.empty(len(window.breaks), dtype=np.int64)
         ids = self.encode_window(window, marks)
         between = marks[window.breaks[:, 2] < 0]
@@ -280,3 +285,31 @@ class Encoder:
         first = np.cumsum(counts) - counts
         index = np.repeat(ends[occurrences] - first, counts) + np.arange(counts.sum())
         return out[index]
+
+
+class NormalizingEncoder(Encoder):
+    """An Encoder that puts text into a normal form first; apart from it, so that one without need not ask."""
+
+    def __init__(self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int, form: Form) -> None:
+        super().__init__(merges, pattern, dtype, max_pieces)
+        self._form = form
+
+    def encode_text(self, text: bytes, specials: SpecialTokens | None) -> NDArray[Any]:
+        """See Encoder."""
+        whole = normalized(text, self._form)
+        if whole is text or specials is None:
+            return super().encode_text(whole, specials)
+        return self.encode_window(self._window([text], specials))
+
+    def count(self, text: bytes, specials: SpecialTokens) -> int:
+        """See Encoder."""
+        if normalized(text, self._form) is text:
+            return super().count(text, specials)
+        return len(self.encode_text(text, specials))
+
+    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], int]]:
+        """See Encoder; bytes are those of the text in its normal form."""
+        return super().encode_all(NormalizingReader(reader, self._form))
+
+    def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:
+        return normal_window(super()._window(documents, specials), self._form)

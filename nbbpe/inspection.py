@@ -37,6 +37,7 @@ class VocabularyFigures:
     n_merges : None where tokens merge by rank, without a list of merges
     special_tokens : with their ids
     pattern : name or regex; None where there is none
+    normalizer : the normal form that text is put into; None where there is none
     dtype : the name of the type of ids
     length_counts : how many tokens there are of each length in bytes, special ones left out
     longest : the longest tokens, special ones left out, the longest first, and the lowest id first among equals
@@ -46,6 +47,7 @@ class VocabularyFigures:
     n_merges: int | None
     special_tokens: dict[str, int]
     pattern: str | None
+    normalizer: str | None
     dtype: str
     length_counts: dict[int, int]
     longest: list[Token]
@@ -55,7 +57,7 @@ class VocabularyFigures:
 class TextFigures:
     """How a tokenizer does on a text.
 
-    n_bytes, n_tokens : of the text
+    n_bytes, n_tokens : of the text, as the tokenizer's normalizer makes it
     n_vocab : tokens in the vocabulary, special ones left out, as in the next two
     n_used : how many of them the text uses
     unused : those it does not use, by id
@@ -121,6 +123,7 @@ def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyF
         n_merges=None if merges is None else len(merges),
         special_tokens=tokenizer.special_tokens,
         pattern=tokenizer.pattern,
+        normalizer=tokenizer.normalizer,
         dtype=tokenizer.dtype.name,
         length_counts=dict(sorted(Counter(map(len, ordinary.values())).items())),
         longest=[Token(*item) for item in longest],
@@ -187,7 +190,8 @@ def compare(
 ) -> Comparison:
     """Two tokenizers on one text: a path, a list of paths, or a list of documents. It is read by both at the same time.
 
-    Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most.
+    Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises ValueError where one of
+    the tokenizers has a normalizer that the other has not, and that changes the text: it is not one text then.
     """
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
@@ -201,6 +205,8 @@ def compare(
         encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False),
     )
     for ids in _aligned(streams, lengths):
+        if a.normalizer != b.normalizer and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
+            raise _different_texts()
         ends = [np.cumsum(length[part]) for length, part in zip(lengths, ids, strict=True)]
         common = np.intersect1d(ends[0], ends[1], assume_unique=True)
         stops = [np.searchsorted(end, common) + 1 for end in ends]
@@ -299,6 +305,15 @@ def _aligned(
             yield [part[:stop] for part, stop in zip(left, stops, strict=True)]
             left = [part[stop:] for part, stop in zip(left, stops, strict=True)]
             sizes = [size - int(common[-1]) for size in sizes]
+    if any(sizes):
+        raise _different_texts()
+
+
+def _different_texts() -> ValueError:
+    return ValueError(
+        "the normalizers of the two tokenizers make different texts of this one, so that they cannot be compared on it: "
+        "normalize it beforehand"
+    )
 
 
 def _count_stretches(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .normalization import Form, check_normalizer
 from .patterns import Pattern, get_pattern
 from .provenance import describe_pattern, tokenizer_fingerprint
 from .special_tokens import MAX_ID, SpecialTokens, add_special_tokens, place_special_tokens, tokens_of_merges
@@ -34,6 +35,7 @@ class Model:
         the pair merges whose joined bytes have the lowest id, and not the first of a list
     special : from special token to id; two may have one id, which stands for the first
     whole : whether a pretoken that is a token is that token, whatever the merges say
+    normalizer : the normal form that text is put into before it is split, or None
     origin : what is known of its provenance; see there
 
     Nothing is checked here: see `checked` for what a user gives, check_vocab and check_merges for what a file says.
@@ -49,6 +51,7 @@ class Model:
         pattern: Pattern,
         whole: bool = False,
         origin: dict[str, Any] | None = None,
+        normalizer: Form | None = None,
     ) -> None:
         self.vocab = dict(vocab)
         for token, token_id in special.items():
@@ -56,6 +59,7 @@ class Model:
         self.special = special
         self.pattern = pattern
         self.whole = whole
+        self.normalizer = normalizer
         self._given_merges = merges
         self._origin = origin or {}
 
@@ -66,12 +70,15 @@ class Model:
         merges: Sequence[Merge],
         special_tokens: SpecialTokens | None,
         pattern: str | Pattern | None,
+        normalizer: str | None = None,
     ) -> Model:
         """From what a user gives (see Tokenizer). Raises TypeError or ValueError for what does not fit together."""
         vocab, merges = dict(vocab), list(merges)
         check_vocab(vocab)
         check_merges(vocab, merges)
-        return cls.fitting(vocab, merges, special_tokens, pattern)
+        model = cls.fitting(vocab, merges, special_tokens, pattern)
+        model.normalizer = check_normalizer(normalizer)
+        return model
 
     @classmethod
     def fitting(
@@ -103,7 +110,7 @@ class Model:
         by_merges = self.merges is not None and not self.whole
         needed = tokens_of_merges(self.merges or []) if by_merges else set(self.ordinary.values())
         special, vocab = add_special_tokens(wanted, self.special, self.vocab, needed)
-        return Model(vocab, self._given_merges, special, self.pattern, self.whole, self.provenance)
+        return Model(vocab, self._given_merges, special, self.pattern, self.whole, self.provenance, self.normalizer)
 
     # Merges are given as bytes or as ids; the other is worked out where it is asked for.
 
@@ -147,6 +154,14 @@ class Model:
             f"end as two tokens when merged by lower ranks{example}"
         )
 
+    def check_no_normalizer(self, format_name: str) -> None:
+        """Raise ValueError where there is a normalizer, for a format that cannot hold one."""
+        if self.normalizer is not None:
+            raise ValueError(
+                f"this tokenizer puts text into the normal form {self.normalizer}, which {format_name} cannot say. "
+                'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself'
+            )
+
     def as_ranks(self) -> Vocab:
         """The vocabulary without special tokens, if merging by rank with ids as ranks gives the same; ValueError if not."""
         ordinary = self.ordinary
@@ -175,7 +190,7 @@ class Model:
     @functools.cached_property
     def fingerprint(self) -> str:
         """See Tokenizer.fingerprint."""
-        return tokenizer_fingerprint(self.vocab, self.merges, self.special, self.pattern, self.whole)
+        return tokenizer_fingerprint(self.vocab, self.merges, self.special, self.pattern, self.whole, self.normalizer)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -187,12 +202,12 @@ class Model:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
             return NotImplemented
-        names = "vocab", "merges", "special", "pattern", "whole"
+        names = "vocab", "merges", "special", "pattern", "whole", "normalizer"
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is worked out from these is worked out anew in another process.
-        names = "vocab", "special", "pattern", "whole", "_given_merges"
+        names = "vocab", "special", "pattern", "whole", "normalizer", "_given_merges"
         state = {name: getattr(self, name) for name in names}
         return {**state, "_origin": self.provenance}  # of this process, whose libraries may not be the other's
 

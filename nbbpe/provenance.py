@@ -25,10 +25,12 @@ def tokenizer_fingerprint(
     special: Mapping[str, int],
     pattern: Pattern,
     whole: bool = False,
+    normalizer: str | None = None,
 ) -> str:
     """A digest of all that decides which ids a text gets, 16 hex digits; `merges` is None where ranks decide what merges.
 
-    `whole` says that a pretoken that is a token is that token, whatever the merges say.
+    `whole` says that a pretoken that is a token is that token, whatever the merges say; `normalizer` names the normal form
+    that text is put into first.
 
     It stands in saved folders and beside files of ids: whatever changes it for a tokenizer makes those unreadable.
     """
@@ -44,6 +46,8 @@ def tokenizer_fingerprint(
         _add_tokens(digest, list(itertools.chain.from_iterable(merges)))
     if whole:
         digest.update(b"whole")
+    if normalizer is not None:
+        digest.update(normalizer.encode())
     # The regex, not the name: what one version knows by name another may be given as a regex.
     _add_tokens(digest, [] if pattern.regex is None else [pattern.regex.encode(errors="surrogatepass")])
     return digest.hexdigest()[:_DIGITS]

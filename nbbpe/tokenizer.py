@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import tokenfile
-from .corpus import Path, Reader, TextStream, to_bytes
+from .corpus import Path, Reader, TextStream, to_bytes, to_text
 from .decoder import Decoder
 from .formats import folder, gpt2, huggingface, tiktoken
 from .model import Merge, Model, Vocab
@@ -43,6 +43,8 @@ class Tokenizer:
         string to id, as the property of this name gives, which must agree with the vocab where that has the id
     pattern : a name, a regex, or None (see `nbbpe.train`)
     max_pieces : how many pieces of text a thread remembers the ids of
+    normalizer : "NFC", "NFD", "NFKC" or "NFKD", the normal form that text is put into before it is split (as Python's
+        `unicodedata` does), once its special tokens are found; None for text as it is
 
     Raises ValueError for a vocab and merges that do not fit together.
     """
@@ -55,10 +57,11 @@ class Tokenizer:
         pattern: str | Pattern | None = "gpt2",
         *,
         max_pieces: int = MAX_PIECES,
+        normalizer: str | None = None,
     ) -> None:
         if max_pieces < 0:
             raise ValueError(f"max_pieces must not be negative, and is {max_pieces}")
-        self._model = Model.checked(vocab, merges, special_tokens, pattern)
+        self._model = Model.checked(vocab, merges, special_tokens, pattern, normalizer)
         self._max_pieces = max_pieces
 
     @classmethod
@@ -115,15 +118,15 @@ class Tokenizer:
         return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
 
     @classmethod
-    def from_hf(cls, path_or_tokenizer: Path | Any, *, normalizer: Literal["refuse", "ignore"] = "refuse") -> Tokenizer:
+    def from_hf(cls, path_or_tokenizer: Path | Any, *, normalizer: Literal["apply", "ignore"] = "apply") -> Tokenizer:
         """Read a byte-level BPE `tokenizer.json` of Hugging Face's, or take a `tokenizers.Tokenizer` or a
         `PreTrainedTokenizerFast`; ids are those of its `encode(text, add_special_tokens=False)`.
 
         Parameters
         ----------
         path_or_tokenizer : path of a tokenizer.json, or an object of tokenizers' or transformers'
-        normalizer : "refuse" takes no file with a normalizer, as nbbpe encodes text as it is; "ignore" reads the rest of
-            it, for a caller who normalizes texts (`unicodedata.normalize("NFC", text)` for Qwen) or knows that they are
+        normalizer : "apply" takes a file's normalizer over where it is NFC (as Qwen's), NFD, NFKC or NFKD, and no file with
+            another; "ignore" reads the rest of it, for a caller who normalizes texts or knows that they are normalized
 
         All added tokens become special tokens, which are found in text just as tokenizers finds them. What comes after
         encoding is left out: the tokens that a post_processor puts around a text, truncation, padding. Any other part that
@@ -153,7 +156,7 @@ class Tokenizer:
         Raises ValueError for what that format cannot hold: a pattern of the user's own with parts that the engine of
         tokenizers takes for something else, special tokens that share an id or are spelled like another token, or a
         vocabulary of ranks without a list of merges. Characters that are newer than the Unicode version of that engine may
-        be split otherwise there.
+        be split, or normalized, otherwise there.
         """
         huggingface.write(path, self._model)
 
@@ -162,7 +165,7 @@ class Tokenizer:
 
         `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files say neither the
         pattern nor which tokens are special, so `from_files` must be told. Raises ValueError for what they cannot hold: two
-        ids of equal bytes, or a vocabulary that a list of merges does not say all of.
+        ids of equal bytes, a normalizer, or a vocabulary that a list of merges does not say all of.
         """
         gpt2.write(vocab_path, merges_path, self._model, version_line)
 
@@ -170,13 +173,13 @@ class Tokenizer:
         """A `tiktoken.Encoding` that gives the same ids; needs tiktoken.
 
         Raises ImportError where tiktoken is missing, and ValueError where ranks cannot say the same as the merges (in what
-        nbbpe trains they can), or where the pattern or special tokens mean something else in tiktoken.
+        nbbpe trains they can), where the pattern or special tokens mean something else in tiktoken, or with a normalizer.
         """
         return tiktoken.new_encoding(name, self._model)
 
     def save_tiktoken(self, path: Path) -> None:
         """Write a `.tiktoken` file of ranks; `from_tiktoken` reads it, given the pattern and the special tokens, which the
-        file does not hold. Raises ValueError where ranks cannot say the same as the merges.
+        file does not hold. Raises ValueError where ranks cannot say the same as the merges, or with a normalizer.
         """
         tiktoken.write(path, self._model)
 
@@ -227,8 +230,13 @@ class Tokenizer:
         return self._model.pattern.name or self._model.pattern.regex
 
     @property
+    def normalizer(self) -> str | None:
+        """The normal form that text is put into before it is split, as "NFC"; None where text is encoded as it is."""
+        return self._model.normalizer
+
+    @property
     def fingerprint(self) -> str:
-        """A digest of vocabulary, merges, special tokens and pattern, 16 hex digits: the same wherever ids are the same.
+        """A digest of vocabulary, merges, special tokens, pattern and normalizer, 16 hex digits: the same wherever ids are.
 
         However the tokenizer was made, and in every process and on every platform.
         """
@@ -263,7 +271,8 @@ class Tokenizer:
     def __repr__(self) -> str:
         merges = "merged by rank" if self._model.merges is None else f"{len(self._model.merges):,} merges"
         special = len(self._model.special)
-        return f"Tokenizer({len(self):,} tokens, {merges}, {special} special, pattern={self.pattern!r})"
+        normalizer = "" if self.normalizer is None else f", normalizer={self.normalizer!r}"
+        return f"Tokenizer({len(self):,} tokens, {merges}, {special} special, pattern={self.pattern!r}{normalizer})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tokenizer):
@@ -279,7 +288,7 @@ class Tokenizer:
     # Text to ids
 
     def encode(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> list[int]:
-        """The ids of a text, a list of int.
+        """The ids of a text, a list of int; with a normalizer, of what it makes of the text between special tokens.
 
         `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. In a str, a lone surrogate that
         "surrogateescape" made of a byte stands for that byte, any other for the three bytes that "surrogatepass" gives.
@@ -369,9 +378,15 @@ class Tokenizer:
         return encode_padded(self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype)
 
     def tokenize(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> Tokens:
-        """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`."""
+        """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`.
+
+        With a normalizer, `text` of what is returned is the text that it makes, and offsets are places in that.
+        """
         ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        return Tokens(text, ids, list(map(self._model.vocab.__getitem__, ids.tolist())))
+        tokens = list(map(self._model.vocab.__getitem__, ids.tolist()))
+        if self.normalizer is not None and (encoded := b"".join(tokens)) != to_bytes(text):
+            text = encoded if isinstance(text, bytes) else to_text(encoded)
+        return Tokens(text, ids, tokens)
 
     def show(self, text: str | bytes, *, file: TextIO | None = None, color: bool | None = None) -> None:
         """Print the tokens of a text on coloured ground, or with | between them where there are no colours.
@@ -437,9 +452,12 @@ class Tokenizer:
 
     @functools.cached_property
     def _encoder(self) -> Encoder:
-        from .encoder import Encoder
+        from .encoder import Encoder, NormalizingEncoder
 
-        return Encoder(self._model.merge_table(), self._model.pattern, self.dtype, self._max_pieces)
+        model = self._model
+        if model.normalizer is None:
+            return Encoder(model.merge_table(), model.pattern, self.dtype, self._max_pieces)
+        return NormalizingEncoder(model.merge_table(), model.pattern, self.dtype, self._max_pieces, model.normalizer)
 
     @functools.cached_property
     def _specials(self) -> SpecialTokens:

@@ -39,6 +39,7 @@ class Token(NamedTuple):
 class Tokens:
     """The tokens of a text, side by side: joined, they are the text's bytes.
 
+    text         : str or bytes, as it was given; but where the tokenizer has a normalizer, what that made of it
     ids          : ndarray[n] of the tokenizer's dtype
     tokens       : list of n bytes
     byte_offsets : int64[n, 2]   start and end of each token in the UTF-8 of the text

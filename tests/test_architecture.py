@@ -25,7 +25,7 @@ LAYERS = [
     {"kernels"},
     {
         *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
-        *("pretokenize", "version"),
+        *("normalization", "pretokenize", "version"),
     },
     {"merging", "ranks", "provenance", "model"},
     {"formats"},
@@ -55,7 +55,8 @@ METHODS = [
     "from_tiktoken",
     "with_special_tokens",
 ]
-PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern", "fingerprint", "provenance"]
+PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "pattern", "normalizer", "fingerprint"]
+PROPERTIES += ["provenance"]
 
 
 def module_of(path: Path) -> str:
@@ -160,7 +161,7 @@ def test_the_public_names_are_those_of_the_design():
         ),
         ("train_bpe", "input_path vocab_size special_tokens"),
         ("find_chunk_boundaries", "file desired_num_chunks split_special_token"),
-        ("Tokenizer", "vocab merges special_tokens pattern"),
+        ("Tokenizer", "vocab merges special_tokens pattern max_pieces normalizer"),
         ("Tokenizer.from_files", "vocab_path merges_path special_tokens"),
         ("Tokenizer.from_hf", "path_or_tokenizer normalizer"),
         ("Tokenizer.save_gpt2", "self vocab_path merges_path version_line"),

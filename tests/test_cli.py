@@ -357,7 +357,7 @@ def test_convert_knows_no_pattern_and_one_of_gpt2s_files(run, tmp_path, small, q
 def test_convert_reads_a_tokenizer_with_a_normalizer_if_told_to(run, tmp_path, small):
     small.to_hf(tmp_path / "t.json")
     document = json.loads((tmp_path / "t.json").read_text())
-    document["normalizer"] = {"type": "NFC"}
+    document["normalizer"] = {"type": "Lowercase"}
     (tmp_path / "t.json").write_text(json.dumps(document))
     assert_one_line_error(
         run("count", "text.txt", "-t", tmp_path / "t.json"), 1, "Pass --normalizer ignore to nbbpe convert"
@@ -365,6 +365,22 @@ def test_convert_reads_a_tokenizer_with_a_normalizer_if_told_to(run, tmp_path, s
     assert run("convert", tmp_path / "t.json", tmp_path / "new", "--normalizer", "ignore").code == 0
     assert nbbpe.load(tmp_path / "new") == small
     assert_one_line_error(run("convert", "tok", tmp_path / "x", "--normalizer", "ignore"), 1, "has no normalizer to ignore")
+
+
+def test_a_normalizer_is_kept_and_shown(run, tmp_path, small):
+    nfc = nbbpe.Tokenizer(small.vocab, small.merges, small.special_tokens, normalizer="NFC")
+    nfc.to_hf(tmp_path / "t.json")
+    assert run("convert", tmp_path / "t.json", tmp_path / "new").code == 0
+    assert nbbpe.load(tmp_path / "new") == nfc
+    text = "e\u0301" * 3 + f"{texts.SPECIAL}\u0301"
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    found = shell("nbbpe encode - -o - -t new < a.txt", tmp_path).stdout
+    assert found.split() == [b"%d" % token_id for token_id in nfc.encode(text)]
+    assert run("encode", tmp_path / "a.txt", "-t", tmp_path / "new").out.split() == found.decode().split()
+    assert "normalizer" in run("inspect", tmp_path / "new").out
+    refused = run("convert", tmp_path / "new", tmp_path / "gpt2", "--to", "gpt2")
+    assert_one_line_error(refused, 1, "Pass --normalizer ignore to nbbpe convert")
+    assert run("convert", tmp_path / "t.json", tmp_path / "gpt2", "--to", "gpt2", "--normalizer", "ignore").code == 0
 
 
 def test_convert_from_tiktoken(run, tmp_path, shared):

@@ -271,7 +271,7 @@ def styles(trained) -> dict[str, Any]:
 def test_files_of_well_known_models_are_read_with_the_same_ids(styles, style, stories, tmp_path):
     theirs = styles[style]
     theirs.save(str(tmp_path / "tokenizer.json"))
-    ours = nbbpe.Tokenizer.from_hf(tmp_path / "tokenizer.json", normalizer="ignore")
+    ours = nbbpe.Tokenizer.from_hf(tmp_path / "tokenizer.json")
     strings = [
         stories.read_text(encoding="utf-8")[:30_000],
         texts.SAMPLE,
@@ -279,11 +279,12 @@ def test_files_of_well_known_models_are_read_with_the_same_ids(styles, style, st
         "1234567 12 's'S",
         "",
     ]
-    strings = [unicodedata.normalize("NFC", string) for string in strings]
     assert_same(ours, theirs, strings)
     for string in strings:
-        assert ours.decode(ours.encode(string)) == string
-    assert nbbpe.Tokenizer.from_hf(theirs, normalizer="ignore") == ours
+        normal = string if ours.normalizer is None else unicodedata.normalize(ours.normalizer, string)
+        assert ours.decode(ours.encode(string)) == normal
+    assert nbbpe.Tokenizer.from_hf(theirs) == ours
+    assert ours.normalizer == ("NFC" if style == "qwen2" else None)
     # And once more through our own folder, a pickle and our own tokenizer.json.
     ours.save(tmp_path / "folder")
     ours.to_hf(tmp_path / "again.json")
@@ -294,7 +295,7 @@ def test_files_of_well_known_models_are_read_with_the_same_ids(styles, style, st
 
 
 def test_patterns_are_recognised(styles):
-    read = {name: nbbpe.Tokenizer.from_hf(theirs, normalizer="ignore") for name, theirs in styles.items()}
+    read = {name: nbbpe.Tokenizer.from_hf(theirs) for name, theirs in styles.items()}
     assert {name: read[name].pattern for name in ("gpt2", "llama3", "qwen2", "gpt4", "neox")} == {
         "gpt2": "gpt2",
         "llama3": "llama3",
@@ -371,7 +372,7 @@ def odd_vocab() -> dict[str, int]:
 
 
 REFUSED = {
-    "NFC": (changed("normalizer", {"type": "NFC"}), r'normalizer is NFC, .* normalizer="ignore"'),
+    "Lowercase": (changed("normalizer", {"type": "Lowercase"}), r'normalizer is Lowercase, .* normalizer="ignore"'),
     "a sequence of normalizers": (
         changed("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}]}),
         "normalizer is NFD, Lowercase",
@@ -522,5 +523,5 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path):
 
 def test_a_wrong_option_is_an_error(tmp_path):
     (tmp_path / "t.json").write_text(json.dumps(document()), encoding="utf-8")
-    with pytest.raises(ValueError, match='normalizer must be "refuse" or "ignore"'):
+    with pytest.raises(ValueError, match='normalizer must be "apply" or "ignore"'):
         nbbpe.Tokenizer.from_hf(tmp_path / "t.json", normalizer="nfc")

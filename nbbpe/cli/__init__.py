@@ -71,7 +71,7 @@ _OPTIONS = {
     'on_error="skip"': "--on-error skip",
     "with field=": "with --field",
     "pattern=...": "--pattern",
-    'Pass normalizer="ignore"': "Pass --normalizer ignore to nbbpe convert",
+    'Pass normalizer="ignore" to Tokenizer.from_hf': "Pass --normalizer ignore to nbbpe convert",
 }
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, LookupError)

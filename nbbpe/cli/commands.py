@@ -408,7 +408,7 @@ def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str,
     "nbbpe convert tokenizer gpt2-files --to gpt2",
     "nbbpe convert gpt2-files tokenizer --special '<|endoftext|>'",
     "nbbpe convert cl100k_base.tiktoken tokenizer",
-    "nbbpe convert qwen/tokenizer.json tokenizer --normalizer ignore",
+    "nbbpe convert qwen/tokenizer.json tokenizer",
     Formats=tables.table([(each.name, each.about) for each in FORMATS], left=[0, 1]),
 )
 @click.argument("source")
@@ -420,10 +420,10 @@ def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str,
 )
 @click.option(
     "--normalizer",
-    type=click.Choice(["refuse", "ignore"]),
-    default="refuse",
+    type=click.Choice(["apply", "ignore"]),
+    default="apply",
     show_default=True,
-    help="Of a tokenizer.json. Texts must then be normalized beforehand.",
+    help="Of a tokenizer.json. Ignored, texts must be normalized beforehand.",
 )
 @_json_option
 def convert(
@@ -432,7 +432,7 @@ def convert(
     format_name: str | None,
     special: Sequence[str],
     pattern: str | None,
-    normalizer: Literal["refuse", "ignore"],
+    normalizer: Literal["apply", "ignore"],
     as_json: bool,
 ) -> None:
     """Write the tokenizer SOURCE as TARGET, in another format."""

@@ -13,6 +13,7 @@ from typing import Any
 from ..corpus import Path
 from ..files import name_in_errors, scratch_folder
 from ..model import Model, check_vocab
+from ..normalization import check_normalizer
 from ..patterns import get_pattern
 from ..provenance import check_classes, taken_as_it_is
 from ..special_tokens import MAX_ID
@@ -38,6 +39,8 @@ def write(path: Path, model: Model) -> None:
         "fingerprint": model.fingerprint,
         "provenance": model.provenance,
     }
+    if model.normalizer is not None:
+        about["normalizer"] = model.normalizer
     names = [_VOCAB, _MERGES, _ABOUT]
     if model.merges is None:
         about["merging"] = "ranks"
@@ -91,6 +94,7 @@ def read_model(path: Path, check: bool = True) -> Model:
         raise ValueError(f"{about_path}: has no pattern")
     try:
         pattern = get_pattern(about["pattern"])
+        normalizer = check_normalizer(about.get("normalizer"))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{about_path}: {error}") from None
     vocab_path = os.path.join(folder, _VOCAB)
@@ -110,7 +114,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     fingerprint, provenance = _read_origin(about, about_path)
     check_vocab(vocab)
     origin = provenance if check else taken_as_it_is(provenance, pattern)
-    model = Model(vocab, merges, special, pattern, whole, origin)
+    model = Model(vocab, merges, special, pattern, whole, origin, normalizer)
     if check:
         if fingerprint not in (None, model.fingerprint):
             raise ValueError(

@@ -147,6 +147,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
 
     Raises ValueError for what the format cannot hold (two ids of equal tokens, say), before anything is written.
     """
+    model.check_no_normalizer("the format of GPT-2's files")
     if model.whole:
         raise ValueError("this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot say")
     merges = model.listed_merges()

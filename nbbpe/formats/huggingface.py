@@ -1,9 +1,9 @@
 """Hugging Face's tokenizer.json, as far as it says a byte-level BPE tokenizer.
 
 Such a file is a chain of parts: normalizer, pre_tokenizer, model, post_processor, decoder. A part that changes which ids a
-text has, in a way that nbbpe has not, is an error that names it. What comes after encoding is left out: what a
-post_processor adds (a token at the start of a text, say), truncation and padding. So the ids are those of tokenizers'
-`encode(text, add_special_tokens=False)`.
+text has, in a way that nbbpe has not, is an error that names it; of normalizers, nbbpe has Unicode's normal forms. What
+comes after encoding is left out: what a post_processor adds (a token at the start of a text, say), truncation and padding.
+So the ids are those of tokenizers' `encode(text, add_special_tokens=False)`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Literal
 from ..corpus import Path
 from ..files import whole_file
 from ..model import Model
+from ..normalization import FORMS, Form
 from ..patterns import NAMED, Pattern, get_pattern
 from ..special_tokens import MAX_ID
 from .dialects import translated
@@ -34,7 +35,7 @@ _MODEL = {
 }
 _POST_PROCESSORS = {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing", "Sequence"}
 
-Normalizer = Literal["refuse", "ignore"]
+Normalizer = Literal["apply", "ignore"]
 
 
 # Writing
@@ -76,7 +77,7 @@ def _document(model: Model) -> dict[str, Any]:
         "truncation": None,
         "padding": None,
         "added_tokens": [{"id": token_id, "content": token, **flags} for token, token_id in added],
-        "normalizer": None,
+        "normalizer": None if model.normalizer is None else {"type": model.normalizer},
         "pre_tokenizer": _pre_tokenizer(model.pattern),
         "post_processor": None,
         "decoder": {**_BYTE_LEVEL, "use_regex": True},
@@ -112,7 +113,7 @@ def _pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
 # Reading
 
 
-def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "refuse") -> Model:
+def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") -> Model:
     """See Tokenizer.from_hf."""
     if is_tokenizer(path_or_tokenizer):
         name = "the tokenizer"
@@ -120,8 +121,8 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "refuse")
     else:
         document = read_json(path_or_tokenizer)
         name = os.fspath(path_or_tokenizer)
-    if normalizer not in ("refuse", "ignore"):
-        raise ValueError(f'normalizer must be "refuse" or "ignore", and is {normalizer!r}')
+    if normalizer not in ("apply", "ignore"):
+        raise ValueError(f'normalizer must be "apply" or "ignore", and is {normalizer!r}')
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         flat = isinstance(document, dict) and document and all(type(token_id) is int for token_id in document.values())
         other = "; this is a vocabulary as GPT-2's, which needs its merges.txt: give both" if flat else ""
@@ -151,8 +152,7 @@ class _Reader:
         self.check_known(document, _PARTS, "the file")
         if document.get("version", "1.0") != "1.0":
             raise self.error(f'version must be "1.0", and is {document["version"]!r}')
-        if normalizer == "refuse":
-            self.check_normalizer(document.get("normalizer"))
+        form = self.form(document.get("normalizer")) if normalizer == "apply" else None
         model = document["model"]
         self.check_model(model)
         pattern = self.pattern(document.get("pre_tokenizer"))
@@ -160,7 +160,7 @@ class _Reader:
         entries = model.get("vocab")
         if not isinstance(entries, dict):
             raise self.error(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
-        special = self.special(document.get("added_tokens") or [], entries)
+        special = self.special(document.get("added_tokens") or [], entries, form)
         ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
         whole = bool(model.get("ignore_merges"))
         vocab = vocab_of(ordinary, f"{self.name}: model.vocab")
@@ -169,7 +169,7 @@ class _Reader:
             if token_id in vocab:
                 raise self.error(f"added token {token!r} has the id {token_id}, as {vocab[token_id]!r} of model.vocab has")
         merges = self.merges(model.get("merges"), vocab, special)
-        found = Model.checked(vocab, merges, special, pattern)
+        found = Model.checked(vocab, merges, special, pattern, form)
         if whole:
             from ..ranks import with_whole_tokens
 
@@ -182,15 +182,20 @@ class _Reader:
         if unknown:
             raise self.error(f"{where} has {unknown[0]!r}, which nbbpe does not know, so it cannot honour it")
 
-    # Parts that are to be absent, or to do nothing
-
-    def check_normalizer(self, part: Any) -> None:
+    def form(self, part: Any) -> Form | None:
+        """The normal form that a normalizer puts text into."""
         kinds = [self.kind(step, "normalizer") for step in self.steps(part, "normalizer", "normalizers")]
+        for form in FORMS:
+            if kinds == [form]:
+                return form
         if kinds:
             raise self.error(
-                f"normalizer is {', '.join(kinds)}, which changes text before it is split; nbbpe encodes text as it is. "
-                'Pass normalizer="ignore" to read the rest, and normalize texts yourself where they need it'
+                f"normalizer is {', '.join(kinds)}, and nbbpe can honour one of {', '.join(FORMS)} alone. "
+                'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
             )
+        return None
+
+    # Parts that are to be absent, or to do nothing
 
     def check_model(self, model: dict[str, Any]) -> None:
         kind = model.get("type", "BPE")
@@ -272,7 +277,7 @@ class _Reader:
 
     # Tokens
 
-    def special(self, added: Any, entries: Mapping[str, Any]) -> dict[str, int]:
+    def special(self, added: Any, entries: Mapping[str, Any], form: Form | None) -> dict[str, int]:
         """The added tokens with the ids that tokenizers gives them."""
         if not isinstance(added, list):
             raise self.error(f"added_tokens must be a list, not {type(added).__name__}")
@@ -299,6 +304,12 @@ class _Reader:
                 )
             if not 0 <= token_id <= MAX_ID:
                 raise self.error(f"{where}, {content!r}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
+            if form is not None and token.get("normalized"):
+                raise self.error(
+                    f"{where}, {content!r}, has normalized, so that tokenizers looks for it in the text that {form} makes; "
+                    "nbbpe looks for added tokens in the text as it is. "
+                    'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
+                )
             special[content] = token_id
             normalized[content] = bool(token.get("normalized"))
         self.check_turns(normalized)

@@ -125,6 +125,7 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
 
 def write(path: Path, model: Model) -> None:
     """Write a rank file, in the order of ranks; it appears when it is whole. ValueError where ranks cannot say the same."""
+    model.check_no_normalizer("a file of ranks")
     vocab = model.as_ranks()
     with whole_file(path) as unfinished, open(unfinished, "wb") as file:
         file.writelines(b"%s %d\n" % (b2a_base64(token, newline=False), rank) for rank, token in sorted(vocab.items()))
@@ -132,6 +133,7 @@ def write(path: Path, model: Model) -> None:
 
 def new_encoding(name: str, model: Model) -> Any:
     """A tiktoken.Encoding. Raises ImportError that says how to get tiktoken, or ValueError for what it cannot express."""
+    model.check_no_normalizer("tiktoken")
     vocab = model.as_ranks()
     # Of special tokens that begin alike tiktoken takes any.
     ordered = sorted(model.special)

@@ -1,0 +1,479 @@
+"""Normalizers: ids equal those of tokenizers on hard texts, however a text comes and wherever it is cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import time
+import tracemalloc
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe import corpus, inspection, normalization, tokenfile
+from nbbpe.formats.gpt2 import spell
+from nbbpe.kernels.special import new_special_tokens
+from nbbpe.normalization import FORMS
+from nbbpe.patterns import NAMED, character_classes
+from nbbpe.sources import NO_ID, Tally, find_inputs
+
+tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
+
+END = texts.SPECIAL
+TOOL = "<e\u0301|>"  # a special token that is not in a normal form
+SPECIAL = [END, TOOL]
+
+JAMO = unicodedata.normalize("NFD", "한국어 각간")
+HARD = [
+    "",
+    "plain ASCII, 'tis",
+    "na\u00efve caf\u00e9",  # in NFC
+    "e\u0301",
+    "\u0301e\u0301 x",  # a mark at the start
+    f"{END}\u0301a{END}e\u0301",  # a mark after a special token stays alone
+    f"a{END}\u0338b<\u0338|>\u0338",  # and what is next to one does not make it another
+    f"{TOOL}<\u00e9|>{TOOL}\u0301",
+    "<|endoftext|\u003e\u0338 <|endoftext|\u226f",
+    JAMO,
+    "\u1112\u1161\u11ab \u1100\u1161 \uac00\u11a8\u11a8",
+    "a" + "\u0301\u0323" * 40 + "b",
+    "q\u0307\u0323 \u1e0b\u0323 d\u0323\u0307 s\u0323\u0307",
+    "\u212b\u2126\u212a\u037e\u1fef\u00b4",  # each becomes another single character
+    "\u0958\u0959 \u0928\u093c\u0915\u093c",  # compositions that NFC takes apart
+    "\u09c7\u09be\u0bc6\u0bbe\u0dd9\u0dcf\u0dca\U000110a5\U000110ba\U00011131\U00011127",
+    "\u0f71\u0f72\u0f74\u0f73\u0f81\u0f75",  # marks of class 0 that become marks of others
+    "\ufb01\u2460\uff76\uff9e\u00bd\u33a5\ufdfa\u1e9b\u0323",
+    "中文字\u304b\u3099\u30cf\u309a文",
+    "\u0958" * 9 + "\u0301" * 9 + JAMO * 5,
+    "x=\u0338 <\u0338 >\u0338 K\u0327 i\u0307\n\u0308 \u0301\t\u0301",
+    texts.SAMPLE,
+    unicodedata.normalize("NFD", texts.SAMPLE),
+    unicodedata.normalize("NFKD", texts.SAMPLE) * 3,
+]
+
+
+@pytest.fixture(scope="module")
+def plain() -> nbbpe.Tokenizer:
+    """Tokens of characters in all normal forms, and no normalizer."""
+    corpus_texts = [unicodedata.normalize(form, "".join(HARD)) for form in FORMS] * 2
+    found = nbbpe.train(corpus_texts, 700, pattern="qwen2")
+    return found.with_special_tokens(SPECIAL)
+
+
+def with_normalizer(tokenizer: nbbpe.Tokenizer, form: str | None, pattern: str = "qwen2") -> nbbpe.Tokenizer:
+    special = tokenizer.special_tokens
+    return nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, special, pattern, normalizer=form)
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def form(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def ours(plain, form) -> nbbpe.Tokenizer:
+    return with_normalizer(plain, form)
+
+
+@pytest.fixture(scope="module")
+def nfc(plain) -> nbbpe.Tokenizer:
+    return with_normalizer(plain, "NFC")
+
+
+def hugging(tokenizer: nbbpe.Tokenizer, form: str) -> Any:
+    """As Qwen's file has it, made by tokenizers alone."""
+    special = tokenizer.special_tokens
+    vocab = {spell(token): i for i, token in tokenizer.vocab.items() if i not in special.values()}
+    merges = [(spell(left), spell(right)) for left, right in tokenizer.merges]
+    parts = tokenizers.pre_tokenizers
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges))
+    made.normalizer = getattr(tokenizers.normalizers, form)()
+    split = parts.Split(tokenizers.Regex(NAMED["qwen2"].regex), behavior="isolated")
+    made.pre_tokenizer = parts.Sequence([split, parts.ByteLevel(add_prefix_space=False, use_regex=False)])
+    made.decoder = tokenizers.decoders.ByteLevel()
+    made.add_special_tokens([tokenizers.AddedToken(token, normalized=False) for token in special])
+    return made
+
+
+@pytest.fixture(scope="module")
+def theirs(plain, form) -> Any:
+    return hugging(plain, form)
+
+
+def normal(text: str | bytes, form: str) -> str | bytes:
+    """What a normalizer makes of a text: of each stretch between special tokens by itself."""
+    if isinstance(text, bytes):
+        made = normal(text.decode(errors="surrogateescape"), form)
+        return made.encode(errors="surrogateescape")
+    parts = re.split(f"({'|'.join(map(re.escape, SPECIAL))})", text)
+    return "".join(part if part in SPECIAL else unicodedata.normalize(form, part) for part in parts)
+
+
+def expected(plain: nbbpe.Tokenizer, text: bytes, form: str) -> list[int]:
+    """The ids of a text by a tokenizer without a normalizer, stretch by stretch."""
+    ids: list[int] = []
+    for part in re.split(f"({'|'.join(map(re.escape, SPECIAL))})".encode(), text):
+        name = part.decode(errors="replace")
+        if name in SPECIAL:
+            ids.append(plain.special_tokens[name])
+        else:
+            ids += plain.encode_ordinary(normal(part, form))
+    return ids
+
+
+# Equal to tokenizers
+
+
+def test_hard_texts_have_the_ids_of_tokenizers(ours, theirs):
+    for text in HARD:
+        assert ours.encode(text) == theirs.encode(text, add_special_tokens=False).ids, ascii(text)
+    assert sum(ours.encode(text) != with_normalizer(ours, None).encode(text) for text in HARD) > 5
+
+
+CHARACTERS = "ae\u0301\u0323\u0338> <|\u1100\u1161\u11a8\uac00\u212b\u0f73\u09c7\u09be\uff76\uff9e\u304b\u3099é中'1\n"
+
+
+@given(text=st.lists(st.sampled_from([*CHARACTERS, *SPECIAL]), max_size=30).map("".join))
+def test_any_such_text_has_the_ids_of_tokenizers(ours, theirs, text):
+    assert ours.encode(text) == theirs.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize("name", ["bible_multilingual", "cjk", "scripts_extra", "novels_de"])
+def test_real_texts_have_the_ids_of_tokenizers(gpt2, form, shared, name, tmp_path):
+    data = (shared / "text" / f"{name}.txt").read_bytes()
+    text = data[len(data) // 2 :][:30_000].decode(errors="ignore")
+    tokenizer = nbbpe.Tokenizer(gpt2.vocab, gpt2.merges, gpt2.special_tokens, normalizer=form)
+    tokenizer.to_hf(tmp_path / "tokenizer.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for string in text, unicodedata.normalize("NFD", text), unicodedata.normalize("NFC", text):
+        assert list(tokenizer.encode_iterable([string])) == theirs.encode(string).ids
+
+
+def test_a_file_of_tokenizers_is_read_with_its_normalizer_and_written_again(theirs, ours, form, tmp_path):
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    read = nbbpe.load(tmp_path / "tokenizer.json")
+    assert read == ours
+    assert read.normalizer == form
+    assert nbbpe.Tokenizer.from_hf(tmp_path / "tokenizer.json", normalizer="ignore") == with_normalizer(ours, None)
+    assert nbbpe.load(theirs) == read
+    read.to_hf(tmp_path / "again.json")
+    again = tokenizers.Tokenizer.from_file(str(tmp_path / "again.json"))
+    for text in HARD:
+        assert again.encode(text).ids == read.encode(text)
+
+
+def test_a_sequence_of_one_normal_form_is_that(theirs, ours, form):
+    made = json.loads(theirs.to_str())
+    made["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": [{"type": form}]}]}
+    assert nbbpe.load(tokenizers.Tokenizer.from_str(json.dumps(made))) == ours
+
+
+@pytest.mark.parametrize("names", [["NFD", "StripAccents"], ["NFD", "NFC"], ["Lowercase"]])
+def test_other_normalizers_are_refused_by_name(plain, names):
+    made = hugging(plain, "NFC")
+    made.normalizer = tokenizers.normalizers.Sequence([getattr(tokenizers.normalizers, name)() for name in names])
+    with pytest.raises(ValueError, match=rf"normalizer is {', '.join(names)}, .* NFC, NFD, NFKC, NFKD alone.*\"ignore\""):
+        nbbpe.load(made)
+
+
+def test_added_tokens_that_are_looked_for_in_normalized_text_are_refused(plain):
+    """Without a normalizer it comes to the same; with one, they are other texts (as the first assertions show)."""
+    made = hugging(plain, "NFC")
+    made.add_tokens([tokenizers.AddedToken("<t>", normalized=True)])
+    new = made.token_to_id("<t>")
+    assert new in made.encode("<t>x").ids
+    assert new not in made.encode("<t>\u0338x").ids
+    with pytest.raises(ValueError, match=r"'<t>', has normalized, .* NFC makes; .*normalizer=\"ignore\""):
+        nbbpe.load(made)
+    assert nbbpe.Tokenizer.from_hf(made, normalizer="ignore").special_tokens["<t>"] == new
+
+
+# Every way of encoding
+
+
+@pytest.mark.parametrize("text", HARD, ids=range(len(HARD)))
+def test_every_way_of_encoding_gives_the_same(nfc, plain, text, tmp_path):
+    ids = expected(plain, text.encode(), "NFC")
+    assert nfc.encode(text) == nfc.encode(text.encode()) == ids
+    assert nfc.encode_array(text).tolist() == ids
+    assert nfc.count(text) == len(ids)
+    assert [row.tolist() for row in nfc.encode_batch([text, "x", text])] == [ids, nfc.encode("x"), ids]
+    flat, starts = nfc.encode_batch_flat(["\u0301", text, "e", "\u0301"])
+    assert flat[starts[1] : starts[2]].tolist() == ids
+    assert flat[starts[3] :].tolist() == nfc.encode("\u0301")  # documents do not join
+    assert list(nfc.encode_iterable([text])) == list(nfc.encode_iterable(text)) == ids
+    padded, mask = nfc.encode_padded([text, "x"], pad_token=END)
+    assert padded[0][mask[0]].tolist() == ids
+    assert nfc.encode_ordinary(text) == plain.encode_ordinary(normal_ordinary(text))
+    path = tmp_path / "a.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": text}) + "\n" + json.dumps({"text": "\u0301" + text}) + "\n")
+    assert nfc.encode_file(path, tmp_path / "a.bin") == len(ids)
+    assert np.fromfile(tmp_path / "a.bin", dtype=nfc.dtype).tolist() == ids
+    end = plain.special_tokens[END]
+    nfc.encode_file([text, "e\u0301"], tmp_path / "b.npy", separator=END)
+    assert np.load(tmp_path / "b.npy").tolist() == [*ids, end, *nfc.encode("é"), end]
+    nfc.encode_file(tmp_path / "a.jsonl", tmp_path / "c.bin")
+    assert np.fromfile(tmp_path / "c.bin", dtype=nfc.dtype).tolist() == ids + nfc.encode("\u0301" + text)
+
+
+def normal_ordinary(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+", None])
+def test_with_any_pattern(plain, pattern, tmp_path):
+    tokenizer = with_normalizer(plain, "NFC", pattern)
+    without = with_normalizer(plain, None, pattern)
+    for text in HARD:
+        ids = expected(without, text.encode(), "NFC")
+        assert tokenizer.encode(text) == list(tokenizer.encode_iterable(text)) == ids
+        assert tokenizer.encode_batch([text])[0].tolist() == ids
+        assert tokenizer.count(text) == len(ids)
+
+
+def test_choices_of_special_tokens_are_made_in_the_text_as_it_is(nfc, plain):
+    text = f"e\u0301{TOOL}\u0301{END}\u0301"
+    kept = nfc.encode(text, allowed_special={END})
+    stretch = f"e\u0301{TOOL}\u0301"
+    assert kept == [*plain.encode_ordinary(normal_ordinary(stretch)), plain.special_tokens[END], *plain.encode("\u0301")]
+    with pytest.raises(ValueError, match="which is disallowed"):
+        nfc.encode(text, allowed_special={END}, disallowed_special="all")
+    assert nfc.encode(unicodedata.normalize("NFC", TOOL), disallowed_special={TOOL}) == plain.encode("<\u00e9|>")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff",
+        b"e\xcc",
+        b"e\xcc\x81\xff\xcc\x81",
+        b"\xcc\x81e\xe1\x84\x80\xe1\x85",
+        b"\xa1\xcc\x81e\xcc\x81\x80\x81e\xcc\xa3\xcc",
+        b"\xed\xa0\x80e\xcc\x81\xed\xb0\x80",
+        b"a\xcc\xcc\x81\xe1\xe1\x84\x92\xe1\x85\xa1",
+    ],
+)
+def test_bytes_that_are_no_utf8_stay_where_they_are(ours, plain, form, data):
+    ids = expected(plain, data, form)
+    assert ours.encode(data) == ids
+    assert ours.encode(data.decode(errors="surrogateescape")) == ids
+    assert ours.decode_bytes(ids) == normal(data, form)
+    for at in range(len(data) + 1):
+        stream = [part for array in ours.encode_stream([data[:at], data[at:]]) for part in array.tolist()]
+        assert stream == ids
+
+
+def test_a_lone_surrogate_is_kept(nfc):
+    text = "\ud800e\u0301\udcff"
+    assert nfc.decode_bytes(nfc.encode(text)) == b"\xed\xa0\x80\xc3\xa9\xff"
+
+
+# Wherever it is cut
+
+
+@pytest.mark.parametrize("window", [16, 23, 40, 100])
+def test_a_text_may_be_cut_into_windows_anywhere(ours, plain, form, window, monkeypatch):
+    monkeypatch.setattr(corpus, "WINDOW", window)
+    for text in HARD:
+        for before in range(0, 9, 2):
+            whole = ("x y\u0301"[:before] + text * 2).encode()
+            stream = ours.encode_stream([whole[i : i + 7] for i in range(0, len(whole), 7)])
+            assert [part for array in stream for part in array.tolist()] == expected(plain, whole, form), ascii(whole)
+
+
+def test_items_of_an_iterable_join(nfc, plain):
+    for text in HARD:
+        ids = expected(plain, text.encode(), "NFC")
+        for at in range(0, len(text) + 1, 1 + len(text) // 60):
+            assert list(nfc.encode_iterable([text[:at], text[at:]])) == ids
+
+
+def parts_of(path: Path, tokenizer: nbbpe.Tokenizer, part_bytes: int) -> list[Any]:
+    special = [token.encode() for token in tokenizer.special_tokens]
+    return [part for each in find_inputs(path, "text", "raise") for part in each.cut(part_bytes, NAMED["qwen2"], special)]
+
+
+def test_a_file_may_be_cut_into_parts_anywhere(ours, plain, form, tmp_path):
+    path = tmp_path / "a.txt"
+    n_parts = 0
+    for text in HARD:
+        path.write_text(text, encoding="utf-8", newline="")
+        for part_bytes in (1, 2, 3, 5, 9, 17):
+            parts = parts_of(path, ours, part_bytes)
+            n_parts += len(parts)
+            ids = [i for part in parts for array in ours.encode_part(part, NO_ID, Tally("raise")) for i in array.tolist()]
+            assert ids == expected(plain, text.encode(), form), ascii(text)
+    assert n_parts > 5 * len(HARD)
+
+
+def test_the_class_of_a_character_does_not_depend_on_what_composes_with_it():
+    """A file is cut between two ASCII characters by their classes, before anybody knows what the second becomes."""
+    classes = character_classes()
+    n_composed = 0
+    for code in filter(lambda code: not 0xD800 <= code < 0xE000, range(0x80, 0x110000)):
+        parts = unicodedata.normalize("NFD", chr(code))
+        if len(parts) > 1 and parts[0].isascii() and unicodedata.normalize("NFC", parts) == chr(code):
+            n_composed += 1
+            assert classes[code] == classes[ord(parts[0])], hex(code)
+    assert n_composed > 300
+
+
+def test_text_can_be_cut_before_any_character_that_does_not_join():
+    """Checked where it is most likely to fail: after each character that something can compose with."""
+    joining = set(normalization._joining())
+    assert not joining & set(map(chr, range(0x300)))
+    firsts = {unicodedata.normalize("NFD", chr(code))[0] for code in range(0xC0, 0x30000)}
+    firsts = sorted({c for c in firsts if unicodedata.combining(c)} | set("ae=<\u0915\u09c7\u1100\uac00\u304b\U00011131"))
+    for code in filter(lambda code: not 0xD800 <= code < 0xE000, range(0x80, 0x30000)):
+        if chr(code) in joining or not unicodedata.decomposition(chr(code)):
+            continue
+        for left in firsts[:: 1 + code % 7]:
+            for form in FORMS:
+                both = unicodedata.normalize(form, left) + unicodedata.normalize(form, chr(code))
+                assert unicodedata.normalize(form, left + chr(code)) == both
+    # And some that do.
+    assert {"\u0301", "\u1161", "\u11a8", "\u09be", "\u0dcf", "\uff9e", "\u0f73", "\U00011127"} <= joining
+    assert not {"\u1100", "\uac00", "中", "\u0915", "\udcff", "\u0628"} & joining
+
+
+def test_several_processes_give_the_same(nfc, plain, tmp_path, monkeypatch):
+    monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 0)
+    whole = "".join(HARD) * 3
+    (tmp_path / "a.txt").write_text(whole, encoding="utf-8", newline="")
+    nfc.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", workers=2)
+    data = nbbpe.TokenFile(tmp_path / "a.bin", nfc)
+    assert data.ids.tolist() == expected(plain, whole.encode(), "NFC")
+    with pytest.raises(ValueError, match="holds ids of another tokenizer"):
+        nbbpe.TokenFile(tmp_path / "a.bin", plain)
+
+
+# What it costs
+
+
+def test_memory_does_not_grow_with_a_file(nfc, tmp_path):
+    """Decomposed Hangul without any ASCII, of which the same is true that is of the text without a normalizer."""
+    path = tmp_path / "a.txt"
+    path.write_text((JAMO.replace(" ", "\u3002") + "e\u0301\u0323") * 200_000, encoding="utf-8")
+    assert path.stat().st_size > 9 << 20
+    list(nfc.encode_iterable(["\u1100" * 10, "中\u0301"]))
+    normalization._joining()
+    normalization._long_runs()
+    tracemalloc.start()
+    try:
+        nfc.encode_file(path, tmp_path / "a.bin", workers=1)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 40 << 20
+
+
+@pytest.mark.parametrize("run", ["\u0301\u0323", "\u0308", "\u0344\u0327", "\u0f71\u0f72\u0f74", "\u1161", "\u3099\u0301"])
+def test_a_long_run_of_marks_takes_no_time_by_its_square(ours, form, run):
+    """200,000 marks in turns take unicodedata a minute and more."""
+    text = "a" + run * (200_000 // len(run))
+    began = time.perf_counter()
+    ids = ours.encode_array(text)
+    stream = np.concatenate(list(ours.encode_stream([text])))
+    assert time.perf_counter() - began < 20
+    assert stream.tolist() == ids.tolist()
+    short = "a" + run * (2000 // len(run))
+    assert ours.decode(ours.encode(short)) == unicodedata.normalize(form, short)
+
+
+def test_a_long_piece_is_looked_through_a_few_times_only(monkeypatch):
+    monkeypatch.setattr(corpus, "WINDOW", 100)
+    specials = new_special_tokens([], [])
+    stream = corpus.TextStream(["e\u0301" * 100_000])
+    reader = normalization.NormalizingReader(corpus.Reader(stream, None, specials), "NFC")
+    windows = 1
+    while (window := reader.advance(0)).limit < window.end:  # whoever cannot take anything yet
+        windows += 1
+    assert window.data[: window.end].tobytes().decode() == "é" * 100_000
+    assert windows < 20
+
+
+def test_a_tokenizer_without_a_normalizer_never_asks(plain, monkeypatch):
+    monkeypatch.setattr("nbbpe.encoder.normalized", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr("nbbpe.encoder.normal_window", lambda *_: pytest.fail("asked"))
+    assert plain.decode(plain.encode("e\u0301 x")) == "e\u0301 x"
+    list(plain.encode_iterable(["e\u0301"]))
+    assert plain.normalizer is None
+
+
+# What it is
+
+
+def test_it_is_part_of_the_tokenizer(ours, plain, form, tmp_path):
+    assert ours != plain
+    assert ours.fingerprint != plain.fingerprint
+    assert f"normalizer='{form}'" in repr(ours)
+    assert "normalizer" not in repr(plain)
+    ours.save(tmp_path / "ours")
+    plain.save(tmp_path / "plain")
+    assert "normalizer" not in json.loads((tmp_path / "plain" / "nbbpe.json").read_text(encoding="utf-8"))
+    more = ours.with_special_tokens(["<x>"])
+    for same in nbbpe.load(tmp_path / "ours"), pickle.loads(pickle.dumps(ours)), more:
+        assert same.normalizer == form
+        assert same.encode("e\u0301\u212b") == ours.encode("e\u0301\u212b")
+    assert nbbpe.load(tmp_path / "ours") == ours
+    assert nbbpe.load(tmp_path / "ours").fingerprint == ours.fingerprint
+
+
+def test_every_form_has_a_fingerprint_of_its_own(plain):
+    assert len({with_normalizer(plain, form).fingerprint for form in (None, *FORMS)}) == 5
+
+
+def test_the_fingerprint_of_one_without_is_what_it_was():
+    tokenizer = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)} | {256: b"ab"}, [(b"a", b"b")], ["<s>"])
+    assert tokenizer.fingerprint == "da98e8d8a085985b"
+
+
+def test_an_unknown_normalizer_is_told(plain, tmp_path):
+    with pytest.raises(ValueError, match="normalizer must be NFC, NFD, NFKC, NFKD or None, and is 'nfc'"):
+        with_normalizer(plain, "nfc")
+    plain.save(tmp_path)
+    about = json.loads((tmp_path / "nbbpe.json").read_text(encoding="utf-8"))
+    (tmp_path / "nbbpe.json").write_text(json.dumps(about | {"normalizer": ["NFC"]}), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"nbbpe\.json: normalizer must be .*\['NFC'\]"):
+        nbbpe.load(tmp_path)
+
+
+def test_formats_that_cannot_say_it_are_refused(nfc, tmp_path):
+    message = r"normal form NFC, which .* cannot say\. Pass normalizer=\"ignore\" to Tokenizer\.from_hf"
+    with pytest.raises(ValueError, match=message):
+        nfc.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    with pytest.raises(ValueError, match=message):
+        nfc.save_tiktoken(tmp_path / "a.tiktoken")
+    with pytest.raises(ValueError, match=message):
+        nfc.to_tiktoken()
+    assert os.listdir(tmp_path) == []
+
+
+def test_offsets_are_places_in_the_text_that_the_normalizer_makes(ours, form):
+    for text in HARD:
+        for given_text in text, text.encode():
+            found = ours.tokenize(given_text)
+            assert found.text == normal(given_text, form)
+            data = found.text if isinstance(found.text, bytes) else found.text.encode()
+            assert all(data[slice(*token.byte_offsets)] == token.token for token in found)
+    assert nbbpe.Tokenizer.tokenize(ours, "\ud800").text == "\ud800"  # as it was given, where nothing is changed
+
+
+def test_figures_say_it_and_two_different_texts_are_not_compared(nfc, plain):
+    assert inspection.vocabulary_figures(nfc).normalizer == "NFC"
+    assert inspection.vocabulary_figures(plain).normalizer is None
+    same = inspection.compare(nfc, plain, ["caf\u00e9 x"])
+    assert (same.n_differing, same.a.n_bytes) == (0, 7)
+    for text in ["cafe\u0301 x"], ["x cafe\u0301"], ["\u212b"]:
+        with pytest.raises(ValueError, match="make different texts of this one"):
+            inspection.compare(nfc, plain, text)
