@@ -148,10 +148,10 @@ class Encoder:
     def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The ids of a window that is whole, its breaks included.
 
-        marks : int64[n_breaks], filled with the number of ids before each break; not for a pattern without boundaries
+        marks : int64[n_breaks], filled with the number of ids before each break
         """
         if self.at_once:
-            return self._encode_documents(window)
+            return self._encode_documents(window, marks)
         room = Room(window.end - window.start + encode_text.SPARE_BYTES, self.dtype)
         state = self._state()
         try:
@@ -172,8 +172,8 @@ class Encoder:
         between = marks[window.breaks[:, 2] < 0]
         return ids, np.concatenate([[0], between, [len(ids)]])
 
-    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], int]]:
-        """The ids of all that a reader reads, part by part, each with the number of bytes it took.
+    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """The ids of all that a reader reads, part by part, each with how many of them come before its breaks without id.
 
         A part is the caller's until the next one is asked for.
         """
@@ -182,14 +182,17 @@ class Encoder:
             taken = 0
             while (window := reader.advance(taken)) is not None:
                 taken = window.start
+                without_id = window.breaks[:, 2] < 0
+                break_ends = window.breaks[without_id, 1]
+                marks = np.empty(len(without_id), dtype=np.int64)
                 if self.at_once:
-                    yield self._encode_documents(window), window.end - taken
+                    yield self._encode_documents(window, marks), marks[without_id]
                     taken = window.end
                     continue
                 status = encode_text.NEED_OUT
                 while status == encode_text.NEED_OUT:
-                    status, position, end, n_ids = self._advance(window, taken, state, state.out, 0, self._id_size)
-                    yield state.out[:n_ids], position - taken
+                    status, position, end, n_ids = self._advance(window, taken, state, state.out, 0, self._id_size, marks)
+                    yield state.out[:n_ids], marks[without_id][(taken < break_ends) & (break_ends <= position)]
                     taken = position
                     if (end - position) * self._id_size > _OUT_BYTES:
                         state.need_out((end - position) * self._id_size)
@@ -254,15 +257,20 @@ class Encoder:
             else:
                 return status, position, piece_end, n_ids
 
-    def _encode_documents(self, window: Window) -> NDArray[Any]:
-        """The ids of a window where each document goes to `regex` whole."""
-        parts = []
-        for document, break_id in window.documents():
+    def _encode_documents(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """The ids of a window where each document goes to `regex` whole; `marks` as in `encode_window`."""
+        parts = [np.empty(0, dtype=self.dtype)]
+        n_ids = 0
+        for number, (document, break_id) in enumerate(window.documents()):
             if document:
                 parts.append(self._encode_document(document))
+                n_ids += len(parts[-1])
+            if marks is not None and number < len(marks):
+                marks[number] = n_ids
             if break_id >= 0:
                 parts.append(np.array([break_id], dtype=self.dtype))
-        return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
+                n_ids += 1
+        return np.concatenate(parts)
 
     def _encode_document(self, document: bytes) -> NDArray[Any]:
         """The ids of a document, each distinct pretoken worked out once."""
@@ -307,8 +315,8 @@ class NormalizingEncoder(Encoder):
             return super().count(text, specials)
         return len(self.encode_text(text, specials))
 
-    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], int]]:
-        """See Encoder; bytes are those of the text in its normal form."""
+    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """See Encoder."""
         return super().encode_all(NormalizingReader(reader, self._form))
 
     def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .corpus import Path
+from .document_ends import read_ends
 from .sidecar import check_described, read_sidecar, sidecar_path
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class TokenFile:
         self.dtype, self._offset, self._n_ids, about = _measure(self.path, self._given_dtype)
         self.fingerprint: str | None = about["fingerprint"] if about else None
         self.vocab_size: int | None = about["vocab_size"] if about else None
+        self._n_ends: int = about["document_ends"] if about else 0
         if tokenizer is not None and check:
             _check_tokenizer(self.path, about, tokenizer)
         if separator_ids is not None:
@@ -107,25 +109,33 @@ class TokenFile:
     def document_starts(self) -> NDArray[np.int64]:
         """Where each document starts, int64[n_documents], ascending from 0; found in one pass over the file, once.
 
-        A document ends after its separator, or with the file. Raises ValueError where no separators are known.
+        A document ends after its separator, with the record that it is, or with the file. A record of an empty text,
+        encoded without a separator, starts where the next one does. Raises ValueError where no ends are known.
         """
         if self._starts is None:
-            if not self.separator_ids:
+            if not self.separator_ids and not self._n_ends:
                 raise ValueError(
                     f"{self.path}: no separators are known, by which documents end (the tokenizer has no special tokens, "
                     "or the file has no JSON): pass separator_ids to TokenFile, for GPT-2 separator_ids=[50256]"
                 )
-            separators = np.array([i for i in self.separator_ids if i <= np.iinfo(self.dtype).max], dtype=self.dtype)
-            ends = []
-            for first in range(0, self._n_ids, _IDS_AT_ONCE):
-                ids = np.asarray(self.ids[first : first + _IDS_AT_ONCE])
-                # Comparing is ten times as fast as looking up, and most files have one separator.
-                found = ids == separators[0] if len(separators) == 1 else np.isin(ids, separators)
-                ends.append(np.flatnonzero(found) + (first + 1))
-            starts = np.concatenate([np.zeros(1, dtype=np.int64), *ends])
+            ends = read_ends(self.path, self._n_ends, self._n_ids)
+            # A separator may be the last id of a record.
+            ends = np.sort(np.concatenate([ends, np.setdiff1d(self._separator_ends(), ends, assume_unique=True)]))
+            starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])
             self._starts = starts[:-1] if starts[-1] == self._n_ids else starts
             self._starts.flags.writeable = False
         return self._starts
+
+    def _separator_ends(self) -> NDArray[np.int64]:
+        """The number of ids up to each separator, with it, ascending."""
+        separators = np.array([i for i in self.separator_ids if i <= np.iinfo(self.dtype).max], dtype=self.dtype)
+        ends = [np.empty(0, dtype=np.int64)]
+        for first in range(0, self._n_ids if len(separators) else 0, _IDS_AT_ONCE):
+            ids = np.asarray(self.ids[first : first + _IDS_AT_ONCE])
+            # Comparing is ten times as fast as looking up, and most files have one separator.
+            found = ids == separators[0] if len(separators) == 1 else np.isin(ids, separators)
+            ends.append(np.flatnonzero(found) + (first + 1))
+        return np.concatenate(ends)
 
     def documents(self) -> Iterator[NDArray[Any]]:
         """The ids of each document in order, its separator last, as read-only 1-D views of the file."""

@@ -153,7 +153,7 @@ def encoded(
         for each in inputs:
             for part in each.cut(each.n_text() + 1, tokenizer._model.pattern, []):
                 tally = Tally(on_error)
-                for ids in tokenizer.encode_part(part, separator_id, tally):
+                for ids, _ in tokenizer.encode_part(part, separator_id, tally):
                     bar.advance(tally.newly_read())
                     yield ids
                 bar.advance(tally.newly_read())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .corpus import Path
+from .document_ends import ends_path, is_ours
 from .provenance import describe_pattern
 
 if TYPE_CHECKING:
@@ -26,12 +27,17 @@ def sidecar_path(ids_path: Path) -> str:
 
 
 def describe_ids(
-    tokenizer: Tokenizer, n_ids: int, sources: Sequence[tuple[Path, int | None]], separators: Sequence[str] | None = None
+    tokenizer: Tokenizer,
+    n_ids: int,
+    sources: Sequence[tuple[Path, int | None]],
+    separators: Sequence[str] | None = None,
+    n_ends: int = 0,
 ) -> dict[str, Any]:
     """What is to stand beside a file of ids that a tokenizer has made.
 
     sources    : path and size in bytes (None for a pipe or the like) of each; only the last part of a path is kept
     separators : the special tokens by which documents end; None for all that the tokenizer has
+    n_ends     : how many documents end without one, see document_ends
     """
     special = tokenizer.special_tokens
     made_here = describe_pattern(tokenizer._model.pattern)
@@ -44,6 +50,7 @@ def describe_ids(
         "fingerprint": tokenizer.fingerprint,
         "vocab_size": tokenizer.vocab_size,
         "separator_ids": sorted({special[token] for token in (special if separators is None else separators)}),
+        "document_ends": n_ends,
         "sources": [{"name": os.path.basename(os.fspath(path)), "bytes": size} for path, size in sources],
         "character_classes": made_here["character_classes"],
         "versions": made_here["versions"],
@@ -52,18 +59,21 @@ def describe_ids(
 
 
 def check_replaceable(ids_path: Path) -> None:
-    """Raise the error that writing a file of ids would end in because of what lies in the place of its JSON.
+    """Raise the error that writing a file of ids would end in because of what lies in the places of those beside it.
 
     A file there that is not nbbpe's is never replaced: FileExistsError.
     """
-    path = sidecar_path(ids_path)
+    path = ends_path(ids_path)
     try:
+        if not is_ours(path):
+            raise ValueError
+        path = sidecar_path(ids_path)
         if os.path.exists(path) and not os.path.isfile(path):
             raise ValueError
         read_sidecar(ids_path)
     except ValueError:
         raise FileExistsError(
-            f"{path!r} is not nbbpe's, and lies where the file is to be that says what {os.fspath(ids_path)!r} holds: move "
+            f"{path!r} is not nbbpe's, and lies where a file is to be that says what {os.fspath(ids_path)!r} holds: move "
             "it away, or give another output"
         ) from None
 
@@ -71,8 +81,9 @@ def check_replaceable(ids_path: Path) -> None:
 def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
     """Give a finished file of ids (`whole`, in a scratch folder on the same disk) its name, with `about` beside it.
 
-    An older JSON goes first and the new one comes last, so that whenever this is cut short there is either a file of ids
-    with its own JSON, or one with none, and never one with another's.
+    The ends of documents are those beside `whole`, where `about` says that there are any. An older JSON goes first and the
+    new one comes last, so that whenever this is cut short there is either a file of ids with its own JSON, or one with
+    none, and never one with another's.
     """
     path = sidecar_path(ids_path)
     with open(whole + ".json", "w", encoding="ascii", newline="\n") as file:
@@ -80,7 +91,11 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
         file.write("\n")
     if os.path.lexists(path):
         os.remove(path)
+    if os.path.lexists(ends_path(ids_path)):
+        os.remove(ends_path(ids_path))
     os.replace(whole, ids_path)
+    if about["document_ends"]:
+        os.replace(ends_path(whole), ends_path(ids_path))
     os.replace(whole + ".json", path)
 
 
@@ -98,6 +113,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         raise ValueError(f'{path}: must be an object with "format": "{_FORMAT}"')
     if about.get("version") != _VERSION:
         raise ValueError(f"{path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
+    about.setdefault("document_ends", 0)  # as before there were any
     separators = about.get("separator_ids")
     for name, fits, wanted in (
         ("dtype", about.get("dtype") in DTYPES, " or ".join(DTYPES)),
@@ -105,6 +121,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         ("vocab_size", _is_count(about.get("vocab_size")), "an integer from 0 up"),
         ("fingerprint", isinstance(about.get("fingerprint"), str), "a string"),
         ("separator_ids", isinstance(separators, list) and all(map(_is_count, separators)), "a list of ids"),
+        ("document_ends", _is_count(about["document_ends"]), "an integer from 0 up"),
         ("versions", isinstance(about.get("versions"), dict), "an object"),
     ):
         if not fits:

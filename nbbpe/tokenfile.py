@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .corpus import Path
+from .document_ends import DTYPE as END_DTYPE
+from .document_ends import MAGIC, append_ends, count_ends, ends_path
 from .files import name_in_errors, scratch_folder
 from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
@@ -50,17 +52,18 @@ def encode_file(
     workers, progress : see `nbbpe.train`
     separator : one of the tokenizer's special tokens, whose id is written after each document: record, row, item of an
         iterable, or whole file of plain text (there, special tokens in the text may separate documents besides). None
-        writes nothing between documents
+        writes nothing between documents; where records end is then kept in a file of its own
     field, on_error : see `nbbpe.train`
 
-    Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, for
-    `nbbpe.TokenFile`. The output appears under its name only when it is whole; temporary files lie in a folder beside it
-    and are removed whatever happens. Memory is bounded by a few megabytes for each worker, and a record, for a pattern
-    with a table of boundaries; with a pattern of your own, by the longest stretch of a plain file without a special token.
+    Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, and for
+    records without a separator a file that says where they end (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output
+    appears under its name only when it is whole; temporary files lie in a folder beside it and are removed whatever
+    happens. Memory is bounded by a few megabytes for each worker, and a record, for a pattern with a table of boundaries;
+    with a pattern of your own, by the longest stretch of a plain file without a special token.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
-    cannot be read or written, FileExistsError where a file that is not nbbpe's lies in the place of the JSON, ImportError
-    where a package is missing.
+    cannot be read or written, FileExistsError where a file that is not nbbpe's lies in the place of one of those beside it,
+    ImportError where a package is missing.
     """
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
@@ -77,10 +80,13 @@ def encode_file(
     with scratch_folder(output_path) as folder:
         header = _NPY_HEADER if suffix == ".npy" else 0
         make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error)
-        n_ids = _encode_parts(make_job, tokenizer, inputs, folder, output_path, n_workers, progress)
+        n_ids = _encode_parts(make_job, tokenizer, inputs, folder, output_path, header, n_workers, progress)
         whole = os.path.join(folder, "0")
         sources = [(path, each.size()) for each in inputs if (path := each.path()) is not None]
-        about = describe_ids(tokenizer, n_ids, sources, None if separator is None else [separator])
+        separators = None if separator is None else [separator]
+        if separators is None and all(each.has_records for each in inputs):
+            separators = []  # special tokens in a record are a part of it
+        about = describe_ids(tokenizer, n_ids, sources, separators, count_ends(ends_path(whole)))
         with name_in_errors(output_path):
             if header:
                 with open(whole, "r+b") as file:
@@ -120,14 +126,19 @@ class PartEncoder:
         Yields (bytes read, ids written) now and then, and at last the records that were left out.
         """
         number, part = task
-        n_ids = n_waiting = 0
+        n_before = n_ids = n_waiting = 0
         dtype = self._tokenizer.dtype.newbyteorder("<")
         tally = Tally(self._on_error)
-        with _PartFile(os.path.join(self._folder, str(number)), self._output_path) as file:
+        path = os.path.join(self._folder, str(number))
+        with _PartFile(path, self._output_path) as file, _PartFile(ends_path(path), self._output_path) as ends_file:
             if number == 0:
                 file.write(bytes(self._header))
-            for ids in self._tokenizer.encode_part(part, self._separator_id, tally):
+                ends_file.write(MAGIC)
+            for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally):
                 file.write(ids.astype(dtype, copy=False).data)
+                if len(ends):
+                    ends_file.write((ends + n_before).astype(END_DTYPE, copy=False).data)
+                n_before += len(ids)
                 n_ids += len(ids)
                 n_waiting += ids.nbytes
                 if n_waiting >= _REPORT_BYTES:
@@ -166,10 +177,14 @@ def _encode_parts(
     inputs: Sequence[Input],
     folder: str,
     output_path: Path,
+    header: int,
     n_workers: int,
     progress: ProgressOption,
 ) -> int:
-    """Encode all parts of the inputs and join them in the file "0" of a folder; returns the number of ids."""
+    """Encode all parts of the inputs and join them in the file "0" of a folder; returns the number of ids.
+
+    The file begins with `header` bytes to be filled in. Beside it are the ends of documents without a separator.
+    """
     n_text = sum(each.n_text() for each in inputs)
     if n_text < MIN_BYTES_FOR_WORKERS:
         n_workers = 1
@@ -198,7 +213,10 @@ def _encode_parts(
             written.add(number)
             with name_in_errors(output_path):
                 while 0 in written and joined in written:
-                    _append(os.path.join(folder, "0"), os.path.join(folder, str(joined)))
+                    whole, next_part = os.path.join(folder, "0"), os.path.join(folder, str(joined))
+                    n_before = (os.path.getsize(whole) - header) // tokenizer.dtype.itemsize
+                    append_ends(ends_path(whole), ends_path(next_part), n_before)
+                    _append(whole, next_part)
                     joined += 1
     warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
     return total

@@ -396,11 +396,13 @@ class Tokenizer:
         """
         show(self.tokenize(text).tokens, file, color)
 
-    def encode_part(self, part: Part, separator: int, tally: Tally) -> Iterator[NDArray[Any]]:
-        """The ids of a part of a source, bit by bit, with the id `separator` after each document (see tokenfile)."""
+    def encode_part(self, part: Part, separator: int, tally: Tally) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """The ids of a part of a source, bit by bit, with the id `separator` after each document (see tokenfile).
+
+        With each bit of ids comes how many of them there are up to the end of each record that has no separator.
+        """
         with part.open(self._specials, self._encoder.at_once, separator, tally) as reader:
-            for ids, _ in self._encoder.encode_all(reader):
-                yield ids
+            yield from self._encoder.encode_all(reader)
 
     # Its parameters and what they mean are written there, once; the first is the tokenizer.
     encode_file = tokenfile.encode_file

@@ -30,7 +30,8 @@ LAYERS = [
     {"merging", "ranks", "provenance", "model"},
     {"formats"},
     {
-        *("encoder", "decoder", "threads", "streaming", "padding", "tokens", "sidecar", "tokenfile", "idfile", "tokenizer"),
+        *("encoder", "decoder", "threads", "streaming", "padding", "tokens", "tokenfile", "idfile", "tokenizer"),
+        *("sidecar", "document_ends"),
         *("trainer", "warmup", "inspection", "conversion", "default"),
     },
     {"__init__", "__main__", "cli"},

@@ -67,6 +67,7 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
         "fingerprint": small.fingerprint,
         "vocab_size": 400,
         "separator_ids": [399],
+        "document_ends": 0,
         "sources": [{"name": "text.txt", "bytes": len(DATA)}],
         "character_classes": provenance.classes_digest(),
         "versions": provenance.library_versions(),
@@ -293,6 +294,76 @@ def test_given_separators_come_before_those_of_the_json(encoded):
     for bad, error in (([1.5], TypeError), (["a"], TypeError), ([-1], ValueError)):
         with pytest.raises(error, match="a separator id must be"):
             nbbpe.TokenFile(encoded, separator_ids=bad)
+
+
+RECORDS = ["the cat", "", f"sat{texts.SPECIAL}on", "the mat", ""]
+
+
+@pytest.fixture
+def records(small, tmp_path: Path) -> Path:
+    """A file of ids of records without a separator."""
+    small.encode_file(iter(RECORDS), tmp_path / "records.bin")
+    return tmp_path / "records.bin"
+
+
+def test_records_without_separators_say_beside_the_file_where_they_end(records, small):
+    ends = np.cumsum([len(small.encode(text)) for text in RECORDS])
+    assert Path(f"{records}.ends").read_bytes() == b"nbbpeEND" + ends.astype("<i8").tobytes()
+    assert (about(records)["document_ends"], about(records)["separator_ids"]) == (5, [])
+    file = nbbpe.TokenFile(records, small)
+    assert file.document_starts.tolist() == [0, *ends[:-1].tolist()]
+    assert [small.decode(document) for document in file.documents()] == RECORDS
+    assert np.array_equal(pickle.loads(pickle.dumps(nbbpe.TokenFile(records))).document_starts, file.document_starts)
+    with_separators = nbbpe.TokenFile(records, small, separator_ids=[399])
+    assert len(with_separators.document_starts) == 6
+    x, y = next(file.epoch(2, 2))
+    assert x.ravel().tolist() == file.ids[:4].tolist()
+    assert y.ravel().tolist() == file.ids[1:5].tolist()
+
+
+def test_without_records_there_is_no_file_of_ends(small, source, records):
+    for text, separator in (source, None), (iter(RECORDS), texts.SPECIAL), (iter([]), None):
+        small.encode_file(iter(RECORDS), records)
+        assert Path(f"{records}.ends").exists()
+        small.encode_file(text, records, separator=separator)
+        assert not Path(f"{records}.ends").exists()
+        assert about(records)["document_ends"] == 0
+
+
+def test_a_file_of_ends_that_does_not_belong_to_the_ids_is_an_error(records, small):
+    ends = Path(f"{records}.ends")
+    good = ends.read_bytes()
+    longer = good[:-8] + np.array([1000], dtype="<i8").tobytes()
+    swapped = good[:8] + good[-8:] + good[16:-8] + good[8:16]
+    for bad in good[:-8], good + bytes(8), longer, swapped, b"x" + good[1:], b"":
+        ends.write_bytes(bad)
+        with pytest.raises(ValueError, match=r"records\.bin\.ends does not hold 5 ends of documents, as records\.bin has"):
+            nbbpe.TokenFile(records, small).documents()
+    ends.unlink()
+    file = nbbpe.TokenFile(records, small)  # the ids are good all the same
+    with pytest.raises(FileNotFoundError, match=r"records\.bin\.ends' is missing, which says where"):
+        _ = file.document_starts
+
+
+def test_a_file_that_is_not_ours_is_not_replaced_by_ends(small, records, source):
+    ends = Path(f"{records}.ends")
+    os.remove(f"{records}.json")
+    small.encode_file(iter(RECORDS), records)  # what an end at the wrong moment left is ours
+    for text in iter(RECORDS), source:
+        ends.write_bytes(b"precious")
+        with pytest.raises(FileExistsError, match=r"records\.bin\.ends' is not nbbpe's"):
+            small.encode_file(text, records)
+        assert ends.read_bytes() == b"precious"
+
+
+def test_a_json_from_before_there_were_ends_is_read(encoded, small):
+    older = about(encoded)
+    del older["document_ends"]
+    Path(f"{encoded}.json").write_text(json.dumps(older), encoding="utf-8")
+    assert len(nbbpe.TokenFile(encoded, small).document_starts) == len(PARTS)
+    change(encoded, document_ends="5")
+    with pytest.raises(ValueError, match="document_ends must be an integer from 0 up, and is '5'"):
+        nbbpe.TokenFile(encoded, small)
 
 
 # Random windows

@@ -132,6 +132,7 @@ def encoded(tokenizer: nbbpe.Tokenizer, source, folder: Path, workers: int = 1, 
     ids = np.load(folder / "ids.npy")
     (folder / "ids.npy").unlink()
     (folder / "ids.npy.json").unlink()
+    (folder / "ids.npy.ends").unlink(missing_ok=True)
     assert len(ids) == n_ids
     assert ids.dtype == tokenizer.dtype
     return ids.tolist()
@@ -175,6 +176,30 @@ def test_workers_parts_and_blocks_change_nothing(tokenizer, tmp_path, cut_everyw
         cut_everywhere(n)
         assert encoded(tokenizer, [path, path], tmp_path, workers, separator="<|sep|>") == wanted * 2, n
         assert nbbpe.train(path, 400, [texts.SPECIAL], pattern=tokenizer.pattern, workers=workers) == trained, n
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet", None])
+def test_records_without_a_separator_are_documents_all_the_same(tokenizer, tmp_path, cut_everywhere, name, workers):
+    source = [write(tmp_path / name, DOCUMENTS)] * 3 if name else DOCUMENTS * 3
+    for n in 40, 3000, 1 << 20:
+        cut_everywhere(n)
+        tokenizer.encode_file(source, tmp_path / "ids.bin", workers)
+        data = nbbpe.TokenFile(tmp_path / "ids.bin", tokenizer)
+        assert [ids.tolist() for ids in data.documents()] == list(map(tokenizer.encode, DOCUMENTS)) * 3
+        assert data.separator_ids == ()  # a special token in a record is a part of it
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_records_and_plain_text_together_have_documents_of_both_kinds(tokenizer, tmp_path, cut_everywhere, workers):
+    records = write(tmp_path / "a.jsonl", ["one", "", f"two{texts.SPECIAL}", "x y"])
+    (tmp_path / "a.txt").write_text(f"plain {texts.SPECIAL} text{texts.SPECIAL}")
+    cut_everywhere(20)
+    tokenizer.encode_file([records, tmp_path / "a.txt", records], tmp_path / "ids.bin", workers)
+    data = nbbpe.TokenFile(tmp_path / "ids.bin", tokenizer)
+    theirs = ["one", "", f"two{texts.SPECIAL}", "x y"]
+    wanted = [*theirs, f"plain {texts.SPECIAL}", f" text{texts.SPECIAL}", *theirs]
+    assert [tokenizer.decode(ids) for ids in data.documents()] == wanted
 
 
 @given(st.lists(texts.texts(40), max_size=8), st.integers(1, 80), st.booleans())

@@ -52,7 +52,12 @@ class Part(Protocol):
 
 
 class Input(Protocol):
-    """One source of text: a file, or an iterable of documents."""
+    """One source of text: a file, or an iterable of documents.
+
+    has_records : whether each of its documents is a record, row or item; not text that special tokens divide
+    """
+
+    has_records: bool
 
     def path(self) -> Path | None:
         """Where it lies in the file system, None where it does not."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class Documents:
     """Documents as str or bytes: an Input, and its one Part. An error that the iterable raises passes as it is."""
 
+    has_records = True
+
     def __init__(self, documents: Iterable[str | bytes]) -> None:
         self._documents = documents
 

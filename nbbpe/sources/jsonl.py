@@ -100,6 +100,8 @@ def _text(line: bytes, field: str) -> str:
 class JsonLines(PackableFile):
     """A file of JSON lines, or a packed one; see Input."""
 
+    has_records = True
+
     def __init__(self, file: File, packing: str, field: str) -> None:
         super().__init__(file, packing)
         self._field = field

@@ -81,6 +81,8 @@ class RowsPart(NamedTuple):
 class ParquetTable:
     """A parquet file; see Input."""
 
+    has_records = True
+
     def __init__(self, file: File, column: str) -> None:
         self._file = file
         self._column = column

@@ -55,6 +55,8 @@ class _Followed:
 class PlainText(PackableFile):
     """A file of text, or a packed one; see Input."""
 
+    has_records = False
+
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """See Input. Cut at special tokens or certain boundaries."""
         if self.file.path is None or not self.can_be_cut():

@@ -1,0 +1,64 @@
+"""Where documents end in a file of ids (of `ids.bin`, in `ids.bin.ends`), if no separators among the ids say so.
+
+The file holds _MAGIC, and then for each document the number of ids up to its end, ascending, as little-endian int64.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .corpus import Path
+
+MAGIC = b"nbbpeEND"  # tells our files from others
+DTYPE: np.dtype[Any] = np.dtype("<i8")
+_AT_ONCE = 1 << 20  # ends that are in memory while files are joined
+
+
+def ends_path(ids_path: Path) -> str:
+    """The path of the file of ends beside a file of ids."""
+    return os.fspath(ids_path) + ".ends"
+
+
+def is_ours(path: str) -> bool:
+    """Whether there is nothing, or a file of ends."""
+    if not os.path.exists(path):
+        return True
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def count_ends(path: str) -> int:
+    """The number of ends in a file of them."""
+    return (os.path.getsize(path) - len(MAGIC)) // DTYPE.itemsize
+
+
+def append_ends(whole: str, part: str, n_before: int) -> None:
+    """Move the ends in `part`, which has no magic, to the end of a file; `n_before` ids come before those of the part."""
+    with open(whole, "ab") as out, open(part, "rb") as file:
+        while len(ends := np.fromfile(file, dtype=DTYPE, count=_AT_ONCE)):
+            out.write((ends + n_before).data)
+    os.remove(part)
+
+
+def read_ends(ids_path: Path, n_ends: int, n_ids: int) -> NDArray[np.int64]:
+    """The ends beside a file of ids, int64[n_ends]. Raises FileNotFoundError, or ValueError for another file's."""
+    if not n_ends:
+        return np.empty(0, dtype=np.int64)
+    path = ends_path(ids_path)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path!r} is missing, which says where the documents of {os.fspath(ids_path)!r} end")
+    ends = np.empty(0, dtype=np.int64)
+    if is_ours(path):
+        ends = np.fromfile(path, dtype=DTYPE, offset=len(MAGIC)).astype(np.int64, copy=False)
+    if len(ends) != n_ends or ends[-1] > n_ids or ends[0] < 0 or (np.diff(ends) < 0).any():
+        raise ValueError(
+            f"{path} does not hold {n_ends:,} ends of documents, as {os.path.basename(os.fspath(ids_path))} has them: one "
+            "was changed without the other; encode the text anew"
+        )
+    return ends
