@@ -1,5 +1,6 @@
 """Byte-level BPE, trained and applied at the speed of native code, from Python, NumPy and Numba alone."""
 
+from . import early as early  # before all that takes time, see there
 from .conversion import load
 from .corpus import find_chunk_boundaries
 from .default import encode_array, use

@@ -25,7 +25,7 @@ LAYERS = [
     {"kernels"},
     {
         *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
-        *("normalization", "pretokenize", "version"),
+        *("normalization", "pretokenize", "version", "early"),
     },
     {"merging", "ranks", "provenance", "model"},
     {"formats"},

@@ -588,6 +588,39 @@ def test_a_signal_ends_in_one_line_and_leaves_nothing(folder, tmp_path, number, 
     assert os.listdir(tmp_path) == []
 
 
+# Python runs it before all else; what it presses Ctrl-C at the import of is among the first and the last.
+AT_IMPORT = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["AT"]:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "regex", "nbbpe.trainer", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"])
+@pytest.mark.parametrize("started", ["by its name", "as a module"])
+def test_ctrl_c_while_the_command_is_imported_ends_it_in_one_line(tmp_path, module, started):
+    (tmp_path / "sitecustomize.py").write_text(AT_IMPORT)
+    (tmp_path / "nbbpe").write_text("import sys\nfrom nbbpe.cli import main\nsys.exit(main())\n")
+    command = [sys.executable, *(["-m", "nbbpe"] if started == "as a module" else [tmp_path / "nbbpe"]), "--help"]
+    environment = processes.environment(AT=module)
+    environment["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{environment['PYTHONPATH']}"
+
+    def done(command: list[object]) -> subprocess.CompletedProcess[str]:
+        options = {"capture_output": True, "text": True, "timeout": 60, "check": False}
+        return subprocess.run(command, env=environment, cwd=processes.PACKAGE, **options)
+
+    assert (found := done(command)).returncode == 130
+    assert (found.stdout, found.stderr) == ("", "nbbpe: interrupted\n")
+    # A program that imports nbbpe is asked as ever, and one that is to ignore Ctrl-C does.
+    program = done([sys.executable, "-c", f"import {module}, nbbpe", "-m", "nbbpe"])
+    assert program.stderr.rstrip().endswith("KeyboardInterrupt")
+    ignoring = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    assert done([sys.executable, "-c", ignoring, *command]).returncode == 0
+
+
 class _Interrupting:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)

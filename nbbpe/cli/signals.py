@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from ..early import end_at_once
+
 # To be told to end by a scheduler or a container, or to lose the terminal, is as Ctrl-C: half a file is no use to anybody.
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _AGAIN_AFTER = 0.02  # seconds
@@ -73,7 +75,7 @@ def ending_signals() -> Iterator[None]:
         yield
         return
     answers = _Answers()
-    usual = (signal.SIG_DFL, signal.default_int_handler)
+    usual = (signal.SIG_DFL, signal.default_int_handler, end_at_once)
     before = {number: handler for number in _ENDING if (handler := signal.getsignal(number)) in usual}
     for number in before:
         signal.signal(number, answers.raise_ended)
