@@ -169,6 +169,16 @@ def test_broken_merges_are_an_error_that_names_file_and_line(tmp_path, content, 
         nbbpe.Tokenizer.from_files(vocab, merges)
 
 
+@pytest.mark.parametrize("line", [b"x" * 10**6, b"\xff" * 10**6, "中 ".encode() + b"x" * 10**6])
+def test_errors_show_little_of_a_long_line(files, line):
+    """A vocab.json that was given in the place of merges.txt is one line."""
+    vocab, merges = files
+    merges.write_bytes(line)
+    with pytest.raises(ValueError, match=r"line 1: .*\.\.\.") as raised:
+        nbbpe.Tokenizer.from_files(vocab, merges)
+    assert len(str(raised.value)) < 400
+
+
 def test_a_vocab_that_is_not_utf8_is_an_error_that_names_it(files):
     vocab, merges = files
     vocab.write_bytes(b'{"\xff": 1}')

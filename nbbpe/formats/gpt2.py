@@ -14,6 +14,7 @@ from ..files import name_in_errors, whole_file
 from ..model import Model, check_vocab
 from ..patterns import Pattern
 from ..special_tokens import MAX_ID, SpecialTokens
+from .excerpt import shown
 from .json_text import read_json
 
 _END = "<|endoftext|>"
@@ -127,17 +128,17 @@ def read_merges(path: Path) -> list[tuple[int, tuple[bytes, bytes]]]:
             try:
                 line = raw.decode().rstrip("\r\n")
             except UnicodeDecodeError:
-                raise ValueError(f"{name}, line {number}: not valid UTF-8: {raw!r}") from None
+                raise ValueError(f"{name}, line {number}: not valid UTF-8: {shown(raw)}") from None
             if not line or (number == 1 and line.startswith("#version")):
                 continue
             sides = line.split(" ")
             if len(sides) != 2 or not all(sides):
-                raise ValueError(f"{name}, line {number}: must be two tokens with one blank between, and is {line!r}")
+                raise ValueError(f"{name}, line {number}: must be two tokens with one blank between, and is {shown(line)}")
             try:
                 merges.append((number, (unspell(sides[0]), unspell(sides[1]))))
             except KeyError as error:
                 raise ValueError(
-                    f"{name}, line {number}: the character {error.args[0]!r} in {line!r} stands for no byte"
+                    f"{name}, line {number}: the character {error.args[0]!r} in {shown(line)} stands for no byte"
                 ) from None
     return merges
 

@@ -21,6 +21,7 @@ from ..normalization import FORMS, Form
 from ..patterns import NAMED, Pattern, get_pattern
 from ..special_tokens import MAX_ID
 from .dialects import translated
+from .excerpt import shown
 from .gpt2 import spell, spelled_vocab, token_of, unspell, vocab_of
 from .json_text import parse_json, read_json
 
@@ -236,7 +237,7 @@ class _Reader:
 
     def kind(self, part: Any, where: str) -> str:
         if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-            raise self.error(f'{where} must be null or an object with a "type", and is {_shown(part)}')
+            raise self.error(f'{where} must be null or an object with a "type", and is {shown(part)}')
         return part["type"]
 
     # The split pattern
@@ -263,7 +264,7 @@ class _Reader:
         wanted = part.get("pattern")
         text = wanted.get("Regex") if isinstance(wanted, dict) else None
         if not isinstance(text, str):
-            raise self.error(f"{where} is a Split by {_shown(wanted)}, and nbbpe splits by a regex only")
+            raise self.error(f"{where} is a Split by {shown(wanted)}, and nbbpe splits by a regex only")
         try:
             pattern = _named_spellings().get(text) or get_pattern(translated(text, "Oniguruma", "regex"))
         except ValueError as error:
@@ -287,7 +288,7 @@ class _Reader:
             where = f"added_tokens[{number}]"
             content = token.get("content") if isinstance(token, dict) else None
             if not isinstance(content, str) or not content:
-                raise self.error(f"{where} must be an object with a content, and is {_shown(token)}")
+                raise self.error(f"{where} must be an object with a content, and is {shown(token)}")
             if content in special:
                 raise self.error(f"{where} is {content!r}, which comes twice")
             for flag in ("lstrip", "rstrip", "single_word"):
@@ -361,7 +362,7 @@ class _Reader:
             where = f"model.merges[{number}]"
             sides = line.split(" ") if isinstance(line, str) else line
             if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) and side for side in sides):
-                raise self.error(f"{where} must be two tokens, and is {_shown(line)}")
+                raise self.error(f"{where} must be two tokens, and is {shown(line)}")
             try:
                 left, right = map(unspell, sides)
             except KeyError as error:
@@ -380,8 +381,3 @@ class _Reader:
 def _named_spellings() -> dict[str, Pattern]:
     """The named patterns by their regexes in Oniguruma's dialect, as `write` spells them."""
     return {translated(named.regex or "", "regex", "Oniguruma"): named for named in NAMED.values()}
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -15,6 +15,7 @@ from ..model import Model, check_vocab
 from ..patterns import Pattern, get_pattern
 from ..special_tokens import MAX_ID, SpecialTokens, place_beside_ranks
 from .dialects import translated
+from .excerpt import shown
 
 _ALL = r"(?s:.+)"  # what says to tiktoken that nothing is split
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
@@ -108,7 +109,7 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
         # a2b_base64 passes over what is no base64: the token must give the same spelling again.
         if not token or rank < 0 or not digits.isdigit() or b2a_base64(token, newline=False) != spelled:
             raise ValueError(
-                f"{name}, line {number}: must be a token in base64, one blank and its rank, and is {_shortened(line)!r}"
+                f"{name}, line {number}: must be a token in base64, one blank and its rank, and is {shown(line)}"
             )
         if lines.setdefault(token, number) != number:
             raise ValueError(f"{name}, line {number}: token {token!r} has a rank in line {lines[token]} already")
@@ -189,7 +190,3 @@ def check_bytes(vocab: dict[int, bytes], name: str) -> None:
         raise ValueError(
             f"{name}: lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}"
         )
-
-
-def _shortened(line: bytes) -> bytes:
-    return line if len(line) <= 80 else line[:77] + b"..."
