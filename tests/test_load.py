@@ -46,13 +46,23 @@ def save_all(tokenizer: nbbpe.Tokenizer, folder: Path) -> dict[str, Any]:
     tokenizer.to_hf(folder / "both" / "tokenizer.json")
     tokenizer.save_gpt2(folder / "both" / "vocab.json", folder / "both" / "merges.txt")
     places["folder of a Hugging Face model"] = folder / "both"
-    places["nbbpe.json"] = folder / "own" / "nbbpe.json"
+    for name in "nbbpe.json", "vocab.json", "merges.txt":
+        places[f"our {name}"] = folder / "own" / name
     return places
 
 
 def test_every_format_is_recognised(tokenizer, tmp_path):
     for what, place in save_all(tokenizer, tmp_path).items():
         assert nbbpe.load(place) == tokenizer, what
+
+
+def test_a_file_of_our_folder_stands_for_all_of_it(tokenizer, tmp_path, monkeypatch):
+    """GPT-2's format is that of two of them, and they say neither pattern nor special tokens."""
+    other = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, ["<x>"], "cl100k", normalizer="NFC")
+    other.save(tmp_path / "own")
+    monkeypatch.chdir(tmp_path / "own")
+    assert nbbpe.load("vocab.json") == nbbpe.load("merges.txt") == other
+    assert nbbpe.load(("vocab.json", "merges.txt")).pattern == "gpt2"  # who names both means them
 
 
 def test_objects_of_other_libraries_are_recognised(tokenizer, tmp_path):

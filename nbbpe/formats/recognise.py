@@ -100,7 +100,9 @@ def _file(path: Path) -> Found:
         start = file.read(1 << 12)
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
         return Found("tiktoken", (name,))
-    if os.path.basename(name) == "nbbpe.json":
+    # Our vocab.json and merges.txt do not say all: alone they would be another tokenizer.
+    own_names = "nbbpe.json", "vocab.json", "merges.txt"
+    if os.path.basename(name) in own_names and os.path.isfile(os.path.join(os.path.dirname(name), "nbbpe.json")):
         return Found("nbbpe", (os.path.dirname(name),))
     for vocab, merges in _PAIRS:
         if name.endswith((vocab, merges)):
