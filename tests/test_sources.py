@@ -510,7 +510,8 @@ def test_a_field_that_the_first_record_does_not_have_is_told_before_the_other_fi
     write(tmp_path / "a.jsonl", ["a"] * 3)
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(json_lines(["a"], field="content")))
     sources = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
-    assert_refused(sources, ValueError, r"b\.jsonl\.gz', line 1: the record has no field 'text', but 'id', 'content'")
+    message = r"b\.jsonl\.gz', line 1: .* no field 'text', but 'id', 'content', 'more'; name the text's with field= "
+    assert_refused(sources, ValueError, message)
     assert_refused(sources, ValueError, r"a\.jsonl', line 1: .* no field 'content'", field="content")
 
 

@@ -91,7 +91,8 @@ def _text(line: bytes, field: str) -> str:
         text = record[field]
     except KeyError:
         fields = ", ".join(map(repr, list(record)[:_MAX_NAMED])) + (", ..." if len(record) > _MAX_NAMED else "")
-        raise ValueError(f"the record has no field {field!r}, but {fields or 'none at all'}") from None
+        way_out = "; name the text's with field=" if fields else ""
+        raise ValueError(f"the record has no field {field!r}, but {fields or 'none at all'}{way_out}") from None
     if not isinstance(text, str):
         raise ValueError(f"the field {field!r} is {_KINDS[type(text)]}, and must be a string")
     return text
