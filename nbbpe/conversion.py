@@ -20,7 +20,7 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
         known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (the
         pattern is gpt2, and <|endoftext|> special where the vocab has it); a tokenizers.Tokenizer, a
-        PreTrainedTokenizerFast, a tiktoken.Encoding
+        PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is
 
     check  : whether it is an error where the files of a folder of ours do not belong together, or where the `regex` it was
         made with takes some characters for something else than the installed one does
@@ -28,7 +28,7 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not honoured.
     Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
     """
-    return Tokenizer._of(read_model(source, check))
+    return source if isinstance(source, Tokenizer) else Tokenizer._of(read_model(source, check))
 
 
 class Format(NamedTuple):

@@ -15,12 +15,12 @@ _default: Tokenizer | None = None
 
 
 def use(tokenizer: Tokenizer | Path) -> Tokenizer:
-    """Make a tokenizer, or what `nbbpe.load` reads from a path, the default of this process, and return it.
+    """Make a tokenizer, given as such or as `nbbpe.load` takes it, the default of this process, and return it.
 
     Processes that are forked from this one have it too; spawned ones take NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
     """
     global _default
-    _default = tokenizer if isinstance(tokenizer, Tokenizer) else load(tokenizer)
+    _default = load(tokenizer)
     return _default
 
 

@@ -56,6 +56,10 @@ def test_every_format_is_recognised(tokenizer, tmp_path):
         assert nbbpe.load(place) == tokenizer, what
 
 
+def test_a_tokenizer_is_loaded_already(tokenizer):
+    assert nbbpe.load(tokenizer) is tokenizer
+
+
 def test_a_file_of_our_folder_stands_for_all_of_it(tokenizer, tmp_path, monkeypatch):
     """GPT-2's format is that of two of them, and they say neither pattern nor special tokens."""
     other = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, ["<x>"], "cl100k", normalizer="NFC")
