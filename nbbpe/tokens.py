@@ -81,8 +81,16 @@ class Tokens:
         return len(self.tokens)
 
     def __getitem__(self, number: SupportsIndex) -> Token:
-        """The Token of a number, from the end where that is negative. (Of slices, take `ids`, `tokens` or offsets.)"""
-        place = range(len(self.tokens))[number]
+        """The Token of a number, from the end where that is negative. (Of slices, take `ids`, `tokens` or offsets.)
+
+        Raises IndexError where there are fewer, TypeError for what is no number.
+        """
+        if not hasattr(number, "__index__"):
+            raise TypeError(f"the number of a token must be an integer, not {number!r}; ids, tokens, offsets have slices")
+        try:
+            place = range(len(self.tokens))[number]
+        except IndexError:
+            raise IndexError(f"there is no token {number}, as there are {len(self.tokens):,}") from None
         start, end = self.byte_offsets[place].tolist()
         first, last = self.char_offsets[place].tolist()
         return Token(int(self.ids[place]), self.tokens[place], (start, end), (first, last))
