@@ -1,6 +1,6 @@
 """Where documents end in a file of ids (of `ids.bin`, in `ids.bin.ends`), if no separators among the ids say so.
 
-The file holds _MAGIC, and then for each document the number of ids up to its end, ascending, as little-endian int64.
+The file holds MAGIC, and then for each document the number of ids up to its end, ascending, as little-endian int64.
 """
 
 from __future__ import annotations

@@ -43,12 +43,13 @@ def ranks_of(merges: Merges, pairs: list[tuple[int, int]]) -> list[int]:
     return ranks.tolist()
 
 
-def table_of(pairs: list[tuple[bytes, bytes]]) -> tuple[Merges, dict[bytes, int]]:
-    """The tables of merges in rank order, and the id of each token: other tokens' start at 300, in no order."""
+def table_of(pairs: list[tuple[bytes, bytes]], in_order: bool = False) -> tuple[Merges, dict[bytes, int]]:
+    """The tables of merges in rank order, and the id of each token: other tokens' start at 300, in no order or in this."""
     ids = {bytes([byte]): int(BYTE_IDS[byte]) for byte in range(256)}
     results = list(dict.fromkeys(left + right for left, right in pairs))
-    random.Random(1).shuffle(results)
-    ids.update({token: 300 + 2 * i for i, token in enumerate(results)})
+    if not in_order:
+        random.Random(1).shuffle(results)
+    ids.update({token: 300 + (2 - in_order) * i for i, token in enumerate(results)})
     columns = [[ids[left], ids[right], rank, ids[left + right]] for rank, (left, right) in enumerate(pairs)]
     parts = np.array(columns, dtype=np.int32).reshape(-1, 4).T.copy()
     return new_merges(*parts, BYTE_IDS), ids
@@ -129,9 +130,10 @@ def test_pretokens_of_every_length_are_merged_as_the_textbook_does(alphabet):
     source = random.Random(len(alphabet))
     for n_merges in 0, 1, 5, 40:
         pairs = random_pairs(source, alphabet, n_merges)
-        merges, ids = table_of(pairs)
-        for n in [*range(1, 70), 127, 128, 129, 253, 254, 255, 300]:
-            assert_merged(bytes(source.choices(alphabet, k=n)), pairs, merges, ids)
+        for in_order in False, True:
+            merges, ids = table_of(pairs, in_order)
+            for n in [*range(1, 70), 127, 128, 129, 253, 254, 255, 300]:
+                assert_merged(bytes(source.choices(alphabet, k=n)), pairs, merges, ids)
 
 
 @given(st.integers(0, 10**6), st.binary(min_size=1, max_size=255), st.integers(0, 60))
@@ -139,6 +141,30 @@ def test_any_bytes_and_merges(seed, pretoken, n_merges):
     pairs = random_pairs(random.Random(seed), pretoken, n_merges)
     merges, ids = table_of(pairs)
     assert_merged(pretoken, pairs, merges, ids)
+
+
+@njit
+def all_counted(numbers, n, out):
+    for i in range(n):
+        out[i] = merge_table.counted(address_of(numbers), numbers.shape[0] - 1, i)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "n_kept"),
+    [([], 1), ([7], 1), ([7, 8, 9], 1), ([7, 9], 2), ([3, 2, 1], 3), ([5, 9, 10, 11], 2), ([5, 6, 0, 1], 3), ([4, 4], 2)],
+)
+def test_numbers_that_count_on_are_left_out_and_found_again(numbers, n_kept):
+    kept = merge_table.counting_on(np.array(numbers, dtype=np.int64))
+    assert len(kept) == n_kept
+    out = np.empty(len(numbers), dtype=np.int64)
+    all_counted(kept, len(numbers), out)
+    assert out.tolist() == numbers
+
+
+def test_a_vocabulary_in_the_order_of_its_merges_keeps_few_numbers():
+    merges, _ = table_of([(b"a", b"b"), (b"ab", b"c"), (b"x", b"y")], in_order=True)
+    assert len(merges.symbols) == 1
+    assert len(merges.ids) == 257
 
 
 def test_too_many_tokens_for_the_tables_are_an_error():

@@ -49,8 +49,8 @@ _SIZE_SHIFT = np.uint64(48)
 _BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
-_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 5, 6, 12, 14, 16, 21, 24, 28
-_CONTEXT_SIZE = 29
+_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 5, 6, 14, 16, 18, 23, 26, 30
+_CONTEXT_SIZE = 31
 
 
 def new_context(
@@ -90,6 +90,8 @@ def new_context(
         merges.ids.ctypes.data,
         len(merges.entries) - 1,
         merges.whole.ctypes.data if len(merges.whole) else 0,
+        len(merges.symbols) - 1,
+        len(merges.ids) - 1,
     )
     context[_BATCH:_SCRATCH] = batch.ctypes.data, len(batch)
     context[_SCRATCH:_TABLE] = scratch.ctypes.data, longest
@@ -121,7 +123,8 @@ def five(context_at, part):
 @inlined
 def merges_of(context_at):
     """What the helpers of merging take."""
-    return *five(context_at, _MERGES), read_i64(context_at + 8 * (_MERGES + 5))
+    at = context_at + 8 * (_MERGES + 5)
+    return *five(context_at, _MERGES), read_i64(at), read_i64(at + 8), read_i64(at + 16)
 
 
 @inlined
