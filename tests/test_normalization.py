@@ -329,6 +329,18 @@ def test_the_class_of_a_character_does_not_depend_on_what_composes_with_it():
     assert n_composed > 300
 
 
+def test_nothing_reaches_across_the_end_of_a_line(form):
+    everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    ends = {line[-1] for line in everything.splitlines(keepends=True)} - {everything[-1]}
+    assert {"\n", "\r", "\x85", "\u2028"} <= ends
+    around = ["e", "\u0301", "\u0323\u0301", "\u0301\u0323", "\u1100", "\u1161", "\u3099", "\u212b", "\u00bc", "\r", "\n"]
+    for end in ends:
+        for before in around:
+            for after in around:
+                text = before + end + after
+                assert normalization.normalized(text.encode(), form) == unicodedata.normalize(form, text).encode(), text
+
+
 def test_text_can_be_cut_before_any_character_that_does_not_join():
     """Checked where it is most likely to fail: after each character that something can compose with."""
     joining = set(normalization._joining())
