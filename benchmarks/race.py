@@ -19,14 +19,6 @@ from benchmarks.corpora import TRIAL
 
 MEASURE = Path(__file__).with_name("measure.py")
 Facts = dict[str, Any]
-# Memory that the host of a virtual machine has taken back comes slowly, 9 us a page of 4 kB, and what was just given back
-# comes in 0.4. So that it does not matter which entrant ran before, a process takes and frees 1 GB before each.
-_TOUCH = """
-import mmap
-memory = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-memory.madvise(mmap.MADV_HUGEPAGE)
-memory[:: mmap.PAGESIZE] = bytes(len(memory) // mmap.PAGESIZE)
-"""
 BEFORE = ("import_seconds", "import_numba_seconds", "vocabulary_seconds", "load_seconds")  # that a run may have
 
 
@@ -79,8 +71,6 @@ class Entry:
 
 def measure(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Facts:
     """Run measure.py and return its facts, with `process_seconds`, the time of the whole process."""
-    if sys.platform == "linux":
-        subprocess.run([sys.executable, "-c", _TOUCH], check=True)
     began = time.perf_counter()
     done = subprocess.run(
         [sys.executable, str(MEASURE), *arguments], capture_output=True, env={**os.environ, **(environment or {})}
