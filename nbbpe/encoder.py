@@ -16,7 +16,7 @@ from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
 from .kernels.simd import N_CLASSES, PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
-from .normalization import Form, NormalizingReader, normal_window, normalized
+from .normalization import Form, NormalizingReader, is_normal, normal_window, normalized
 from .patterns import Pattern, get_pattern
 
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache
@@ -304,16 +304,17 @@ class NormalizingEncoder(Encoder):
 
     def encode_text(self, text: bytes, specials: SpecialTokens | None) -> NDArray[Any]:
         """See Encoder."""
-        whole = normalized(text, self._form)
-        if whole is text or specials is None:
-            return super().encode_text(whole, specials)
+        if specials is None:
+            return super().encode_text(normalized(text, self._form), None)
+        if is_normal(text, self._form):  # and so is what lies between special tokens: it need not be copied
+            return super().encode_text(text, specials)
         return self.encode_window(self._window([text], specials))
 
     def count(self, text: bytes, specials: SpecialTokens) -> int:
         """See Encoder."""
-        if normalized(text, self._form) is text:
+        if is_normal(text, self._form):
             return super().count(text, specials)
-        return len(self.encode_text(text, specials))
+        return len(self.encode_window(self._window([text], specials)))
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         """See Encoder."""

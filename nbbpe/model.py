@@ -76,9 +76,7 @@ class Model:
         vocab, merges = dict(vocab), list(merges)
         check_vocab(vocab)
         check_merges(vocab, merges)
-        model = cls.fitting(vocab, merges, special_tokens, pattern)
-        model.normalizer = check_normalizer(normalizer)
-        return model
+        return cls.fitting(vocab, merges, special_tokens, pattern, normalizer)
 
     @classmethod
     def fitting(
@@ -87,10 +85,11 @@ class Model:
         merges: list[Merge],
         special_tokens: SpecialTokens | None,
         pattern: str | Pattern | None,
+        normalizer: str | None = None,
     ) -> Model:
         """The same for a vocab and merges that have been checked."""
         special = place_special_tokens(special_tokens, vocab, tokens_of_merges(merges))
-        return cls(vocab, merges, special, get_pattern(pattern))
+        return cls(vocab, merges, special, get_pattern(pattern), normalizer=check_normalizer(normalizer))
 
     @classmethod
     def trained(

@@ -31,15 +31,17 @@ def check_normalizer(name: object) -> Form | None:
     raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {name!r}")
 
 
+def is_normal(data: bytes, form: Form) -> bool:
+    """Whether a text is in a normal form. Mostly quicker than putting it into that."""
+    return data.isascii() or unicodedata.is_normalized(form, to_text(data))
+
+
 def normalized(data: bytes, form: Form) -> bytes:
     """A text in a normal form: `data` itself where it is in it. Bytes that are no UTF-8 stay as and where they are."""
-    if data.isascii():
-        return data
-    text = to_text(data)
-    if unicodedata.is_normalized(form, text):
+    if is_normal(data, form):
         return data
     # Nothing is joined to the end of a line, or moved across it, and most lines are quickly seen to be normal.
-    lines = [_normalized_line(line, form) for line in text.splitlines(keepends=True)]
+    lines = [_normalized_line(line, form) for line in to_text(data).splitlines(keepends=True)]
     return "".join(lines).encode(errors="surrogateescape")
 
 
