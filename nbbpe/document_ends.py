@@ -34,13 +34,20 @@ def is_ours(path: str) -> bool:
 
 
 def count_ends(path: str) -> int:
-    """The number of ends in a file of them."""
+    """The number of ends in a file of them, 0 where there is none."""
+    if not os.path.exists(path):
+        return 0
     return (os.path.getsize(path) - len(MAGIC)) // DTYPE.itemsize
 
 
 def append_ends(whole: str, part: str, n_before: int) -> None:
-    """Move the ends in `part`, which has no magic, to the end of a file; `n_before` ids come before those of the part."""
+    """Move the ends in `part`, which has no magic, to the end of a file; `n_before` ids come before those of the part.
+
+    Where there is no such file yet, it is made.
+    """
     with open(whole, "ab") as out, open(part, "rb") as file:
+        if out.tell() == 0:
+            out.write(MAGIC)
         while len(ends := np.fromfile(file, dtype=DTYPE, count=_AT_ONCE)):
             out.write((ends + n_before).data)
     os.remove(part)

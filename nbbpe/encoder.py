@@ -99,6 +99,7 @@ class Encoder:
         self.max_pieces = max_pieces
         self._pattern = pattern
         self.at_once = pattern.cuts is None  # without a table of boundaries nothing is certain before a text's end
+        self.in_python = self.at_once  # whether threads would wait for each other
         self._id_size = dtype.itemsize
         self._short = -1 if self.at_once else encode_text.SHORT_TEXT
         self._idle: list[_State] = []  # append and pop are atomic, so no lock that a fork could leave locked
@@ -301,6 +302,7 @@ class NormalizingEncoder(Encoder):
     def __init__(self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int, form: Form) -> None:
         super().__init__(merges, pattern, dtype, max_pieces)
         self._form = form
+        self.in_python = True
 
     def encode_text(self, text: bytes, specials: SpecialTokens | None) -> NDArray[Any]:
         """See Encoder."""

@@ -1,4 +1,4 @@
-"""Jobs in worker processes: tasks go out one at a time, results come back, and nothing is left running."""
+"""Jobs in worker processes, or threads: tasks go out one at a time, results come back, and nothing is left running."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from enum import Enum
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol, SupportsIndex
+from queue import SimpleQueue
+from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 
 class Job(Protocol):
@@ -25,11 +27,18 @@ class Job(Protocol):
         """Called once after the last task; returns what the worker has gathered."""
 
 
+Results = Generator[tuple["int | None", Any], None, None]
+
+
 class _Ended(Enum):
     ENDED = 0
 
 
 ENDED = _Ended.ENDED  # what run_jobs yields for a task that has ended; an enum's member stays itself between processes
+
+
+class Stopped(Exception):
+    """What a thread raises that waited for another one, which has failed; that one's error is the one that counts."""
 
 
 class WorkerError(RuntimeError):
@@ -64,12 +73,12 @@ def check_workers(workers: int | None) -> int:
     return min(n_workers, default_workers()) if multiprocessing.current_process().daemon else n_workers
 
 
-def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Iterator[tuple[int | None, Any]]:
-    """Run all tasks on `n_workers` jobs, in this process where that is 1.
+def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int, in_threads: bool = False) -> Results:
+    """Run all tasks on `n_workers` jobs, each in a process of its own, or with `in_threads` in a thread; one job runs here.
 
     Yields (number of the task, what it yields), tasks mixed, and (number, ENDED) when a task ends; at last (None, what
     `finish` returned) once for each job. An error in a task is raised here. Closing the iterator, an error or Ctrl-C ends
-    the workers at once.
+    the workers: processes at once, threads when they next yield.
 
     `make_job` must be picklable where processes are not forked.
     """
@@ -80,12 +89,65 @@ def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) 
                 yield number, result
             yield number, ENDED
         yield None, job.finish()
-        return
+    elif in_threads:
+        yield from _run_in_threads(make_job, tasks, min(n_workers, len(tasks)))
+    else:
+        yield from _run_in_processes(make_job, tasks, min(n_workers, len(tasks)))
+
+
+class _Failed(NamedTuple):
+    """What a thread says last when it could not finish."""
+
+    error: BaseException
+
+
+def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
+    """See run_jobs."""
+    numbers = iter(range(len(tasks)))  # one for all: a thread takes the next when it has ended its last
+    results: SimpleQueue[tuple[int | None, Any]] = SimpleQueue()
+    stopping = threading.Event()
+
+    def work() -> None:
+        try:
+            job = make_job()
+            for number in numbers:
+                with closing(job.run(tasks[number])) as told:  # type: ignore[type-var]
+                    for result in told:
+                        if stopping.is_set():
+                            return
+                        results.put((number, result))
+                results.put((number, ENDED))
+            results.put((None, job.finish()))
+        except BaseException as error:
+            results.put((None, _Failed(error)))
+
+    threads: list[threading.Thread] = []
+    try:
+        for _ in range(n_workers):
+            thread = threading.Thread(target=work, daemon=True)
+            thread.start()
+            threads.append(thread)
+        n_active = n_workers
+        while n_active:
+            number, result = results.get()
+            n_active -= number is None
+            if not isinstance(result, _Failed):
+                yield number, result
+            elif not isinstance(result.error, Stopped):
+                raise result.error
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
+
+
+def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
+    """See run_jobs."""
     # Forked workers have the compiled kernels at once, where a new interpreter would load them for a second.
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     workers: dict[Connection, multiprocessing.process.BaseProcess] = {}
     try:
-        for _ in range(min(n_workers, len(tasks))):
+        for _ in range(n_workers):
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(theirs, make_job, [ours, *workers]), daemon=True)
             with warnings.catch_warnings():
@@ -102,7 +164,7 @@ def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) 
             connection.close()
 
 
-def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Iterator[tuple[int | None, Any]]:
+def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Results:
     """Hand out tasks and pass results on until every worker has finished."""
     numbers = iter(range(len(tasks)))
 

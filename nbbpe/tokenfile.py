@@ -1,4 +1,4 @@
-"""Text to file of ids: parts of the sources encoded by several processes, joined into one array on disk."""
+"""Text to file of ids: parts of the sources encoded by several workers, joined into one array on disk."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from .corpus import Path
 from .document_ends import DTYPE as END_DTYPE
 from .document_ends import MAGIC, append_ends, count_ends, ends_path
 from .files import name_in_errors, scratch_folder
+from .joining import BlockWriter, Joiner
 from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
 from .sidecar import check_replaceable, describe_ids, publish
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
-_CHUNK_BYTES = 32 << 20  # what a worker takes at a time
+_CHUNK_BYTES = 8 << 20  # of text: what a worker takes at a time
 _REPORT_BYTES = 2 << 20  # of ids between two words of progress
 _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
 
@@ -58,8 +60,10 @@ def encode_file(
     Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, and for
     records without a separator a file that says where they end (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output
     appears under its name only when it is whole; temporary files lie in a folder beside it and are removed whatever
-    happens. Memory is bounded by a few megabytes for each worker, and a record, for a pattern with a table of boundaries;
+    happens. Memory is bounded by some 20 megabytes for each worker, and a record, for a pattern with a table of boundaries;
     with a pattern of your own, by the longest stretch of a plain file without a special token.
+
+    Workers are threads where all they do is compiled (plain text, and a pattern with a table), else processes.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
     cannot be read or written, FileExistsError where a file that is not nbbpe's lies in the place of one of those beside it,
@@ -108,20 +112,29 @@ def find_separator(tokenizer: Tokenizer, separator: str | None) -> int:
 
 
 class PartEncoder:
-    """Encodes parts of sources into files of ids in a folder: a Job for worker processes."""
+    """Encodes parts of sources: a Job for workers."""
 
     def __init__(
-        self, tokenizer: Tokenizer, folder: str, output_path: Path, header: int, separator_id: int, on_error: str
+        self,
+        tokenizer: Tokenizer,
+        folder: str,
+        output_path: Path,
+        header: int,
+        separator_id: int,
+        on_error: str,
+        joiner: Joiner | None,
     ) -> None:
+        """With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder."""
         self._tokenizer = tokenizer
         self._folder = folder
         self._output_path = output_path
         self._header = header
         self._separator_id = separator_id
         self._on_error = on_error
+        self._joiner = joiner
 
     def run(self, task: tuple[int, Part]) -> Iterator[tuple[int, int] | Skipped]:
-        """Encode part `number` into the file of that name.
+        """Encode part `number`.
 
         Yields (bytes read, ids written) now and then, and at last the records that were left out.
         """
@@ -129,15 +142,14 @@ class PartEncoder:
         n_before = n_ids = n_waiting = 0
         dtype = self._tokenizer.dtype.newbyteorder("<")
         tally = Tally(self._on_error)
-        path = os.path.join(self._folder, str(number))
-        with _PartFile(path, self._output_path) as file, _PartFile(ends_path(path), self._output_path) as ends_file:
-            if number == 0:
-                file.write(bytes(self._header))
-                ends_file.write(MAGIC)
+        with ExitStack() as files:
+            write = files.enter_context(self._joiner.part(number) if self._joiner else self._part_file(number))
+            write_ends: Callable[[memoryview], None] | None = None
             for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally):
-                file.write(ids.astype(dtype, copy=False).data)
+                write(ids.astype(dtype, copy=False).data)
                 if len(ends):
-                    ends_file.write((ends + n_before).astype(END_DTYPE, copy=False).data)
+                    write_ends = write_ends or files.enter_context(self._ends_file(number))
+                    write_ends((ends + n_before).astype(END_DTYPE, copy=False).data)
                 n_before += len(ids)
                 n_ids += len(ids)
                 n_waiting += ids.nbytes
@@ -150,29 +162,45 @@ class PartEncoder:
     def finish(self) -> None:
         """Nothing is left to say."""
 
+    @contextmanager
+    def _part_file(self, number: int) -> Iterator[Callable[[memoryview], None]]:
+        with _OutputFile(os.path.join(self._folder, str(number)), self._output_path) as file:
+            if number == 0:
+                file.write(bytes(self._header))
+            yield file.write
 
-class _PartFile:
-    """A part of the output, written; its errors name the output (those of reading, which come between, do not)."""
+    @contextmanager
+    def _ends_file(self, number: int) -> Iterator[Callable[[memoryview], None]]:
+        with _OutputFile(ends_path(os.path.join(self._folder, str(number))), self._output_path) as file:
+            if number == 0:
+                file.write(MAGIC)
+            yield file.write
+
+
+class _OutputFile:
+    """A file on its way to be the output, written in blocks; its errors name the output (those of reading do not)."""
 
     def __init__(self, path: str, output_path: Path) -> None:
         self._file = open(path, "wb")  # noqa: SIM115
+        self._blocks = BlockWriter(self._file)
         self._output_path = output_path
 
     def write(self, data: bytes | memoryview) -> None:
         """Append bytes."""
         with name_in_errors(self._output_path):
-            self._file.write(data)
+            self._blocks.write(data)
 
-    def __enter__(self) -> _PartFile:
+    def __enter__(self) -> _OutputFile:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        with name_in_errors(self._output_path):
-            self._file.close()
+    def __exit__(self, error: type[BaseException] | None, *rest: object) -> None:
+        with name_in_errors(self._output_path), self._file:
+            if error is None:
+                self._blocks.flush()
 
 
 def _encode_parts(
-    make_job: Callable[[], PartEncoder],
+    make_job: Callable[[Joiner | None], PartEncoder],
     tokenizer: Tokenizer,
     inputs: Sequence[Input],
     folder: str,
@@ -194,12 +222,22 @@ def _encode_parts(
     parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._model.pattern, special_tokens)]
     if n_workers > 1:
         list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again
+    # Threads start sooner and need less memory, but only one of them is in Python at a time.
+    in_threads = n_workers > 1 and not (tokenizer._encoder.in_python or any(each.in_python for each in inputs))
+    whole = os.path.join(folder, "0")
     total = 0
     joined = 1
     written = set()
     skipped: dict[int, Skipped] = {}
-    with Progress(progress, "encode", total_size(inputs), "B") as bar:
-        for number, result in run_jobs(make_job, list(enumerate(parts)), n_workers):
+    with ExitStack() as opened:
+        bar = opened.enter_context(Progress(progress, "encode", total_size(inputs), "B"))
+        joiner = None
+        if in_threads:
+            file = opened.enter_context(_OutputFile(whole, output_path))
+            file.write(bytes(header))
+            joiner = Joiner(file, 2 * n_workers)
+        results = run_jobs(partial(make_job, joiner), list(enumerate(parts)), n_workers, in_threads)
+        for number, result in opened.enter_context(closing(results)):
             if number is None:
                 continue
             if isinstance(result, Skipped):
@@ -211,13 +249,14 @@ def _encode_parts(
                 total += result[1]
                 continue
             written.add(number)
-            with name_in_errors(output_path):
-                while 0 in written and joined in written:
-                    whole, next_part = os.path.join(folder, "0"), os.path.join(folder, str(joined))
-                    n_before = (os.path.getsize(whole) - header) // tokenizer.dtype.itemsize
-                    append_ends(ends_path(whole), ends_path(next_part), n_before)
+            while joiner is None and 0 in written and joined in written:
+                with name_in_errors(output_path):
+                    next_part = os.path.join(folder, str(joined))
+                    if os.path.exists(ends_path(next_part)):
+                        n_before = (os.path.getsize(whole) - header) // tokenizer.dtype.itemsize
+                        append_ends(ends_path(whole), ends_path(next_part), n_before)
                     _append(whole, next_part)
-                    joined += 1
+                joined += 1
     warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
     return total
 

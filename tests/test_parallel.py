@@ -13,7 +13,7 @@ import processes
 import pytest
 
 from nbbpe import parallel
-from nbbpe.parallel import ENDED, WorkerError, check_workers, default_workers, run_jobs
+from nbbpe.parallel import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs
 
 
 class Adder:
@@ -72,9 +72,13 @@ def nobody_left():
     assert multiprocessing.active_children() == []
 
 
+in_processes_and_threads = pytest.mark.parametrize("in_threads", [False, True], ids=["processes", "threads"])
+
+
+@in_processes_and_threads
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 10])
-def test_every_task_is_done_once_and_every_job_finished_once(n_workers):
-    results = list(run_jobs(Adder, list(range(20)), n_workers))
+def test_every_task_is_done_once_and_every_job_finished_once(n_workers, in_threads):
+    results = list(run_jobs(Adder, list(range(20)), n_workers, in_threads))
     for i in range(20):
         # In order and complete, and only then ended.
         assert [result for number, result in results if number == i] == [i, i * i, ENDED]
@@ -101,17 +105,66 @@ def test_no_tasks_give_one_empty_job(n_workers):
     assert list(run_jobs(Adder, [], n_workers)) == [(None, 0)]
 
 
+@in_processes_and_threads
 @pytest.mark.parametrize("n_workers", [1, 2])
-def test_an_error_in_a_task_reaches_the_parent_with_its_type(n_workers):
+def test_an_error_in_a_task_reaches_the_parent_with_its_type(n_workers, in_threads):
     with pytest.raises(LookupError, match="a task failed"):
-        list(run_jobs(Adder, [1, 2, "fail", 3, 4], n_workers))
+        list(run_jobs(Adder, [1, 2, "fail", 3, 4], n_workers, in_threads))
 
 
+@in_processes_and_threads
 @pytest.mark.parametrize(("job", "message"), [(NoJob, "no job can be made"), (NoFinish, "cannot finish")])
 @pytest.mark.parametrize("n_workers", [1, 2])
-def test_an_error_in_making_or_finishing_a_job_reaches_the_parent(job, message, n_workers):
+def test_an_error_in_making_or_finishing_a_job_reaches_the_parent(job, message, n_workers, in_threads):
     with pytest.raises(ValueError, match=message):
-        list(run_jobs(job, [1, 2, 3], n_workers))
+        list(run_jobs(job, [1, 2, 3], n_workers, in_threads))
+
+
+def test_threads_are_threads_of_this_process_and_end():
+    before = threading.active_count()
+    results = run_jobs(Adder, ["pid"] * 8, 2, in_threads=True)
+    assert results_of(results) == [os.getpid()] * 8
+    assert threading.active_count() == before
+
+
+class Endless(Adder):
+    """A job whose tasks go on until somebody stops them."""
+
+    def run(self, task):
+        while True:
+            time.sleep(0.001)
+            yield task
+
+
+@pytest.mark.parametrize("error", [GeneratorExit, KeyboardInterrupt])
+def test_threads_end_when_they_next_yield(error):
+    before = threading.active_count()
+    results = run_jobs(Endless, [1, 2, 3], 2, in_threads=True)
+    next(results)
+    assert threading.active_count() == before + 2
+    with pytest.raises(error):
+        results.throw(error)
+    assert threading.active_count() == before
+
+
+class Waiting(Adder):
+    """A job one task of which fails, and the other as it waited for that one."""
+
+    failed = threading.Event()
+
+    def run(self, task):
+        if task == "wait":
+            self.failed.wait()
+            raise Stopped
+        self.failed.set()
+        time.sleep(0.05)
+        raise LookupError("a task failed")
+        yield
+
+
+def test_the_error_of_a_thread_counts_not_that_of_those_that_waited_for_it():
+    with pytest.raises(LookupError, match="a task failed"):
+        list(run_jobs(Waiting, ["wait", "fail"], 2, in_threads=True))
 
 
 def test_an_error_that_cannot_be_sent_is_told_in_words():

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus, files, tokenfile
+from nbbpe import corpus, files, joining, tokenfile
 from nbbpe.patterns import NAMED
 from nbbpe.sources import plain
 
@@ -64,6 +64,8 @@ def cut_everywhere(monkeypatch):
         monkeypatch.setattr(corpus, "WINDOW", n)
         monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
         monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
+        monkeypatch.setattr(joining, "BLOCK", n // 2)
+        monkeypatch.setattr(joining, "_HELD_BYTES", n)
         monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 50)
 
     return cut
@@ -338,7 +340,7 @@ def test_a_disk_that_is_full_is_an_error_that_names_the_output(assert_refused, o
         def write(self, data):
             nonlocal n_written
             n_written += 1
-            if n_written > 2:
+            if n_written > 1:
                 raise OSError(errno.ENOSPC, "No space left on device")
             return original(self, data)
 
@@ -395,22 +397,27 @@ STOP = """
 import sys, nbbpe
 from nbbpe import tokenfile
 tokenfile.MIN_BYTES_FOR_WORKERS = 0
-tokenfile._CHUNK_BYTES = 2_000_000
+tokenfile._CHUNK_BYTES = int(sys.argv[5])
 tokenizer = nbbpe.load(sys.argv[1])
 tokenizer.encode("warm up")
-print("now", flush=True)
-tokenizer.encode_file(sys.argv[2], sys.argv[3], workers=int(sys.argv[4]))
+say = lambda *done: print("now", flush=True)
+if sys.argv[4] == "1":
+    say()  # and not again before the end
+tokenizer.encode_file(sys.argv[2], sys.argv[3], int(sys.argv[4]), say)
 """
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_stops_at_once_and_leaves_nothing(small, source, out, tmp_path, workers):
-    # Every document goes to regex, so that a file of 60 MB takes some ten seconds.
-    slow = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], r"\w+|\s+|[^\w\s]+")
+# Some ten seconds of work: with a pattern of one's own as every document goes to regex, in threads as parts are small.
+@pytest.mark.parametrize(
+    ("pattern", "workers", "part_bytes"),
+    [(r"\w+|\s+|[^\w\s]+", 1, 2_000_000), (r"\w+|\s+|[^\w\s]+", 2, 2_000_000), ("gpt2", 2, 10_000)],
+)
+def test_ctrl_c_stops_at_once_and_leaves_nothing(small, source, out, tmp_path, pattern, workers, part_bytes):
+    slow = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern)
     slow.save(tmp_path / "tokenizer")
     source.write_bytes((texts.SAMPLE * 500 + texts.SPECIAL).encode() * 260)
     (out / "ids.npy").write_bytes(b"precious")
-    ended = processes.interrupt(STOP, tmp_path / "tokenizer", source, out / "ids.npy", workers)
+    ended = processes.interrupt(STOP, tmp_path / "tokenizer", source, out / "ids.npy", workers, part_bytes)
     processes.assert_ended_well(ended)
     assert (out / "ids.npy").read_bytes() == b"precious"
     assert left_in(out) == ["ids.npy"]

@@ -59,6 +59,10 @@ class Input(Protocol):
 
     has_records: bool
 
+    @property
+    def in_python(self) -> bool:
+        """Whether reading it takes Python more than a moment, so that threads would wait for each other."""
+
     def path(self) -> Path | None:
         """Where it lies in the file system, None where it does not."""
 

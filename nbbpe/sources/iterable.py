@@ -19,6 +19,7 @@ class Documents:
     """Documents as str or bytes: an Input, and its one Part. An error that the iterable raises passes as it is."""
 
     has_records = True
+    in_python = True
 
     def __init__(self, documents: Iterable[str | bytes]) -> None:
         self._documents = documents

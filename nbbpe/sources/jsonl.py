@@ -102,6 +102,7 @@ class JsonLines(PackableFile):
     """A file of JSON lines, or a packed one; see Input."""
 
     has_records = True
+    in_python = True
 
     def __init__(self, file: File, packing: str, field: str) -> None:
         super().__init__(file, packing)

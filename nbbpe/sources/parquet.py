@@ -82,6 +82,7 @@ class ParquetTable:
     """A parquet file; see Input."""
 
     has_records = True
+    in_python = True
 
     def __init__(self, file: File, column: str) -> None:
         self._file = file

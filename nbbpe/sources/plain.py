@@ -57,6 +57,11 @@ class PlainText(PackableFile):
 
     has_records = False
 
+    @property
+    def in_python(self) -> bool:
+        """See Input. Packed text is unpacked in small steps."""
+        return bool(self.packing)
+
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """See Input. Cut at special tokens or certain boundaries."""
         if self.file.path is None or not self.can_be_cut():

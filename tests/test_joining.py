@@ -1,0 +1,100 @@
+"""Parts that end in any order stand in theirs; no thread waits for ever; files are written in whole blocks."""
+
+from __future__ import annotations
+
+import io
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbbpe import joining
+from nbbpe.joining import BlockWriter, Joiner
+from nbbpe.parallel import Stopped
+
+
+@pytest.fixture
+def held_bytes(monkeypatch):
+    """A function that sets how many bytes of a part may wait."""
+    return lambda n: monkeypatch.setattr(joining, "_HELD_BYTES", n)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("n_held", [0, 1, 3, 10])
+@pytest.mark.parametrize("n_bytes", [1, 20, 1000])
+def test_parts_come_to_stand_in_order_whoever_is_faster(held_bytes, n_threads, n_held, n_bytes):
+    held_bytes(n_bytes)
+    rng = random.Random(n_held)
+    parts = [[b"%d" % i * rng.randrange(30) for _ in range(rng.randrange(4))] for i in range(60)]
+    parts[0] = [b"slow"] * 3
+    file = io.BytesIO()
+    joiner = Joiner(file, n_held)
+    numbers = iter(range(len(parts)))
+
+    def work(pause: random.Random) -> None:
+        for number in numbers:
+            with joiner.part(number) as write:
+                for data in parts[number]:
+                    time.sleep(0.02 if number == 0 else pause.random() * 0.001)
+                    write(memoryview(data))
+
+    with ThreadPoolExecutor(n_threads) as threads:
+        for done in [threads.submit(work, random.Random(seed)) for seed in range(n_threads)]:
+            done.result()
+    assert file.getvalue() == b"".join(data for part in parts for data in part)
+
+
+def test_a_part_waits_in_memory_until_its_turn():
+    file = io.BytesIO()
+    joiner = Joiner(file, 2)
+    with joiner.part(0) as first:
+        with joiner.part(1) as second:
+            second(memoryview(b"two "))
+        with joiner.part(2) as third:
+            third(memoryview(b"three"))
+        first(memoryview(b"one "))
+        assert file.getvalue() == b"one "
+    assert file.getvalue() == b"one two three"
+
+
+@pytest.mark.parametrize("n_held", [0, 1])
+def test_a_part_that_fails_frees_those_that_wait_for_it(held_bytes, n_held):
+    held_bytes(2)
+    joiner = Joiner(io.BytesIO(), n_held)
+    waiting = threading.Event()
+
+    def wait() -> None:
+        with joiner.part(1) as write:
+            waiting.set()
+            write(memoryview(b"no room"))
+
+    with ThreadPoolExecutor(1) as threads:
+        waits = threads.submit(wait)
+        with pytest.raises(LookupError), joiner.part(0):
+            raise LookupError if waiting.wait(60) else TimeoutError
+        with pytest.raises(Stopped):
+            waits.result(timeout=60)
+
+
+@given(st.lists(st.binary(max_size=30)), st.integers(1, 20))
+def test_files_are_written_in_whole_blocks_but_for_the_last(data, block):
+    written: list[bytes] = []
+
+    class File(io.BytesIO):
+        def write(self, part):
+            written.append(bytes(part))
+            return len(part)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joining, "BLOCK", block)
+        writer = BlockWriter(File())
+        for part in data:
+            writer.write(part)
+        writer.flush()
+    assert b"".join(written) == b"".join(data)
+    assert all(len(part) == block for part in written[:-1])
+    assert len(written[-1]) < block
