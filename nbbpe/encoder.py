@@ -35,7 +35,7 @@ class _State:
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
         self._lanes = encode_text.new_lanes(len(self._batch))
         self._longest = 256
-        self._scratch = encode.new_scratch(self._longest)
+        self._scratch = encode.new_scratch(self._longest, encoder.merges.n_ascending)
         self.need_out(_OUT_BYTES)
 
     def need_out(self, n_bytes: int) -> None:
@@ -48,7 +48,7 @@ class _State:
         """Make room for merging a pretoken of so many bytes."""
         if n_bytes > self._longest:
             self._longest = 2 * n_bytes
-            self._scratch = encode.new_scratch(self._longest)
+            self._scratch = encode.new_scratch(self._longest, self._encoder.merges.n_ascending)
             self._renew_context()
 
     def need_memory(self, n_bytes: int) -> None:

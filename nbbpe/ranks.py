@@ -27,7 +27,7 @@ class _Tokens(NamedTuple):
     def scratch(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         """Room for merging the longest of them, and for its ids."""
         longest = int(np.diff(self.starts).max())
-        return encode.new_scratch(longest), np.empty(longest, dtype=np.uint32)
+        return encode.new_scratch(longest, 0), np.empty(longest, dtype=np.uint32)
 
     def byte_ids(self) -> NDArray[np.int32]:
         """The id of each single byte, int32[256]."""

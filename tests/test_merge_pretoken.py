@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from nbbpe.kernels import encode, merge_table
+from nbbpe.kernels import encode, encode_long, merge_table
 from nbbpe.kernels.merge_table import NO_SYMBOL, Merges, new_merges
 from nbbpe.kernels.simd import LINE, NO_RANK, address_of
+from nbbpe.ranks import merges_by_rank
 
+SHORT, HEAP, RANKS, ANY = range(4)  # the ways of merging
 BYTE_IDS = np.arange(256, dtype=np.int32)[::-1].copy()  # not the bytes' own numbers, so that one is not taken for the other
 
 
@@ -29,10 +31,14 @@ def look_up(lefts, rights, merges, ranks):
 
 
 @njit
-def apply(text, n, merges, scratch, out, long, id_size):
+def apply(text, n, merges, scratch, out, way, id_size):
     merges_at = merge_table.merges_addresses(merges)
-    if long:
-        return encode.merge_long(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+    if way == HEAP:
+        return encode_long.merge_long(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+    if way == RANKS:
+        return encode_long.merge_by_rank(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+    if way == ANY:
+        return encode.merge_pretoken(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
     return encode.merge_short(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
 
 
@@ -55,10 +61,13 @@ def table_of(pairs: list[tuple[bytes, bytes]], in_order: bool = False) -> tuple[
     return new_merges(*parts, BYTE_IDS), ids
 
 
-def merged(pretoken: bytes, merges: Merges, long: bool, id_size: int) -> list[int]:
+def merged(pretoken: bytes, merges: Merges, way: int, id_size: int) -> list[int]:
     text = np.frombuffer(pretoken, dtype=np.uint8)
     out = np.empty(len(pretoken), dtype=f"<u{id_size}")
-    n = apply(text, len(pretoken), merges, encode.new_scratch(len(pretoken)), out, long, id_size)
+    # Of a short pretoken the scratch has no room for lists, which are for long ones.
+    n_ascending = 0 if way == HEAP else merges.n_ascending
+    scratch = encode.new_scratch(len(pretoken) + encode_long.MIN_BYTES, n_ascending)
+    n = apply(text, len(pretoken), merges, scratch, out, way, id_size)
     return out[:n].tolist()
 
 
@@ -66,21 +75,28 @@ def assert_merged(pretoken: bytes, pairs: list[tuple[bytes, bytes]], merges: Mer
     ranks = {pair: rank for rank, pair in reversed(list(enumerate(pairs)))}
     wanted = [ids[token] for token in naive.encode_pretoken(pretoken, ranks)]
     for id_size in 2, 4:
-        assert merged(pretoken, merges, True, id_size) == wanted
+        assert merged(pretoken, merges, HEAP, id_size) == wanted
         if len(pretoken) <= encode.SHORT:
-            assert merged(pretoken, merges, False, id_size) == wanted
+            assert merged(pretoken, merges, SHORT, id_size) == wanted
+        if merges.n_ascending:
+            assert merged(pretoken, merges, RANKS, id_size) == wanted
 
 
-def random_pairs(source: random.Random, alphabet: bytes, n: int) -> list[tuple[bytes, bytes]]:
+def random_pairs(source: random.Random, alphabet: bytes, n: int, ascending: bool = False) -> list[tuple[bytes, bytes]]:
     tokens = [bytes([byte]) for byte in alphabet]
     pairs: dict[tuple[bytes, bytes], None] = {}
     for _ in range(n):
         pair = source.choice(tokens), source.choice(tokens)
         pairs[pair] = None
         tokens.append(pair[0] + pair[1])
-    pairs_in_any_order = list(pairs)
-    source.shuffle(pairs_in_any_order)
-    return pairs_in_any_order
+    ordered = list(pairs)
+    if ascending:
+        made: dict[bytes, tuple[bytes, bytes]] = {}
+        for left, right in ordered:
+            made.setdefault(left + right, (left, right))  # or a token could be made once more, after those made of it
+        return list(made.values())
+    source.shuffle(ordered)
+    return ordered
 
 
 def test_every_pair_has_its_rank_and_others_have_none():
@@ -122,25 +138,66 @@ def test_of_a_pair_that_comes_twice_the_lower_rank_stays():
             (b"ab", [b"ab"]),
             (b"abc", [pair[0] + pair[1]] + [b"c"] * (len(pair[0]) == 1)),
         ):
-            assert merged(text, merges, False, 2) == [ids[token] for token in wanted]
+            assert merged(text, merges, SHORT, 2) == [ids[token] for token in wanted]
 
 
 @pytest.mark.parametrize("alphabet", [b"ab", b"abc", b"a", b"\x00\xff", b"the cat"])
 def test_pretokens_of_every_length_are_merged_as_the_textbook_does(alphabet):
     source = random.Random(len(alphabet))
     for n_merges in 0, 1, 5, 40:
-        pairs = random_pairs(source, alphabet, n_merges)
         for in_order in False, True:
+            pairs = random_pairs(source, alphabet, n_merges, in_order)
             merges, ids = table_of(pairs, in_order)
+            assert not in_order or merges.n_ascending == len(pairs)
             for n in [*range(1, 70), 127, 128, 129, 253, 254, 255, 300]:
                 assert_merged(bytes(source.choices(alphabet, k=n)), pairs, merges, ids)
 
 
-@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=255), st.integers(0, 60))
-def test_any_bytes_and_merges(seed, pretoken, n_merges):
-    pairs = random_pairs(random.Random(seed), pretoken, n_merges)
+@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=255), st.integers(0, 60), st.booleans())
+def test_any_bytes_and_merges(seed, pretoken, n_merges, ascending):
+    pairs = random_pairs(random.Random(seed), pretoken, n_merges, ascending)
     merges, ids = table_of(pairs)
     assert_merged(pretoken, pairs, merges, ids)
+
+
+@given(st.integers(0, 10**6), st.text("ab", min_size=1, max_size=60), st.integers(1, 40), st.booleans())
+def test_pairs_of_one_rank_that_lie_in_each_other_merge_from_left_to_right(seed, pretoken, n_tokens, by_length):
+    # Merged by the rank of joined bytes, several pairs have one rank, and all of them may stand side by side: a|ba|b.
+    source = random.Random(seed)
+    tokens = list({bytes(source.choices(b"ab", k=source.randrange(2, 7))): None for _ in range(n_tokens)})
+    if by_length:
+        tokens.sort(key=len)
+    ranks = {token: rank for rank, token in enumerate([*(bytes([byte]) for byte in range(256)), *tokens])}
+    merges = merges_by_rank({rank: token for token, rank in ranks.items()})
+    assert merges.n_ascending or not by_length or len(tokens[0]) > 2
+    wanted = [ranks[token] for token in naive.merge_by_ranks(pretoken.encode(), ranks)]
+    for way in [SHORT, HEAP, RANKS] if merges.n_ascending else [SHORT, HEAP]:
+        assert merged(pretoken.encode(), merges, way, 2) == wanted
+
+
+def test_merges_ascend_if_each_has_a_higher_rank_than_those_that_make_its_sides():
+    for pairs, n_ascending in (
+        ([], 0),
+        ([(b"a", b"b")], 1),
+        ([(b"a", b"b"), (b"ab", b"c"), (b"c", b"ab")], 3),
+        ([(b"ab", b"c"), (b"a", b"b")], 0),
+        ([(b"c", b"ab"), (b"a", b"b")], 0),
+        ([(b"a", b"b"), (b"ab", b"c"), (b"b", b"c"), (b"a", b"bc")], 4),
+        ([(b"a", b"b"), (b"ab", b"c"), (b"abc", b"d"), (b"b", b"c"), (b"a", b"bc")], 0),  # abc is made once more
+    ):
+        assert table_of(pairs)[0].n_ascending == n_ascending
+
+
+@pytest.mark.parametrize("alphabet", [b"a", b"ab", b"abcdefgh"])
+def test_very_long_pretokens_are_the_same_by_heap_and_by_ranks(alphabet):
+    source = random.Random(len(alphabet))
+    pairs = random_pairs(source, alphabet, 300, ascending=True)
+    merges, _ = table_of(pairs)
+    for n in encode_long.MIN_BYTES - 1, encode_long.MIN_BYTES, 50_000:
+        pretoken = bytes(source.choices(alphabet, k=n))
+        wanted = merged(pretoken, merges, HEAP, 4)
+        assert merged(pretoken, merges, RANKS, 4) == wanted
+        assert merged(pretoken, merges, ANY, 4) == wanted
 
 
 @njit

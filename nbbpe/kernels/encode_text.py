@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import ROW, end_of, has_key, home_of, next_pieces, prepared_key
-from .encode import LANE_BYTES, SHORT, finish_short, merge_pretoken, start_short, step_short, write_id
+from .encode import LANE_BYTES, SHORT, finish_short, merge_pretoken, start_short, step_short
 from .jit import inlined, kernel
 from .memory import zeros
-from .merge_table import Merges, whole_token
+from .merge_table import Merges, whole_token, write_id
 from .piece_table import (
     KEY_OVERHEAD,
     N_ENTRIES,
@@ -49,8 +49,8 @@ _SIZE_SHIFT = np.uint64(48)
 _BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
-_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 5, 6, 14, 16, 18, 23, 26, 30
-_CONTEXT_SIZE = 31
+_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 5, 6, 15, 17, 19, 24, 27, 31
+_CONTEXT_SIZE = 32
 
 
 def new_context(
@@ -92,6 +92,7 @@ def new_context(
         merges.whole.ctypes.data if len(merges.whole) else 0,
         len(merges.symbols) - 1,
         len(merges.ids) - 1,
+        merges.n_ascending,
     )
     context[_BATCH:_SCRATCH] = batch.ctypes.data, len(batch)
     context[_SCRATCH:_TABLE] = scratch.ctypes.data, longest
@@ -124,7 +125,7 @@ def five(context_at, part):
 def merges_of(context_at):
     """What the helpers of merging take."""
     at = context_at + 8 * (_MERGES + 5)
-    return *five(context_at, _MERGES), read_i64(at), read_i64(at + 8), read_i64(at + 16)
+    return *five(context_at, _MERGES), read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
 
 
 @inlined

@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 from .jit import inlined, kernel
 from .memory import zeros
 from .piece_table import PieceTable, find, key_of
-from .simd import LINE, NO_RANK, RANK_BITS, address_of, rank_in_line, read_i64, read_u32, read_u64
+from .simd import (
+    LINE,
+    NO_RANK,
+    RANK_BITS,
+    address_of,
+    prefetch,
+    rank_in_line,
+    read_i64,
+    read_u32,
+    read_u64,
+    write_u16,
+    write_u32,
+)
 
 _SYMBOL_BITS = 21
 NO_SYMBOL = (1 << _SYMBOL_BITS) - 1  # no symbol has this number: it stands beside the ends of a pretoken
@@ -29,13 +41,15 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 class Merges(NamedTuple):
     """The merges of a tokenizer, read only; made by `new_merges`.
 
-    entries    : uint64[LINE * n_lines]   (left << 43 | right << 22 | rank) of each pair, all ones where free; a power of
+    entries     : uint64[LINE * n_lines]   (left << 43 | right << 22 | rank) of each pair, all ones where free; a power of
                                           two of lines, each a cache line
-    byte_ranks : uint32[65536]            the rank of each pair of bytes at [left << 8 | right], or NO_RANK
-    symbols    : uint32[*]                the symbol that a pair of each rank becomes, as `counting_on` leaves it
-    ids        : uint32[*]                the id of each symbol, likewise
-    whole      : uint64[*]                tokens that a pretoken is though merging does not give them, see `pack_whole`;
+    byte_ranks  : uint32[65536]            the rank of each pair of bytes at [left << 8 | right], or NO_RANK
+    symbols     : uint32[*]                the symbol that a pair of each rank becomes, as `counting_on` leaves it
+    ids         : uint32[*]                the id of each symbol, likewise
+    whole       : uint64[*]                tokens that a pretoken is though merging does not give them, see `pack_whole`;
                                           most vocabularies have none, and this has no entries
+    n_ascending : int                     the number of ranks, if each merge has a higher one than those that make its two
+                                          sides: then a long pretoken can be merged rank by rank (encode_long); else 0
     """
 
     entries: NDArray[np.uint64]
@@ -43,6 +57,7 @@ class Merges(NamedTuple):
     symbols: NDArray[np.uint32]
     ids: NDArray[np.uint32]
     whole: NDArray[np.uint64]
+    n_ascending: int
 
 
 def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Merges:
@@ -64,7 +79,7 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Mer
     entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
     entries[:] = _FREE
     whole = np.empty(0, dtype=np.uint64)
-    return Merges(entries, byte_ranks, counting_on(symbols), counting_on(ids), whole)
+    return Merges(entries, byte_ranks, counting_on(symbols), counting_on(ids), whole, 0)
 
 
 def counting_on(numbers: NDArray[Any]) -> NDArray[np.uint32]:
@@ -98,7 +113,10 @@ def new_merges(
     symbols[ranks] = result_symbols
     merges = empty_merges(len(lefts), symbols, ids)
     fill_merges(left_symbols, right_symbols, ranks.astype(np.int64), merges)
-    return merges
+    made_by = np.full(len(ids), -1)  # the highest rank that makes each symbol
+    np.maximum.at(made_by, result_symbols, ranks)
+    ascending = (np.maximum(made_by[left_symbols], made_by[right_symbols]) < ranks).all()
+    return merges._replace(n_ascending=len(symbols) if ascending else 0)
 
 
 @inlined
@@ -158,6 +176,7 @@ def merges_addresses(merges):
         address_of(merges.whole) if merges.whole.shape[0] > 0 else 0,
         merges.symbols.shape[0] - 1,
         merges.ids.shape[0] - 1,
+        merges.n_ascending,
     )
 
 
@@ -179,6 +198,12 @@ def pair_rank(merges_at, left, right):
         entry = (entry + LINE) & mask
         rank = rank_in_line(entries_at + 8 * entry, key)
     return rank
+
+
+@inlined
+def ask_for_pair(merges_at, left, right):
+    """Ask for the cache line where `pair_rank` will look for a pair."""
+    prefetch(merges_at[0] + 8 * (np.int64(pair_key(left, right) * _MULTIPLIER >> np.uint64(32)) * LINE & merges_at[4]))
 
 
 @inlined
@@ -204,3 +229,12 @@ def merged_symbol(merges_at, rank):
 def id_of(merges_at, symbol):
     """The id of a symbol."""
     return counted(merges_at[3], merges_at[7], symbol)
+
+
+@inlined
+def write_id(at, token_id, id_size):
+    """Write an id of `id_size` bytes, 2 or 4."""
+    if id_size == 2:
+        write_u16(at, token_id)
+    else:
+        write_u32(at, token_id)
