@@ -251,6 +251,14 @@ class Encoder:
                 id_size,
                 step,
             )
+            if status == encode_text.NEED_LONG:
+                ids_at, length = out_at + n_ids * step, piece_end - position
+                n_bytes = encode_text.learn_long_piece(state.context_at, text_at + position, length, ids_at, id_size)
+                if n_bytes >= 0:
+                    n_ids += n_bytes // id_size
+                    position = piece_end
+                    continue
+                status = -n_bytes
             if status == encode_text.NEED_SCRATCH:
                 state.need_scratch(piece_end - position)
             elif status == encode_text.NEED_MEMORY:

@@ -70,7 +70,7 @@ def _cut_a_file() -> None:
 def _encode_with(pattern: str | None, special_id: int) -> Callable[[], None]:
     def encode() -> None:
         tokenizer = _tokenizer(pattern, special_id)
-        for text in _TEXT + _SPECIAL, "the cat", _SPECIAL, "", "é" * 99:
+        for text in _TEXT + _SPECIAL, "the cat", _SPECIAL, "", "é" * 99, "a" * 300:
             tokenizer.encode(text)
             tokenizer.encode_ordinary(text)
             tokenizer.count(text)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import ROW, end_of, has_key, home_of, next_pieces, prepared_key
-from .encode import LANE_BYTES, SHORT, finish_short, merge_pretoken, start_short, step_short
+from .encode import LANE_BYTES, SHORT, finish_short, merge_if_short, merge_pretoken, start_short, step_short
 from .jit import inlined, kernel
 from .memory import zeros
 from .merge_table import Merges, whole_token, write_id
@@ -34,7 +34,7 @@ from .simd import address_of, copy_16, read_i64, read_u8, read_u16, read_u64, wr
 from .split import pretoken_end
 
 # Why `encode_pieces` returned.
-DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY = range(4)
+DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
 IDS_USED, LIMIT = 0, 1  # where the state of the memory keeps its numbers
 INLINE_ID_BYTES = 14  # what ids may take that lie in a slot
 POOLED = 0xFFFF
@@ -210,19 +210,18 @@ def copy_known(context_at, key_at, length, ids_at):
     return copy_slot(table_at[0] + 8 * slot, read_i64(context_at + 8 * _IDS_POOL), ids_at)
 
 
-@kernel
-def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
+@inlined
+def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
     """Write the ids of a piece that is not in the table to `ids_at`, and remember them.
+
+    merge : merge_if_short or merge_pretoken
 
     Returns how many bytes they take, or, less than 0, the status with which `encode_pieces` must return. Cost: half a
     microsecond for a word.
     """
     tables = five(context_at, _SCANNER)
     grammar = read_i64(context_at + 8 * _GRAMMAR)
-    at = context_at + 8 * _SCRATCH
-    scratch_at, longest = read_i64(at), read_i64(at + 8)
-    if length > longest:
-        return -NEED_SCRATCH
+    scratch_at = read_i64(context_at + 8 * _SCRATCH)
     if length > SHORT and needs_memory(context_at, length, id_size):
         return -NEED_MEMORY  # before a megabyte is merged in vain
     merges_at = merges_of(context_at)
@@ -233,12 +232,35 @@ def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
         # One of several pretokens is often known as a piece.
         n_bytes = copy_known(context_at, at, end - at, next_at) if end - at < length else 0
         if n_bytes == 0:
-            n_bytes = merge_pretoken(at, end - at, merges_at, scratch_at, next_at, id_size) * id_size
+            n_ids = merge(at, end - at, merges_at, scratch_at, next_at, id_size)
+            if n_ids < 0:
+                return -NEED_LONG
+            n_bytes = n_ids * id_size
         next_at += n_bytes
         at = end
     if not remember(context_at, slot, key_at, length, low, high, ids_at, next_at - ids_at):
         return -NEED_MEMORY
     return next_at - ids_at
+
+
+@kernel
+def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
+    """See `learn`; NEED_LONG where a pretoken of the piece is too long for lanes."""
+    return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_if_short)
+
+
+@kernel
+def learn_long_piece(context_at, key_at, length, ids_at, id_size):
+    """Do for the piece at an address what `encode_pieces` left with NEED_LONG; see `learn`.
+
+    Apart from it, as it takes seconds to compile, and most processes never need it.
+    """
+    if length > read_i64(context_at + 8 * _SCRATCH + 8):
+        return -NEED_SCRATCH
+    table_at = five(context_at, _TABLE)
+    low, high = key_of(key_at, length)
+    slot = find(table_at, key_at, length, low, high)
+    return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
 
 
 @kernel
@@ -322,8 +344,9 @@ def encode_pieces(
     step       : id_size; or 0 to count the ids only, where out_at is just scratch
 
     All are int64. Returns (status, position, piece end, n_out): the ids up to `position` are there. DONE: all that can be.
-    NEED_*: give more room, for what lies between position and piece end at least, and call again. Cost: scan, one look-up
-    and a 16-byte write a piece, 2 ns a byte.
+    NEED_OUT, NEED_MEMORY: give more room, for what lies between position and piece end at least, and call again. NEED_LONG:
+    give what lies between them to `learn_long_piece`, and go on behind it. Cost: scan, one look-up and a 16-byte write a
+    piece, 2 ns a byte.
     """
     tables, table_at = five(context_at, _SCANNER), five(context_at, _TABLE)
     batch_at, n_rows = read_i64(context_at + 8 * _BATCH), read_i64(context_at + 8 * _BATCH + 8)
