@@ -407,11 +407,10 @@ def _certain_cut(file: BinaryIO, position: int, size: int, pattern: Pattern, spe
 
     ASCII, because the class of another character may depend on bytes before the place where reading began.
     """
-    from .kernels.scan import mark_cuts
-    from .kernels.simd import N_CLASSES
+    from .kernels.scan import mark_cuts, new_masks
 
     scanner = pattern.scanner()
-    masks = np.empty(N_CLASSES, dtype=np.uint64)
+    masks = new_masks()
     while position < size:
         begin = max(position - 1, 0)
         file.seek(begin)

@@ -14,7 +14,8 @@ from .kernels.batch import new_batch
 from .kernels.encode_text import encode_short
 from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
-from .kernels.simd import N_CLASSES, PADDING
+from .kernels.scan import new_masks
+from .kernels.simd import PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
 from .normalization import Form, NormalizingReader, is_normal, normal_window, normalized
 from .patterns import Pattern, get_pattern
@@ -30,7 +31,7 @@ class _State:
         self.table = piece_table.new_table(1 << 13, 1 << 16)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
-        self._masks = np.empty(N_CLASSES, dtype=np.uint64)
+        self._masks = new_masks()
         self._batch = new_batch()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
         self._lanes = encode_text.new_lanes(len(self._batch))

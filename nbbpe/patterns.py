@@ -132,7 +132,7 @@ class Pattern:
                 before[number, rule] = -(self.cuts[number] == row) & (2**64 - 1)
                 after[number, rule] = -(name in row) & (2**64 - 1)
         page_of, pages = _class_pages()
-        return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages)
+        return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages, _basic_classes())
 
     def packed_grammar(self) -> int:
         """What the kernels need to split a piece into pretokens; only for a pattern with a table."""
@@ -153,6 +153,18 @@ def character_classes() -> NDArray[np.uint8]:
     for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
         classes[ord(character)] = CLASSES.index(name)
     return classes
+
+
+@functools.cache
+def _basic_classes() -> NDArray[np.uint64]:
+    """The classes of the code points below 0x10000, see scan.Scanner."""
+    from .kernels.memory import zeros
+    from .kernels.scan import NO_CLASS
+
+    basic = zeros(0x10000 // 8)
+    basic.view(np.uint8)[:] = character_classes()[:0x10000]
+    basic.view(np.uint8)[0xD800:0xE000] = NO_CLASS
+    return basic
 
 
 @functools.cache

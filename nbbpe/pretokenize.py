@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from .corpus import BATCH, Window, to_text
 from .kernels import count, piece_table
 from .kernels.batch import new_batch
-from .kernels.simd import N_CLASSES, PADDING
+from .kernels.scan import new_masks
+from .kernels.simd import PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
 from .kernels.words import digest_words
 from .parallel import ENDED, run_jobs
@@ -82,7 +83,7 @@ class WordTable:
     def split_pieces(self, pattern: Pattern) -> None:
         """Replace the pieces that hold several pretokens by those."""
         scanner, grammar = pattern.scanner(), pattern.packed_grammar()
-        masks = np.empty(N_CLASSES, dtype=np.uint64)
+        masks = new_masks()
         parts = []
         room = _SPLIT_BYTES
         slot = 0
@@ -149,7 +150,7 @@ class PieceCounter(Counter):
         super().__init__(pattern, specials, on_error)
         self._scanner = pattern.scanner()
         self._words = WordTable()
-        self._masks = np.empty(N_CLASSES, dtype=np.uint64)
+        self._masks = new_masks()
         self._batch = new_batch()
 
     def count(self, window: Window) -> int:

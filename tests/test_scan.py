@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import naive
 import numpy as np
+import processes
 import pytest
 import regex
 import texts
@@ -11,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.corpus import padded
-from nbbpe.kernels.scan import mark_cuts
-from nbbpe.kernels.simd import BLOCK, N_CLASSES, PADDING
+from nbbpe.kernels import simd
+from nbbpe.kernels.scan import mark_cuts, new_masks
+from nbbpe.kernels.simd import BLOCK, PADDING
 from nbbpe.patterns import CLASSES, NAMED, Pattern, character_classes
 
 NAMES = list(NAMED)
@@ -22,7 +27,7 @@ ALIGNMENTS = range(BLOCK + 7)
 def marked(data: bytes, pattern: Pattern) -> list[int]:
     """The offsets that mark_cuts marks."""
     is_cut = np.zeros(len(data), dtype=np.uint8)
-    mark_cuts(padded(data), len(data), pattern.scanner(), np.empty(N_CLASSES, dtype=np.uint64), is_cut)
+    mark_cuts(padded(data), len(data), pattern.scanner(), new_masks(), is_cut)
     return np.flatnonzero(is_cut).tolist()
 
 
@@ -96,6 +101,46 @@ def test_every_code_point_is_classed_in_a_text(name):
 def test_boundaries_of_any_bytes_are_the_tables(data, n):
     for pattern in NAMED.values():
         assert marked(b"x" * n + data, pattern) == expected(b"x" * n + data, pattern)
+
+
+MARKED = """
+import hashlib, sys
+sys.path.insert(0, sys.argv[1])
+import test_scan, texts
+from nbbpe.kernels import simd
+from nbbpe.patterns import NAMED
+data = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)])).encode() + texts.SAMPLE.encode() + bytes(range(256)) * 9
+found = [test_scan.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
+print(simd.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
+"""
+
+
+def test_other_processors_find_the_same_boundaries(tmp_path):
+    here = processes.run(MARKED, Path(__file__).parent).split()
+    assert here[0] == str(simd.HAS_LOOK_UP)
+    elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
+    assert processes.run(MARKED, Path(__file__).parent, **elsewhere).split() == ["False", here[1]]
+
+
+def test_many_characters_of_all_lengths_and_broken_ones_side_by_side():
+    source = random.Random(11)
+    ranges = (
+        (0x80, 0x800),
+        (0x370, 0x530),
+        (0x590, 0x700),
+        (0x900, 0xE80),
+        (0x3000, 0x3100),
+        (0x4E00, 0x9FFF),
+        (0xAC00, 0xD7FF),
+    )
+    for _ in range(300):
+        some = source.sample([*ranges, (0x800, 0xD800), (0xE000, 0x10000), (0x10000, 0x20000), (32, 127)], 3)
+        characters = [chr(source.randrange(*source.choice(some))).encode() for _ in range(150)]
+        for _ in range(source.choice([0, 0, 1, 5])):
+            characters.insert(source.randrange(150), bytes(source.choices(range(128, 256), k=source.randrange(1, 4))))
+        data = b"".join(characters)
+        for n in source.sample(ALIGNMENTS, 3):
+            assert marked(b"x" * n + data, NAMED["gpt2"]) == expected(b"x" * n + data, NAMED["gpt2"]), (n, data)
 
 
 def test_texts_have_the_padding_that_blocks_read():

@@ -49,8 +49,8 @@ _SIZE_SHIFT = np.uint64(48)
 _BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
-_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 5, 6, 15, 17, 19, 24, 27, 31
-_CONTEXT_SIZE = 32
+_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
+_CONTEXT_SIZE = 33
 
 
 def new_context(
@@ -81,7 +81,7 @@ def new_context(
     lanes                   : scratch for merging several pretokens at a time, see `new_lanes`
     """
     context = np.empty(_CONTEXT_SIZE, dtype=np.int64)
-    context[_SCANNER:_GRAMMAR] = [array.ctypes.data for array in (*scanner, masks)]
+    context[_SCANNER:_GRAMMAR] = [array.ctypes.data for array in (*scanner[:4], masks, scanner.basic)]
     context[_GRAMMAR] = grammar
     context[_MERGES:_BATCH] = (
         merges.entries.ctypes.data,
@@ -116,9 +116,15 @@ def new_lanes(n_rows: int) -> NDArray[np.uint64]:
 
 @inlined
 def five(context_at, part):
-    """Five entries of a context from `part` on: what helpers of the scan, of the merges, and of the table take."""
+    """Five entries of a context from `part` on: what helpers of the table take, and the first of what others do."""
     at = context_at + 8 * part
     return read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24), read_i64(at + 32)
+
+
+@inlined
+def scan_tables(context_at):
+    """What the helpers of the scan take, see scan.addresses."""
+    return *five(context_at, _SCANNER), read_i64(context_at + 8 * (_SCANNER + 5))
 
 
 @inlined
@@ -219,7 +225,7 @@ def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
     Returns how many bytes they take, or, less than 0, the status with which `encode_pieces` must return. Cost: half a
     microsecond for a word.
     """
-    tables = five(context_at, _SCANNER)
+    tables = scan_tables(context_at)
     grammar = read_i64(context_at + 8 * _GRAMMAR)
     scratch_at = read_i64(context_at + 8 * _SCRATCH)
     if length > SHORT and needs_memory(context_at, length, id_size):
@@ -272,7 +278,7 @@ def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
     Merging is a chain of look-ups that wait for each other. Several pretokens merged in turns wait together, which takes a
     new English word from 260 to 120 ns.
     """
-    table_at, tables, merges_at = five(context_at, _TABLE), five(context_at, _SCANNER), merges_of(context_at)
+    table_at, tables, merges_at = five(context_at, _TABLE), scan_tables(context_at), merges_of(context_at)
     grammar, lanes_at = read_i64(context_at + 8 * _GRAMMAR), read_i64(context_at + 8 * _LANES)
     ids_at = lanes_at + N_LANES * LANE_BYTES
     rows_at = ids_at + IDS_BYTES
@@ -348,7 +354,7 @@ def encode_pieces(
     give what lies between them to `learn_long_piece`, and go on behind it. Cost: scan, one look-up and a 16-byte write a
     piece, 2 ns a byte.
     """
-    tables, table_at = five(context_at, _SCANNER), five(context_at, _TABLE)
+    tables, table_at = scan_tables(context_at), five(context_at, _TABLE)
     batch_at, n_rows = read_i64(context_at + 8 * _BATCH), read_i64(context_at + 8 * _BATCH + 8)
     pool_at = read_i64(context_at + 8 * _IDS_POOL)
     next_break = 0

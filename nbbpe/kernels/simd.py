@@ -1,7 +1,7 @@
 """The few LLVM operations that Numba does not offer: unaligned loads, 64-byte compares, bit tricks, prefetch.
 
-Everything here is portable LLVM IR. A `<64 x i8>` compare becomes one AVX-512 instruction, two AVX2 ones or four NEON
-ones, as the machine has it.
+Everything here is portable LLVM IR, but for `look_up_64`, which says so. A `<64 x i8>` compare becomes one AVX-512
+instruction, two AVX2 ones or four NEON ones, as the machine has it.
 
 Loads take an address. Numba counts references for every array that a helper function takes, with atomic operations that
 cost more than the rest of a look-up; helpers that run once a piece or once a block therefore take addresses, and the
@@ -10,9 +10,9 @@ loads is bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller promis
 carry `PADDING` spare bytes for that).
 """
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
@@ -175,6 +175,40 @@ def mask_between(typingctx, address, low, span):
         return builder.bitcast(builder.icmp_unsigned("<", builder.sub(block, low), span), _I64)
 
     return types.uint64(types.int64, types.int64, types.int64), codegen
+
+
+def _has_look_up() -> bool:
+    """Whether kernels are compiled for a processor that looks 64 bytes up in one instruction."""
+    name, features = (getattr(config, setting, None) for setting in ("CPU_NAME", "CPU_FEATURES"))
+    if name is None and features is None:  # for this machine's
+        return bool(binding.get_host_cpu_features().get("avx512vbmi", False))
+    return "+avx512vbmi" in (features or "")
+
+
+HAS_LOOK_UP = _has_look_up()
+
+
+@intrinsic
+def look_up_64(typingctx, table_at, address, chosen, out_at):
+    """out[i] = table[byte at `address + i` & 63] for 64 bytes i, where bit i of `chosen` is set; others are left.
+
+    table_at, out_at : addresses of uint8[64] each, best in one cache line;  chosen : uint64
+
+    Of x86 processors with AVX-512 VBMI only (since Ice Lake and Zen 4): use it where HAS_LOOK_UP. Cost: 4 instructions.
+    """
+
+    def codegen(context, builder, signature, args):
+        def vector_at(address):
+            return _pointer(builder, address, _VECTOR)
+
+        kind = ir.FunctionType(_VECTOR, [_VECTOR, _VECTOR])
+        look_up = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.permvar.qi.512")
+        table, block, old = (builder.load(vector_at(args[i]), align=1) for i in (0, 1, 3))
+        bits = builder.bitcast(args[2], ir.VectorType(ir.IntType(1), BLOCK))
+        builder.store(builder.select(bits, builder.call(look_up, [table, block]), old), vector_at(args[3]), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.uint64, types.int64), codegen
 
 
 @intrinsic
