@@ -120,6 +120,7 @@ class Pattern:
 
     def scanner(self) -> Scanner:
         """What the kernels need to find this pattern's certain boundaries; only for a pattern with a table."""
+        from .kernels.memory import zeros
         from .kernels.scan import Scanner
         from .kernels.simd import RULES
 
@@ -132,7 +133,12 @@ class Pattern:
                 before[number, rule] = -(self.cuts[number] == row) & (2**64 - 1)
                 after[number, rule] = -(name in row) & (2**64 - 1)
         page_of, pages = _class_pages()
-        return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages, _basic_classes())
+        ascii_classes = character_classes()[:128]
+        bits = np.uint64(1) << np.arange(RULES, dtype=np.uint64)
+        ascii_rules = zeros(2 * 128 // 8)
+        ascii_rules.view(np.uint8)[:128] = (before & bits).sum(axis=1)[ascii_classes]
+        ascii_rules.view(np.uint8)[128:] = (after & bits).sum(axis=1)[ascii_classes]
+        return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages, _basic_classes(), ascii_rules)
 
     def packed_grammar(self) -> int:
         """What the kernels need to split a piece into pretokens; only for a pattern with a table."""

@@ -49,8 +49,8 @@ _SIZE_SHIFT = np.uint64(48)
 _BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
-_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
-_CONTEXT_SIZE = 33
+_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 7, 8, 17, 19, 21, 26, 29, 33
+_CONTEXT_SIZE = 34
 
 
 def new_context(
@@ -81,7 +81,7 @@ def new_context(
     lanes                   : scratch for merging several pretokens at a time, see `new_lanes`
     """
     context = np.empty(_CONTEXT_SIZE, dtype=np.int64)
-    context[_SCANNER:_GRAMMAR] = [array.ctypes.data for array in (*scanner[:4], masks, scanner.basic)]
+    context[_SCANNER:_GRAMMAR] = [array.ctypes.data for array in (*scanner[:4], masks, *scanner[4:])]
     context[_GRAMMAR] = grammar
     context[_MERGES:_BATCH] = (
         merges.entries.ctypes.data,
@@ -124,7 +124,8 @@ def five(context_at, part):
 @inlined
 def scan_tables(context_at):
     """What the helpers of the scan take, see scan.addresses."""
-    return *five(context_at, _SCANNER), read_i64(context_at + 8 * (_SCANNER + 5))
+    at = context_at + 8 * (_SCANNER + 5)
+    return *five(context_at, _SCANNER), read_i64(at), read_i64(at + 8)
 
 
 @inlined

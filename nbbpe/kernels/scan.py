@@ -21,6 +21,7 @@ from .simd import (
     HAS_LOOK_UP,
     N_CLASSES,
     address_of,
+    ascii_cuts,
     look_up_64,
     mask_between,
     mask_letters,
@@ -55,6 +56,7 @@ class Scanner(NamedTuple):
     pages   : uint8[n_pages * 256]        the class of each code point of a page
     basic   : uint64[8192]                as bytes, the class of each code point below 0x10000, or NO_CLASS where UTF-8 of
                                           three bytes or less has none (surrogates); 64-byte aligned
+    ascii   : uint64[32]                  the rules of each ASCII character, see simd.ascii_cuts; 64-byte aligned
     """
 
     before: NDArray[np.uint64]
@@ -62,6 +64,7 @@ class Scanner(NamedTuple):
     page_of: NDArray[np.uint16]
     pages: NDArray[np.uint8]
     basic: NDArray[np.uint64]
+    ascii: NDArray[np.uint64]
 
 
 def new_masks() -> NDArray[np.uint64]:
@@ -71,7 +74,7 @@ def new_masks() -> NDArray[np.uint64]:
 
 @inlined
 def addresses(scanner, masks):
-    """What the scanning helpers take: the addresses of four of the scanner's arrays, of `masks`, and of the fifth."""
+    """What the scanning helpers take: the addresses of four of the scanner's arrays, of `masks`, and of the others."""
     return (
         address_of(scanner.before),
         address_of(scanner.after),
@@ -79,6 +82,7 @@ def addresses(scanner, masks):
         address_of(scanner.pages),
         address_of(masks),
         address_of(scanner.basic),
+        address_of(scanner.ascii),
     )
 
 
@@ -218,6 +222,9 @@ def block_cuts(block_at, state, tables):
     Returns (cuts, state): bit i of cuts says that a boundary stands before byte i. Cost: about 30 ns for ASCII.
     """
     masks_at = tables[4]
+    high = mask_between(block_at, 128, 128)
+    if HAS_LOOK_UP and high == 0:
+        return ascii_cuts(block_at, tables[6], state & 0xFF)
     letters = mask_letters(block_at)
     upper = letters & mask_between(block_at, 65, 26)
     newline = mask_between(block_at, 10, 1) | mask_between(block_at, 13, 1)
@@ -226,7 +233,6 @@ def block_cuts(block_at, state, tables):
     number = mask_between(block_at, 48, 10)
     apostrophe = mask_between(block_at, 39, 1)
     slash = mask_between(block_at, 47, 1)
-    high = mask_between(block_at, 128, 128)
     write_u64(masks_at + 8 * LOWER, letters ^ upper)
     write_u64(masks_at + 8 * UPPER, upper)
     write_u64(masks_at + 8 * CASELESS, np.uint64(0))
