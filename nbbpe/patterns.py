@@ -120,8 +120,8 @@ class Pattern:
 
     def scanner(self) -> Scanner:
         """What the kernels need to find this pattern's certain boundaries; only for a pattern with a table."""
-        from .kernels.memory import zeros
         from .kernels.scan import Scanner
+        from .kernels.scan_look_up import look_up_tables
         from .kernels.simd import RULES
 
         assert self.cuts is not None
@@ -133,12 +133,8 @@ class Pattern:
                 before[number, rule] = -(self.cuts[number] == row) & (2**64 - 1)
                 after[number, rule] = -(name in row) & (2**64 - 1)
         page_of, pages = _class_pages()
-        ascii_classes = character_classes()[:128]
-        bits = np.uint64(1) << np.arange(RULES, dtype=np.uint64)
-        ascii_rules = zeros(2 * 128 // 8)
-        ascii_rules.view(np.uint8)[:128] = (before & bits).sum(axis=1)[ascii_classes]
-        ascii_rules.view(np.uint8)[128:] = (after & bits).sum(axis=1)[ascii_classes]
-        return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages, _basic_classes(), ascii_rules)
+        look_up = look_up_tables(character_classes(), before, after)
+        return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages, look_up)
 
     def packed_grammar(self) -> int:
         """What the kernels need to split a piece into pretokens; only for a pattern with a table."""
@@ -159,18 +155,6 @@ def character_classes() -> NDArray[np.uint8]:
     for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
         classes[ord(character)] = CLASSES.index(name)
     return classes
-
-
-@functools.cache
-def _basic_classes() -> NDArray[np.uint64]:
-    """The classes of the code points below 0x10000, see scan.Scanner."""
-    from .kernels.memory import zeros
-    from .kernels.scan import NO_CLASS
-
-    basic = zeros(0x10000 // 8)
-    basic.view(np.uint8)[:] = character_classes()[:0x10000]
-    basic.view(np.uint8)[0xD800:0xE000] = NO_CLASS
-    return basic
 
 
 @functools.cache

@@ -49,8 +49,8 @@ _SIZE_SHIFT = np.uint64(48)
 _BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
-_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 7, 8, 17, 19, 21, 26, 29, 33
-_CONTEXT_SIZE = 34
+_SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
+_CONTEXT_SIZE = 33
 
 
 def new_context(
@@ -124,8 +124,7 @@ def five(context_at, part):
 @inlined
 def scan_tables(context_at):
     """What the helpers of the scan take, see scan.addresses."""
-    at = context_at + 8 * (_SCANNER + 5)
-    return *five(context_at, _SCANNER), read_i64(at), read_i64(at + 8)
+    return *five(context_at, _SCANNER), read_i64(context_at + 8 * (_SCANNER + 5))
 
 
 @inlined

@@ -10,8 +10,7 @@ where the pretoken ends that starts here.
 
 import numpy as np
 
-from .jit import inlined, kernel
-from .scan import (
+from .characters import (
     APOSTROPHE,
     CASELESS,
     LOWER,
@@ -26,6 +25,7 @@ from .scan import (
     class_of,
     decode_character,
 )
+from .jit import inlined, kernel
 from .simd import N_CLASSES, read_u8
 
 # The lowest bit of each field of a grammar: three sets of classes, two numbers of two bits, and four bits.

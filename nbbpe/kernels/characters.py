@@ -1,0 +1,48 @@
+"""Characters: their classes, and decoding them from UTF-8."""
+
+import numpy as np
+
+from .jit import inlined
+from .simd import N_CLASSES, read_u8, read_u16
+
+# The order is part of the shipped cut tables (nbbpe/patterns.py).
+LOWER, UPPER, CASELESS, MARK, NUMBER, APOSTROPHE, SLASH, OTHER, SPACE, NEWLINE, BLANK = range(N_CLASSES)
+WHITE_SPACE = (1 << SPACE) | (1 << NEWLINE) | (1 << BLANK)
+
+
+@inlined
+def class_of(code_point, tables):
+    """The class of a code point."""
+    page = np.int64(read_u16(tables[2] + 2 * (code_point >> 8)))
+    return np.int64(read_u8(tables[3] + ((page << 8) | (code_point & 255))))
+
+
+@inlined
+def decode_character(text_at):
+    """Decode the UTF-8 character at an address, strictly as Python does.
+
+    Returns (code point, length in bytes), or (-1, 1) where no valid character starts. Reads up to 4 bytes.
+    """
+    first = np.int64(read_u8(text_at))
+    if first < 0x80:
+        return first, 1
+    if first < 0xC2 or first > 0xF4:
+        return -1, 1
+    second = np.int64(read_u8(text_at + 1))
+    if second & 0xC0 != 0x80:
+        return -1, 1
+    if first < 0xE0:
+        return ((first & 0x1F) << 6) | (second & 0x3F), 2
+    third = np.int64(read_u8(text_at + 2))
+    if third & 0xC0 != 0x80:
+        return -1, 1
+    if first < 0xF0:
+        code_point = ((first & 0x0F) << 12) | ((second & 0x3F) << 6) | (third & 0x3F)
+        if code_point < 0x800 or 0xD800 <= code_point <= 0xDFFF:
+            return -1, 1
+        return code_point, 3
+    fourth = np.int64(read_u8(text_at + 3))
+    code_point = ((first & 0x07) << 18) | ((second & 0x3F) << 12) | ((third & 0x3F) << 6) | (fourth & 0x3F)
+    if fourth & 0xC0 != 0x80 or code_point < 0x10000 or code_point > 0x10FFFF:
+        return -1, 1
+    return code_point, 4

@@ -1,0 +1,145 @@
+"""Certain boundaries as scan.py finds them, where the processor can look up 64 bytes in one instruction.
+
+Rules are bits here: a byte has eight of them that say before which rules' boundaries it may stand, and eight for after. So
+a boundary stands between two bytes whose rules, of the one before and of the other after, have a bit in common. ASCII is
+looked up at once. In other blocks each byte gets the class of its character first, and then the rules of its class.
+Characters that differ in their last byte only, as those of most alphabets do, are classed all at once.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .characters import CASELESS, OTHER, class_of, decode_character
+from .jit import inlined
+from .memory import zeros
+from .simd import (
+    BLOCK,
+    ascii_cuts,
+    blend_64,
+    class_cuts,
+    look_up_64,
+    look_up_128,
+    mask_between,
+    popcount,
+    read_u8,
+    spread_64,
+    trailing_zeros,
+)
+
+MANY = 12  # non-ASCII bytes in a block from which on classing them together costs less than one character at a time
+
+# Where the parts of the tables are, see look_up_tables.
+_ASCII_RULES = 0x10000
+_ASCII_CLASSES = _ASCII_RULES + 256
+_CLASS_RULES = _ASCII_CLASSES + 128
+_SIZE = _CLASS_RULES + 128
+
+_FIRST_LONG, _FIRST_SURROGATE, _END_SURROGATES = 0x800 >> 6, 0xD800 >> 6, 0xE000 >> 6  # pages of 64 code points
+_ONE = np.uint64(1)
+_TWO = np.uint64(2)
+
+
+def look_up_tables(classes: NDArray[np.uint8], before: NDArray[np.uint64], after: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Make the tables, 64-byte aligned.
+
+    classes       : uint8[*]   the class of each code point, at least of those below 0x10000
+    before, after : as in scan.Scanner, but [N_CLASSES, RULES]
+
+    As bytes they are the classes of the code points below 0x10000; the rules of each ASCII character before a boundary,
+    then after it; the classes of ASCII once more; and the rules of each class (of 64) before a boundary, then after it.
+    """
+    tables = zeros(_SIZE // 8)
+    parts = tables.view(np.uint8)
+    parts[:_ASCII_RULES] = classes[:_ASCII_RULES]
+    parts[_ASCII_CLASSES:_CLASS_RULES] = classes[:128]
+    for i, rules in enumerate((before, after)):
+        of_class = np.packbits(rules != 0, axis=1, bitorder="little")[:, 0]
+        parts[_CLASS_RULES + 64 * i :][: len(of_class)] = of_class
+        parts[_ASCII_RULES + 128 * i :][:128] = of_class[classes[:128]]
+    return tables
+
+
+@inlined
+def class_together(block_at, high, classes_at, tables_at):
+    """Class the characters of two and of three bytes of a block, all those at once that differ in their last byte only.
+
+    high       : uint64     the non-ASCII bytes but those that continue a character of the block before
+    classes_at : uint8[64], modified at the bytes of characters that are classed
+
+    Returns the bits of these bytes. Left are longer characters, one that reaches into the next block, and bytes that are no
+    UTF-8. Cost: some 10 ns, and 6 for each beginning that characters have in common, of which most scripts have one or two
+    in a block.
+    """
+    following = mask_between(block_at, 0x80, 0x40)
+    # Of each character the last byte gets its class.
+    ends = np.uint64(0)
+    left = mask_between(block_at, 0xC2, 0x1E) & high & (following >> _ONE)
+    while left:
+        first = np.int64(read_u8(block_at + trailing_zeros(left)))
+        same = mask_between(block_at, first, 1) & left
+        look_up_64(tables_at + ((first & 0x1F) << 6), block_at, same << _ONE, classes_at)
+        ends |= same << _ONE
+        left ^= same
+    threes = mask_between(block_at, 0xE0, 0x10) & high & (following >> _ONE) & (following >> _TWO)
+    # U+5000 to U+8FFF are ideographs and U+B000 to U+CFFF Hangul: all of one class, where beginnings have little in common.
+    caseless = (mask_between(block_at, 0xE5, 4) | mask_between(block_at, 0xEB, 2)) & threes
+    left = threes ^ caseless
+    ends_of_three = np.uint64(0)
+    while left:
+        bit = trailing_zeros(left)
+        first, second = np.int64(read_u8(block_at + bit)), np.int64(read_u8(block_at + bit + 1))
+        same = mask_between(block_at, first, 1) & (mask_between(block_at, second, 1) >> _ONE) & left
+        page = (first & 0x0F) << 6 | (second & 0x3F)
+        # What has a shorter form, or is a surrogate, is no UTF-8.
+        if page >= _FIRST_LONG and (page < _FIRST_SURROGATE or page >= _END_SURROGATES):
+            look_up_64(tables_at + (page << 6), block_at, same << _TWO, classes_at)
+            ends_of_three |= same << _TWO
+        left ^= same
+    seconds = (ends | ends_of_three) >> _ONE
+    firsts = ends_of_three >> _TWO
+    spread_64(classes_at, seconds, firsts)
+    caseless |= (caseless << _ONE) | (caseless << _TWO)
+    blend_64(classes_at, caseless, CASELESS)
+    return ends | ends_of_three | seconds | firsts | caseless
+
+
+@inlined
+def class_apart(block_at, high, classes_at, tables):
+    """Class the other non-ASCII characters, one at a time, as class_together does; `tables` as in scan.addresses.
+
+    Returns (bits of bytes that continue a character, what is left of the last one for the next block, see scan.block_cuts).
+    """
+    inside = np.uint64(0)
+    leaving = 0
+    while high:
+        bit = trailing_zeros(high)
+        code_point, length = decode_character(block_at + bit)
+        character_class = OTHER if code_point < 0 else class_of(code_point, tables)
+        bits = ((_ONE << np.uint64(length)) - _ONE) << np.uint64(bit)
+        blend_64(classes_at, bits, character_class)
+        inside |= bits & (bits << _ONE)
+        high &= ~bits
+        if bit + length > BLOCK:
+            leaving = ((bit + length - BLOCK) << 8) | (character_class << 12)
+    return inside, leaving
+
+
+@inlined
+def cuts_by_look_up(block_at, state, tables):
+    """See scan.block_cuts; the masks hold the class of each byte instead. Cost: some 5 ns for ASCII."""
+    classes_at, tables_at = tables[4], tables[5]
+    high = mask_between(block_at, 128, 128)
+    if high == 0:
+        return ascii_cuts(block_at, tables_at + _ASCII_RULES, state & 0xFF)
+    look_up_128(tables_at + _ASCII_CLASSES, block_at, classes_at)
+    entered = (_ONE << np.uint64((state >> 8) & 15)) - _ONE
+    if entered:
+        blend_64(classes_at, entered, state >> 12)
+        high &= ~entered
+    together = np.uint64(0)
+    if popcount(high) >= MANY:
+        together = class_together(block_at, high, classes_at, tables_at)
+    inside, leaving = class_apart(block_at, high & ~together, classes_at, tables)
+    inside |= entered | (together & mask_between(block_at, 0x80, 0x40))
+    cuts, entering = class_cuts(classes_at, tables_at + _CLASS_RULES, state & 0xFF)
+    return cuts & ~inside, entering | leaving
