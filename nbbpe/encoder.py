@@ -29,6 +29,7 @@ class _State:
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self.table = piece_table.new_table(1 << 13, 1 << 16)
+        piece_table.rehash(self.table.slots, self.table.slots)  # of nothing: loads what a first long text would wait for
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
         self._masks = new_masks()
