@@ -65,7 +65,7 @@ class Encoding(ABC):
 
 
 class Nbbpe(Encoding):
-    """From text file to finished file of ids, in processes."""
+    """From text file to finished file of ids, in threads."""
 
     def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
         super().__init__(folder, vocabulary)
