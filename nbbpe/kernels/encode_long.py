@@ -7,25 +7,26 @@ asked for ahead. All lists that training makes ascend; a list of somebody's own 
 """
 
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]
 
 from .jit import inlined, kernel
 from .merge_table import ask_for_pair, byte_pair_rank, id_of, merged_symbol, pair_rank, write_id
-from .simd import NO_RANK, int32_pointer, int64_pointer, prefetch, read_u8, uint64_pointer
+from .simd import NO_RANK, prefetch, read_i32, read_i64, read_u8, read_u64, write_i64, write_u32, write_u64
 
 CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a node's children are in one or two cache lines
 MIN_BYTES = 1 << 13  # of a pretoken from which on looking at every rank costs less than a heap
 PLACES = 14  # in a block of a list, which is a cache line with two numbers more
 AHEAD = 8  # how many pairs ahead the cache line is asked for where a pair would be found
 
-_SYMBOL, _LINK_BEFORE, _LINK_AFTER, _RANK = range(4)  # columns of the rows
-_N_PLACES, _OLDER = PLACES, PLACES + 1  # columns of the blocks
+# Where a row has its columns, and a block what it has besides places, in bytes.
+_SYMBOL, _LINK_BEFORE, _LINK_AFTER, _RANK = range(0, 16, 4)
+_N_PLACES, _OLDER = 4 * PLACES, 4 * PLACES + 4
 _NONE = -1
 _32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
 _HEAP_BYTES = 3 * 3 * 8 + 4 * 4  # of scratch for each byte of a pretoken; most are never touched
-_ROW_BYTES = 4 * 4
+_ROW = 16  # bytes of a row
+_BLOCK = 64  # bytes of a block
 
 
 def long_scratch(longest: int, n_ascending: int) -> int:
@@ -33,7 +34,7 @@ def long_scratch(longest: int, n_ascending: int) -> int:
     by_heap = _HEAP_BYTES * (min(longest, MIN_BYTES) if n_ascending else longest) + 48
     if not n_ascending or longest < MIN_BYTES:
         return by_heap
-    return max(by_heap, (_ROW_BYTES + 4) * longest + 4 * n_ascending + 64 * (_most_blocks(longest, n_ascending) + 1))
+    return max(by_heap, (_ROW + 4) * longest + 4 * n_ascending + _BLOCK * (_most_blocks(longest, n_ascending) + 1))
 
 
 def _most_blocks(n: int, n_ascending: int) -> int:
@@ -48,37 +49,75 @@ def ranks_pay(n, merges_at):
 
 
 @inlined
-def start_rows(rows, text_at, n, merges_at):
+def start_rows(rows_at, text_at, n, merges_at):
     """Fill the rows of a pretoken's n bytes.
 
-    rows : int32[n, 4]   for each position the symbol that starts there, the positions of the symbols before it (or -1) and
-                         after it (or n), and the rank of its pair (or -1): side by side, as most are wanted together
+    rows_at : address of int32[n, 4]   for each position the symbol that starts there, the positions of the symbols before
+                                       it (or -1) and after it (or n), and the rank of its pair (or -1): side by side, as
+                                       most are wanted together
     """
     for i in range(n):
-        rows[i, _SYMBOL] = read_u8(text_at + i)
-        rows[i, _LINK_BEFORE] = i - 1
-        rows[i, _LINK_AFTER] = i + 1
-        rows[i, _RANK] = _NONE
-    for i in range(n - 1):
-        rank = byte_pair_rank(merges_at, np.int64(rows[i, _SYMBOL]), np.int64(rows[i + 1, _SYMBOL]))
-        if rank != NO_RANK:
-            rows[i, _RANK] = rank
+        row_at = rows_at + _ROW * i
+        symbol = np.int64(read_u8(text_at + i))
+        rank = np.int64(_NONE)
+        if i + 1 < n:
+            found = byte_pair_rank(merges_at, symbol, np.int64(read_u8(text_at + i + 1)))
+            if found != NO_RANK:
+                rank = found
+        write_u32(row_at + _SYMBOL, symbol)
+        write_u32(row_at + _LINK_BEFORE, i - 1)
+        write_u32(row_at + _LINK_AFTER, i + 1)
+        write_u32(row_at + _RANK, rank)
 
 
 @inlined
-def write_ids(rows, n, merges_at, ids_at, id_size):
+def of_row(rows_at, position, column):
+    """A number of a row."""
+    return np.int64(read_i32(rows_at + _ROW * position + column))
+
+
+@inlined
+def write_ids(rows_at, n, merges_at, ids_at, id_size):
     """Write the ids of the symbols that are left; returns their number."""
     n_ids = 0
-    position = 0
+    position = np.int64(0)
     while position < n:
-        write_id(ids_at + n_ids * id_size, id_of(merges_at, np.int64(rows[position, _SYMBOL])), id_size)
+        write_id(ids_at + n_ids * id_size, id_of(merges_at, of_row(rows_at, position, _SYMBOL)), id_size)
         n_ids += 1
-        position = np.int64(rows[position, _LINK_AFTER])
+        position = of_row(rows_at, position, _LINK_AFTER)
     return n_ids
 
 
 @inlined
-def sift_down(heap, size, parent, entry):
+def join(rows_at, n, position, symbol):
+    """Put a symbol in the place of that at a position and the next, without a rank; returns where the next one was."""
+    row_at = rows_at + _ROW * position
+    removed = of_row(rows_at, position, _LINK_AFTER)
+    after = of_row(rows_at, removed, _LINK_AFTER)
+    write_u32(row_at + _SYMBOL, symbol)
+    write_u32(row_at + _LINK_AFTER, after)
+    write_u32(row_at + _RANK, _NONE)
+    write_u32(rows_at + _ROW * removed + _RANK, _NONE)
+    if after < n:
+        write_u32(rows_at + _ROW * after + _LINK_BEFORE, position)
+    return removed
+
+
+@inlined
+def new_rank(rows_at, n, left, merges_at):
+    """Look up and note the rank of the pair at a position; returns it, or -1."""
+    right = of_row(rows_at, left, _LINK_AFTER)
+    rank = np.int64(_NONE)
+    if right < n:
+        found = pair_rank(merges_at, of_row(rows_at, left, _SYMBOL), of_row(rows_at, right, _SYMBOL))
+        if found != NO_RANK:
+            rank = found
+    write_u32(rows_at + _ROW * left + _RANK, rank)
+    return rank
+
+
+@inlined
+def sift_down(heap_at, size, parent, entry):
     """Put `entry` at `parent` or below, where the heap property holds. Cost: O(log size)."""
     while True:
         first = CHILDREN * parent + 1
@@ -86,57 +125,66 @@ def sift_down(heap, size, parent, entry):
             break
         child = first
         for other in range(first + 1, min(first + CHILDREN, size)):
-            if heap[other] < heap[child]:
+            if read_u64(heap_at + 8 * other) < read_u64(heap_at + 8 * child):
                 child = other
-        if heap[child] >= entry:
+        if read_u64(heap_at + 8 * child) >= entry:
             break
-        heap[parent] = heap[child]
+        write_u64(heap_at + 8 * parent, read_u64(heap_at + 8 * child))
         parent = child
-    heap[parent] = entry
+    write_u64(heap_at + 8 * parent, entry)
 
 
 @inlined
-def push(queues, ends, entry):
+def push(queues_at, room, ends_at, entry):
     """Add an entry: to a sorted queue whose last is not greater, in one step, or else to the heap, in O(log size) steps.
 
-    queues : uint64[3, *]   two sorted queues and a heap;  ends : int64[6]   of each the first and the one after the last
+    queues_at, room : address of uint64[3, room]   two sorted queues and a heap
+    ends_at         : address of int64[6]          of each the first and the one after the last
     """
     for i in range(2):
-        first, end = ends[2 * i], ends[2 * i + 1]
+        queue_at, limits_at = queues_at + 8 * room * i, ends_at + 16 * i
+        first, end = read_i64(limits_at), read_i64(limits_at + 8)
         if first == end:
-            ends[2 * i] = 0
-            ends[2 * i + 1] = 1
-            queues[i, 0] = entry
+            write_i64(limits_at, 0)
+            write_i64(limits_at + 8, 1)
+            write_u64(queue_at, entry)
             return
-        if queues[i, end - 1] <= entry:
-            queues[i, end] = entry
-            ends[2 * i + 1] = end + 1
+        if read_u64(queue_at + 8 * (end - 1)) <= entry:
+            write_u64(queue_at + 8 * end, entry)
+            write_i64(limits_at + 8, end + 1)
             return
-    heap = queues[2]
-    child = ends[5]
-    ends[5] = child + 1
-    while child > 0 and heap[(child - 1) // CHILDREN] > entry:
-        heap[child] = heap[(child - 1) // CHILDREN]
+    heap_at = queues_at + 16 * room
+    child = read_i64(ends_at + 40)
+    write_i64(ends_at + 40, child + 1)
+    while child > 0:
+        above = read_u64(heap_at + 8 * ((child - 1) // CHILDREN))
+        if above <= entry:
+            break
+        write_u64(heap_at + 8 * child, above)
         child = (child - 1) // CHILDREN
-    heap[child] = entry
+    write_u64(heap_at + 8 * child, entry)
 
 
 @inlined
-def pop(queues, ends):
+def pop(queues_at, room, ends_at):
     """Take the least entry out; _NO_RANKS where there is none."""
     least = _NO_RANKS
     at = -1
     for i in range(3):
-        if ends[2 * i] < ends[2 * i + 1] and queues[i, ends[2 * i]] <= least:
-            least = queues[i, ends[2 * i]]
-            at = i
+        first, end = read_i64(ends_at + 16 * i), read_i64(ends_at + 16 * i + 8)
+        if first < end:
+            entry = read_u64(queues_at + 8 * (room * i + first))
+            if entry <= least:
+                least = entry
+                at = i
     if at == 2:
-        size = ends[5] - 1
-        ends[5] = size
+        heap_at = queues_at + 16 * room
+        size = read_i64(ends_at + 40) - 1
+        write_i64(ends_at + 40, size)
         if size > 0:
-            sift_down(queues[2], size, 0, queues[2, size])
+            sift_down(heap_at, size, np.int64(0), read_u64(heap_at + 8 * size))
     elif at >= 0:
-        ends[2 * at] += 1
+        write_i64(ends_at + 16 * at, read_i64(ends_at + 16 * at) + 1)
     return least
 
 
@@ -149,92 +197,79 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     queues : uint64[3, 3 n]   rank << 32 | position, with entries that have become void: two queues in which they come in
                          order, and a heap, a tree in an array where a node has CHILDREN children, for those that do not.
                          In a million of one letter nearly all come in order, and the heap would take most of the time
-    ends : int64[6]      see `push`
     rows : int32[n, 4]   see `start_rows`
+    ends : int64[6]      see `push`
 
     Cost: O(n log n), whatever the text is: each merge adds at most two entries to the heap, and an entry whose pair has
     changed is dropped when it comes up.
     """
-    queues = carray(uint64_pointer(scratch_at), (3, 3 * n))
-    rows = carray(int32_pointer(scratch_at + 72 * n), (n, 4))
-    ends = carray(int64_pointer(scratch_at + 88 * n), 6)
-    ends[:] = 0
-    start_rows(rows, text_at, n, merges_at)
+    room = 3 * n
+    queues_at, rows_at, ends_at = scratch_at, scratch_at + 72 * n, scratch_at + 88 * n
+    for i in range(6):
+        write_i64(ends_at + 8 * i, 0)
+    start_rows(rows_at, text_at, n, merges_at)
     for i in range(n - 1):
-        rank = np.int64(rows[i, _RANK])
+        rank = of_row(rows_at, i, _RANK)
         if rank != _NONE:
-            push(queues, ends, (np.uint64(rank) << _32) | np.uint64(i))
+            push(queues_at, room, ends_at, (np.uint64(rank) << _32) | np.uint64(i))
     while True:
-        least = pop(queues, ends)
+        least = pop(queues_at, room, ends_at)
         if least == _NO_RANKS:
             break
         position = np.int64(least & _LOW)
         rank = np.int64(least >> _32)
-        if rows[position, _RANK] != rank:
+        if of_row(rows_at, position, _RANK) != rank:
             continue
-        removed = np.int64(rows[position, _LINK_AFTER])
-        after = np.int64(rows[removed, _LINK_AFTER])
-        rows[position, _SYMBOL] = merged_symbol(merges_at, rank)
-        rows[position, _LINK_AFTER] = after
-        rows[removed, _RANK] = _NONE
-        if after < n:
-            rows[after, _LINK_BEFORE] = position
-        for left in (position, np.int64(rows[position, _LINK_BEFORE])):
-            if left < 0:
-                continue
-            rows[left, _RANK] = _NONE
-            right = np.int64(rows[left, _LINK_AFTER])
-            if right < n:
-                rank = pair_rank(merges_at, np.int64(rows[left, _SYMBOL]), np.int64(rows[right, _SYMBOL]))
-                if rank != NO_RANK:
-                    rows[left, _RANK] = rank
-                    push(queues, ends, (np.uint64(rank) << _32) | np.uint64(left))
-    return write_ids(rows, n, merges_at, ids_at, id_size)
+        join(rows_at, n, position, merged_symbol(merges_at, rank))
+        for left in (position, of_row(rows_at, position, _LINK_BEFORE)):
+            if left >= 0:
+                rank = new_rank(rows_at, n, left, merges_at)
+                if rank != _NONE:
+                    push(queues_at, room, ends_at, (np.uint64(rank) << _32) | np.uint64(left))
+    return write_ids(rows_at, n, merges_at, ids_at, id_size)
 
 
 @inlined
-def add_place(lists, latest, n_blocks, rank, position):
+def add_place(lists_at, latest_at, n_blocks, rank, position):
     """Add a position to the list of a rank; returns the number of blocks that are in use."""
-    block = np.int64(latest[rank])
-    if block == _NONE or lists[block, _N_PLACES] == PLACES:
-        lists[n_blocks, _N_PLACES] = 0
-        lists[n_blocks, _OLDER] = block
-        latest[rank] = n_blocks
+    block = np.int64(read_i32(latest_at + 4 * rank))
+    n_places = np.int64(PLACES)
+    if block != _NONE:
+        n_places = np.int64(read_i32(lists_at + _BLOCK * block + _N_PLACES))
+    if n_places == PLACES:
+        write_u32(lists_at + _BLOCK * n_blocks + _OLDER, block)
+        write_u32(latest_at + 4 * rank, n_blocks)
         block = n_blocks
         n_blocks += 1
-    n_places = np.int64(lists[block, _N_PLACES])
-    lists[block, n_places] = position
-    lists[block, _N_PLACES] = n_places + 1
+        n_places = np.int64(0)
+    block_at = lists_at + _BLOCK * block
+    write_u32(block_at + 4 * n_places, position)
+    write_u32(block_at + _N_PLACES, n_places + 1)
     return n_blocks
 
 
 @inlined
-def merge_run(rows, n, position, rank, symbol, merged, n_merged):
+def merge_run(rows_at, n, position, rank, symbol, merged_at, n_merged):
     """Merge the pairs of a rank that lie in each other, of which one is at `position`, from left to right.
 
-    merged, n_merged : int32[*], filled on from n_merged     the positions of the new symbols, whose pairs are not known yet
+    merged_at, n_merged : address of int32[*], filled on from n_merged     the positions of the new symbols, whose pairs are
+                          not known yet
 
     Returns n_merged.
     """
-    before = np.int64(rows[position, _LINK_BEFORE])
-    while before >= 0 and rows[before, _RANK] == rank:
+    before = of_row(rows_at, position, _LINK_BEFORE)
+    while before >= 0 and of_row(rows_at, before, _RANK) == rank:
         position = before
-        before = np.int64(rows[position, _LINK_BEFORE])
+        before = of_row(rows_at, position, _LINK_BEFORE)
     while True:
-        removed = np.int64(rows[position, _LINK_AFTER])
-        after = np.int64(rows[removed, _LINK_AFTER])
-        goes_on = rows[removed, _RANK] == rank and rows[after, _RANK] == rank
-        rows[position, _SYMBOL] = symbol
-        rows[position, _LINK_AFTER] = after
-        rows[position, _RANK] = _NONE
-        rows[removed, _RANK] = _NONE
-        if after < n:
-            rows[after, _LINK_BEFORE] = position
-        merged[n_merged] = position
+        removed = of_row(rows_at, position, _LINK_AFTER)
+        goes_on = of_row(rows_at, removed, _RANK) == rank
+        join(rows_at, n, position, symbol)
+        write_u32(merged_at + 4 * n_merged, position)
         n_merged += 1
-        if not goes_on:
+        position = of_row(rows_at, position, _LINK_AFTER)
+        if not goes_on or of_row(rows_at, position, _RANK) != rank:
             return n_merged
-        position = after
 
 
 @kernel
@@ -252,53 +287,48 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
     Cost: O(n + n_ranks), whatever the text is.
     """
     n_ranks = merges_at[8]
-    lists_at = (scratch_at + 20 * n + 4 * n_ranks + 63) & ~63
-    rows = carray(int32_pointer(scratch_at), (n, 4))
-    merged = carray(int32_pointer(scratch_at + 16 * n), n)
-    latest = carray(int32_pointer(scratch_at + 20 * n), n_ranks)
-    lists = carray(int32_pointer(lists_at), (3 * n // PLACES + n_ranks, PLACES + 2))
-    latest[:] = _NONE
-    n_blocks = np.int64(0)
-    start_rows(rows, text_at, n, merges_at)
-    for i in range(n - 1):
-        if rows[i, _RANK] != _NONE:
-            n_blocks = add_place(lists, latest, n_blocks, np.int64(rows[i, _RANK]), i)
+    rows_at, merged_at, latest_at = scratch_at, scratch_at + _ROW * n, scratch_at + (_ROW + 4) * n
+    lists_at = (latest_at + 4 * n_ranks + _BLOCK - 1) & ~(_BLOCK - 1)
     for rank in range(n_ranks):
-        block = np.int64(latest[rank])
+        write_u32(latest_at + 4 * rank, _NONE)
+    n_blocks = np.int64(0)
+    start_rows(rows_at, text_at, n, merges_at)
+    for i in range(n - 1):
+        rank = of_row(rows_at, i, _RANK)
+        if rank != _NONE:
+            n_blocks = add_place(lists_at, latest_at, n_blocks, rank, i)
+    for rank in range(n_ranks):
+        block = np.int64(read_i32(latest_at + 4 * rank))
         if block == _NONE:
             continue
         symbol = merged_symbol(merges_at, rank)
         n_merged = np.int64(0)
         while block != _NONE:
-            older = np.int64(lists[block, _OLDER])
+            block_at = lists_at + _BLOCK * block
+            older = np.int64(read_i32(block_at + _OLDER))
             if older != _NONE:
                 for i in range(PLACES):
-                    prefetch(scratch_at + _ROW_BYTES * np.int64(lists[older, i]))
-            for i in range(lists[block, _N_PLACES]):
-                position = np.int64(lists[block, i])
-                if rows[position, _RANK] == rank:
-                    n_merged = merge_run(rows, n, position, rank, symbol, merged, n_merged)
+                    prefetch(rows_at + _ROW * np.int64(read_i32(lists_at + _BLOCK * older + 4 * i)))
+            for i in range(np.int64(read_i32(block_at + _N_PLACES))):
+                position = np.int64(read_i32(block_at + 4 * i))
+                if of_row(rows_at, position, _RANK) == rank:
+                    n_merged = merge_run(rows_at, n, position, rank, symbol, merged_at, n_merged)
             block = older
         last = np.int64(_NONE)
         for i in range(n_merged + AHEAD):
             if i < n_merged:
-                before, after = np.int64(rows[merged[i], _LINK_BEFORE]), np.int64(rows[merged[i], _LINK_AFTER])
+                position = np.int64(read_i32(merged_at + 4 * i))
+                before, after = of_row(rows_at, position, _LINK_BEFORE), of_row(rows_at, position, _LINK_AFTER)
                 if before >= 0:
-                    ask_for_pair(merges_at, np.int64(rows[before, _SYMBOL]), symbol)
+                    ask_for_pair(merges_at, of_row(rows_at, before, _SYMBOL), symbol)
                 if after < n:
-                    ask_for_pair(merges_at, symbol, np.int64(rows[after, _SYMBOL]))
+                    ask_for_pair(merges_at, symbol, of_row(rows_at, after, _SYMBOL))
             if i >= AHEAD:
-                position = np.int64(merged[i - AHEAD])
-                before = np.int64(rows[position, _LINK_BEFORE])
-                for left in (before, position):
-                    if left < 0 or left == last:  # the pair of `last` was looked up with the symbol after it
-                        continue
-                    right = np.int64(rows[left, _LINK_AFTER])
-                    if right >= n:
-                        continue
-                    found = pair_rank(merges_at, np.int64(rows[left, _SYMBOL]), np.int64(rows[right, _SYMBOL]))
-                    rows[left, _RANK] = _NONE if found == NO_RANK else found
-                    if found != NO_RANK:
-                        n_blocks = add_place(lists, latest, n_blocks, found, left)
+                position = np.int64(read_i32(merged_at + 4 * (i - AHEAD)))
+                for left in (of_row(rows_at, position, _LINK_BEFORE), position):
+                    if left >= 0 and left != last:  # the pair of `last` was looked up with the symbol after it
+                        found = new_rank(rows_at, n, left, merges_at)
+                        if found != _NONE:
+                            n_blocks = add_place(lists_at, latest_at, n_blocks, found, left)
                 last = position
-    return write_ids(rows, n, merges_at, ids_at, id_size)
+    return write_ids(rows_at, n, merges_at, ids_at, id_size)

@@ -502,28 +502,3 @@ def write_ranks(typingctx, ranks_at, lane_1, rank_1, lane_2, rank_2, lane_3, ran
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 7), codegen
-
-
-def _pointer_to(kind, element):
-    def codegen(context, builder, signature, args):
-        return _pointer(builder, args[0], kind)
-
-    return types.CPointer(element)(types.int64), codegen
-
-
-@intrinsic
-def int32_pointer(typingctx, address):
-    """An address as a pointer to int32, for numba.carray: where an array with checked bounds is wanted."""
-    return _pointer_to(ir.IntType(32), types.int32)
-
-
-@intrinsic
-def int64_pointer(typingctx, address):
-    """An address as a pointer to int64, for numba.carray."""
-    return _pointer_to(_I64, types.int64)
-
-
-@intrinsic
-def uint64_pointer(typingctx, address):
-    """An address as a pointer to uint64, for numba.carray."""
-    return _pointer_to(_I64, types.uint64)
