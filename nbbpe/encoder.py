@@ -29,7 +29,6 @@ class _State:
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self.table = piece_table.new_table(1 << 13, 1 << 16)
-        piece_table.rehash(self.table.slots, self.table.slots)  # of nothing: loads what a first long text would wait for
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
         self._masks = new_masks()
@@ -37,7 +36,7 @@ class _State:
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
         self._lanes = encode_text.new_lanes(len(self._batch))
         self._longest = 256
-        self._scratch = encode.new_scratch(self._longest, encoder.merges.n_ascending)
+        self._scratch = encode.new_scratch(self._longest, encoder.merges)
         self.need_out(_OUT_BYTES)
 
     def need_out(self, n_bytes: int) -> None:
@@ -50,7 +49,7 @@ class _State:
         """Make room for merging a pretoken of so many bytes."""
         if n_bytes > self._longest:
             self._longest = 2 * n_bytes
-            self._scratch = encode.new_scratch(self._longest, self._encoder.merges.n_ascending)
+            self._scratch = encode.new_scratch(self._longest, self._encoder.merges)
             self._renew_context()
 
     def need_memory(self, n_bytes: int) -> None:

@@ -24,10 +24,10 @@ class _Tokens(NamedTuple):
     starts: NDArray[np.int64]
     ranks: NDArray[np.int32]
 
-    def scratch(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    def scratch(self, merges: merge_table.Merges) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         """Room for merging the longest of them, and for its ids."""
         longest = int(np.diff(self.starts).max())
-        return encode.new_scratch(longest, 0), np.empty(longest, dtype=np.uint32)
+        return encode.new_scratch(longest, merges), np.empty(longest, dtype=np.uint32)
 
     def byte_ids(self) -> NDArray[np.int32]:
         """The id of each single byte, int32[256]."""
@@ -74,7 +74,7 @@ def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | 
     id_of_symbol[symbols] = tokens.ranks
     sides = np.empty((n, 2), dtype=np.int64)
     merges = merge_table.empty_merges(n, symbols, np.arange(n))
-    done = ranks.find_sides(tokens.text, tokens.starts, merges, *tokens.scratch(), sides)
+    done = ranks.find_sides(tokens.text, tokens.starts, merges, *tokens.scratch(merges), sides)
     merged = np.flatnonzero(~is_byte[:done])
     found = np.column_stack([id_of_symbol[sides[merged]], tokens.ranks[merged]])
     return np.ascontiguousarray(found), int(tokens.ranks[done]) if done < n else None
@@ -103,7 +103,7 @@ def with_whole_tokens(vocab: dict[int, bytes], merges: merge_table.Merges) -> me
 
 def _with_whole(tokens: _Tokens, merges: merge_table.Merges) -> merge_table.Merges:
     is_unmerged = np.empty(len(tokens.ranks), dtype=np.bool_)
-    ranks.mark_unmerged(tokens.text, tokens.starts, merges, *tokens.scratch(), is_unmerged)
+    ranks.mark_unmerged(tokens.text, tokens.starts, merges, *tokens.scratch(merges), is_unmerged)
     if not is_unmerged.any():
         return merges
     return merges._replace(whole=merge_table.pack_whole(tokens.as_table(is_unmerged)))

@@ -65,8 +65,8 @@ def merged(pretoken: bytes, merges: Merges, way: int, id_size: int) -> list[int]
     text = np.frombuffer(pretoken, dtype=np.uint8)
     out = np.empty(len(pretoken), dtype=f"<u{id_size}")
     # Of a short pretoken the scratch has no room for lists, which are for long ones.
-    n_ascending = 0 if way == HEAP else merges.n_ascending
-    scratch = encode.new_scratch(len(pretoken) + encode_long.MIN_BYTES, n_ascending)
+    room_for = merges._replace(n_ascending=0) if way == HEAP else merges
+    scratch = encode.new_scratch(len(pretoken) + encode_long.MIN_BYTES, room_for)
     n = apply(text, len(pretoken), merges, scratch, out, way, id_size)
     return out[:n].tolist()
 

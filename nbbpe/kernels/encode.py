@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from .encode_long import long_scratch, merge_by_rank, merge_long, ranks_pay
 from .jit import inlined, kernel
 from .memory import zeros
-from .merge_table import NO_SYMBOL, byte_pair_rank, id_of, merged_symbol, pair_rank, whole_token, write_id
+from .merge_table import NO_SYMBOL, Merges, byte_pair_rank, id_of, merged_symbol, pair_rank, whole_token, write_id
 from .simd import (
     LANES,
     NO_RANK,
@@ -34,9 +34,9 @@ _BEFORE = np.arange(-1, 271).astype(np.uint8)
 _AFTER = np.arange(1, 273).astype(np.uint8)
 
 
-def new_scratch(longest: int, n_ascending: int) -> NDArray[np.uint64]:
-    """Make room for merging pretokens of up to `longest` bytes; 64-byte aligned. `n_ascending` is that of the Merges."""
-    return zeros(max(LANE_BYTES, long_scratch(longest, n_ascending)) // 8 + 1)
+def new_scratch(longest: int, merges: Merges) -> NDArray[np.uint64]:
+    """Make room for merging pretokens of up to `longest` bytes by these merges; 64-byte aligned."""
+    return zeros(max(LANE_BYTES, long_scratch(longest, merges.n_ascending)) // 8 + 1)
 
 
 @inlined
