@@ -90,7 +90,7 @@ def write_ids(rows_at, n, merges_at, ids_at, id_size):
 
 @inlined
 def join(rows_at, n, position, symbol):
-    """Put a symbol in the place of that at a position and the next, without a rank; returns where the next one was."""
+    """Put a symbol in the place of that at a position and the next, without a rank."""
     row_at = rows_at + _ROW * position
     removed = of_row(rows_at, position, _LINK_AFTER)
     after = of_row(rows_at, removed, _LINK_AFTER)
@@ -100,7 +100,6 @@ def join(rows_at, n, position, symbol):
     write_u32(rows_at + _ROW * removed + _RANK, _NONE)
     if after < n:
         write_u32(rows_at + _ROW * after + _LINK_BEFORE, position)
-    return removed
 
 
 @inlined

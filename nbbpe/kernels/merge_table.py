@@ -41,12 +41,12 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 class Merges(NamedTuple):
     """The merges of a tokenizer, read only; made by `new_merges`.
 
-    entries     : uint64[LINE * n_lines]   (left << 43 | right << 22 | rank) of each pair, all ones where free; a power of
+    entries     : uint64[LINE * n_lines]  (left << 43 | right << 22 | rank) of each pair, all ones where free; a power of
                                           two of lines, each a cache line
-    byte_ranks  : uint32[65536]            the rank of each pair of bytes at [left << 8 | right], or NO_RANK
-    symbols     : uint32[*]                the symbol that a pair of each rank becomes, as `counting_on` leaves it
-    ids         : uint32[*]                the id of each symbol, likewise
-    whole       : uint64[*]                tokens that a pretoken is though merging does not give them, see `pack_whole`;
+    byte_ranks  : uint32[65536]           the rank of each pair of bytes at [left << 8 | right], or NO_RANK
+    symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `counting_on` leaves it
+    ids         : uint32[*]               the id of each symbol, likewise
+    whole       : uint64[*]               tokens that a pretoken is though merging does not give them, see `pack_whole`;
                                           most vocabularies have none, and this has no entries
     n_ascending : int                     the number of ranks, if each merge has a higher one than those that make its two
                                           sides: then a long pretoken can be merged rank by rank (encode_long); else 0
@@ -131,7 +131,7 @@ def enter_merge(merges, left, right, rank):
     else:
         key = pair_key(left, right)
         mask = merges.entries.shape[0] - 1
-        entry = np.int64(key * _MULTIPLIER >> np.uint64(32)) * LINE & mask
+        entry = first_entry(key, mask)
         while merges.entries[entry] != _FREE and merges.entries[entry] >> _RANK_SHIFT != key:
             entry = (entry + 1) & mask
         # A free entry is greater than any other, and equal keys compare by their ranks.
@@ -187,11 +187,17 @@ def pair_key(left, right):
 
 
 @inlined
+def first_entry(key, mask):
+    """Where the search for a pair starts: the first entry of a line; `mask` is one less than the number of entries."""
+    return np.int64(key * _MULTIPLIER >> np.uint64(32)) * LINE & mask
+
+
+@inlined
 def pair_rank(merges_at, left, right):
     """The rank of a pair of symbols that are not both bytes, or NO_RANK. Cost: one cache line."""
     entries_at, mask = merges_at[0], merges_at[4]
     key = pair_key(left, right)
-    entry = np.int64(key * _MULTIPLIER >> np.uint64(32)) * LINE & mask
+    entry = first_entry(key, mask)
     rank = rank_in_line(entries_at + 8 * entry, key)
     # Few lines are full, so few look-ups go on. Asking this first keeps the branch predictable.
     while read_u64(entries_at + 8 * (entry + LINE - 1)) != _FREE and rank == NO_RANK:
@@ -203,7 +209,7 @@ def pair_rank(merges_at, left, right):
 @inlined
 def ask_for_pair(merges_at, left, right):
     """Ask for the cache line where `pair_rank` will look for a pair."""
-    prefetch(merges_at[0] + 8 * (np.int64(pair_key(left, right) * _MULTIPLIER >> np.uint64(32)) * LINE & merges_at[4]))
+    prefetch(merges_at[0] + 8 * first_entry(pair_key(left, right), merges_at[4]))
 
 
 @inlined
