@@ -120,21 +120,8 @@ class Pattern:
 
     def scanner(self) -> Scanner:
         """What the kernels need to find this pattern's certain boundaries; only for a pattern with a table."""
-        from .kernels.scan import Scanner
-        from .kernels.scan_look_up import look_up_tables
-        from .kernels.simd import RULES
-
         assert self.cuts is not None
-        before = np.zeros((len(CLASSES), RULES), dtype=np.uint64)
-        after = np.zeros((len(CLASSES), RULES), dtype=np.uint64)
-        # Classes with the same row share a rule.
-        for rule, row in enumerate(sorted(set(self.cuts) - {""})):
-            for number, name in enumerate(CLASSES):
-                before[number, rule] = -(self.cuts[number] == row) & (2**64 - 1)
-                after[number, rule] = -(name in row) & (2**64 - 1)
-        page_of, pages = _class_pages()
-        look_up = look_up_tables(character_classes(), before, after)
-        return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages, look_up)
+        return _scanner(self.cuts)
 
     def packed_grammar(self) -> int:
         """What the kernels need to split a piece into pretokens; only for a pattern with a table."""
@@ -155,6 +142,25 @@ def character_classes() -> NDArray[np.uint8]:
     for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
         classes[ord(character)] = CLASSES.index(name)
     return classes
+
+
+@functools.cache
+def _scanner(cuts: tuple[str, ...]) -> Scanner:
+    """The Scanner of a cut table: one for all that scan by it, as a file is cut at many places."""
+    from .kernels.scan import Scanner
+    from .kernels.scan_look_up import look_up_tables
+    from .kernels.simd import RULES
+
+    before = np.zeros((len(CLASSES), RULES), dtype=np.uint64)
+    after = np.zeros((len(CLASSES), RULES), dtype=np.uint64)
+    # Classes with the same row share a rule.
+    for rule, row in enumerate(sorted(set(cuts) - {""})):
+        for number, name in enumerate(CLASSES):
+            before[number, rule] = -(cuts[number] == row) & (2**64 - 1)
+            after[number, rule] = -(name in row) & (2**64 - 1)
+    page_of, pages = _class_pages()
+    look_up = look_up_tables(character_classes(), before, after)
+    return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages, look_up)
 
 
 @functools.cache
