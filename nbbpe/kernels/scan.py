@@ -27,8 +27,7 @@ from .characters import (
     SLASH,
     SPACE,
     UPPER,
-    class_of,
-    decode_character,
+    class_each,
 )
 from .jit import inlined, kernel
 from .memory import zeros
@@ -42,12 +41,10 @@ from .simd import (
     mask_letters,
     read_u64,
     rule_cuts,
-    trailing_zeros,
     write_u64,
 )
 
 _ONE = np.uint64(1)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Scanner(NamedTuple):
@@ -100,23 +97,11 @@ def class_non_ascii(block_at, high, state, tables):
     state : int64    the scan's state, see block_cuts
 
     Returns (bits of bytes that continue a character, state with the part of a character that leaves the block).
-    Cost: a few nanoseconds for each non-ASCII character.
     """
-    inside = (_ONE << np.uint64((state >> 8) & 15)) - _ONE
-    add_to_mask(tables[4], state >> 12, inside)
-    high &= ~inside
-    state = 0
-    while high:
-        bit = trailing_zeros(high)
-        code_point, length = decode_character(block_at + bit)
-        character_class = OTHER if code_point < 0 else class_of(code_point, tables)
-        bits = ((_ONE << np.uint64(length)) - _ONE) << np.uint64(bit)
-        add_to_mask(tables[4], character_class, bits)
-        inside |= bits & (bits << _ONE)
-        high &= ~bits
-        if bit + length > BLOCK:
-            state = ((bit + length - BLOCK) << 8) | (character_class << 12)
-    return inside, state
+    entered = (_ONE << np.uint64((state >> 8) & 15)) - _ONE
+    add_to_mask(tables[4], state >> 12, entered)
+    inside, leaving = class_each(block_at, high & ~entered, tables[4], tables, add_to_mask)
+    return inside | entered, leaving
 
 
 @inlined

@@ -9,11 +9,10 @@ Characters that differ in their last byte only, as those of most alphabets do, a
 import numpy as np
 from numpy.typing import NDArray
 
-from .characters import CASELESS, OTHER, class_of, decode_character
+from .characters import CASELESS, class_each
 from .jit import inlined
 from .memory import zeros
 from .simd import (
-    BLOCK,
     ascii_cuts,
     blend_64,
     class_cuts,
@@ -99,29 +98,14 @@ def class_together(block_at, high, classes_at, tables_at):
     firsts = ends_of_three >> _TWO
     spread_64(classes_at, seconds, firsts)
     caseless |= (caseless << _ONE) | (caseless << _TWO)
-    blend_64(classes_at, caseless, CASELESS)
+    set_classes(classes_at, CASELESS, caseless)
     return ends | ends_of_three | seconds | firsts | caseless
 
 
 @inlined
-def class_apart(block_at, high, classes_at, tables):
-    """Class the other non-ASCII characters, one at a time, as class_together does; `tables` as in scan.addresses.
-
-    Returns (bits of bytes that continue a character, what is left of the last one for the next block, see scan.block_cuts).
-    """
-    inside = np.uint64(0)
-    leaving = 0
-    while high:
-        bit = trailing_zeros(high)
-        code_point, length = decode_character(block_at + bit)
-        character_class = OTHER if code_point < 0 else class_of(code_point, tables)
-        bits = ((_ONE << np.uint64(length)) - _ONE) << np.uint64(bit)
-        blend_64(classes_at, bits, character_class)
-        inside |= bits & (bits << _ONE)
-        high &= ~bits
-        if bit + length > BLOCK:
-            leaving = ((bit + length - BLOCK) << 8) | (character_class << 12)
-    return inside, leaving
+def set_classes(classes_at, character_class, bits):
+    """Give a class to the bytes whose bits are set."""
+    blend_64(classes_at, bits, character_class)
 
 
 @inlined
@@ -134,12 +118,12 @@ def cuts_by_look_up(block_at, state, tables):
     look_up_128(tables_at + _ASCII_CLASSES, block_at, classes_at)
     entered = (_ONE << np.uint64((state >> 8) & 15)) - _ONE
     if entered:
-        blend_64(classes_at, entered, state >> 12)
+        set_classes(classes_at, state >> 12, entered)
         high &= ~entered
     together = np.uint64(0)
     if popcount(high) >= MANY:
         together = class_together(block_at, high, classes_at, tables_at)
-    inside, leaving = class_apart(block_at, high & ~together, classes_at, tables)
+    inside, leaving = class_each(block_at, high & ~together, classes_at, tables, set_classes)
     inside |= entered | (together & mask_between(block_at, 0x80, 0x40))
     cuts, entering = class_cuts(classes_at, tables_at + _CLASS_RULES, state & 0xFF)
     return cuts & ~inside, entering | leaving
