@@ -106,7 +106,8 @@ def _with_whole(tokens: _Tokens, merges: merge_table.Merges) -> merge_table.Merg
     ranks.mark_unmerged(tokens.text, tokens.starts, merges, *tokens.scratch(merges), is_unmerged)
     if not is_unmerged.any():
         return merges
-    return merges._replace(whole=merge_table.pack_whole(tokens.as_table(is_unmerged)))
+    # A pretoken is such a token as a whole, and not in parts.
+    return merges._replace(whole=merge_table.pack_whole(tokens.as_table(is_unmerged)), joins=merges.joins[:0])
 
 
 def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:

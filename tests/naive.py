@@ -83,6 +83,31 @@ def cuts(data, class_of, table):
     return offsets
 
 
+def seams(data, merges, class_of, members, after_lower):
+    """Byte offsets of the seams of data: between two characters of the classes `members`, where no merge could join.
+
+    Known by the last two bytes of the character before and the first three of that after, of which there must be three.
+    Where `after_lower` is true, runs of such characters that follow one of class "l" have none.
+    """
+    text = data.decode(errors="surrogateescape")
+    offsets, offset, allowed = [], 0, False
+    for i, character in enumerate(text):
+        encoded = character.encode(errors="surrogateescape")
+        if class_of(character) not in members:
+            allowed = False
+        elif i == 0 or class_of(text[i - 1]) not in members:
+            allowed = not after_lower or i == 0 or class_of(text[i - 1]) != "l"
+        elif allowed and len(encoded) > 2:
+            before, after = text[i - 1].encode()[-2:], encoded[:3]
+            if not any(
+                (before.endswith(left) or left.endswith(before)) and (right.startswith(after) or after.startswith(right))
+                for left, right in merges
+            ):
+                offsets.append(offset)
+        offset += len(encoded)
+    return offsets
+
+
 def pieces(data, offsets):
     """The stretches between boundaries; none is empty."""
     edges = sorted({0, *offsets, len(data)})

@@ -25,6 +25,7 @@ from nbbpe.kernels.batch import (
     write_row,
 )
 from nbbpe.kernels.scan import addresses
+from nbbpe.kernels.seams import NO_SEAMS
 from nbbpe.kernels.simd import N_CLASSES, address_of
 from nbbpe.patterns import NAMED
 
@@ -44,7 +45,7 @@ def collect_rows(text, start, end, breaks, scanner, masks, table, batch, out):
     while block < end:
         n_breaks, n_rows = breaks.shape[0], batch.shape[0]
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, breaks_at, next_break, n_breaks, tables, table_at, batch_at, n_rows
+            text_at, piece, block, end, state, breaks_at, next_break, n_breaks, tables, NO_SEAMS, table_at, batch_at, n_rows
         )
         for i in range(found):
             row_at = batch_at + 8 * ROW * i

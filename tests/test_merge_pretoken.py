@@ -124,7 +124,8 @@ def test_lines_that_are_full_run_over_into_the_next(monkeypatch):
     entries = entries[(-entries.ctypes.data % 64) // 8 :][: LINE * 64]
     merges = merges._replace(entries=entries)
     n = np.arange(LINE * 32, dtype=np.int64)
-    merge_table.fill_merges(n * 0 + 256 + n // 16, 256 + n % 16, n, merges)
+    merges = merges._replace(joins=merges.joins[:0])
+    merge_table.fill_merges(n * 0 + 256 + n // 16, 256 + n % 16, n, n, n[:0], merges)
     pairs = list(zip((256 + n // 16).tolist(), (256 + n % 16).tolist(), strict=True))
     assert ranks_of(merges, pairs) == n.tolist()
     assert ranks_of(merges, [(300, left) for left in range(256, 300)]) == [NO_RANK] * 44

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .jit import inlined
 from .piece_table import INLINE_BYTES, find, home_slot, key_of
 from .scan import block_cuts
+from .seams import seam_cuts
 from .simd import (
     BLOCK,
     address_of,
@@ -28,6 +29,7 @@ ROW = 4  # words in a row of a batch
 MIN_ROWS = BLOCK + 1  # what a batch must have room for: the pieces of a block, and that which ends with the text
 
 _ONE = np.uint64(1)
+_SEAM_STATE = 16  # from which bit of a state on it is that of seam_cuts; those below are block_cuts'
 # For each length of a key that lies in its slot: the bytes that it uses of 16, and its length in the last of them.
 _KEY_MASKS = np.array(
     [
@@ -118,7 +120,9 @@ def force_breaks(cuts, start, breaks_at, next_break, n_breaks):
 
 
 @inlined
-def next_pieces(text_at, piece, block, end, state, breaks_at, next_break, n_breaks, tables, table_at, batch_at, n_rows):
+def next_pieces(
+    text_at, piece, block, end, state, breaks_at, next_break, n_breaks, tables, seams, table_at, batch_at, n_rows
+):
     """Fill the rows of a batch with the next pieces of a text.
 
     text_at : address of a text with PADDING bytes after its end
@@ -129,6 +133,7 @@ def next_pieces(text_at, piece, block, end, state, breaks_at, next_break, n_brea
     breaks_at, next_break, n_breaks : address of int64[n, 3], the start, end and id of each stretch that is no text (special
               tokens, separators); the first of them that does not end before `block`; their number
     tables  : see scan.addresses
+    seams   : see seams.seam_cuts, or NO_SEAMS
     table_at : see piece_table.table_addresses
     batch_at, n_rows : address of int64[n_rows, ROW], n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be
               empty where a break, or the text, starts or ends
@@ -137,8 +142,13 @@ def next_pieces(text_at, piece, block, end, state, breaks_at, next_break, n_brea
     Cost: one block_cuts for 64 bytes, and 3 ns a piece.
     """
     found = 0
+    seam_state = np.uint64(state >> _SEAM_STATE)
+    state &= (1 << _SEAM_STATE) - 1
     while found <= n_rows - MIN_ROWS and block < end:
         cuts, state = block_cuts(text_at + block, state, tables)
+        if seams[0] != 0:
+            more_cuts, seam_state = seam_cuts(text_at + block, seam_state, seams, tables)
+            cuts |= more_cuts
         while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) < block:
             next_break += 1
         if next_break < n_breaks and read_i64(breaks_at + 24 * next_break) < block + BLOCK:
@@ -157,4 +167,4 @@ def next_pieces(text_at, piece, block, end, state, breaks_at, next_break, n_brea
     if block >= end:
         write_row(batch_at + 8 * ROW * found, text_at + piece, end - piece, end, table_at)
         found += 1
-    return found, block, state
+    return found, block, state | (np.int64(seam_state) << _SEAM_STATE)

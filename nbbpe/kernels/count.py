@@ -15,6 +15,7 @@ from .piece_table import (
     table_addresses,
 )
 from .scan import addresses
+from .seams import NO_SEAMS
 from .simd import PADDING, address_of, read_u64, write_u64
 from .split import pretoken_end
 
@@ -54,7 +55,19 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
     state = 0
     while block < end:
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, breaks_at, first_break, n_breaks, tables, table_at, batch_at, batch.shape[0]
+            text_at,
+            piece,
+            block,
+            end,
+            state,
+            breaks_at,
+            first_break,
+            n_breaks,
+            tables,
+            NO_SEAMS,
+            table_at,
+            batch_at,
+            batch.shape[0],
         )
         for row_at in range(batch_at, batch_at + 8 * ROW * found, 8 * ROW):
             piece_end = end_of(row_at)

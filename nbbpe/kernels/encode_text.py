@@ -50,7 +50,8 @@ _BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
 _SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
-_CONTEXT_SIZE = 33
+_JOINS = 33
+_CONTEXT_SIZE = 35
 
 
 def new_context(
@@ -106,6 +107,7 @@ def new_context(
     context[_IDS_POOL:_TEXT] = ids_pool.ctypes.data, len(ids_pool), memory_state.ctypes.data
     context[_TEXT:_LANES] = text.ctypes.data, out.ctypes.data, out.nbytes, out.itemsize
     context[_LANES] = lanes.ctypes.data
+    context[_JOINS:] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
     return context
 
 
@@ -355,6 +357,8 @@ def encode_pieces(
     piece, 2 ns a byte.
     """
     tables, table_at = scan_tables(context_at), five(context_at, _TABLE)
+    joins_at = context_at + 8 * _JOINS
+    seams = read_i64(joins_at), read_i64(joins_at + 8), read_i64(context_at + 8 * _GRAMMAR)
     batch_at, n_rows = read_i64(context_at + 8 * _BATCH), read_i64(context_at + 8 * _BATCH + 8)
     pool_at = read_i64(context_at + 8 * _IDS_POOL)
     next_break = 0
@@ -368,7 +372,7 @@ def encode_pieces(
     state = 0
     while block < end:
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, breaks_at, first_break, n_breaks, tables, table_at, batch_at, n_rows
+            text_at, piece, block, end, state, breaks_at, first_break, n_breaks, tables, seams, table_at, batch_at, n_rows
         )
         row_end = batch_at + 8 * ROW * found
         while row_end > batch_at and end_of(row_end - 8 * ROW) > limit:

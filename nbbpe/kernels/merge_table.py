@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .jit import inlined, kernel
 from .memory import zeros
 from .piece_table import PieceTable, find, key_of
+from .seams import MOST_BYTES, byte_ends, folded, join_ends, mark_joins
 from .simd import (
     LINE,
     NO_RANK,
@@ -50,6 +51,8 @@ class Merges(NamedTuple):
                                           most vocabularies have none, and this has no entries
     n_ascending : int                     the number of ranks, if each merge has a higher one than those that make its two
                                           sides: then a long pretoken can be merged rank by rank (encode_long); else 0
+    joins       : uint8[*]                bits of the places that merges join at, see seams.py; no entries where these are
+                                          not known, or parts of a pretoken would not be merged as it is
     """
 
     entries: NDArray[np.uint64]
@@ -58,6 +61,7 @@ class Merges(NamedTuple):
     ids: NDArray[np.uint32]
     whole: NDArray[np.uint64]
     n_ascending: int
+    joins: NDArray[np.uint8]
 
 
 def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Merges:
@@ -78,8 +82,8 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Mer
         n_lines *= 2
     entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
     entries[:] = _FREE
-    whole = np.empty(0, dtype=np.uint64)
-    return Merges(entries, byte_ranks, counting_on(symbols), counting_on(ids), whole, 0)
+    whole, joins = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint8)
+    return Merges(entries, byte_ranks, counting_on(symbols), counting_on(ids), whole, 0, joins)
 
 
 def counting_on(numbers: NDArray[Any]) -> NDArray[np.uint32]:
@@ -112,11 +116,15 @@ def new_merges(
     symbols = np.zeros(int(ranks.max(initial=-1)) + 1, dtype=np.uint32)
     symbols[ranks] = result_symbols
     merges = empty_merges(len(lefts), symbols, ids)
-    fill_merges(left_symbols, right_symbols, ranks.astype(np.int64), merges)
     made_by = np.full(len(ids), -1)  # the highest rank that makes each symbol
     np.maximum.at(made_by, result_symbols, ranks)
     ascending = (np.maximum(made_by[left_symbols], made_by[right_symbols]) < ranks).all()
-    return merges._replace(n_ascending=len(symbols) if ascending else 0)
+    if ascending:
+        merges = merges._replace(n_ascending=len(symbols), joins=np.zeros(MOST_BYTES, dtype=np.uint8))
+    by_rank = np.argsort(ranks, kind="stable")
+    columns = (column[by_rank] for column in (left_symbols, right_symbols, ranks.astype(np.int64), result_symbols))
+    n_joins = fill_merges(*columns, np.zeros(len(ids), dtype=np.int64), merges)
+    return merges._replace(joins=folded(merges.joins, n_joins)) if ascending else merges
 
 
 @inlined
@@ -139,10 +147,25 @@ def enter_merge(merges, left, right, rank):
 
 
 @kernel
-def fill_merges(lefts, rights, ranks, merges):
-    """Enter many pairs: int64[n] each."""
+def fill_merges(lefts, rights, ranks, results, ends, merges):
+    """Enter many merges, and the places that they join at unless `joins` is empty.
+
+    lefts, rights, ranks, results : int64[n], by ascending rank
+    ends   : int64[number of symbols], overwritten    the ends of each symbol
+    merges : Merges, modified
+
+    Returns how many bits of `joins` are set.
+    """
+    for byte in range(min(256, ends.shape[0])):
+        ends[byte] = byte_ends(byte)
+    n_joins = 0
     for i in range(lefts.shape[0]):
-        enter_merge(merges, lefts[i], rights[i], ranks[i])
+        left, right = lefts[i], rights[i]
+        enter_merge(merges, left, right, ranks[i])
+        if merges.joins.shape[0] > 0:
+            n_joins += mark_joins(merges.joins, ends[left], ends[right])
+            ends[results[i]] = join_ends(ends[left], ends[right])
+    return n_joins
 
 
 def pack_whole(table: PieceTable) -> NDArray[np.uint64]:

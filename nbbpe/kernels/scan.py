@@ -147,6 +147,14 @@ def block_cuts(block_at, state, tables):
     return cuts & ~inside, entering | leaving
 
 
+@inlined
+def class_bits(character_class, tables):
+    """The bytes of a class of the block that `block_cuts` has looked at last, if not all of it is ASCII."""
+    if HAS_LOOK_UP:
+        return mask_between(tables[4], character_class, 1)
+    return read_u64(tables[4] + 8 * character_class)
+
+
 @kernel
 def mark_cuts(text, n, scanner, masks, is_cut):
     """Mark every certain boundary of a text: for tests, and for finding a place to cut a file.

@@ -1,0 +1,229 @@
+# ruff: noqa: RUF001  (ambiguous characters are the point of these texts)
+"""kernels/seams.py: where words may be cut, and that cut words have the ids of whole ones."""
+
+from __future__ import annotations
+
+import base64
+import random
+
+import naive
+import numpy as np
+import pytest
+from numba import njit
+from test_encode import BYTES, expected
+from test_scan import class_letter
+
+import nbbpe
+from nbbpe.corpus import padded
+from nbbpe.kernels import seams
+from nbbpe.kernels.scan import addresses, block_cuts, new_masks
+from nbbpe.kernels.seams import MOST_BYTES, byte_ends, folded, join_ends, mark_joins, seam_cuts
+from nbbpe.kernels.simd import BLOCK, address_of
+from nbbpe.patterns import NAMED, get_pattern
+
+Pairs = list[tuple[bytes, bytes]]
+
+# Ideographs and letters of one script and another, of two, three and four bytes, with marks; and what may stand beside.
+ALPHABETS = [
+    "中文",
+    "中文亚洲あア가힣",
+    "ก่ขไ์\u0e4d",
+    "𠀀𠀁中",
+    "עبª中ʰ",
+    "中あAa",
+    "亚洲AVxé ",
+    "文あ'sſSʼ.,1\n ",
+    "\u0301中é\u0903A あ\u3000",
+]
+EXAMPLES = 40  # vocabularies for each alphabet and pattern
+
+
+@njit
+def mark_all(lefts, rights, joins):
+    """Marks the joins of tokens of these ends; returns how many bits are set."""
+    n_set = 0
+    for i in range(lefts.shape[0]):
+        n_set += mark_joins(joins, lefts[i], rights[i])
+    return n_set
+
+
+@njit
+def ends_of(text, out):
+    """The ends of the token that each of the bytes joins to with those before it."""
+    out[0] = byte_ends(np.int64(text[0]))
+    for i in range(1, text.shape[0]):
+        out[i] = join_ends(out[i - 1], byte_ends(np.int64(text[i])))
+
+
+@njit
+def join(left, right):
+    return join_ends(left, right)
+
+
+@njit
+def mark_seams(text, n, scanner, masks, joins, grammar, is_seam):
+    """Mark the seams of a text as next_pieces finds them."""
+    tables = addresses(scanner, masks)
+    state, seam_state = 0, np.uint64(0)
+    for start in range(0, n, BLOCK):
+        _, state = block_cuts(address_of(text) + start, state, tables)
+        described = address_of(joins), 8 * joins.shape[0] - 1, grammar
+        cuts, seam_state = seam_cuts(address_of(text) + start, seam_state, described, tables)
+        for bit in range(min(BLOCK, n - start)):
+            is_seam[start + bit] = (cuts >> np.uint64(bit)) & np.uint64(1)
+
+
+def ends(token: bytes) -> int:
+    out = np.empty(len(token), dtype=np.int64)
+    ends_of(np.frombuffer(token, dtype=np.uint8), out)
+    return int(out[-1])
+
+
+def joins_of(merges: Pairs) -> tuple[np.ndarray, int]:
+    joins = np.zeros(MOST_BYTES, dtype=np.uint8)
+    columns = [np.array([ends(merge[side]) for merge in merges], dtype=np.int64) for side in (0, 1)]
+    return joins, mark_all(*columns, joins)
+
+
+def found(data: bytes, joins: np.ndarray, name: str) -> list[int]:
+    pattern = NAMED[name]
+    is_seam = np.zeros(len(data), dtype=np.uint8)
+    mark_seams(padded(data), len(data), pattern.scanner(), new_masks(), joins, pattern.packed_grammar(), is_seam)
+    return np.flatnonzero(is_seam).tolist()
+
+
+def wanted(data: bytes, merges: Pairs, name: str) -> list[int]:
+    cased = name == "o200k"
+    return naive.seams(data, merges, class_letter, "cm" if cased else "c", cased)
+
+
+def random_merges(source: random.Random, alphabet: str, n: int) -> Pairs:
+    """Merges in an order in which each comes after those that make its sides, of whole characters and of parts of them."""
+    whole = source.random() < 0.5
+    tokens = list(dict.fromkeys(bytes([byte]) for byte in alphabet.encode()))
+    merges: dict[bytes, tuple[bytes, bytes]] = {}
+    if whole:
+        for character in alphabet:
+            token = character.encode()[:1]
+            for byte in character.encode()[1:]:
+                merges.setdefault(token + bytes([byte]), (token, bytes([byte])))
+                token += bytes([byte])
+            tokens.append(token)
+    for _ in range(n):
+        left, right = source.choice(tokens), source.choice(tokens)
+        if len(left + right) <= 12 and left + right not in merges:
+            merges[left + right] = left, right
+            tokens.append(left + right)
+    return list(merges.values())
+
+
+def random_text(source: random.Random, alphabet: str, n: int) -> bytes:
+    characters = [*alphabet] + ["中", "あ"] * (source.random() < 0.3)
+    data = "".join(source.choices(characters, k=n)).encode()
+    if source.random() < 0.2:  # and bytes that are no UTF-8
+        place = source.randrange(len(data))
+        data = data[:place] + source.choice([b"\x81", b"\xe4", b"\xe4\xb8", b"\xff", b"\xc3"]) + data[place:]
+    return data
+
+
+def test_the_ends_of_tokens_are_their_bytes():
+    source = random.Random(1)
+    for _ in range(500):
+        token = source.randbytes(source.randrange(1, 9))
+        first, last, n = int.from_bytes(token[:3], "little"), token[-2:].rjust(2, b"\0"), min(len(token), 3)
+        assert ends(token) == first | int.from_bytes(last, "little") << 24 | n << 40
+        for middle in range(1, len(token)):
+            assert join(ends(token[:middle]), ends(token[middle:])) == ends(token), (token, middle)
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("alphabet", ALPHABETS)
+def test_seams_are_where_no_merge_joins(alphabet, name):
+    source = random.Random(2)
+    n_found = 0
+    for _ in range(EXAMPLES):
+        merges = random_merges(source, alphabet, source.choice([0, 2, 5, 20]))
+        joins, _ = joins_of(merges)
+        data = random_text(source, alphabet, source.choice([5, 20, 200]))
+        cuts, twins = found(data, joins, name), wanted(data, merges, name)
+        n_found += len(cuts)
+        assert set(cuts) <= set(twins), (data, merges)
+        blocks = [data[i : i + BLOCK] for i in range(0, len(data), BLOCK)]
+        if all(max(block) >= 0xE0 for block in blocks[:-1]):  # else what stands before the next block is forgotten
+            assert cuts == twins, (data, merges)
+    assert n_found > EXAMPLES or alphabet == "עبª中ʰ"
+
+
+def test_seams_are_the_same_at_every_alignment():
+    merges = [(b"\xe4\xb8", b"\xad"), (b"\xe6\x96", b"\x87"), ("中".encode(), "文".encode())]
+    joins, _ = joins_of(merges)
+    text = "中文中中文文中𠀀中\u0301文中é文文"
+    for filler in "。", "あ":
+        for n in range(BLOCK + 3):
+            data = (filler * n + " " * (n % 3) + text + filler * 30).encode()
+            for name in "gpt2", "o200k":
+                assert found(data, joins, name) == wanted(data, merges, name)
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("alphabet", ALPHABETS)
+def test_cut_words_have_the_ids_of_whole_words(alphabet, name):
+    source = random.Random(3)
+    for _ in range(EXAMPLES):
+        merges = random_merges(source, alphabet, source.choice([2, 5, 20, 60]))
+        vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
+        tokenizer = nbbpe.Tokenizer(vocab, merges, ["<|x|>", "中A"], name)
+        assert len(tokenizer._encoder.merges.joins) > 0
+        data = random_text(source, alphabet, source.choice([5, 20, 200]))
+        assert tokenizer.encode(data, allowed_special=set()) == expected(tokenizer, data, []), (data, merges)
+        data = data.replace(b"1", b"<|x|>")
+        assert tokenizer.encode(data) == expected(tokenizer, data), (data, merges)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_word_that_case_ends_is_not_cut_before(name):
+    # By o200k a word ends before the A of x中亚洲AV, but that of 中亚洲AV goes on; 亚洲A must not be merged across.
+    merges = [(b"\xe4", b"\xba"), (b"\xe4\xba", b"\x9a"), (b"\xe6", b"\xb4"), (b"\xe6\xb4", b"\xb2")]
+    merges += [(left.encode(), right.encode()) for left, right in [("亚", "洲"), ("亚洲", "A"), ("亚洲A", "V")]]
+    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
+    tokenizer = nbbpe.Tokenizer(vocab, merges, [], name)
+    whole = "亚洲AV"
+    assert tokenizer.encode(whole + "a") == [262, ord("a")]
+    for before in "", "x", "x中", "中", "é中", "A中", "x中中", " 中", "x'中", "xA中", "x\u0301中", "ǅ中", "ſ中中":
+        for after in "", "a", "中", "A", "'s":
+            for fill in "", "。" * 20, "。" * 21 + "x", "x" * BLOCK, "é" * (BLOCK // 2), " " * BLOCK:
+                text = (fill + before + whole + after).encode()
+                assert tokenizer.encode(text) == expected(tokenizer, text), text
+
+
+def test_a_smaller_table_has_all_joins_of_a_larger_one():
+    source = random.Random(5)
+    for n in 0, 1, 30, 1000:
+        letters = [chr(code) for code in range(0x4E00, 0x4E00 + 20 * n + 2)]
+        merges = [(source.choice(letters).encode(), source.choice(letters).encode()) for _ in range(n)]
+        merges += [(b"\x81", b"\xe4\xb8"), ("中".encode(), b"\xe4")] * (n > 1)
+        joins, n_set = joins_of(merges)
+        assert n_set == np.unpackbits(joins).sum()
+        smaller = folded(joins, n_set)
+        assert len(smaller) == min(MOST_BYTES, max(8, 2 ** int(np.ceil(np.log2(max(n_set, 1) * seams.BITS_PER_JOIN / 8)))))
+        data = "".join(left.decode() + right.decode() for left, right in merges[:n]).encode()
+        assert set(found(data, smaller, "gpt2")) <= set(found(data, joins, "gpt2"))
+
+
+def test_words_are_not_cut_where_parts_might_be_merged_in_another_way(tmp_path):
+    ordered = [(b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\xad")]
+    ids = {left + right: 256 + i for i, (left, right) in enumerate(ordered)}
+    for merges, known in (ordered, True), (ordered[::-1], False):
+        vocab = BYTES | {token_id: token for token, token_id in ids.items()}
+        tokenizer = nbbpe.Tokenizer(vocab, merges, [], "gpt2")
+        assert (len(tokenizer._encoder.merges.joins) > 0) == known
+    # A pretoken that is a token, though merging does not give it: a part of one must not be taken for it.
+    ranks = {bytes([byte]): byte for byte in range(256)} | {"中".encode(): 256, "中文".encode(): 257}
+    path = tmp_path / "ranks.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items()))
+    tokenizer = nbbpe.Tokenizer.from_tiktoken(path, pattern="gpt2")
+    assert len(tokenizer._encoder.merges.whole) > 0
+    assert len(tokenizer._encoder.merges.joins) == 0
+    for text in "中文", "中", "中中文", " 中文", "文中文文中":
+        wanted_ids = naive.encode_by_ranks(text.encode(), ranks, get_pattern("gpt2").compiled)
+        assert tokenizer.encode(text) == wanted_ids
