@@ -334,6 +334,17 @@ def is_mergeable(key_at, length, grammar, tables, merges_at):
     return pretoken_end(key_at, key_at + length, grammar, tables) == key_at + length
 
 
+@inlined
+def find_row(row_at, row_end, piece, start):
+    """The first of some rows whose piece starts at `start`, or `row_end`; the piece of the first row starts at `piece`."""
+    if piece <= start < end_of(row_end - 8 * ROW):
+        while row_at < row_end and piece != start:
+            piece = end_of(row_at)
+            row_at += 8 * ROW
+        return row_at
+    return row_end
+
+
 @kernel
 def encode_pieces(
     context_at, text_at, start, end, limit, breaks_at, n_breaks, marks_at, out_at, out_bytes, n_out, id_size, step
@@ -386,9 +397,25 @@ def encode_pieces(
         # Ids are counted by where they go: those of this batch go to `first_at` and on, also where they are not kept.
         first_at = ids_at
         looked = False
-        for row_at in range(batch_at, row_end, 8 * ROW):
+        break_row = find_row(batch_at, row_end, piece, break_start)
+        row_at = batch_at
+        while row_at < row_end:
+            # Of most pieces a slot has the ids. They get a loop of their own, so that all it needs stays in registers.
+            while row_at < break_row:
+                slot_at = home_of(row_at)
+                n_bytes = np.int64(read_u16(slot_at + 30))
+                if not has_key(row_at, slot_at) or n_bytes == POOLED:
+                    break
+                copy_16(slot_at + 16, ids_at)
+                ids_at += n_bytes
+                row_at += 8 * ROW
+            if row_at == row_end:
+                break
+            if row_at > batch_at:
+                piece = end_of(row_at - 8 * ROW)
             piece_end = end_of(row_at)
-            if piece == break_start:
+            if row_at == break_row:
+                row_at += 8 * ROW
                 if piece_end > piece:
                     if marks_at != 0:
                         write_i64(marks_at + 8 * next_break, n_out + (ids_at - first_at) // id_size)
@@ -398,15 +425,9 @@ def encode_pieces(
                         ids_at += id_size
                     next_break += 1
                     break_start = read_i64(breaks_at + 24 * next_break) if next_break < n_breaks else -1
-                    piece = piece_end
+                break_row = find_row(row_at, row_end, piece_end, break_start)
                 continue
-            slot_at = home_of(row_at)
-            n_bytes = np.int64(read_u16(slot_at + 30))
-            if has_key(row_at, slot_at) and n_bytes != POOLED:
-                copy_16(slot_at + 16, ids_at)
-            else:
-                if piece_end == piece:
-                    continue
+            if piece_end > piece:
                 key_at, length = text_at + piece, piece_end - piece
                 low, high = prepared_key(row_at)
                 slot = find(table_at, key_at, length, low, high)
@@ -421,8 +442,9 @@ def encode_pieces(
                         return -n_bytes, piece, piece_end, n_out + (ids_at - first_at) // id_size
                 else:
                     n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, ids_at)
-            ids_at += n_bytes
-            piece = piece_end
+                ids_at += n_bytes
+            row_at += 8 * ROW
+        piece = batch_end
         n_out += (ids_at - first_at) // id_size
         if step == 0:
             ids_at = first_at
