@@ -149,6 +149,7 @@ class PieceCounter(Counter):
     def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
         super().__init__(pattern, specials, on_error)
         self._scanner = pattern.scanner()
+        self._grammar = pattern.packed_grammar()
         self._words = WordTable()
         self._masks = new_masks()
         self._batch = new_batch()
@@ -165,6 +166,7 @@ class PieceCounter(Counter):
                 window.breaks,
                 len(window.breaks),
                 self._scanner,
+                self._grammar,
                 self._masks,
                 self._batch,
                 self._words.table,

@@ -1,6 +1,7 @@
 """Textbook byte-pair encoding in plain Python: the slow, obvious twins of nbbpe's kernels. Imports nothing of nbbpe."""
 
 import itertools
+import re
 from collections import Counter
 
 HF_VISIBLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -80,6 +81,27 @@ def cuts(data, class_of, table):
             offsets.append(offset)
         offset += len(character.encode(errors="surrogateescape"))
         before = after
+    return offsets
+
+
+def blank_cuts(block, lines, whole_end):
+    """Byte offsets of the boundaries in the white space of a block that ASCII of the block follows.
+
+    All but the last character is one pretoken, or with `lines` what is up to a newline and what is after it but the last.
+    """
+    offsets = []
+    for match in re.finditer(rb"[\t-\r ]+(?=[!-~])", block):
+        start, end = match.span()
+        last = block[end - 1 : end]
+        if not lines:
+            offsets += [end - 1] if last == b" " else [end - 1, end]
+        elif last not in b"\r\n":
+            blanks = end - len(re.search(rb"[\t\v\f ]+$", block[start:end]).group())
+            if not whole_end:
+                offsets.append(end - 1)
+            # What is before the first blank must be known, and no white space that is not ASCII.
+            elif blanks > 0 and block[blanks - 1] < 0x80 and (end - blanks > 1 or block[blanks - 1] in b"\r\n"):
+                offsets += [blanks, end - 1]
     return offsets
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
+import naive
 import numpy as np
 import pytest
 from numba import njit
@@ -25,13 +26,13 @@ from nbbpe.kernels.batch import (
     write_row,
 )
 from nbbpe.kernels.scan import addresses
-from nbbpe.kernels.seams import NO_SEAMS
-from nbbpe.kernels.simd import N_CLASSES, address_of
+from nbbpe.kernels.seams import NO_JOINS
+from nbbpe.kernels.simd import BLOCK, N_CLASSES, address_of
 from nbbpe.patterns import NAMED
 
 
 @njit
-def collect_rows(text, start, end, breaks, scanner, masks, table, batch, out):
+def collect_rows(text, start, end, breaks, scanner, grammar, masks, table, batch, out):
     """Where the pieces end, and whether each has its key and its home, call after call."""
     tables, table_at = addresses(scanner, masks), piece_table.table_addresses(table)
     text_at, breaks_at, batch_at = address_of(text), address_of(breaks), address_of(batch)
@@ -43,9 +44,9 @@ def collect_rows(text, start, end, breaks, scanner, masks, table, batch, out):
     while next_break < breaks.shape[0] and breaks[next_break, 1] <= start:
         next_break += 1
     while block < end:
-        n_breaks, n_rows = breaks.shape[0], batch.shape[0]
+        of_breaks = breaks_at, next_break, breaks.shape[0]
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, breaks_at, next_break, n_breaks, tables, NO_SEAMS, table_at, batch_at, n_rows
+            text_at, piece, block, end, state, of_breaks, tables, grammar, NO_JOINS, table_at, (batch_at, batch.shape[0])
         )
         for i in range(found):
             row_at = batch_at + 8 * ROW * i
@@ -58,32 +59,40 @@ def collect_rows(text, start, end, breaks, scanner, masks, table, batch, out):
     return n_out
 
 
-def piece_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, room: int = 2 * MIN_ROWS) -> list[int]:
+def piece_ends(
+    data: bytes, breaks: list[tuple[int, int]], start: int = 0, room: int = 2 * MIN_ROWS, name: str = "gpt2"
+) -> list[int]:
     """The edges of pieces after `start`, the text's end included."""
     rows = np.array([(first, end, -1) for first, end in breaks], dtype=np.int64).reshape(-1, 3)
     out = np.empty((len(data) + 2, 2), dtype=np.int64)
     masks, batch = np.empty(N_CLASSES, dtype=np.uint64), np.empty((room, ROW), dtype=np.int64)
     table = piece_table.new_table(1 << 10, 0)
-    n = collect_rows(padded(data), start, len(data), rows, NAMED["gpt2"].scanner(), masks, table, batch, out)
+    scanner, grammar = NAMED[name].scanner(), NAMED[name].packed_grammar()
+    n = collect_rows(padded(data), start, len(data), rows, scanner, grammar, masks, table, batch, out)
     ends = out[:n, 0]
     assert out[:n, 1][np.diff(ends, prepend=start) > 0].all()  # an empty piece has no key
     return [end for end in ends.tolist() if end > start]
 
 
-def expected_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0) -> list[int]:
+def expected_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, name: str = "gpt2") -> list[int]:
     """The same by cutting the text at the breaks, and what is between them at its own boundaries."""
     edges = {len(data)}
+    grammar = NAMED[name].grammar
+    for block in range(start, len(data) - BLOCK + 1, BLOCK):
+        if not any(end > start and end >= block and first < block + BLOCK for first, end in breaks):
+            cuts = naive.blank_cuts(data[block : block + BLOCK], grammar.lines, grammar.whole_end)
+            edges |= {block + cut for cut in cuts}
     done = start
     for first, end in [*breaks, (len(data), len(data))]:
         if first < start:
             continue
-        edges |= {done + cut for cut in expected(data[done:first], NAMED["gpt2"])} | {first, end}
+        edges |= {done + cut for cut in expected(data[done:first], NAMED[name])} | {first, end}
         done = end
     return sorted(edge for edge in edges if edge > start)
 
 
-def assert_breaks(data: bytes, breaks: list[tuple[int, int]], start: int = 0) -> None:
-    assert piece_ends(data, breaks, start) == expected_ends(data, breaks, start), (data, breaks, start)
+def assert_breaks(data: bytes, breaks: list[tuple[int, int]], start: int = 0, name: str = "gpt2") -> None:
+    assert piece_ends(data, breaks, start, name=name) == expected_ends(data, breaks, start, name), (data, breaks, start)
 
 
 TEXT = (b"It's a cat, 42 mats;\n\n\tand  more. " * 9)[:290]
@@ -146,6 +155,40 @@ def test_random_breaks_in_text_with_broken_characters():
             position += len(text) + len(token)
         parts.append(b"".join(source.choices(alphabet, k=source.randrange(1, 30))))
         assert_breaks(b"".join(parts), breaks)
+
+
+BLANKS = [b" ", b"  ", b"\n", b"\r\n", b"\t", b"\n    ", "\u3000".encode(), "\xa0".encode(), b"\x0b", b"\x85", b"\xa0"]
+SOLID = [b"a", b"Ab", "é".encode(), "中".encode(), b"1", b"!", b"./", b"'s", b"/", b"\x1c", b"\x7f", b"\x00", b"\xe3"]
+
+
+def random_lines(source: random.Random) -> bytes:
+    """Text of much white space of all kinds."""
+    return b"".join(source.choice(BLANKS if source.random() < 0.6 else SOLID) for _ in range(source.randrange(1, 120)))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_pieces_are_split_by_themselves_as_they_are_together(name):
+    source = random.Random(7)
+    pattern = NAMED[name].compiled
+    n_cut = 0
+    for _ in range(400):
+        data = random_lines(source)
+        whole = naive.split(data, pattern)
+        edges = piece_ends(data, [], name=name)
+        parts = [naive.split(data[first:end], pattern) for first, end in itertools.pairwise([0, *edges])]
+        assert list(itertools.chain.from_iterable(parts)) == whole, data
+        n_cut += len(set(edges) - set(expected(data, NAMED[name]))) - 1
+    assert n_cut > 100
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_white_space_is_cut_before_what_follows_it(name):
+    source = random.Random(8)
+    for _ in range(300):
+        data = random_lines(source)
+        assert_breaks(data, [], name=name)
+        n = source.choice([1, 5, 64])
+        assert_breaks(data + b"x" * n + random_lines(source), [(len(data), len(data) + n)], name=name)
 
 
 @njit

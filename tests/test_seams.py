@@ -67,8 +67,8 @@ def mark_seams(text, n, scanner, masks, joins, grammar, is_seam):
     state, seam_state = 0, np.uint64(0)
     for start in range(0, n, BLOCK):
         _, state = block_cuts(address_of(text) + start, state, tables)
-        described = address_of(joins), 8 * joins.shape[0] - 1, grammar
-        cuts, seam_state = seam_cuts(address_of(text) + start, seam_state, described, tables)
+        described = address_of(joins), 8 * joins.shape[0] - 1
+        cuts, seam_state = seam_cuts(address_of(text) + start, seam_state, described, grammar, tables)
         for bit in range(min(BLOCK, n - start)):
             is_seam[start + bit] = (cuts >> np.uint64(bit)) & np.uint64(1)
 

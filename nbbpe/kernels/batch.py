@@ -7,6 +7,7 @@ are found takes counting from 430 to 610 MB/s (English; 180 to 320 for CJK).
 import numpy as np
 from numpy.typing import NDArray
 
+from .blanks import blank_cuts
 from .jit import inlined
 from .piece_table import INLINE_BYTES, find, home_slot, key_of
 from .scan import block_cuts
@@ -40,7 +41,7 @@ _KEY_MASKS = np.array(
 )
 
 
-def new_batch(n_pieces: int = 512) -> NDArray[np.int64]:
+def new_batch(n_pieces: int = 256) -> NDArray[np.int64]:
     """Make scratch for some `n_pieces` pieces, which are hashed together and then looked up: int64[n, ROW].
 
     Each row has the end of a piece (it starts where the one before it ends), the address of the slot where the search for
@@ -120,9 +121,7 @@ def force_breaks(cuts, start, breaks_at, next_break, n_breaks):
 
 
 @inlined
-def next_pieces(
-    text_at, piece, block, end, state, breaks_at, next_break, n_breaks, tables, seams, table_at, batch_at, n_rows
-):
+def next_pieces(text_at, piece, block, end, state, of_breaks, tables, grammar, joins, table_at, batch):
     """Fill the rows of a batch with the next pieces of a text.
 
     text_at : address of a text with PADDING bytes after its end
@@ -130,29 +129,33 @@ def next_pieces(
     block   : int64     where to scan on: at first the start of a piece, then what the last call returned
     end     : int64     end of the text
     state   : int64     0 at first, then what the last call returned
-    breaks_at, next_break, n_breaks : address of int64[n, 3], the start, end and id of each stretch that is no text (special
-              tokens, separators); the first of them that does not end before `block`; their number
-    tables  : see scan.addresses
-    seams   : see seams.seam_cuts, or NO_SEAMS
+    of_breaks : address of int64[n, 3], the start, end and id of each stretch that is no text (special tokens, separators);
+              the first of them that does not end before `block`; their number
+    tables, grammar : see split.pretoken_end
+    joins   : see seams.seam_cuts, or NO_JOINS
     table_at : see piece_table.table_addresses
-    batch_at, n_rows : address of int64[n_rows, ROW], n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be
-              empty where a break, or the text, starts or ends
+    batch   : address of int64[n_rows, ROW], and n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be empty
+              where a break, or the text, starts or ends
 
     Returns (number of pieces, block, state); the text is exhausted when block >= end, and the last piece ends with it.
     Cost: one block_cuts for 64 bytes, and 3 ns a piece.
     """
+    breaks_at, next_break, n_breaks = of_breaks
+    batch_at, n_rows = batch
     found = 0
     seam_state = np.uint64(state >> _SEAM_STATE)
     state &= (1 << _SEAM_STATE) - 1
     while found <= n_rows - MIN_ROWS and block < end:
         cuts, state = block_cuts(text_at + block, state, tables)
-        if seams[0] != 0:
-            more_cuts, seam_state = seam_cuts(text_at + block, seam_state, seams, tables)
+        if joins[0] != 0:
+            more_cuts, seam_state = seam_cuts(text_at + block, seam_state, joins, grammar, tables)
             cuts |= more_cuts
         while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) < block:
             next_break += 1
         if next_break < n_breaks and read_i64(breaks_at + 24 * next_break) < block + BLOCK:
             cuts = force_breaks(cuts, block, breaks_at, next_break, n_breaks)
+        elif end - block >= BLOCK:
+            cuts |= blank_cuts(text_at + block, grammar)
         if end - block < BLOCK:
             cuts &= (_ONE << np.uint64(end - block)) - _ONE
         row_at = batch_at + 8 * ROW * found

@@ -15,7 +15,7 @@ from .piece_table import (
     table_addresses,
 )
 from .scan import addresses
-from .seams import NO_SEAMS
+from .seams import NO_JOINS
 from .simd import PADDING, address_of, read_u64, write_u64
 from .split import pretoken_end
 
@@ -30,7 +30,7 @@ def add_to_count(table_at, slot, n):
 
 
 @kernel
-def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batch, table):
+def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, masks, batch, table):
     """Count the pieces of a text.
 
     text   : uint8[>= end + PADDING], read
@@ -38,6 +38,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
     end    : int64                  end of the text
     limit  : int64                  boundaries after it are not trusted yet (more text follows); `end` where none follows
     breaks : int64[>= n_breaks, 3]  stretches that are no text and are not counted (see batch.next_pieces)
+    grammar : int64                 see split.pretoken_end
     masks, batch : scratch
     table  : PieceTable, modified   the counts
 
@@ -54,20 +55,9 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, masks, batc
     block = start
     state = 0
     while block < end:
+        of_breaks = breaks_at, first_break, n_breaks
         found, block, state = next_pieces(
-            text_at,
-            piece,
-            block,
-            end,
-            state,
-            breaks_at,
-            first_break,
-            n_breaks,
-            tables,
-            NO_SEAMS,
-            table_at,
-            batch_at,
-            batch.shape[0],
+            text_at, piece, block, end, state, of_breaks, tables, grammar, NO_JOINS, table_at, (batch_at, batch.shape[0])
         )
         for row_at in range(batch_at, batch_at + 8 * ROW * found, 8 * ROW):
             piece_end = end_of(row_at)

@@ -369,7 +369,7 @@ def encode_pieces(
     """
     tables, table_at = scan_tables(context_at), five(context_at, _TABLE)
     joins_at = context_at + 8 * _JOINS
-    seams = read_i64(joins_at), read_i64(joins_at + 8), read_i64(context_at + 8 * _GRAMMAR)
+    joins, grammar = (read_i64(joins_at), read_i64(joins_at + 8)), read_i64(context_at + 8 * _GRAMMAR)
     batch_at, n_rows = read_i64(context_at + 8 * _BATCH), read_i64(context_at + 8 * _BATCH + 8)
     pool_at = read_i64(context_at + 8 * _IDS_POOL)
     next_break = 0
@@ -382,8 +382,9 @@ def encode_pieces(
     block = start
     state = 0
     while block < end:
+        of_breaks = breaks_at, first_break, n_breaks
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, breaks_at, first_break, n_breaks, tables, seams, table_at, batch_at, n_rows
+            text_at, piece, block, end, state, of_breaks, tables, grammar, joins, table_at, (batch_at, n_rows)
         )
         row_end = batch_at + 8 * ROW * found
         while row_end > batch_at and end_of(row_end - 8 * ROW) > limit:

@@ -26,7 +26,7 @@ from .scan import class_bits
 from .simd import mask_between, read_u8, read_u16, read_u32, trailing_zeros
 from .split import CASED
 
-NO_SEAMS = 0, 0, 0  # what to pass for seams where words are not cut
+NO_JOINS = 0, 0  # what to pass for joins where words are not to be cut
 MOST_BYTES = 1 << 20  # of a table of joins
 BITS_PER_JOIN = 32  # at least, so that hardly any place looks like another
 
@@ -104,17 +104,17 @@ def is_set(joins_at, bit):
 
 
 @inlined
-def seam_cuts(block_at, state, seams, tables):
+def seam_cuts(block_at, state, joins, grammar, tables):
     """The seams of the block of 64 bytes that `block_cuts` has looked at last.
 
     state  : uint64   what the block before left, 0 at the start of a piece: bit 0, a seam may lie before the first byte;
                       bit 1, a lower-case letter may stand before it, or before the letters that do
-    seams  : address of the table of places that merges join at, the number of its last bit, and the grammar of the pattern
-    tables : see scan.addresses
+    joins  : address of the table of places that merges join at, and the number of its last bit
+    grammar, tables : see split.pretoken_end
 
     Returns (cuts, state): bit i of cuts says that a seam lies before byte i. Cost: 2 ns a place.
     """
-    joins_at, last_bit, grammar = seams
+    joins_at, last_bit = joins
     cuts = np.uint64(0)
     firsts = mask_between(block_at, _FIRST_OF_3, 256 - _FIRST_OF_3)
     if firsts == 0:

@@ -407,6 +407,16 @@ def trailing_zeros(typingctx, value):
 
 
 @intrinsic
+def leading_zeros(typingctx, value):
+    """The number of zero bits above the highest set bit of a uint64; 64 for zero."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
 def write_masked_16(typingctx, to_at, from_at, mask_at):
     """Write the 16 bytes at `from_at` to `to_at`, and-ed with the first 16 bytes at `mask_at` and or-ed with the next.
 
