@@ -64,15 +64,16 @@ class _State:
             piece_table.clear(self.table)
             self.memory_state[encode_text.IDS_USED] = 0
             return
-        self.table = piece_table.grown(self.table, n_bytes)
+        self.table, former = piece_table.with_room(self.table, n_bytes)
         used = int(self.memory_state[encode_text.IDS_USED])
         needed = n_bytes * self._encoder.dtype.itemsize + encode_text.SPARE_BYTES
         if used + needed > len(self.ids_pool):
             self.ids_pool = longer(self.ids_pool, used, needed)
-        self._renew_context()
+        self._renew_context(former)
 
-    def _renew_context(self) -> None:
+    def _renew_context(self, former: NDArray[np.uint64] | None = None) -> None:
         encoder = self._encoder
+        self._former = former  # which the next kernel reads
         self._context = encode_text.new_context(
             encoder.scanner,
             self._masks,
@@ -87,6 +88,7 @@ class _State:
             self._text,
             self.out,
             self._lanes,
+            former,
         )
         self.context_at = self._context.ctypes.data
 

@@ -27,6 +27,7 @@ from .piece_table import (
     insert,
     is_free,
     key_of,
+    move_entries,
 )
 from .piece_table import POOL_USED as KEY_BYTES
 from .scan import Scanner
@@ -50,8 +51,8 @@ _BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 # Where the parts of a context start.
 _SCANNER, _GRAMMAR, _MERGES, _BATCH, _SCRATCH, _TABLE, _IDS_POOL, _TEXT, _LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
-_JOINS = 33
-_CONTEXT_SIZE = 35
+_JOINS, _FORMER = 33, 35
+_CONTEXT_SIZE = 37
 
 
 def new_context(
@@ -68,6 +69,7 @@ def new_context(
     text: NDArray[np.uint8],
     out: NDArray[Any],
     lanes: NDArray[np.uint64],
+    former: NDArray[np.uint64] | None,
 ) -> NDArray[np.int64]:
     """The addresses of all that encoding works with, and some sizes. The arrays must outlive it.
 
@@ -80,6 +82,7 @@ def new_context(
     text, out               : for `encode_short`: uint8[SHORT_TEXT + PADDING], where a text is copied to, and uint16[*] or
                               uint32[*], where its ids go
     lanes                   : scratch for merging several pretokens at a time, see `new_lanes`
+    former                  : slots the entries of which are to be moved into the table, see piece_table.with_room
     """
     context = np.empty(_CONTEXT_SIZE, dtype=np.int64)
     context[_SCANNER:_GRAMMAR] = [array.ctypes.data for array in (*scanner[:4], masks, *scanner[4:])]
@@ -107,7 +110,8 @@ def new_context(
     context[_IDS_POOL:_TEXT] = ids_pool.ctypes.data, len(ids_pool), memory_state.ctypes.data
     context[_TEXT:_LANES] = text.ctypes.data, out.ctypes.data, out.nbytes, out.itemsize
     context[_LANES] = lanes.ctypes.data
-    context[_JOINS:] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
+    context[_JOINS:_FORMER] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
+    context[_FORMER:] = (0, 0) if former is None else (former.ctypes.data, len(former))
     return context
 
 
@@ -134,6 +138,16 @@ def merges_of(context_at):
     """What the helpers of merging take."""
     at = context_at + 8 * (_MERGES + 5)
     return *five(context_at, _MERGES), read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
+
+
+@inlined
+def move_former(context_at):
+    """Move entries into a table that has grown. A kernel for that alone would take 2 ms to load."""
+    at = context_at + 8 * _FORMER
+    if read_i64(at) != 0:
+        table_at = five(context_at, _TABLE)
+        move_entries(read_i64(at), read_i64(at + 8), table_at[0], table_at[1])
+        write_i64(at, 0)
 
 
 @inlined
@@ -265,6 +279,7 @@ def learn_long_piece(context_at, key_at, length, ids_at, id_size):
     """
     if length > read_i64(context_at + 8 * _SCRATCH + 8):
         return -NEED_SCRATCH
+    move_former(context_at)
     table_at = five(context_at, _TABLE)
     low, high = key_of(key_at, length)
     slot = find(table_at, key_at, length, low, high)
@@ -367,6 +382,7 @@ def encode_pieces(
     give what lies between them to `learn_long_piece`, and go on behind it. Cost: scan, one look-up and a 16-byte write a
     piece, 2 ns a byte.
     """
+    move_former(context_at)
     tables, table_at = scan_tables(context_at), five(context_at, _TABLE)
     joins_at = context_at + 8 * _JOINS
     joins, grammar = (read_i64(joins_at), read_i64(joins_at + 8)), read_i64(context_at + 8 * _GRAMMAR)

@@ -61,31 +61,53 @@ def clear(table: PieceTable) -> None:
     table.state[:] = 0, POOL_START
 
 
-def grown(table: PieceTable, longest_key: int) -> PieceTable:
-    """A table with the same entries that has room for more: two or eight times the slots, or a larger pool, as need be."""
+def with_room(table: PieceTable, longest_key: int) -> tuple[PieceTable, NDArray[np.uint64] | None]:
+    """A table to take the place of another that has more room: two to eight times the slots, or a larger pool, as need be.
+
+    Returns it and, where it has new slots, the old ones, the entries of which `move_entries` has to move.
+    """
     capacity = len(table.slots) // SLOT
+    former = None
     if int(table.state[N_ENTRIES]) * 2 * SLOT >= len(table.slots):
         # A small table soon grows again: in larger steps, less of a first pass goes into growing.
         larger = new_table(capacity * (8 if capacity < 1 << 16 else 4 if capacity < 1 << 18 else 2), 0)
-        rehash(table.slots, larger.slots)
+        former = table.slots
         table = table._replace(slots=larger.slots)
     pool_used = int(table.state[POOL_USED])
     if pool_used + longest_key + KEY_OVERHEAD > len(table.pool):
         table = table._replace(pool=longer(table.pool, pool_used, longest_key + KEY_OVERHEAD))
+    return table, former
+
+
+def grown(table: PieceTable, longest_key: int) -> PieceTable:
+    """As `with_room`, with all entries moved."""
+    table, former = with_room(table, longest_key)
+    if former is not None:
+        rehash(former, table.slots)
     return table
+
+
+@inlined
+def move_entries(from_at, n_from, to_at, n_to):
+    """Put every entry of slots of `n_from` words at an address into the empty ones of `n_to` words at another.
+
+    Cost: one write in random order an entry.
+    """
+    for slot_at in range(from_at, from_at + 8 * n_from, 8 * SLOT):
+        low, high = read_u64(slot_at), read_u64(slot_at + 8)
+        if high != 0:
+            # A long key's place in the pool is no part of what a search knows.
+            target = home_slot(low, min(high, _LONG_KEY), n_to)
+            while read_u64(to_at + 8 * target + 8) != 0:
+                target = (target + SLOT) & (n_to - 1)
+            for i in range(0, 8 * SLOT, 8):
+                write_u64(to_at + 8 * target + i, read_u64(slot_at + i))
 
 
 @kernel
 def rehash(slots, larger):
-    """Put every entry of `slots` into the empty slots `larger`. Cost: one write in random order an entry."""
-    for slot in range(0, slots.shape[0], SLOT):
-        if slots[slot + 1] != 0:
-            # A long key's place in the pool is no part of what a search knows.
-            target = home_slot(slots[slot], min(slots[slot + 1], _LONG_KEY), larger.shape[0])
-            while larger[target + 1] != 0:
-                target = (target + SLOT) & (larger.shape[0] - 1)
-            for i in range(SLOT):
-                larger[target + i] = slots[slot + i]
+    """Put every entry of `slots` into the empty slots `larger`."""
+    move_entries(address_of(slots), slots.shape[0], address_of(larger), larger.shape[0])
 
 
 @inlined
