@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.corpus import padded
-from nbbpe.kernels import simd
+from nbbpe.kernels import simd_look_up
 from nbbpe.kernels.scan import mark_cuts, new_masks
 from nbbpe.kernels.simd import BLOCK, PADDING
 from nbbpe.patterns import CLASSES, NAMED, Pattern, character_classes
@@ -107,17 +107,17 @@ MARKED = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
 import test_scan, texts
-from nbbpe.kernels import simd
+from nbbpe.kernels import simd_look_up
 from nbbpe.patterns import NAMED
 data = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)])).encode() + texts.SAMPLE.encode() + bytes(range(256)) * 9
 found = [test_scan.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
-print(simd.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
+print(simd_look_up.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 
 def test_other_processors_find_the_same_boundaries(tmp_path):
     here = processes.run(MARKED, Path(__file__).parent).split()
-    assert here[0] == str(simd.HAS_LOOK_UP)
+    assert here[0] == str(simd_look_up.HAS_LOOK_UP)
     elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
     assert processes.run(MARKED, Path(__file__).parent, **elsewhere).split() == ["False", here[1]]
 

@@ -34,7 +34,6 @@ from .memory import zeros
 from .scan_look_up import cuts_by_look_up
 from .simd import (
     BLOCK,
-    HAS_LOOK_UP,
     N_CLASSES,
     address_of,
     mask_between,
@@ -43,6 +42,7 @@ from .simd import (
     rule_cuts,
     write_u64,
 )
+from .simd_look_up import HAS_LOOK_UP
 
 _ONE = np.uint64(1)
 

@@ -12,18 +12,8 @@ from numpy.typing import NDArray
 from .characters import CASELESS, class_each
 from .jit import inlined
 from .memory import zeros
-from .simd import (
-    ascii_cuts,
-    blend_64,
-    class_cuts,
-    look_up_64,
-    look_up_128,
-    mask_between,
-    popcount,
-    read_u8,
-    spread_64,
-    trailing_zeros,
-)
+from .simd import mask_between, popcount, read_u8, trailing_zeros
+from .simd_look_up import ascii_cuts, blend_64, class_cuts, look_up_64, look_up_128, spread_64
 
 MANY = 12  # non-ASCII bytes in a block from which on classing them together costs less than one character at a time
 
