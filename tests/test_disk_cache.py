@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numba
 import processes
 import pytest
 from numba.core import config
@@ -199,3 +200,13 @@ def test_kernels_with_and_without_bounds_checks_are_told_apart(compiles, monkeyp
     for checks in "0", "1":
         monkeypatch.setenv("NUMBA_BOUNDSCHECK", checks)
         assert not compiles()
+
+
+def test_a_kernel_that_was_read_from_disk_can_be_called_by_others_that_are_compiled(compiles):
+    assert compiles()
+    read = jit.kernel(add_one)
+    jit.KERNELS.remove(read)
+    assert read(1) == 2
+    assert sum(read.stats.cache_hits.values()) == 1
+    for factor in 2, 3:  # its intermediate code is parsed for the first, and kept for the second
+        assert numba.njit(lambda x, factor=factor: factor * read(x))(4) == 5 * factor

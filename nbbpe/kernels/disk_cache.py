@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from llvmlite import binding
 from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
@@ -67,6 +68,38 @@ def kept() -> dict[str, int]:
     return found
 
 
+def _rebuilt(target_context: Any, library_data: Any, described: Any, *parts: Any) -> Any:
+    """A kernel from what was kept of it.
+
+    Beside machine code there is LLVM's intermediate code, for compiling others that call the kernel. Numba parses it at
+    once, which takes two thirds of the time to load a kernel; here it is parsed when it is needed, in most processes never.
+    """
+    name, kind, data = library_data
+    if kind != "object":
+        return CompileResult._rebuild(target_context, library_data, described, *parts)
+    machine_code, bitcode = data
+    # Only what is known to be defined is looked up in the machine code, and Numba knows it from the intermediate code.
+    defined = described.llvm_func_name, described.llvm_cpython_wrapper_name
+    target_context.codegen()._engine._defined_symbols.update(defined)
+    result = CompileResult._rebuild(target_context, (name, kind, (machine_code, _no_bitcode())), described, *parts)
+    library = result.library
+    link = library._get_module_for_linking
+
+    def parse_and_link() -> Any:
+        library._shared_module = binding.parse_bitcode(bitcode)
+        library._get_module_for_linking = link
+        return link()
+
+    library._get_module_for_linking = parse_and_link
+    return result
+
+
+@functools.cache
+def _no_bitcode() -> bytes:
+    """The intermediate code of nothing."""
+    return bytes(binding.parse_assembly("").as_bitcode())
+
+
 class KernelCache(NullCache):
     """What one kernel has on disk (in the place of Numba's FunctionCache)."""
 
@@ -92,7 +125,7 @@ class KernelCache(NullCache):
                 with open(os.path.join(folder, name), "rb") as file:
                     parts = pickle.loads(file.read())
                 self._folder = folder
-                return CompileResult._rebuild(target_context, *parts)
+                return _rebuilt(target_context, *parts)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
