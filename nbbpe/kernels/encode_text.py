@@ -397,6 +397,7 @@ def encode_pieces(
     piece = start
     block = start
     state = 0
+    n_learned = N_LANES
     while block < end:
         of_breaks = breaks_at, first_break, n_breaks
         found, block, state = next_pieces(
@@ -413,7 +414,9 @@ def encode_pieces(
             return NEED_OUT, piece, batch_end, n_out
         # Ids are counted by where they go: those of this batch go to `first_at` and on, also where they are not kept.
         first_at = ids_at
-        looked = False
+        # Looking through a batch for pieces to learn together pays where there are several, of which the last batch tells.
+        looked = n_learned < 2
+        n_before = read_i64(table_at[4] + 8 * N_ENTRIES)
         break_row = find_row(batch_at, row_end, piece, break_start)
         row_at = batch_at
         while row_at < row_end:
@@ -462,6 +465,7 @@ def encode_pieces(
                 ids_at += n_bytes
             row_at += 8 * ROW
         piece = batch_end
+        n_learned = read_i64(table_at[4] + 8 * N_ENTRIES) - n_before
         n_out += (ids_at - first_at) // id_size
         if step == 0:
             ids_at = first_at
