@@ -1,4 +1,4 @@
-"""Applying merges to one pretoken: a short one by the lowest of a few vectors of ranks, others as encode_long does."""
+"""Applying merges to one pretoken: a short one by the least of a few vectors of turns, others as encode_long does."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,26 +10,28 @@ from .merge_table import NO_SYMBOL, Merges, byte_pair_rank, id_of, merged_symbol
 from .simd import (
     LANES,
     NO_RANK,
+    RANK_BITS,
     address_of,
     copy_16,
-    lowest_rank,
+    least,
     read_i64,
     read_u8,
     read_u32,
     write_i64,
-    write_ranks,
+    write_three,
     write_u8,
     write_u32,
 )
 
 SHORT = 254  # bytes up to which a pretoken's positions, with one more at each end, are numbers of one byte
+POSITION_BITS = 8  # of a turn, see turn_of
 # See start_short.
-RANKS_AT, SYMBOLS_AT = 64, 64 + 4 * 256
+TURNS_AT, SYMBOLS_AT = 64, 64 + 4 * 256
 BEFORE_AT = SYMBOLS_AT + 4 * 256
 AFTER_AT = BEFORE_AT + 256 + 16
 LANE_BYTES = AFTER_AT + 256 + 16 + 32
 # Where lanes start from.
-_NO_RANKS_16 = np.full(16, 255, dtype=np.uint8)
+_NO_TURNS = np.full(16, 255, dtype=np.uint8)
 _BEFORE = np.arange(-1, 271).astype(np.uint8)
 _AFTER = np.arange(1, 273).astype(np.uint8)
 
@@ -40,20 +42,29 @@ def new_scratch(longest: int, merges: Merges) -> NDArray[np.uint64]:
 
 
 @inlined
-def start_short(lane_at, text_at, n, merges_at):
-    """Put a pretoken of 1 to SHORT bytes into a lane, with the ranks of its pairs.
+def turn_of(rank, position):
+    """When the pair of a rank at a position is merged, as a number of 32 bits: that with the least is next.
 
-    lane_at : address of LANE_BYTES, 64-byte aligned, overwritten: n and the number of vectors of ranks, int64; from
-              RANKS_AT a rank and from SYMBOLS_AT a symbol for each of 256 positions, uint32; from BEFORE_AT and AFTER_AT
+    Of equal ranks the leftmost is, and where its position is needs no other look. NO_RANK gives more than any rank.
+    """
+    return (rank << POSITION_BITS) | position
+
+
+@inlined
+def start_short(lane_at, text_at, n, merges_at):
+    """Put a pretoken of 1 to SHORT bytes into a lane, with the turns of its pairs.
+
+    lane_at : address of LANE_BYTES, 64-byte aligned, overwritten: n and the number of vectors of turns, int64; from
+              TURNS_AT a turn and from SYMBOLS_AT a symbol for each of 256 positions, uint32; from BEFORE_AT and AFTER_AT
               the positions of the symbols before and after it, uint8
 
     Position p + 1 stands for byte p; positions 0 and n + 1 hold NO_SYMBOL, which merges with nothing. A symbol keeps its
     first position.
     """
-    symbols_at, ranks_at = lane_at + SYMBOLS_AT, lane_at + RANKS_AT
+    symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
     n_vectors = (n - 1) // LANES + 1
-    for at in range(ranks_at, ranks_at + 4 * LANES * n_vectors, 16):
-        copy_16(address_of(_NO_RANKS_16), at)
+    for at in range(turns_at, turns_at + 4 * LANES * n_vectors, 16):
+        copy_16(address_of(_NO_TURNS), at)
     for i in range(0, n + 2, 16):
         copy_16(address_of(_BEFORE) + i, lane_at + BEFORE_AT + i)
         copy_16(address_of(_AFTER) + i, lane_at + AFTER_AT + i)
@@ -63,7 +74,7 @@ def start_short(lane_at, text_at, n, merges_at):
     for i in range(1, n):
         right = np.int64(read_u8(text_at + i))
         write_u32(symbols_at + 4 * i + 4, right)
-        write_u32(ranks_at + 4 * i, byte_pair_rank(merges_at, left, right))
+        write_u32(turns_at + 4 * i, turn_of(byte_pair_rank(merges_at, left, right), i))
         left = right
     write_u32(symbols_at + 4 * n + 4, NO_SYMBOL)
     write_i64(lane_at, n)
@@ -76,31 +87,31 @@ def step_short(lane_at, merges_at):
 
     Cost: some 30 ns, nearly all of it waiting for one look-up after another; and 5 ns for each further 16 bytes.
     """
-    symbols_at, ranks_at = lane_at + SYMBOLS_AT, lane_at + RANKS_AT
+    symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
     before_at, after_at = lane_at + BEFORE_AT, lane_at + AFTER_AT
     n_vectors = read_i64(lane_at + 8)
-    rank, position = lowest_rank(ranks_at)
+    turn = least(turns_at)
     for i in range(1, n_vectors):
-        other, lane = lowest_rank(ranks_at + 4 * LANES * i)
-        if other < rank:
-            rank, position = other, lane + LANES * i
-    if rank == NO_RANK:
+        turn = min(turn, least(turns_at + 4 * LANES * i))
+    if turn >> (POSITION_BITS + RANK_BITS) != 0:
         return False
-    symbol = merged_symbol(merges_at, rank)
+    position = turn & ((1 << POSITION_BITS) - 1)
+    symbol = merged_symbol(merges_at, turn >> POSITION_BITS)
     write_u32(symbols_at + 4 * position, symbol)
     before = np.int64(read_u8(before_at + position))
     removed = np.int64(read_u8(after_at + position))
     after = np.int64(read_u8(after_at + removed))
     write_u8(after_at + position, after)
     write_u8(before_at + after, position)
-    rank_before = pair_rank(merges_at, np.int64(read_u32(symbols_at + 4 * before)), symbol)
-    rank_after = pair_rank(merges_at, symbol, np.int64(read_u32(symbols_at + 4 * after)))
+    left, right = np.int64(read_u32(symbols_at + 4 * before)), np.int64(read_u32(symbols_at + 4 * after))
+    turn_before = turn_of(pair_rank(merges_at, left, symbol), before)
+    turn_after = turn_of(pair_rank(merges_at, symbol, right), position)
     if n_vectors == 1:
-        write_ranks(ranks_at, before, rank_before, position, rank_after, removed, NO_RANK)
+        write_three(turns_at, before, turn_before, position, turn_after, removed, NO_RANK)
     else:
-        write_u32(ranks_at + 4 * before, rank_before)
-        write_u32(ranks_at + 4 * position, rank_after)
-        write_u32(ranks_at + 4 * removed, NO_RANK)
+        write_u32(turns_at + 4 * before, turn_before)
+        write_u32(turns_at + 4 * position, turn_after)
+        write_u32(turns_at + 4 * removed, NO_RANK)
     return True
 
 

@@ -19,7 +19,7 @@ BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
 N_CLASSES = 11  # classes of characters (see kernels/scan.py)
 RULES = 8  # rules that a cut table can have: lanes of one vector
 LINE = 8  # entries of 64 bits in a cache line
-LANES = 16  # ranks that one vector operation looks at
+LANES = 16  # numbers of 32 bits that one vector operation looks at
 RANK_BITS = 22  # of an entry of a merge table (see kernels/merge_table.py) that are its rank; the others are its key
 NO_RANK = 0xFFFFFFFF  # greater than any rank
 PADDING = 128  # spare bytes that every text buffer has after its text, so that block loads may run past the end
@@ -340,37 +340,34 @@ def rank_in_line(typingctx, line_at, key):
 
 
 @intrinsic
-def lowest_rank(typingctx, ranks_at):
-    """The lowest of LANES ranks, uint32, at a 64-byte aligned address, and the lane of the first that is as low."""
+def least(typingctx, numbers_at):
+    """The least of LANES numbers, uint32, at a 64-byte aligned address."""
 
     def codegen(context, builder, signature, args):
         lanes = ir.VectorType(ir.IntType(32), LANES)
-        ranks = builder.load(pointer(builder, args[0], lanes), align=64)
-        lowest = _smallest(builder, ranks)
-        same = builder.bitcast(builder.icmp_unsigned("==", ranks, _lanes(builder, lowest, lanes)), ir.IntType(LANES))
-        lane = builder.cttz(builder.zext(same, I64), ir.Constant(ir.IntType(1), 0))
-        return context.make_tuple(builder, signature.return_type, (builder.zext(lowest, I64), lane))
+        numbers = builder.load(pointer(builder, args[0], lanes), align=64)
+        return builder.zext(_smallest(builder, numbers), I64)
 
-    return types.Tuple((types.int64, types.int64))(types.int64), codegen
+    return types.int64(types.int64), codegen
 
 
 @intrinsic
-def write_ranks(typingctx, ranks_at, lane_1, rank_1, lane_2, rank_2, lane_3, rank_3):
-    """Write three of LANES ranks at a 64-byte aligned address, in this order.
+def write_three(typingctx, numbers_at, lane_1, number_1, lane_2, number_2, lane_3, number_3):
+    """Write three of LANES numbers, uint32, at a 64-byte aligned address, in this order; of each the lower 32 bits.
 
-    Loading and storing all of them lets the next `lowest_rank` have them from the store buffer; after three small stores it
-    would wait until those are in the cache.
+    Loading and storing all of them lets the next `least` have them from the store buffer; after three small stores it would
+    wait until those are in the cache.
     """
 
     def codegen(context, builder, signature, args):
         lanes = ir.VectorType(ir.IntType(32), LANES)
         place = pointer(builder, args[0], lanes)
-        ranks = builder.load(place, align=64)
-        for lane, rank in zip(args[1::2], args[2::2], strict=True):
-            lane, rank = (_lanes(builder, builder.trunc(value, ir.IntType(32)), lanes) for value in (lane, rank))
+        numbers = builder.load(place, align=64)
+        for lane, number in zip(args[1::2], args[2::2], strict=True):
+            lane, number = (_lanes(builder, builder.trunc(value, ir.IntType(32)), lanes) for value in (lane, number))
             here = builder.icmp_unsigned("==", ir.Constant(lanes, list(range(LANES))), lane)
-            ranks = builder.select(here, rank, ranks)
-        builder.store(ranks, place, align=64)
+            numbers = builder.select(here, number, numbers)
+        builder.store(numbers, place, align=64)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 7), codegen
