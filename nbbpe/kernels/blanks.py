@@ -3,14 +3,15 @@
 Of the white space before a word, all but the last character is one pretoken, and the last one leads the word or is one by
 itself. No table of two classes (see scan.py) says that, as it is so only where text follows: at its end all white space is
 one pretoken. So an indented word would be another piece in each depth. Here boundaries are found where ASCII that is no
-white space follows in the same block: code has 28,000 distinct pieces instead of 38,000, and its first pass takes 20 ms
-instead of 25.
+white space follows in the same block: 8 MB of code have 28,000 distinct pieces instead of 38,000 (GPT-2), and a first pass
+takes 20 ms instead of 25.
 
 Each part is split into pretokens as if it were a text, so it must be split by itself as it is among the others.
 """
 
 import numpy as np
 
+from .characters import ascii_white_space
 from .jit import inlined
 from .simd import leading_zeros, mask_between, trailing_zeros
 from .split import LINES, WHOLE_END
@@ -27,12 +28,12 @@ def blank_cuts(block_at, grammar):
     Bit i of the result, uint64, says that a boundary stands before byte i. Cost: 2 ns.
     """
     before_solid = mask_between(block_at, 0x21, 0x5E) >> _ONE
-    space, control = mask_between(block_at, 32, 1), mask_between(block_at, 9, 5)
+    space, newline, blank = ascii_white_space(block_at)
     if (grammar >> LINES) & 1 == 0:
         # Only a space leads what follows.
-        return ((space | control) & before_solid) | ((control & before_solid) << _ONE)
-    newline = mask_between(block_at, 10, 1) | mask_between(block_at, 13, 1)
-    blank = space | (control & ~newline)
+        others = newline | blank
+        return ((space | others) & before_solid) | ((others & before_solid) << _ONE)
+    blank |= space
     if (grammar >> WHOLE_END) & 1 == 0:
         return blank & before_solid
     return blanks_after_lines(blank, newline, before_solid, mask_between(block_at, 128, 128))

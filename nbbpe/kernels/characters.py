@@ -3,13 +3,20 @@
 import numpy as np
 
 from .jit import inlined
-from .simd import BLOCK, N_CLASSES, read_u8, read_u16, trailing_zeros
+from .simd import BLOCK, N_CLASSES, mask_between, read_u8, read_u16, trailing_zeros
 
 # The order is part of the shipped cut tables (nbbpe/patterns.py).
 LOWER, UPPER, CASELESS, MARK, NUMBER, APOSTROPHE, SLASH, OTHER, SPACE, NEWLINE, BLANK = range(N_CLASSES)
 WHITE_SPACE = (1 << SPACE) | (1 << NEWLINE) | (1 << BLANK)
 
 _ONE = np.uint64(1)
+
+
+@inlined
+def ascii_white_space(block_at):
+    """The bytes of a block of 64 that are of class SPACE, NEWLINE and BLANK, as far as they are ASCII: three uint64."""
+    newline = mask_between(block_at, 10, 1) | mask_between(block_at, 13, 1)
+    return mask_between(block_at, 32, 1), newline, mask_between(block_at, 9, 5) & ~newline
 
 
 @inlined

@@ -27,6 +27,7 @@ from .characters import (
     SLASH,
     SPACE,
     UPPER,
+    ascii_white_space,
     class_each,
 )
 from .jit import inlined, kernel
@@ -121,9 +122,7 @@ def block_cuts(block_at, state, tables):
     masks_at = tables[4]
     letters = mask_letters(block_at)
     upper = letters & mask_between(block_at, 65, 26)
-    newline = mask_between(block_at, 10, 1) | mask_between(block_at, 13, 1)
-    space = mask_between(block_at, 32, 1)
-    blank = mask_between(block_at, 9, 5) & ~newline
+    space, newline, blank = ascii_white_space(block_at)
     number = mask_between(block_at, 48, 10)
     apostrophe = mask_between(block_at, 39, 1)
     slash = mask_between(block_at, 47, 1)
