@@ -106,8 +106,11 @@ def new_merges(
 ) -> Merges:
     """Make the tables from merges: ids of left and right, rank, and id of the result of each; and the bytes' ids.
 
-    Of a pair that comes twice, the lower rank stays. Merges of one rank must have one result (unchecked).
+    Of a pair that comes twice, the lower rank stays. Merges must come by ascending rank (ValueError where they do not), and
+    those of one rank have one result (unchecked).
     """
+    if (ranks[1:] < ranks[:-1]).any():
+        raise ValueError("merges must come by ascending rank")
     ids = np.concatenate([byte_ids, np.setdiff1d(np.concatenate([lefts, rights, results]), byte_ids)])
     order = np.argsort(ids)
     left_symbols, right_symbols, result_symbols = (
@@ -121,8 +124,7 @@ def new_merges(
     ascending = (np.maximum(made_by[left_symbols], made_by[right_symbols]) < ranks).all()
     if ascending:
         merges = merges._replace(n_ascending=len(symbols), joins=np.zeros(MOST_BYTES, dtype=np.uint8))
-    by_rank = np.argsort(ranks, kind="stable")
-    columns = (column[by_rank] for column in (left_symbols, right_symbols, ranks.astype(np.int64), result_symbols))
+    columns = left_symbols, right_symbols, ranks.astype(np.int64), result_symbols
     n_joins = fill_merges(*columns, np.zeros(len(ids), dtype=np.int64), merges)
     return merges._replace(joins=folded(merges.joins, n_joins)) if ascending else merges
 
