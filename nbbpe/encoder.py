@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .corpus import TextReader, Window, Windows, join, padded, to_text
-from .kernels import encode, encode_text, piece_table
+from .kernels import encode, encode_text, learn, piece_table, remembered
 from .kernels.batch import new_batch
+from .kernels.context import new_context
 from .kernels.encode_text import encode_short
 from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
@@ -34,7 +35,7 @@ class _State:
         self._masks = new_masks()
         self._batch = new_batch()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
-        self._lanes = encode_text.new_lanes(len(self._batch))
+        self._lanes = learn.new_lanes(len(self._batch))
         self._longest = 256
         self._scratch = encode.new_scratch(self._longest, encoder.merges)
         self.need_out(_OUT_BYTES)
@@ -42,7 +43,7 @@ class _State:
     def need_out(self, n_bytes: int) -> None:
         """Make room in `out` for ids of so many bytes."""
         dtype = self._encoder.dtype
-        self.out = np.empty((max(n_bytes, _OUT_BYTES) + encode_text.SPARE_BYTES) // dtype.itemsize, dtype=dtype)
+        self.out = np.empty((max(n_bytes, _OUT_BYTES) + remembered.SPARE_BYTES) // dtype.itemsize, dtype=dtype)
         self._renew_context()
 
     def need_scratch(self, n_bytes: int) -> None:
@@ -59,22 +60,22 @@ class _State:
         600,000 distinct pieces: where languages follow each other, 203 MB/s against 92; shuffled finely, 129 against 132.
         """
         n_entries, key_bytes = self.table.state.tolist()
-        limit = int(self.memory_state[encode_text.LIMIT])
-        if n_entries >= limit or key_bytes + n_bytes > encode_text.BYTES_PER_PIECE * limit:
+        limit = int(self.memory_state[remembered.LIMIT])
+        if n_entries >= limit or key_bytes + n_bytes > remembered.BYTES_PER_PIECE * limit:
             piece_table.clear(self.table)
-            self.memory_state[encode_text.IDS_USED] = 0
+            self.memory_state[remembered.IDS_USED] = 0
             return
         self.table, former = piece_table.with_room(self.table, n_bytes)
-        used = int(self.memory_state[encode_text.IDS_USED])
-        needed = n_bytes * self._encoder.dtype.itemsize + encode_text.SPARE_BYTES
+        used = int(self.memory_state[remembered.IDS_USED])
+        needed = n_bytes * self._encoder.dtype.itemsize + remembered.SPARE_BYTES
         if used + needed > len(self.ids_pool):
             self.ids_pool = longer(self.ids_pool, used, needed)
         self._renew_context(former)
 
     def _renew_context(self, former: NDArray[np.uint64] | None = None) -> None:
         encoder = self._encoder
-        self._former = former  # which the next kernel reads
-        self._context = encode_text.new_context(
+        self.former = former  # which the next kernel reads
+        self._context = new_context(
             encoder.scanner,
             self._masks,
             encoder.grammar,
@@ -136,7 +137,7 @@ class Encoder:
         specials = specials or new_special_tokens([], [])
         if self.at_once:
             return self._encode_documents(self._window([text], specials))
-        room = Room(len(text) + encode_text.SPARE_BYTES, self.dtype)
+        room = Room(len(text) + remembered.SPARE_BYTES, self.dtype)
         return room.cut(self._encode_windows(TextReader(text, specials), room.array, self._id_size))
 
     def count(self, text: bytes, specials: SpecialTokens) -> int:
@@ -156,7 +157,7 @@ class Encoder:
         """
         if self.at_once:
             return self._encode_documents(window, marks)
-        room = Room(window.end - window.start + encode_text.SPARE_BYTES, self.dtype)
+        room = Room(window.end - window.start + remembered.SPARE_BYTES, self.dtype)
         state = self._state()
         try:
             _, _, _, n_ids = self._advance(window, window.start, state, room.array, 0, self._id_size, marks)
@@ -193,8 +194,8 @@ class Encoder:
                     yield self._encode_documents(window, marks), marks[without_id]
                     taken = window.end
                     continue
-                status = encode_text.NEED_OUT
-                while status == encode_text.NEED_OUT:
+                status = learn.NEED_OUT
+                while status == learn.NEED_OUT:
                     status, position, end, n_ids = self._advance(window, taken, state, state.out, 0, self._id_size, marks)
                     yield state.out[:n_ids], marks[without_id][(taken < break_ends) & (break_ends <= position)]
                     taken = position
@@ -210,11 +211,11 @@ class Encoder:
             n_ids = taken = 0
             while (window := reader.advance(taken)) is not None:
                 taken = window.start
-                status = encode_text.NEED_OUT
-                while status == encode_text.NEED_OUT:
+                status = learn.NEED_OUT
+                while status == learn.NEED_OUT:
                     room = state.out if out is None else out
                     status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step)
-                    if status == encode_text.NEED_OUT:
+                    if status == learn.NEED_OUT:
                         state.need_out((end - taken) * self._id_size)
         finally:
             self._idle.append(state)
@@ -254,19 +255,20 @@ class Encoder:
                 id_size,
                 step,
             )
-            if status == encode_text.NEED_LONG:
+            if status == learn.NEED_LONG:
                 ids_at, length = out_at + n_ids * step, piece_end - position
-                n_bytes = encode_text.learn_long_piece(state.context_at, text_at + position, length, ids_at, id_size)
+                n_bytes = learn.learn_long_piece(state.context_at, text_at + position, length, ids_at, id_size)
                 if n_bytes >= 0:
                     n_ids += n_bytes // id_size
                     position = piece_end
                     continue
                 status = -n_bytes
-            if status == encode_text.NEED_SCRATCH:
+            if status == learn.NEED_SCRATCH:
                 state.need_scratch(piece_end - position)
-            elif status == encode_text.NEED_MEMORY:
+            elif status == learn.NEED_MEMORY:
                 state.need_memory(piece_end - position)
             else:
+                state.former = None  # a large table's slots are not kept longer than they are read
                 return status, position, piece_end, n_ids
 
     def _encode_documents(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:

@@ -130,6 +130,11 @@ def seams(data, merges, class_of, members, after_lower):
     return offsets
 
 
+def is_plain_word(piece):
+    """Whether a piece is lower-case letters of ASCII, or a space and such letters, in all less than 64 bytes."""
+    return len(piece) < 64 and re.fullmatch(rb" ?[a-z]+", piece) is not None
+
+
 def pieces(data, offsets):
     """The stretches between boundaries; none is empty."""
     edges = sorted({0, *offsets, len(data)})

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe import corpus, threads
-from nbbpe.kernels.encode_text import BYTES_PER_PIECE, IDS_USED
 from nbbpe.kernels.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.piece_table import POOL_USED as KEY_BYTES
+from nbbpe.kernels.remembered import BYTES_PER_PIECE, IDS_USED
 from nbbpe.patterns import get_pattern
 
 BYTES = {i: bytes([i]) for i in range(256)}

@@ -1,0 +1,100 @@
+"""The context of encoding: the addresses of all that its kernels work with, in one array.
+
+A call takes one address, that of a context. Passing twenty arrays from Python would take longer than encoding a short text.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .jit import inlined
+from .merge_table import Merges
+from .piece_table import PieceTable
+from .scan import Scanner
+from .simd import read_i64
+
+# Where the parts of a context start.
+SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
+JOINS, FORMER = 33, 35
+_SIZE = 37
+
+
+def new_context(
+    scanner: Scanner,
+    masks: NDArray[np.uint64],
+    grammar: int,
+    merges: Merges,
+    batch: NDArray[np.int64],
+    scratch: NDArray[np.uint64],
+    longest: int,
+    table: PieceTable,
+    ids_pool: NDArray[np.uint8],
+    memory_state: NDArray[np.int64],
+    text: NDArray[np.uint8],
+    out: NDArray[Any],
+    lanes: NDArray[np.uint64],
+    former: NDArray[np.uint64] | None,
+) -> NDArray[np.int64]:
+    """The addresses of all that encoding works with, and some sizes. The arrays must outlive it.
+
+    scanner, grammar, merges : what is known of the pattern and of the merges; read
+    masks, batch            : scratch of the scan
+    scratch, longest        : scratch for merging pretokens of up to `longest` bytes
+    table                   : the remembered pieces
+    ids_pool, memory_state  : uint8[*], ids of those with many; int64[2], the bytes used of it, and how many pieces may be
+                              remembered
+    text, out               : for `encode_short`: uint8[SHORT_TEXT + PADDING], where a text is copied to, and uint16[*] or
+                              uint32[*], where its ids go
+    lanes                   : scratch for merging several pretokens at a time, see `new_lanes`
+    former                  : slots the entries of which are to be moved into the table, see piece_table.with_room
+    """
+    context = np.empty(_SIZE, dtype=np.int64)
+    context[SCANNER:GRAMMAR] = [array.ctypes.data for array in (*scanner[:4], masks, *scanner[4:])]
+    context[GRAMMAR] = grammar
+    context[MERGES:BATCH] = (
+        merges.entries.ctypes.data,
+        merges.byte_ranks.ctypes.data,
+        merges.symbols.ctypes.data,
+        merges.ids.ctypes.data,
+        len(merges.entries) - 1,
+        merges.whole.ctypes.data if len(merges.whole) else 0,
+        len(merges.symbols) - 1,
+        len(merges.ids) - 1,
+        merges.n_ascending,
+    )
+    context[BATCH:SCRATCH] = batch.ctypes.data, len(batch)
+    context[SCRATCH:TABLE] = scratch.ctypes.data, longest
+    context[TABLE:IDS_POOL] = (
+        table.slots.ctypes.data,
+        len(table.slots),
+        table.pool.ctypes.data,
+        len(table.pool),
+        table.state.ctypes.data,
+    )
+    context[IDS_POOL:TEXT] = ids_pool.ctypes.data, len(ids_pool), memory_state.ctypes.data
+    context[TEXT:LANES] = text.ctypes.data, out.ctypes.data, out.nbytes, out.itemsize
+    context[LANES] = lanes.ctypes.data
+    context[JOINS:FORMER] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
+    context[FORMER:] = (0, 0) if former is None else (former.ctypes.data, len(former))
+    return context
+
+
+@inlined
+def five(context_at, part):
+    """Five entries of a context from `part` on: what helpers of the table take, and the first of what others do."""
+    at = context_at + 8 * part
+    return read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24), read_i64(at + 32)
+
+
+@inlined
+def scan_tables(context_at):
+    """What the helpers of the scan take, see scan.addresses."""
+    return *five(context_at, SCANNER), read_i64(context_at + 8 * (SCANNER + 5))
+
+
+@inlined
+def merges_of(context_at):
+    """What the helpers of merging take."""
+    at = context_at + 8 * (MERGES + 5)
+    return *five(context_at, MERGES), read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
