@@ -131,6 +131,33 @@ def test_lines_that_are_full_run_over_into_the_next(monkeypatch):
     assert ranks_of(merges, [(300, left) for left in range(256, 300)]) == [NO_RANK] * 44
 
 
+@pytest.mark.parametrize(("n", "n_lines"), [(7, 1), (8, 1), (60, 8), (500, 64), (20, 64)])
+def test_only_lines_that_run_over_say_so(n, n_lines):
+    entries = np.full(LINE * (n_lines + 1), 2**64 - 1, dtype=np.uint64)
+    entries = entries[(-entries.ctypes.data % 64) // 8 :][: LINE * n_lines]
+    merges, _ = table_of([])
+    merges = merges._replace(entries=entries, joins=merges.joins[:0])
+    lefts = np.array(random.Random(1).sample(range(256, 2000), n), dtype=np.int64)
+    merge_table.fill_merges(lefts, lefts + 1, np.arange(n), lefts, lefts[:0], merges)
+    over = set()
+    for place in np.flatnonzero(entries != 2**64 - 1).tolist():
+        key = int(entries[place]) >> 22
+        line = merge_table.first_entry(np.uint64(key), len(entries) - 1) // LINE
+        while line != place // LINE:
+            over.add(line)
+            line = (line + 1) % n_lines
+    assert [line for line in range(n_lines) if int(entries[LINE * line + LINE - 1]) >> 21 & 1 == 0] == sorted(over)
+    assert (len(over) > 0) == (n > 6 * n_lines and n_lines > 1)
+    assert ranks_of(merges, [(left, left + 1) for left in lefts.tolist()]) == list(range(n))
+    assert ranks_of(merges, [(left, left + 2) for left in lefts.tolist()]) == [NO_RANK] * n
+
+
+def test_merges_out_of_order_are_an_error():
+    ids = np.arange(259, dtype=np.int32)
+    with pytest.raises(ValueError, match="ascending rank"):
+        new_merges(ids[:2], ids[2:4], np.array([1, 0], dtype=np.int32), ids[256:258], ids[:256])
+
+
 def test_of_a_pair_that_comes_twice_the_lower_rank_stays():
     for pair in (b"a", b"b"), (b"ab", b"c"):
         merges, ids = table_of([(b"a", b"b"), pair, (b"x", b"y"), pair])

@@ -16,6 +16,7 @@ from .memory import zeros
 from .piece_table import PieceTable, find, key_of
 from .seams import MOST_BYTES, byte_ends, folded, join_ends, mark_joins
 from .simd import (
+    KEY_SHIFT,
     LINE,
     NO_RANK,
     RANK_BITS,
@@ -35,15 +36,17 @@ MAX_RANKS = 1 << RANK_BITS
 
 _FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SYMBOL_SHIFT = np.uint64(_SYMBOL_BITS)
-_RANK_SHIFT = np.uint64(RANK_BITS)
+_KEY_SHIFT = np.uint64(KEY_SHIFT)
+_LAST = np.uint64(1 << RANK_BITS)  # of the last entry of a line: no entry that belongs there stands in the next line
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Merges(NamedTuple):
     """The merges of a tokenizer, read only; made by `new_merges`.
 
-    entries     : uint64[LINE * n_lines]  (left << 43 | right << 22 | rank) of each pair, all ones where free; a power of
-                                          two of lines, each a cache line
+    entries     : uint64[LINE * n_lines]  (left << 43 | right << 22 | 1 << 21 | rank) of each pair, all ones where free; a
+                                          power of two of lines, each a cache line. Bit 21 of a line's last entry is 0 where
+                                          entries that did not find room in the line stand in the next
     byte_ranks  : uint32[65536]           the rank of each pair of bytes at [left << 8 | right], or NO_RANK
     symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `counting_on` leaves it
     ids         : uint32[*]               the id of each symbol, likewise
@@ -69,7 +72,7 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Mer
 
     symbols, ids : as in Merges, of any integer type
 
-    Raises ValueError where there are more tokens or ranks than an entry can tell apart: some two million and four million.
+    Raises ValueError where there are more tokens or ranks than an entry can tell apart: some two million of each.
     """
     if len(ids) >= NO_SYMBOL or len(symbols) >= MAX_RANKS:
         raise ValueError(
@@ -131,7 +134,7 @@ def new_merges(
 
 @inlined
 def enter_merge(merges, left, right, rank):
-    """Enter a pair of symbols with its rank; of a pair that comes twice, the lower rank stays.
+    """Enter a pair of symbols with its rank; of a pair that comes twice, the first rank stays.
 
     left, right, rank : int64;  merges : Merges, entries or byte_ranks modified; there must be room (unchecked)
     """
@@ -142,10 +145,12 @@ def enter_merge(merges, left, right, rank):
         key = pair_key(left, right)
         mask = merges.entries.shape[0] - 1
         entry = first_entry(key, mask)
-        while merges.entries[entry] != _FREE and merges.entries[entry] >> _RANK_SHIFT != key:
+        while merges.entries[entry] != _FREE and merges.entries[entry] >> _KEY_SHIFT != key:
+            if entry % LINE == LINE - 1:
+                merges.entries[entry] &= ~_LAST
             entry = (entry + 1) & mask
-        # A free entry is greater than any other, and equal keys compare by their ranks.
-        merges.entries[entry] = min(merges.entries[entry], (key << _RANK_SHIFT) | np.uint64(rank))
+        if merges.entries[entry] == _FREE:
+            merges.entries[entry] = (key << _KEY_SHIFT) | _LAST | np.uint64(rank)
 
 
 @kernel
@@ -224,8 +229,9 @@ def pair_rank(merges_at, left, right):
     key = pair_key(left, right)
     entry = first_entry(key, mask)
     rank = rank_in_line(entries_at + 8 * entry, key)
-    # Few lines are full, so few look-ups go on. Asking this first keeps the branch predictable.
-    while read_u64(entries_at + 8 * (entry + LINE - 1)) != _FREE and rank == NO_RANK:
+    # Few lines run over, so few look-ups go on. Asking this first keeps the branch predictable: one that is not throws
+    # away what was begun behind it, which takes as long as several look-ups.
+    while read_u64(entries_at + 8 * (entry + LINE - 1)) & _LAST == 0 and rank == NO_RANK:
         entry = (entry + LINE) & mask
         rank = rank_in_line(entries_at + 8 * entry, key)
     return rank

@@ -20,7 +20,8 @@ N_CLASSES = 11  # classes of characters (see kernels/scan.py)
 RULES = 8  # rules that a cut table can have: lanes of one vector
 LINE = 8  # entries of 64 bits in a cache line
 LANES = 16  # numbers of 32 bits that one vector operation looks at
-RANK_BITS = 22  # of an entry of a merge table (see kernels/merge_table.py) that are its rank; the others are its key
+RANK_BITS = 21  # of an entry of a merge table (see kernels/merge_table.py) that are its rank
+KEY_SHIFT = 22  # from which bit of such an entry on is its key
 NO_RANK = 0xFFFFFFFF  # greater than any rank
 PADDING = 128  # spare bytes that every text buffer has after its text, so that block loads may run past the end
 
@@ -331,7 +332,7 @@ def rank_in_line(typingctx, line_at, key):
     def codegen(context, builder, signature, args):
         lanes = ir.VectorType(I64, LINE)
         line = builder.load(pointer(builder, args[0], lanes), align=64)
-        keys = builder.lshr(line, ir.Constant(lanes, [RANK_BITS] * LINE))
+        keys = builder.lshr(line, ir.Constant(lanes, [KEY_SHIFT] * LINE))
         same = builder.icmp_unsigned("==", keys, _lanes(builder, args[1], lanes))
         ranks = builder.and_(line, ir.Constant(lanes, [(1 << RANK_BITS) - 1] * LINE))
         return _smallest(builder, builder.select(same, ranks, ir.Constant(lanes, [NO_RANK] * LINE)))
