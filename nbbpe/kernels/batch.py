@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .blanks import blank_cuts
 from .jit import inlined
-from .piece_table import INLINE_BYTES, find, home_slot, key_of
+from .piece_table import INLINE_BYTES, find_from, home_slot, key_of
 from .scan import block_cuts
 from .seams import seam_cuts
 from .simd import (
@@ -78,11 +78,8 @@ def prepared_key(row_at):
 @inlined
 def find_prepared(row_at, table_at, key_at, length):
     """The slot of the piece in a row, or the free slot where it belongs (see `find`)."""
-    home_at = home_of(row_at)
-    if has_key(row_at, home_at):  # most searches end at once
-        return (home_at - table_at[0]) >> 3
     low, high = prepared_key(row_at)
-    return find(table_at, key_at, length, low, high)
+    return find_from(table_at, (home_of(row_at) - table_at[0]) >> 3, key_at, length, low, high)
 
 
 @inlined

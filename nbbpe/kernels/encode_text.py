@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from .batch import ROW, end_of, has_key, home_of, next_pieces, prepared_key
+from .batch import ROW, end_of, find_prepared, has_key, home_of, next_pieces, prepared_key
 from .context import BATCH, GRAMMAR, IDS_POOL, JOINS, SCRATCH, TABLE, TEXT, five, merges_of, scan_tables
 from .encode import merge_pretoken
 from .jit import inlined, kernel
 from .learn import DONE, N_LANES, NEED_OUT, learn_ahead, learn_piece
 from .merge_table import write_id
-from .piece_table import N_ENTRIES, find, is_free
+from .piece_table import N_ENTRIES, is_free
 from .remembered import SPARE_BYTES, copy_slot, move_former
 from .simd import address_of, read_i64, read_u8, write_i64, write_u8, write_u64
 
@@ -116,12 +116,12 @@ def encode_pieces(
             if piece_end > piece:
                 key_at, length = text_at + piece, piece_end - piece
                 low, high = prepared_key(row_at)
-                slot = find(table_at, key_at, length, low, high)
+                slot = find_prepared(row_at, table_at, key_at, length)
                 # Not at once: after all was forgotten, others must not take the room of the piece that needed it.
                 if is_free(table_at, slot) and not looked and piece > start:
                     learn_ahead(context_at, text_at, row_at, row_end, piece, id_size)
                     looked = True
-                    slot = find(table_at, key_at, length, low, high)
+                    slot = find_prepared(row_at, table_at, key_at, length)
                 if is_free(table_at, slot):
                     n_bytes = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
                     if n_bytes < 0:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import ROW, end_of, has_key, home_of, prepared_key
+from .batch import ROW, end_of, find_prepared, has_key, home_of, prepared_key
 from .context import GRAMMAR, LANES, SCRATCH, TABLE, five, merges_of, scan_tables
 from .encode import LANE_BYTES, SHORT, finish_short, merge_if_short, merge_pretoken, start_short, step_short
 from .jit import inlined, kernel
@@ -111,8 +111,7 @@ def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
             start = piece if row_at == first_row else end_of(row_at - 8 * ROW)
             key_at, length = text_at + start, end_of(row_at) - start
             if 0 < length <= SHORT:
-                low, high = prepared_key(row_at)
-                slot = find(table_at, key_at, length, low, high)
+                slot = find_prepared(row_at, table_at, key_at, length)
                 if is_free(table_at, slot) and is_mergeable(key_at, length, grammar, tables, merges_at):
                     lane_at = lanes_at + n_lanes * LANE_BYTES
                     start_short(lane_at, key_at, length, merges_at)
@@ -127,11 +126,11 @@ def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
                     unfinished &= ~(1 << lane)
         for lane in range(n_lanes):
             lane_at = lanes_at + lane * LANE_BYTES
-            length, key_at = read_i64(lane_at), read_i64(lane_at + 16)
-            low, high = prepared_key(read_i64(lane_at + 24))
+            length, key_at, row_at = read_i64(lane_at), read_i64(lane_at + 16), read_i64(lane_at + 24)
+            low, high = prepared_key(row_at)
             slot = read_i64(lane_at + 32)
             if not is_free(table_at, slot):  # taken from another lane
-                slot = find(table_at, key_at, length, low, high)
+                slot = find_prepared(row_at, table_at, key_at, length)
                 if not is_free(table_at, slot):
                     continue  # the same piece stood in that lane
             n_bytes = finish_short(lane_at, merges_at, ids_at, id_size) * id_size

@@ -167,8 +167,13 @@ def find(table_at, key_at, length, key_low, key_high):
 
     Cost: about one cache line.
     """
+    return find_from(table_at, home_slot(key_low, key_high, table_at[1]), key_at, length, key_low, key_high)
+
+
+@inlined
+def find_from(table_at, slot, key_at, length, key_low, key_high):
+    """As `find`, for a key whose home slot is known."""
     slots_at, n_words, pool_at, _, _ = table_at
-    slot = home_slot(key_low, key_high, n_words)
     if key_high != _LONG_KEY:
         while True:
             stored = read_u64(slots_at + 8 * slot + 8)
