@@ -44,9 +44,9 @@ def new_context(
     table                   : the remembered pieces
     ids_pool, memory_state  : uint8[*], ids of those with many; int64[2], the bytes used of it, and how many pieces may be
                               remembered
-    text, out               : for `encode_short`: uint8[SHORT_TEXT + PADDING], where a text is copied to, and uint16[*] or
-                              uint32[*], where its ids go
-    lanes                   : scratch for merging several pretokens at a time, see `new_lanes`
+    text, out               : for encode_text.encode_short: uint8[SHORT_TEXT + PADDING], where a text is copied to, and
+                              uint16[*] or uint32[*], where its ids go
+    lanes                   : scratch for merging several pretokens at a time, see learn.new_lanes
     former                  : slots the entries of which are to be moved into the table, see piece_table.with_room
     """
     context = np.empty(_SIZE, dtype=np.int64)

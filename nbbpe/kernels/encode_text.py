@@ -88,7 +88,7 @@ def encode_pieces(
         break_row = find_row(batch_at, row_end, piece, break_start)
         row_at = batch_at
         while row_at < row_end:
-            # Of most pieces a slot has the ids. They get a loop of their own, so that all it needs stays in registers.
+            # Most pieces are known. They get a loop of their own, so that all it needs stays in registers.
             while row_at < break_row:
                 slot_at = home_of(row_at)
                 if not has_key(row_at, slot_at):
@@ -115,7 +115,6 @@ def encode_pieces(
                 continue
             if piece_end > piece:
                 key_at, length = text_at + piece, piece_end - piece
-                low, high = prepared_key(row_at)
                 slot = find_prepared(row_at, table_at, key_at, length)
                 # Not at once: after all was forgotten, others must not take the room of the piece that needed it.
                 if is_free(table_at, slot) and not looked and piece > start:
@@ -123,6 +122,7 @@ def encode_pieces(
                     looked = True
                     slot = find_prepared(row_at, table_at, key_at, length)
                 if is_free(table_at, slot):
+                    low, high = prepared_key(row_at)
                     n_bytes = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
                     if n_bytes < 0:
                         return -n_bytes, piece, piece_end, n_out + (ids_at - first_at) // id_size

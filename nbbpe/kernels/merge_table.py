@@ -134,7 +134,7 @@ def new_merges(
 
 @inlined
 def enter_merge(merges, left, right, rank):
-    """Enter a pair of symbols with its rank; of a pair that comes twice, the first rank stays.
+    """Enter a pair of symbols with its rank. Ranks must ascend (unchecked): of a pair that comes twice, the first stays.
 
     left, right, rank : int64;  merges : Merges, entries or byte_ranks modified; there must be room (unchecked)
     """

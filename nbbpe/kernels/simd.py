@@ -21,7 +21,7 @@ RULES = 8  # rules that a cut table can have: lanes of one vector
 LINE = 8  # entries of 64 bits in a cache line
 LANES = 16  # numbers of 32 bits that one vector operation looks at
 RANK_BITS = 21  # of an entry of a merge table (see kernels/merge_table.py) that are its rank
-KEY_SHIFT = 22  # from which bit of such an entry on is its key
+KEY_SHIFT = RANK_BITS + 1  # from which bit of it on is its key; what the bit between says, Merges tells
 NO_RANK = 0xFFFFFFFF  # greater than any rank
 PADDING = 128  # spare bytes that every text buffer has after its text, so that block loads may run past the end
 
