@@ -8,8 +8,10 @@ import random
 import naive
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numba import njit
-from test_piece_table import filled, find
+from test_piece_table import assert_holds, filled, find, insert
 from test_scan import expected
 
 from nbbpe.corpus import padded
@@ -17,6 +19,7 @@ from nbbpe.kernels import piece_table
 from nbbpe.kernels.batch import (
     MIN_ROWS,
     ROW,
+    bring_home,
     end_of,
     find_prepared,
     home_of,
@@ -217,3 +220,47 @@ def test_keys_that_are_looked_up_together_are_found_as_one_by_one(n):
     find_batch(table, padded(b"".join(words)), batch, n, slots)
     assert slots.tolist() == [find(table, word) for word in words]
     assert slots[::2].min() >= 0
+
+
+@njit
+def come_up(table, text, length, row):
+    """Bring the key at the start of `text`, which is home; returns its slot before and after, and its home slot."""
+    table_at, key_at, row_at = piece_table.table_addresses(table), address_of(text), address_of(row)
+    write_row(row_at, key_at, length, length, table_at)
+    before = find_prepared(row_at, table_at, key_at, length)
+    after = bring_home(row_at, table_at, before, length)
+    return before, after, (home_of(row_at) - table_at[0]) >> 3
+
+
+def bring(table: piece_table.PieceTable, key: bytes) -> tuple[int, int, int]:
+    return come_up(table, padded(key), len(key), np.empty(ROW, dtype=np.int64))
+
+
+@given(st.lists(st.binary(min_size=1, max_size=20), min_size=1, unique=True), st.data())
+def test_a_piece_that_comes_up_changes_places_with_what_is_in_its_home(keys, data):
+    table = filled(keys)
+    capacity = len(table.slots)
+    for key in data.draw(st.lists(st.sampled_from(keys))):
+        before, after, home = bring(table, key)
+        assert after == (home if len(key) <= piece_table.INLINE_BYTES else before)
+        assert find(table, key) == after
+    assert_holds(table, keys)
+    assert len(table.slots) == capacity
+
+
+def test_pieces_that_share_a_home_take_turns_in_it():
+    source = random.Random(1)
+    table = piece_table.new_table(8, 0)
+    while True:  # until a key lies before its home: the search for it went around the end
+        table, _ = insert(table, source.randbytes(5))
+        key = source.randbytes(5)
+        if table.state[piece_table.N_ENTRIES] == 4:
+            table = piece_table.new_table(8, 0)
+        elif find(table, key) < 0:
+            table, slot = insert(table, key)
+            before, after, home = bring(table, key)
+            if slot < home:
+                break
+    assert before == slot
+    assert after == home == find(table, key)
+    assert bring(table, key) == (home, home, home)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .batch import ROW, end_of, find_prepared, has_key, home_of, next_pieces, prepared_key
+from .batch import ROW, bring_home, end_of, find_prepared, has_key, home_of, next_pieces, prepared_key
 from .context import BATCH, GRAMMAR, IDS_POOL, JOINS, SCRATCH, TABLE, TEXT, five, merges_of, scan_tables
 from .encode import merge_pretoken
 from .jit import inlined, kernel
@@ -127,6 +127,7 @@ def encode_pieces(
                     if n_bytes < 0:
                         return -n_bytes, piece, piece_end, n_out + (ids_at - first_at) // id_size
                 else:
+                    slot = bring_home(row_at, table_at, slot, length)
                     n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, ids_at)
                 ids_at += n_bytes
             row_at += 8 * ROW

@@ -191,6 +191,19 @@ def find_from(table_at, slot, key_at, length, key_low, key_high):
 
 
 @inlined
+def swap_slots(table_at, slot, other):
+    """Let the keys of two slots take each other's place, where between them no slot is free: all are found as before.
+
+    (The search for the key that goes further away has passed its former slot, and goes on, as from there none is free.)
+    """
+    slot_at, other_at = table_at[0] + 8 * slot, table_at[0] + 8 * other
+    for i in range(0, 8 * SLOT, 8):
+        word = read_u64(slot_at + i)
+        write_u64(slot_at + i, read_u64(other_at + i))
+        write_u64(other_at + i, word)
+
+
+@inlined
 def is_free(table_at, slot):
     """Whether a slot holds no key."""
     return read_u64(table_at[0] + 8 * slot + 8) == 0
