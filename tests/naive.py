@@ -131,8 +131,8 @@ def seams(data, merges, class_of, members, after_lower):
 
 
 def is_plain_word(piece):
-    """Whether a piece is lower-case letters of ASCII, or a space and such letters, in all less than 64 bytes."""
-    return len(piece) < 64 and re.fullmatch(rb" ?[a-z]+", piece) is not None
+    """Whether a piece is under 64 bytes: perhaps a space, and ASCII letters, of which only the first may be a capital."""
+    return len(piece) < 64 and re.fullmatch(rb" ?[A-Za-z][a-z]*", piece) is not None
 
 
 def pieces(data, offsets):

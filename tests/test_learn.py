@@ -32,6 +32,9 @@ def random_pieces() -> list[bytes]:
             place = source.randrange(length)
             pieces += [
                 lead + word,
+                lead + word.capitalize(),
+                lead + source.choice([b"@", b"["]) + word[1:],
+                lead + word[:place] + word[place:].capitalize(),
                 lead + word[:place] + source.choice([b"`", b"{", b" ", b"A", b"\xe1", b"'"]) + word[place + 1 :],
             ]
     return pieces

@@ -148,10 +148,10 @@ def is_mergeable(key_at, length, grammar, tables, merges_at):
 
 @inlined
 def is_plain_word(key_at, length):
-    """Whether a piece is less than BLOCK bytes, lower-case letters or a space and such letters: a pretoken in all grammars.
+    """Whether a piece is a word of ASCII in less than BLOCK bytes: perhaps a space, and letters, only the first a capital.
 
-    Most new pieces are, and this is sooner known than where their pretoken ends.
+    That is a pretoken in all grammars. Most new pieces are, and this is sooner known than where their pretoken ends.
     """
     led = np.uint64(read_u8(key_at) == 0x20)
-    others = ~mask_between(key_at, ord("a"), 26) >> led
-    return np.int64(led) < length < BLOCK and others & ((_ONE << (np.uint64(length) - led)) - _ONE) == 0
+    letters = mask_between(key_at, ord("a"), 26) >> led | mask_between(key_at, ord("A"), 26) >> led & _ONE
+    return np.int64(led) < length < BLOCK and ~letters & ((_ONE << (np.uint64(length) - led)) - _ONE) == 0
