@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .corpus import TextReader, Window, Windows, join, padded, to_text
-from .kernels import encode, encode_text, learn, piece_table, remembered
+from .kernels import context, encode, encode_text, learn, piece_table, remembered
 from .kernels.batch import new_batch
-from .kernels.context import new_context
 from .kernels.encode_text import encode_short
 from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
@@ -75,7 +74,7 @@ class _State:
     def _renew_context(self, former: NDArray[np.uint64] | None = None) -> None:
         encoder = self._encoder
         self.former = former  # which the next kernel reads
-        self._context = new_context(
+        self._context = context.new_context(
             encoder.scanner,
             self._masks,
             encoder.grammar,
@@ -194,8 +193,8 @@ class Encoder:
                     yield self._encode_documents(window, marks), marks[without_id]
                     taken = window.end
                     continue
-                status = learn.NEED_OUT
-                while status == learn.NEED_OUT:
+                status = context.NEED_OUT
+                while status == context.NEED_OUT:
                     status, position, end, n_ids = self._advance(window, taken, state, state.out, 0, self._id_size, marks)
                     yield state.out[:n_ids], marks[without_id][(taken < break_ends) & (break_ends <= position)]
                     taken = position
@@ -211,11 +210,11 @@ class Encoder:
             n_ids = taken = 0
             while (window := reader.advance(taken)) is not None:
                 taken = window.start
-                status = learn.NEED_OUT
-                while status == learn.NEED_OUT:
+                status = context.NEED_OUT
+                while status == context.NEED_OUT:
                     room = state.out if out is None else out
                     status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step)
-                    if status == learn.NEED_OUT:
+                    if status == context.NEED_OUT:
                         state.need_out((end - taken) * self._id_size)
         finally:
             self._idle.append(state)
@@ -255,7 +254,7 @@ class Encoder:
                 id_size,
                 step,
             )
-            if status == learn.NEED_LONG:
+            if status == context.NEED_LONG:
                 ids_at, length = out_at + n_ids * step, piece_end - position
                 n_bytes = learn.learn_long_piece(state.context_at, text_at + position, length, ids_at, id_size)
                 if n_bytes >= 0:
@@ -263,9 +262,9 @@ class Encoder:
                     position = piece_end
                     continue
                 status = -n_bytes
-            if status == learn.NEED_SCRATCH:
+            if status == context.NEED_SCRATCH:
                 state.need_scratch(piece_end - position)
-            elif status == learn.NEED_MEMORY:
+            elif status == context.NEED_MEMORY:
                 state.need_memory(piece_end - position)
             else:
                 state.former = None  # a large table's slots are not kept longer than they are read

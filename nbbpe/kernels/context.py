@@ -1,4 +1,4 @@
-"""The context of encoding: the addresses of all that its kernels work with, in one array.
+"""The context of encoding: the addresses of all that its kernels work with, in one array; and the reasons why they stop.
 
 A call takes one address, that of a context. Passing twenty arrays from Python would take longer than encoding a short text.
 """
@@ -18,6 +18,8 @@ from .simd import read_i64
 SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
 JOINS, FORMER = 33, 35
 _SIZE = 37
+# Why encoding stopped, see encode_text.encode_pieces.
+DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
 
 
 def new_context(

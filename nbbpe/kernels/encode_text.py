@@ -3,10 +3,10 @@
 import numpy as np
 
 from .batch import ROW, bring_home, end_of, find_prepared, has_key, home_of, next_pieces, prepared_key
-from .context import BATCH, GRAMMAR, IDS_POOL, JOINS, SCRATCH, TABLE, TEXT, five, merges_of, scan_tables
+from .context import BATCH, DONE, GRAMMAR, IDS_POOL, JOINS, NEED_OUT, SCRATCH, TABLE, TEXT, five, merges_of, scan_tables
 from .encode import merge_pretoken
 from .jit import inlined, kernel
-from .learn import DONE, N_LANES, NEED_OUT, learn_ahead, learn_piece
+from .learn import N_LANES, learn_ahead, learn_piece
 from .merge_table import write_id
 from .piece_table import N_ENTRIES, is_free
 from .remembered import SPARE_BYTES, copy_slot, move_former

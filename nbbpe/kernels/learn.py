@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import ROW, end_of, find_prepared, has_key, home_of, prepared_key
-from .context import GRAMMAR, LANES, SCRATCH, TABLE, five, merges_of, scan_tables
+from .context import GRAMMAR, LANES, NEED_LONG, NEED_MEMORY, NEED_SCRATCH, SCRATCH, TABLE, five, merges_of, scan_tables
 from .encode import LANE_BYTES, SHORT, finish_short, merge_if_short, merge_pretoken, start_short, step_short
 from .jit import inlined, kernel
 from .memory import zeros
@@ -14,8 +14,6 @@ from .remembered import SPARE_BYTES, copy_known, move_former, needs_memory, reme
 from .simd import BLOCK, mask_between, read_i64, read_u8, write_i64
 from .split import pretoken_end
 
-# Why encoding stopped, see encode_text.encode_pieces.
-DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
 N_LANES = 8  # pretokens that are merged at a time: while one waits for memory, others go on
 IDS_BYTES = 4 * SHORT + SPARE_BYTES  # room for the ids of one of them
 
