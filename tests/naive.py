@@ -106,10 +106,10 @@ def blank_cuts(block, lines, whole_end):
 
 
 def seams(data, merges, class_of, members, after_lower):
-    """Byte offsets of the seams of data: between two characters of the classes `members`, where no merge could join.
+    """Byte offsets of the seams of data: between two characters of class "c", where no merge could join.
 
     Known by the last two bytes of the character before and the first three of that after, of which there must be three.
-    Where `after_lower` is true, runs of such characters that follow one of class "l" have none.
+    Where `after_lower` is true, runs of characters of the classes `members` that follow one of class "l" have none.
     """
     text = data.decode(errors="surrogateescape")
     offsets, offset, allowed = [], 0, False
@@ -119,7 +119,7 @@ def seams(data, merges, class_of, members, after_lower):
             allowed = False
         elif i == 0 or class_of(text[i - 1]) not in members:
             allowed = not after_lower or i == 0 or class_of(text[i - 1]) != "l"
-        elif allowed and len(encoded) > 2:
+        elif allowed and len(encoded) > 2 and class_of(text[i - 1]) == class_of(character) == "c":
             before, after = text[i - 1].encode()[-2:], encoded[:3]
             if not any(
                 (before.endswith(left) or left.endswith(before)) and (right.startswith(after) or after.startswith(right))

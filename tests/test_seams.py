@@ -196,6 +196,20 @@ def test_a_word_that_case_ends_is_not_cut_before(name):
                 assert tokenizer.encode(text) == expected(tokenizer, text), text
 
 
+@pytest.mark.parametrize("name", NAMED)
+def test_a_run_of_symbols_is_not_cut_between_marks(name):
+    # These marks belong to the symbols around them; a part that began with one would be a word, and end before the '.
+    mark = "\u0903"
+    merges = [(b"\xa4", b"\x83"), (b"\xa4\x83", b"'")]
+    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
+    tokenizer = nbbpe.Tokenizer(vocab, merges, [], name)
+    for before in "", ".", "..", " .", "中", "中.", "中..", "a", "1", " ", "\n..", "x" * (BLOCK - 4) + "..":
+        for marks in mark, mark * 2, mark * 3, mark + "中", "中" + mark, mark + "\u0301" + mark, mark * 2 + "中" * 2 + mark:
+            for after in "'", "'s", "''", ".", "a'", "中'", "":
+                text = (before + marks + after).encode()
+                assert tokenizer.encode(text) == expected(tokenizer, text), text
+
+
 def test_a_smaller_table_has_all_joins_of_a_larger_one():
     source = random.Random(5)
     for n in 0, 1, 30, 1000:

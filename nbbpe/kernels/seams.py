@@ -14,7 +14,8 @@ there would be few seams, or parts would be so short that cutting costs more tha
 That the parts of a cut word are merged as the word would be: its pretoken is cut in two by the grammars of all patterns,
 as a run of letters goes on after either of its letters. (But after lower-case letters the grammars that know case end a
 word before an upper-case letter, which may stand between caseless ones: there caseless letters, and marks, that follow
-lower-case ones are not looked at.) And no merge of the word is lost or new, as none joins there.
+lower-case ones are not looked at.) Marks are no such letters: in a run of symbols they belong to it, and a part that began
+with one would be a word. And no merge of the word is lost or new, as none joins there.
 """
 
 import numpy as np
@@ -125,8 +126,9 @@ def seam_cuts(block_at, state, joins, grammar, tables):
         lower = class_bits(LOWER, tables)
         both = letters | class_bits(MARK, tables)
         # Adding its first bit to a run of bits clears all of it.
-        letters = both & (both + (both & ((lower << _ONE) | (state >> _ONE))))
-        after_lower = (lower | (both ^ letters)) >> _LAST
+        not_after = both & (both + (both & ((lower << _ONE) | (state >> _ONE))))
+        letters &= not_after
+        after_lower = (lower | (both ^ not_after)) >> _LAST
     places = letters & ((letters << _ONE) | (state & _ONE)) & firsts
     while places:
         bit = trailing_zeros(places)
