@@ -22,6 +22,7 @@ from nbbpe.kernels.batch import (
     bring_home,
     end_of,
     find_prepared,
+    home_in,
     home_of,
     new_batch,
     next_pieces,
@@ -224,12 +225,12 @@ def test_keys_that_are_looked_up_together_are_found_as_one_by_one(n):
 
 @njit
 def come_up(table, text, length, row):
-    """Bring the key at the start of `text`, which is home; returns its slot before and after, and its home slot."""
+    """Bring the key at the start of `text` home; returns its slot before and after, and its home slot."""
     table_at, key_at, row_at = piece_table.table_addresses(table), address_of(text), address_of(row)
     write_row(row_at, key_at, length, length, table_at)
     before = find_prepared(row_at, table_at, key_at, length)
     after = bring_home(row_at, table_at, before, length)
-    return before, after, (home_of(row_at) - table_at[0]) >> 3
+    return before, after, home_in(row_at, table_at)
 
 
 def bring(table: piece_table.PieceTable, key: bytes) -> tuple[int, int, int]:
@@ -248,7 +249,7 @@ def test_a_piece_that_comes_up_changes_places_with_what_is_in_its_home(keys, dat
     assert len(table.slots) == capacity
 
 
-def test_pieces_that_share_a_home_take_turns_in_it():
+def test_a_piece_is_brought_home_around_the_end_of_the_table_and_stays_there():
     source = random.Random(1)
     table = piece_table.new_table(8, 0)
     while True:  # until a key lies before its home: the search for it went around the end

@@ -64,6 +64,12 @@ def home_of(row_at):
 
 
 @inlined
+def home_in(row_at, table_at):
+    """The slot where the search for the piece in a row starts, as a table's functions name it."""
+    return (home_of(row_at) - table_at[0]) >> 3
+
+
+@inlined
 def has_key(row_at, slot_at):
     """Whether the key in a row is that in a slot; never true of a long key, of which a slot has the place in the pool."""
     return same_16(row_at + 16, slot_at)
@@ -79,7 +85,7 @@ def prepared_key(row_at):
 def find_prepared(row_at, table_at, key_at, length):
     """The slot of the piece in a row, or the free slot where it belongs (see `find`)."""
     low, high = prepared_key(row_at)
-    return find_from(table_at, (home_of(row_at) - table_at[0]) >> 3, key_at, length, low, high)
+    return find_from(table_at, home_in(row_at, table_at), key_at, length, low, high)
 
 
 @inlined
@@ -89,7 +95,7 @@ def bring_home(row_at, table_at, slot, length):
     A table that fills while a text goes on has what is rare where it came first. This way a piece that comes often is soon
     where it is looked for first: of a text in many languages one look-up in 60 goes on, and was one in four.
     """
-    home = (home_of(row_at) - table_at[0]) >> 3
+    home = home_in(row_at, table_at)
     if slot == home or length > INLINE_BYTES:  # has_key is never true of a long key
         return slot
     swap_slots(table_at, slot, home)

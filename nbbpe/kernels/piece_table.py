@@ -192,7 +192,7 @@ def find_from(table_at, slot, key_at, length, key_low, key_high):
 
 @inlined
 def swap_slots(table_at, slot, other):
-    """Let the keys of two slots take each other's place, where between them no slot is free: all are found as before.
+    """Let two keys, and their values, change places, where no slot from one to the other is free: all are found as before.
 
     (The search for the key that goes further away has passed its former slot, and goes on, as from there none is free.)
     """
