@@ -42,6 +42,11 @@ def apply(text, n, merges, scratch, out, way, id_size):
     return encode.merge_short(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
 
 
+@njit
+def first_entry(key, mask):
+    return merge_table.first_entry(key, mask)
+
+
 def ranks_of(merges: Merges, pairs: list[tuple[int, int]]) -> list[int]:
     lefts, rights = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
     ranks = np.empty(len(pairs), dtype=np.int64)
@@ -142,7 +147,7 @@ def test_only_lines_that_run_over_say_so(n, n_lines):
     over = set()
     for place in np.flatnonzero(entries != 2**64 - 1).tolist():
         key = int(entries[place]) >> 22
-        line = merge_table.first_entry(np.uint64(key), len(entries) - 1) // LINE
+        line = first_entry(np.uint64(key), len(entries) - 1) // LINE
         while line != place // LINE:
             over.add(line)
             line = (line + 1) % n_lines

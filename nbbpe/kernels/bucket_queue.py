@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import inlined, kernel
+from .jit import inlined, part
 from .simd import address_of, read_i32, read_u8, read_u64
 
 MANTISSA_BITS = 10
@@ -94,7 +94,7 @@ def tie_addresses(ties, left, right):
     )
 
 
-@kernel
+@part
 def compare_spelling(token_1, token_2, ties_at):
     """-1, 0 or 1 as the bytes of token_1 are less than, equal to or greater than those of token_2. Cost: O(length)."""
     _, _, _, text_at, starts_at, _, _ = ties_at
@@ -127,7 +127,7 @@ def comes_first(pair_1, pair_2, ties_at):
     return False
 
 
-@kernel
+@part
 def push_heap(queue, pair, count, ties_at):
     """Add a pair to the heap. Cost: O(log n) comparisons."""
     heap_pairs, heap_counts = queue.heap_pairs, queue.heap_counts
@@ -146,7 +146,7 @@ def push_heap(queue, pair, count, ties_at):
     heap_counts[child] = count
 
 
-@kernel
+@part
 def pop_heap(queue, ties_at):
     """Remove the first entry of a heap that is not empty; the caller has read it. Cost: O(log n) comparisons."""
     heap_pairs, heap_counts = queue.heap_pairs, queue.heap_counts
@@ -179,7 +179,7 @@ def pop_heap(queue, ties_at):
     heap_counts[parent] = count
 
 
-@kernel
+@part
 def push(queue, pair, count, ties_at):
     """Add a pair with its count (> 0) to its bucket, or to the heap where that bucket is open. Cost: mostly O(1)."""
     bucket = bucket_of(count)
@@ -190,7 +190,7 @@ def push(queue, pair, count, ties_at):
         queue.heads[bucket] = pair
 
 
-@kernel
+@part
 def settle(queue, counts, min_count, ties_at):
     """Bring the most frequent pair to the head of the heap and return it, or NONE where no pair has `min_count`.
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encode_long import long_scratch, merge_by_rank, merge_long, ranks_pay
-from .jit import inlined, kernel
+from .jit import inlined, part
 from .memory import zeros
 from .merge_table import NO_SYMBOL, Merges, byte_pair_rank, id_of, merged_symbol, pair_rank, whole_token, write_id
 from .simd import (
@@ -129,7 +129,7 @@ def finish_short(lane_at, merges_at, ids_at, id_size):
     return n_ids
 
 
-@kernel
+@part
 def merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """Write the ids of a pretoken of 1 to SHORT bytes; arguments and result as for merge_pretoken."""
     start_short(scratch_at, text_at, n, merges_at)

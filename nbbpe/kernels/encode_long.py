@@ -8,7 +8,7 @@ asked for ahead. All lists that training makes ascend; a list of somebody's own 
 
 import numpy as np
 
-from .jit import inlined, kernel
+from .jit import inlined, part
 from .merge_table import ask_for_pair, byte_pair_rank, id_of, merged_symbol, pair_rank, write_id
 from .simd import NO_RANK, prefetch, read_i32, read_i64, read_u8, read_u64, write_i64, write_u32, write_u64
 
@@ -187,7 +187,7 @@ def pop(queues_at, room, ends_at):
     return least
 
 
-@kernel
+@part
 def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """Write the ids of a pretoken of any length; arguments and result as for encode.merge_pretoken.
 
@@ -271,7 +271,7 @@ def merge_run(rows_at, n, position, rank, symbol, merged_at, n_merged):
             return n_merged
 
 
-@kernel
+@part
 def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """Write the ids of a pretoken of any length, by merges that ascend; arguments and result as for encode.merge_pretoken.
 

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
-
 from .disk_cache import KernelCache
+from .parts import compile_as_part, njit
 
 KERNELS: list[Any] = []  # every kernel of the modules that are imported, in no order that matters
+
+# `error_model="numpy"` leaves out the checks for division by zero, which no kernel does.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def _do_nothing() -> None:
@@ -15,11 +17,8 @@ def _do_nothing() -> None:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` on first call, keep it on disk for later processes, and release the GIL while it runs.
-
-    `error_model="numpy"` leaves out the checks for division by zero, which no kernel does.
-    """
-    compiled: Any = njit(nogil=True, error_model="numpy")(function)
+    """What Python calls: compiled on first call, kept on disk for later processes; the GIL is released while it runs."""
+    compiled: Any = njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     compiled._cache = KernelCache(function)  # as njit(cache=True) does with Numba's own
     # Before its first kernel Numba imports what other packages have registered as extensions of it: 0.2 s for awkward. A
     # kernel that is read from disk needs none, and the compiler asks for them by itself.
@@ -28,9 +27,14 @@ def kernel(function: Callable[..., Any]) -> Any:
     return compiled
 
 
+def part(function: Callable[..., Any]) -> Any:
+    """What kernels call and Python does not: compiled into each kernel that needs it, where LLVM may inline it or not."""
+    return compile_as_part(function, **_OPTIONS)
+
+
 def inlined(function: Callable[..., Any]) -> Any:
-    """A helper of kernels that LLVM must inline: for what runs once a piece or more.
+    """A part that LLVM must inline: for what runs once a piece or more.
 
     LLVM judges most of them too large and would call them, with a change of reference count for each array passed.
     """
-    return njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return compile_as_part(function, forceinline=True, **_OPTIONS)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from .batch import ROW, end_of, find_prepared, has_key, home_of, prepared_key
 from .context import GRAMMAR, LANES, NEED_LONG, NEED_MEMORY, NEED_SCRATCH, SCRATCH, TABLE, five, merges_of, scan_tables
 from .encode import LANE_BYTES, SHORT, finish_short, merge_if_short, merge_pretoken, start_short, step_short
-from .jit import inlined, kernel
+from .jit import inlined, kernel, part
 from .memory import zeros
 from .merge_table import whole_token
 from .piece_table import find, is_free, key_of
@@ -58,7 +58,7 @@ def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
     return next_at - ids_at
 
 
-@kernel
+@part
 def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
     """See `learn`; NEED_LONG where a pretoken of the piece is too long for lanes."""
     return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_if_short)
@@ -79,7 +79,7 @@ def learn_long_piece(context_at, key_at, length, ids_at, id_size):
     return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
 
 
-@kernel
+@part
 def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
     """Remember pieces of a batch that are not in the table, those that are one short pretoken.
 

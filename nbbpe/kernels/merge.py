@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bucket_queue import pop_heap, push, settle, tie_addresses
-from .jit import kernel
+from .jit import kernel, part
 from .pair_table import N_OCCURRENCES, N_PAIRS, add_pair, reserve_lists
 from .simd import address_of, prefetch
 from .words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL
@@ -47,7 +47,7 @@ class Scratch(NamedTuple):
     positions: NDArray[np.int32]
 
 
-@kernel
+@part
 def push_pairs(queue, counts, ties_at, first_pair, end_pair, min_count):
     """Queue the pairs from first_pair to end_pair that occur at least `min_count` times (>= 1)."""
     for pair in range(first_pair, end_pair):
@@ -62,7 +62,7 @@ def push_all_pairs(queue, table, ties, min_count):
     push_pairs(queue, table.counts, ties_at, np.int64(0), table.state[N_PAIRS], min_count)
 
 
-@kernel
+@part
 def spell_token(ties, token, left, right):
     """Write the bytes of the token that joins `left` and `right`, and its prefix, as those of id `token`.
 
@@ -83,7 +83,7 @@ def spell_token(ties, token, left, right):
     ties.prefixes[token] = prefix
 
 
-@kernel
+@part
 def apply_merge(pair, token, words, table, tokens, scratch):
     """Replace every occurrence of `pair` by `token`, left to right, and enter the pairs that this makes.
 

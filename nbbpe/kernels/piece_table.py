@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import inlined, kernel
+from .jit import inlined, kernel, part
 from .memory import longer, zeros
 from .simd import address_of, multiply_fold, read_u64, write_u64
 
@@ -209,7 +209,7 @@ def is_free(table_at, slot):
     return read_u64(table_at[0] + 8 * slot + 8) == 0
 
 
-@kernel
+@part
 def insert(table_at, slot, key_at, length, key_low, key_high):
     """Put a key into the free slot that `find` gave, with both values 0.
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .jit import kernel
+from .jit import kernel, part
 from .simd import BLOCK, mask_between, read_u8, trailing_zeros
 
 _ONE = np.uint64(1)
@@ -38,7 +38,7 @@ def new_special_tokens(tokens: list[bytes], ids: list[int]) -> SpecialTokens:
     )
 
 
-@kernel
+@part
 def match_special(text_at, position, end, specials):
     """The number of the longest special token at `position` of a text that fits before `end`, or -1."""
     for i in range(specials.ids.shape[0]):

@@ -25,7 +25,7 @@ from .characters import (
     class_of,
     decode_character,
 )
-from .jit import inlined, kernel
+from .jit import inlined, part
 from .simd import N_CLASSES, read_u8
 
 # The lowest bit of each field of a grammar: three sets of classes, two numbers of two bits, and four bits.
@@ -85,7 +85,7 @@ def contraction_end(at, end, any_case):
     return at
 
 
-@kernel
+@part
 def cased_word_end(at, end, tables):
     """Where the word ends that starts at an address, or `at` where none does, in a grammar that cuts by case.
 
@@ -113,7 +113,7 @@ def cased_word_end(at, end, tables):
     return word
 
 
-@kernel
+@part
 def digits_end(at, end, most, tables):
     """Where the run of numbers ends, after `most` of them; 0 stands for no limit."""
     if most == 0:
@@ -128,7 +128,7 @@ def digits_end(at, end, most, tables):
     return at
 
 
-@kernel
+@part
 def blanks_end(at, end, lines, whole_end, tables):
     """Where the pretoken of white space ends that starts at an address, of what no other alternative begins with.
 
@@ -151,7 +151,7 @@ def blanks_end(at, end, lines, whole_end, tables):
     return last if at < last and after < end else after
 
 
-@kernel
+@part
 def pretoken_end(at, end, grammar, tables):
     """Where the pretoken ends that starts at an address.
 
