@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .corpus import TextReader, Window, Windows, join, padded, to_text
 from .kernels import context, encode, encode_text, learn, piece_table, remembered
 from .kernels.batch import new_batch
-from .kernels.encode_text import encode_short
+from .kernels.encode_text import encode_pieces
 from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
 from .kernels.scan import new_masks
@@ -33,6 +33,7 @@ class _State:
         self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
         self._masks = new_masks()
         self._batch = new_batch()
+        self.work = context.new_work()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
         self._lanes = learn.new_lanes(len(self._batch))
         self._longest = 256
@@ -89,6 +90,7 @@ class _State:
             self.out,
             self._lanes,
             former,
+            self.work,
         )
         self.context_at = self._context.ctypes.data
 
@@ -120,7 +122,7 @@ class Encoder:
 
     def encode_text(self, text: bytes, specials: SpecialTokens | None) -> NDArray[Any]:
         """The ids of a text, as an array of its own; `specials` None where no special token is in it."""
-        if specials is None and len(text) <= self._short:
+        if specials is None and 0 < len(text) <= self._short:
             # What a call costs counts here: hence no helpers, and no more attributes than need be.
             idle = self._idle
             try:
@@ -128,7 +130,7 @@ class Encoder:
             except IndexError:
                 state = _State(self)
             try:
-                n_ids = encode_short(state.context_at, text)
+                n_ids = encode_pieces(state.context_at, text)
                 if n_ids >= 0:
                     return state.out[:n_ids].copy()
             finally:
@@ -232,34 +234,34 @@ class Encoder:
     ) -> tuple[int, int, int, int]:
         """Encode a window from a position on, until all is done that can be, or `out` is full.
 
-        Returns what `encode_pieces` does, with DONE or NEED_OUT.
+        Returns DONE or NEED_OUT, how far it came, the end of the piece behind, and how many ids there are.
         """
         id_size = self._id_size
-        text_at, out_at = window.data.ctypes.data, out.ctypes.data
-        breaks_at = window.breaks.ctypes.data
-        marks_at = 0 if marks is None else marks.ctypes.data
+        out_at = out.ctypes.data
+        state.work[: context.PIECE_END] = (
+            window.data.ctypes.data,
+            position,
+            window.end,
+            window.limit,
+            window.breaks.ctypes.data,
+            len(window.breaks),
+            0 if marks is None else marks.ctypes.data,
+            out_at,
+            out.nbytes,
+            n_ids,
+            id_size,
+            step,
+        )
         while True:
-            status, position, piece_end, n_ids = encode_text.encode_pieces(
-                state.context_at,
-                text_at,
-                position,
-                window.end,
-                window.limit,
-                breaks_at,
-                len(window.breaks),
-                marks_at,
-                out_at,
-                out.nbytes,
-                n_ids,
-                id_size,
-                step,
-            )
+            status = -min(encode_pieces(state.context_at, b""), 0)
+            position, piece_end, n_ids = state.work[[context.POSITION, context.PIECE_END, context.N_IDS]].tolist()
             if status == context.NEED_LONG:
-                ids_at, length = out_at + n_ids * step, piece_end - position
-                n_bytes = learn.learn_long_piece(state.context_at, text_at + position, length, ids_at, id_size)
+                key_at = window.data.ctypes.data + position
+                n_bytes = learn.learn_long_piece(
+                    state.context_at, key_at, piece_end - position, out_at + n_ids * step, id_size
+                )
                 if n_bytes >= 0:
-                    n_ids += n_bytes // id_size
-                    position = piece_end
+                    state.work[[context.POSITION, context.N_IDS]] = piece_end, n_ids + n_bytes // id_size
                     continue
                 status = -n_bytes
             if status == context.NEED_SCRATCH:

@@ -16,10 +16,30 @@ from .simd import read_i64
 
 # Where the parts of a context start.
 SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
-JOINS, FORMER = 33, 35
-_SIZE = 37
+JOINS, FORMER, WORK = 33, 35, 37
+_SIZE = 38
 # Why encoding stopped, see encode_text.encode_pieces.
 DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
+# Where in the work stands what encoding changes.
+POSITION, N_IDS, PIECE_END = 1, 9, 12
+
+
+def new_work() -> NDArray[np.int64]:
+    """Make room for what is to be encoded, and how far it has come: int64[13].
+
+    text      : address of a text with PADDING bytes after `end`
+    position  : start of a piece; the ids before it are there
+    end       : end of the text
+    limit     : boundaries after it are not trusted yet; `end` where no text follows
+    breaks, n_breaks : see batch.next_pieces; a break's id stands for it, -1 for nothing
+    marks     : address of int64[n_breaks], filled with the number of ids before each break that was reached; or 0
+    out, out_bytes : where ids go, and how much room is there
+    n_ids     : how many ids there are already
+    id_size   : bytes of each, 2 or 4
+    step      : id_size; or 0 to count the ids only, where `out` is just scratch
+    piece end : end of the piece at `position` where encoding stopped before all was done
+    """
+    return np.zeros(13, dtype=np.int64)
 
 
 def new_context(
@@ -37,6 +57,7 @@ def new_context(
     out: NDArray[Any],
     lanes: NDArray[np.uint64],
     former: NDArray[np.uint64] | None,
+    work: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """The addresses of all that encoding works with, and some sizes. The arrays must outlive it.
 
@@ -46,10 +67,11 @@ def new_context(
     table                   : the remembered pieces
     ids_pool, memory_state  : uint8[*], ids of those with many; int64[2], the bytes used of it, and how many pieces may be
                               remembered
-    text, out               : for encode_text.encode_short: uint8[SHORT_TEXT + PADDING], where a text is copied to, and
-                              uint16[*] or uint32[*], where its ids go
+    text, out               : uint8[SHORT_TEXT + PADDING], where a short text is copied to, and uint16[*] or uint32[*],
+                              where its ids go
     lanes                   : scratch for merging several pretokens at a time, see learn.new_lanes
     former                  : slots the entries of which are to be moved into the table, see piece_table.with_room
+    work                    : see new_work
     """
     context = np.empty(_SIZE, dtype=np.int64)
     context[SCANNER:GRAMMAR] = [array.ctypes.data for array in (*scanner[:4], masks, *scanner[4:])]
@@ -78,13 +100,14 @@ def new_context(
     context[TEXT:LANES] = text.ctypes.data, out.ctypes.data, out.nbytes, out.itemsize
     context[LANES] = lanes.ctypes.data
     context[JOINS:FORMER] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
-    context[FORMER:] = (0, 0) if former is None else (former.ctypes.data, len(former))
+    context[FORMER:WORK] = (0, 0) if former is None else (former.ctypes.data, len(former))
+    context[WORK] = work.ctypes.data
     return context
 
 
 @inlined
 def five(context_at, part):
-    """Five entries of a context from `part` on: what helpers of the table take, and the first of what others do."""
+    """Five entries of a context or of its work: what helpers of the table take, and the first of what others do."""
     at = context_at + 8 * part
     return read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24), read_i64(at + 32)
 

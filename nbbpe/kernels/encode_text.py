@@ -3,7 +3,23 @@
 import numpy as np
 
 from .batch import ROW, bring_home, end_of, find_prepared, has_key, home_of, next_pieces, prepared_key
-from .context import BATCH, DONE, GRAMMAR, IDS_POOL, JOINS, NEED_OUT, SCRATCH, TABLE, TEXT, five, merges_of, scan_tables
+from .context import (
+    BATCH,
+    GRAMMAR,
+    IDS_POOL,
+    JOINS,
+    N_IDS,
+    NEED_OUT,
+    PIECE_END,
+    POSITION,
+    SCRATCH,
+    TABLE,
+    TEXT,
+    WORK,
+    five,
+    merges_of,
+    scan_tables,
+)
 from .encode import merge_pretoken
 from .jit import inlined, kernel
 from .learn import N_LANES, learn_ahead, learn_piece
@@ -12,7 +28,7 @@ from .piece_table import N_ENTRIES, is_free
 from .remembered import SPARE_BYTES, copy_slot, move_former
 from .simd import address_of, read_i64, read_u8, write_i64, write_u8, write_u64
 
-SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_short` takes
+SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_pieces` takes itself
 
 _ZERO = np.uint64(0)
 
@@ -28,28 +44,49 @@ def find_row(row_at, row_end, piece, start):
     return row_end
 
 
+@inlined
+def take_short(context_at, work_at, text):
+    """Make the whole of a short text, bytes, a context's work, with the context's own place for it and for its ids."""
+    text_at, out_at, out_bytes, id_size, _ = five(context_at, TEXT)
+    n = len(text)
+    from_at = address_of(text)
+    for i in range(n):
+        write_u8(text_at + i, read_u8(from_at + i))
+    write_u64(text_at + n, _ZERO)
+    work = (text_at, 0, n, n, 0, 0, 0, out_at, out_bytes, 0, id_size, id_size)
+    for i in range(len(work)):
+        write_i64(work_at + 8 * i, work[i])
+
+
+@inlined
+def leave(work_at, position, piece_end, n_ids):
+    """Write down how far the work has come."""
+    write_i64(work_at + 8 * POSITION, position)
+    write_i64(work_at + 8 * PIECE_END, piece_end)
+    write_i64(work_at + 8 * N_IDS, n_ids)
+
+
 @kernel
-def encode_pieces(
-    context_at, text_at, start, end, limit, breaks_at, n_breaks, marks_at, out_at, out_bytes, n_out, id_size, step
-):
+def encode_pieces(context_at, text):
     """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
 
     context_at : address of a context; what it leads to is modified
-    text_at    : address of a text with PADDING bytes after `end`
-    start      : start of a piece
-    end        : end of the text
-    limit      : boundaries after it are not trusted yet; `end` where no text follows
-    breaks_at, n_breaks : see batch.next_pieces; a break's id stands for it, -1 for nothing
-    marks_at   : address of int64[n_breaks], filled with the number of ids before each break that was reached; or 0
-    out_at, out_bytes : where ids go, each of `id_size` (2 or 4) bytes, and how much room is there
-    n_out      : how many ids there are already
-    step       : id_size; or 0 to count the ids only, where out_at is just scratch
+    text       : bytes. Of 1 to SHORT_TEXT bytes: encoded as a whole, ids go to the context's own output. Empty: what is to
+                 be encoded stands in the context's work, see context.new_work
 
-    All are int64. Returns (status, position, piece end, n_out): the ids up to `position` are there. DONE: all that can be.
-    NEED_OUT, NEED_MEMORY: give more room, for what lies between position and piece end at least, and call again. NEED_LONG:
-    give what lies between them to `learn_long_piece`, and go on behind it. Cost: scan, one look-up and a 16-byte write a
-    piece, 2 ns a byte.
+    Returns the number of ids where all is done that can be, else less than 0, and has then left in the work how far it has
+    come. -NEED_OUT, -NEED_MEMORY: give more room, for what lies between position and piece end at least, and call again
+    with the same work. -NEED_LONG: give what lies between them to `learn_long_piece`, and go on behind it. Cost: scan, one
+    look-up and a 16-byte write a piece, 2 ns a byte.
+
+    One kernel for texts of all sizes, as all of encoding is compiled into it.
     """
+    work_at = read_i64(context_at + 8 * WORK)
+    if len(text) > 0:
+        take_short(context_at, work_at, text)
+    text_at, start, end, limit, breaks_at = five(work_at, 0)
+    n_breaks, marks_at, out_at, out_bytes, n_out = five(work_at, 5)
+    id_size, step = read_i64(work_at + 8 * 10), read_i64(work_at + 8 * 11)
     move_former(context_at)
     tables, table_at = scan_tables(context_at), five(context_at, TABLE)
     joins_at = context_at + 8 * JOINS
@@ -79,7 +116,8 @@ def encode_pieces(
             continue
         batch_end = end_of(row_end - 8 * ROW)
         if (batch_end - piece) * id_size + SPARE_BYTES > out_at + out_bytes - ids_at:
-            return NEED_OUT, piece, batch_end, n_out
+            leave(work_at, piece, batch_end, n_out)
+            return -NEED_OUT
         # Ids are counted by where they go: those of this batch go to `first_at` and on, also where they are not kept.
         first_at = ids_at
         # Looking through a batch for pieces to learn together pays where there are several, of which the last batch tells.
@@ -125,7 +163,8 @@ def encode_pieces(
                     low, high = prepared_key(row_at)
                     n_bytes = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
                     if n_bytes < 0:
-                        return -n_bytes, piece, piece_end, n_out + (ids_at - first_at) // id_size
+                        leave(work_at, piece, piece_end, n_out + (ids_at - first_at) // id_size)
+                        return n_bytes
                 else:
                     slot = bring_home(row_at, table_at, slot, length)
                     n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, ids_at)
@@ -137,27 +176,8 @@ def encode_pieces(
         if step == 0:
             ids_at = first_at
         first_break = next_break
-    return DONE, piece, piece, n_out
-
-
-@kernel
-def encode_short(context_at, text):
-    """Write the ids of a text, bytes, of up to SHORT_TEXT bytes without breaks to the context's own output.
-
-    Returns the number of ids; or -1 where more room is needed first, which `encode_pieces` says more of.
-    """
-    at = context_at + 8 * TEXT
-    text_at, out_at, out_bytes, id_size = read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
-    n = len(text)
-    from_at = address_of(text)
-    for i in range(n):
-        write_u8(text_at + i, read_u8(from_at + i))
-    write_u64(text_at + n, _ZERO)
-    zero = np.int64(0)  # not the literal, for which another version would be compiled
-    status, _, _, n_ids = encode_pieces(
-        context_at, text_at, zero, n, n, zero, zero, zero, out_at, out_bytes, zero, id_size, id_size
-    )
-    return n_ids if status == DONE else -1
+    leave(work_at, piece, piece, n_out)
+    return n_out
 
 
 @kernel
