@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Sequence
+from itertools import starmap
+from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,9 +127,12 @@ class Model:
         """The ids of left, right and result of each merge, int32[n, 3], or None where tokens merge by rank."""
         if self._given_merges is None or isinstance(self._given_merges, np.ndarray):
             return self._given_merges
-        ids = {token: token_id for token_id, token in sorted(self.ordinary.items(), reverse=True)}
-        rows = [(ids[left], ids[right], ids[left + right]) for left, right in self._given_merges]
-        return np.array(rows, dtype=np.int32).reshape(-1, 3)
+        ordinary = self.ordinary
+        ids = {ordinary[token_id]: token_id for token_id in sorted(ordinary, reverse=True)}
+        # Without a tuple for each merge, which Python's collector would look at again and again.
+        merges, n = self._given_merges, len(self._given_merges)
+        columns = map(itemgetter(0), merges), map(itemgetter(1), merges), starmap(add, merges)
+        return np.column_stack([np.fromiter(map(ids.__getitem__, column), dtype=np.int32, count=n) for column in columns])
 
     @functools.cached_property
     def size(self) -> int:
@@ -179,9 +184,8 @@ class Model:
         if self.merge_ids is None:
             return merges_by_rank(ordinary)
         byte_ids = np.empty(256, dtype=np.int32)
-        for token_id, token in sorted(ordinary.items(), reverse=True):
-            if len(token) == 1:
-                byte_ids[token[0]] = token_id
+        for token_id in sorted((token_id for token_id, token in ordinary.items() if len(token) == 1), reverse=True):
+            byte_ids[ordinary[token_id][0]] = token_id
         lefts, rights, results = (np.ascontiguousarray(column) for column in self.merge_ids.T)
         merges = new_merges(lefts, rights, np.arange(len(lefts), dtype=np.int32), results, byte_ids)
         return with_whole_tokens(ordinary, merges) if self.whole else merges

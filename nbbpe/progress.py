@@ -6,15 +6,18 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tqdm import tqdm
-
 # None: a bar where stderr is a terminal. True or False: a bar, or none. A callable gets (stage, done, total or None).
 ProgressOption = bool | Callable[[str, int, "int | None"], object] | None
 
 
-class _Bar(tqdm):  # type: ignore[misc]
-    # No monitor thread: a process that forks workers should have one thread only.
-    monitor_interval = 0
+def _bar(**options: Any) -> Any:
+    from tqdm import tqdm  # which takes as long to import as half of nbbpe, and most processes show no bar
+
+    class Bar(tqdm):  # type: ignore[misc]
+        # No monitor thread: a process that forks workers should have one thread only.
+        monitor_interval = 0
+
+    return Bar(**options)
 
 
 class Progress:
@@ -31,7 +34,7 @@ class Progress:
         elif option or (option is None and sys.stderr is not None and sys.stderr.isatty()):
             # Work that ends at once shows no bar.
             delay = 0 if option else 0.5
-            self._bar = _Bar(
+            self._bar = _bar(
                 total=total, unit=unit, unit_scale=True, desc=stage, file=sys.stderr, delay=delay, mininterval=0.2
             )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+import itertools
+import operator
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -44,11 +46,11 @@ def check_choice(allowed_special: object, disallowed_special: object) -> None:
             raise TypeError(f'{name} must be "all" or a set of special tokens, and is {choice!r}')
 
 
-def tokens_of_merges(merges: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
+def tokens_of_merges(merges: Collection[tuple[bytes, bytes]]) -> set[bytes]:
     """The tokens that encoding needs: the bytes, and the sides and results of merges."""
     tokens = {bytes([byte]) for byte in range(256)}
-    for left, right in merges:
-        tokens.update((left, right, left + right))
+    tokens.update(itertools.chain.from_iterable(merges))
+    tokens.update(itertools.starmap(operator.add, merges))
     return tokens
 
 
@@ -65,10 +67,12 @@ def place_special_tokens(wanted: SpecialTokens | None, vocab: Mapping[int, bytes
     """
     if isinstance(wanted, Mapping):
         return _check_ids(wanted, vocab, needed)
-    known = {token: token_id for token_id, token in sorted(vocab.items(), reverse=True)}
+    tokens = check_special_tokens(wanted)
+    spelled = {token.encode() for token in tokens}
+    known = {vocab[token_id]: token_id for token_id in sorted(vocab, reverse=True) if vocab[token_id] in spelled}
     following = max(vocab) + 1
     placed: dict[str, int] = {}
-    for token in check_special_tokens(wanted):
+    for token in tokens:
         token_id = None if token.encode() in needed else known.get(token.encode())
         if token_id is None:
             if following > MAX_ID:

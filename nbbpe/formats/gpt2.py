@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..alphabet import byte_characters
@@ -40,23 +40,39 @@ def unspell(text: str) -> bytes:
         raise KeyError(text[error.start]) from None
 
 
+def unspelled(texts: Iterable[str]) -> dict[str, bytes]:
+    """The tokens that are spelled so; a text with a character that stands for no byte is left out.
+
+    What is read once need not be read again: most sides of merges are texts of the vocabulary.
+    """
+    tokens = {}
+    for text in texts:
+        try:
+            tokens[text] = unspell(text)
+        except KeyError:
+            continue
+    return tokens
+
+
 def read(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
     """Read (vocab, merges), which fit together. Raises ValueError that names the file, and the line or entry, of what is
     broken.
 
     A vocab entry with characters that stand for no byte (a special token added by hand) means its own UTF-8.
     """
-    vocab = read_vocab(vocab_path)
-    merges = read_merges(merges_path)
+    entries = _read_entries(vocab_path)
+    tokens = unspelled(entries)
+    vocab = vocab_of(entries, tokens, os.fspath(vocab_path))
+    merges = read_merges(merges_path, tokens)
     known = set(vocab.values())
-    for number, (left, right) in merges:
-        for token in (left, right, left + right):
-            if token not in known:
-                raise ValueError(
-                    f"{os.fspath(merges_path)}, line {number}: merges {left!r} and {right!r}, but {token!r} is not in "
-                    f"{os.fspath(vocab_path)}"
-                )
-    return vocab, [merge for _, merge in merges]
+    for number, (left, right) in merges.items():
+        if left + right not in known or left not in known or right not in known:
+            token = next(token for token in (left, right, left + right) if token not in known)
+            raise ValueError(
+                f"{os.fspath(merges_path)}, line {number}: merges {left!r} and {right!r}, but {token!r} is not in "
+                f"{os.fspath(vocab_path)}"
+            )
+    return vocab, list(merges.values())
 
 
 def read_model(
@@ -76,14 +92,23 @@ def read_model(
 
 def read_vocab(path: Path) -> dict[int, bytes]:
     """Read a vocab.json: an object from spelled tokens to ids."""
+    entries = _read_entries(path)
+    return vocab_of(entries, unspelled(entries), os.fspath(path))
+
+
+def _read_entries(path: Path) -> dict[str, Any]:
     entries = read_json(path)
     if not isinstance(entries, dict):
         raise ValueError(f"{os.fspath(path)}: must hold a JSON object from tokens to ids, not {type(entries).__name__}")
-    return vocab_of(entries, os.fspath(path))
+    return entries
 
 
-def vocab_of(entries: dict[str, Any], name: str) -> dict[int, bytes]:
-    """The vocabulary of spelled tokens with their ids; `name` is what errors call their place."""
+def vocab_of(entries: dict[str, Any], tokens: dict[str, bytes], name: str) -> dict[int, bytes]:
+    """The vocabulary of entries with their ids.
+
+    tokens : what `unspelled` gives for them; an entry that is not in it means its own UTF-8
+    name   : what errors call their place
+    """
     vocab: dict[int, bytes] = {}
     for text, token_id in entries.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or token_id < 0:
@@ -92,7 +117,8 @@ def vocab_of(entries: dict[str, Any], name: str) -> dict[int, bytes]:
             raise ValueError(f"{name}: token {text!r} has the id {token_id}; ids must be at most {MAX_ID:,}")
         if token_id in vocab:
             raise ValueError(f"{name}: id {token_id} is given to {spell(vocab[token_id])!r} and to {text!r}")
-        vocab[token_id] = token_of(text)
+        token = tokens.get(text)
+        vocab[token_id] = text.encode() if token is None else token
     return vocab
 
 
@@ -119,10 +145,13 @@ def token_of(text: str) -> bytes:
         return text.encode()
 
 
-def read_merges(path: Path) -> list[tuple[int, tuple[bytes, bytes]]]:
-    """Read a merges.txt: [(line number, (left, right))]. A first line that begins with #version is skipped."""
+def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, bytes]]:
+    """Read a merges.txt: from line number to (left, right). A first line that begins with #version is skipped.
+
+    tokens : some that are known, as `unspelled` gives them
+    """
     name = os.fspath(path)
-    merges: list[tuple[int, tuple[bytes, bytes]]] = []
+    merges: dict[int, tuple[bytes, bytes]] = {}
     with open(path, "rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
@@ -135,11 +164,12 @@ def read_merges(path: Path) -> list[tuple[int, tuple[bytes, bytes]]]:
             if len(sides) != 2 or not all(sides):
                 raise ValueError(f"{name}, line {number}: must be two tokens with one blank between, and is {shown(line)}")
             try:
-                merges.append((number, (unspell(sides[0]), unspell(sides[1]))))
+                left, right = [tokens.get(side) or unspell(side) for side in sides]
             except KeyError as error:
                 raise ValueError(
                     f"{name}, line {number}: the character {error.args[0]!r} in {shown(line)} stands for no byte"
                 ) from None
+            merges[number] = left, right
     return merges
 
 

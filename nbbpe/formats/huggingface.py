@@ -22,7 +22,7 @@ from ..patterns import NAMED, Pattern, get_pattern
 from ..special_tokens import MAX_ID
 from .dialects import translated
 from .excerpt import shown
-from .gpt2 import spell, spelled_vocab, token_of, unspell, vocab_of
+from .gpt2 import spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
 from .json_text import parse_json, read_json
 
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
@@ -164,12 +164,13 @@ class _Reader:
         special = self.special(document.get("added_tokens") or [], entries, form)
         ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
         whole = bool(model.get("ignore_merges"))
-        vocab = vocab_of(ordinary, f"{self.name}: model.vocab")
+        tokens = unspelled(ordinary)
+        vocab = vocab_of(ordinary, tokens, f"{self.name}: model.vocab")
         self.check_spelling(ordinary, special, whole)
         for token, token_id in special.items():
             if token_id in vocab:
                 raise self.error(f"added token {token!r} has the id {token_id}, as {vocab[token_id]!r} of model.vocab has")
-        merges = self.merges(model.get("merges"), vocab, special)
+        merges = self.merges(model.get("merges"), vocab, tokens, special)
         found = Model.checked(vocab, merges, special, pattern, form)
         if whole:
             from ..ranks import with_whole_tokens
@@ -347,7 +348,9 @@ class _Reader:
                     "ignore_merges"
                 )
 
-    def merges(self, lines: Any, vocab: dict[int, bytes], special: dict[str, int]) -> list[tuple[bytes, bytes]]:
+    def merges(
+        self, lines: Any, vocab: dict[int, bytes], tokens: dict[str, bytes], special: dict[str, int]
+    ) -> list[tuple[bytes, bytes]]:
         if not isinstance(lines, list):
             raise self.error(f"model.merges must be a list, not {type(lines).__name__}")
         known = set(vocab.values())
@@ -364,7 +367,7 @@ class _Reader:
             if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) and side for side in sides):
                 raise self.error(f"{where} must be two tokens, and is {shown(line)}")
             try:
-                left, right = map(unspell, sides)
+                left, right = (tokens.get(side) or unspell(side) for side in sides)
             except KeyError as error:
                 raise self.error(f"{where}: the character {error.args[0]!r} in {line!r} stands for no byte") from None
             for token in (left, right, left + right):
