@@ -71,9 +71,11 @@ class Entry:
 
 def measure(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Facts:
     """Run measure.py and return its facts, with `process_seconds`, the time of the whole process."""
+    # Bytecode is kept, as pip leaves it: without it, what runs from this checkout would be compiled in each process.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, str(MEASURE), *arguments], capture_output=True, env={**os.environ, **(environment or {})}
+        [sys.executable, str(MEASURE), *arguments], capture_output=True, env=kept | dict(environment or {})
     )
     seconds = time.perf_counter() - began
     if done.returncode:

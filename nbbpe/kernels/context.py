@@ -20,8 +20,8 @@ JOINS, FORMER, WORK = 33, 35, 37
 _SIZE = 38
 # Why encoding stopped, see encode_text.encode_pieces.
 DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
-# Where in the work stands what encoding changes.
-POSITION, N_IDS, PIECE_END = 1, 9, 12
+# Where in the work some of it stands; encoding changes the first two, and the last.
+POSITION, N_IDS, ID_SIZE, STEP, PIECE_END = 1, 9, 10, 11, 12
 
 
 def new_work() -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from .batch import ROW, bring_home, end_of, find_prepared, has_key, home_of, nex
 from .context import (
     BATCH,
     GRAMMAR,
+    ID_SIZE,
     IDS_POOL,
     JOINS,
     N_IDS,
@@ -13,6 +14,7 @@ from .context import (
     PIECE_END,
     POSITION,
     SCRATCH,
+    STEP,
     TABLE,
     TEXT,
     WORK,
@@ -86,7 +88,7 @@ def encode_pieces(context_at, text):
         take_short(context_at, work_at, text)
     text_at, start, end, limit, breaks_at = five(work_at, 0)
     n_breaks, marks_at, out_at, out_bytes, n_out = five(work_at, 5)
-    id_size, step = read_i64(work_at + 8 * 10), read_i64(work_at + 8 * 11)
+    id_size, step = read_i64(work_at + 8 * ID_SIZE), read_i64(work_at + 8 * STEP)
     move_former(context_at)
     tables, table_at = scan_tables(context_at), five(context_at, TABLE)
     joins_at = context_at + 8 * JOINS
