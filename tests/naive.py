@@ -213,6 +213,29 @@ def encode_pretoken(pretoken, ranks):
         symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
 
 
+def settle(pretoken, ranks, n_places):
+    """The symbols of a pretoken after those merges of two bytes that no other merge can come before, if merges ascend.
+
+    Only pairs at the first `n_places` places are merged.
+    """
+    symbols = [bytes([byte]) for byte in pretoken]
+    turns = {i: (ranks[pair], i) for i, pair in enumerate(itertools.pairwise(symbols)) if pair in ranks}
+    never = (float("inf"), 0)
+    out = []
+    i = 0
+    while i < len(symbols):
+        turn = turns.get(i, never)
+        is_first = turn < min(turns.get(i - 1, never), turns.get(i + 1, never)) and i < n_places
+        for (left, right), rank in ranks.items():
+            takes_left = i > 0 and right == symbols[i] and len(left) > 1
+            takes_right = is_first and left == symbols[i + 1] and len(right) > 1
+            if rank < turn[0] and (takes_left or takes_right):
+                is_first = False
+        out.append(symbols[i] + symbols[i + 1] if is_first else symbols[i])
+        i += 1 + is_first
+    return out
+
+
 def merge_by_ranks(pretoken, ranks):
     """The tokens of a pretoken: join the adjacent pair whose bytes have the lowest rank, the leftmost, one at a time."""
     symbols = [bytes([byte]) for byte in pretoken]

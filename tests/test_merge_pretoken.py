@@ -43,6 +43,14 @@ def apply(text, n, merges, scratch, out, way, id_size):
 
 
 @njit
+def settle(text, n, merges, scratch, out):
+    merges_at = merge_table.merges_addresses(merges)
+    encode.start_short(address_of(scratch), address_of(text), n, merges_at)
+    encode.settle_short(address_of(scratch), merges_at)
+    return encode.finish_short(address_of(scratch), merges_at, address_of(out), 4)
+
+
+@njit
 def first_entry(key, mask):
     return merge_table.first_entry(key, mask)
 
@@ -191,6 +199,57 @@ def test_any_bytes_and_merges(seed, pretoken, n_merges, ascending):
     pairs = random_pairs(random.Random(seed), pretoken, n_merges, ascending)
     merges, ids = table_of(pairs)
     assert_merged(pretoken, pairs, merges, ids)
+
+
+def settled(pretoken: bytes, merges: Merges) -> list[int]:
+    out = np.empty(len(pretoken), dtype=np.uint32)
+    scratch = encode.new_scratch(len(pretoken), merges)
+    n = settle(np.frombuffer(pretoken, dtype=np.uint8), len(pretoken), merges, scratch, out)
+    return out[:n].tolist()
+
+
+@given(st.integers(0, 10**6), st.sampled_from([b"a", b"ab", b"abc", b"the cat \xe4\xb8"]), st.integers(1, 254))
+def test_merges_that_nothing_can_come_before_are_those_of_the_twin(seed, alphabet, n):
+    source = random.Random(seed)
+    n_merges = source.randrange(60)
+    pairs = random_pairs(source, alphabet, n_merges, ascending=True)
+    merges, ids = table_of(pairs)
+    pretoken = bytes(source.choices(alphabet, k=n))
+    ranks = {pair: rank for rank, pair in enumerate(pairs)}
+    assert settled(pretoken, merges) == [ids[token] for token in naive.settle(pretoken, ranks, 63)]
+
+
+def test_merges_that_another_may_come_before_wait():
+    ab, cd, da = (b"a", b"b"), (b"c", b"d"), (b"d", b"a")
+    for pairs, text, wanted in (
+        ([ab], b"xabx", [b"x", b"ab", b"x"]),
+        ([ab, cd], b"abcdab", [b"ab", b"cd", b"ab"]),
+        ([da, ab], b"dab", [b"da", b"b"]),
+        ([ab, da], b"dab", [b"d", b"ab"]),
+        ([cd, (b"b", b"cd"), ab], b"abcd", [b"a", b"b", b"cd"]),  # then b cd, and not a b
+        ([cd, (b"b", b"cd"), ab], b"ab", [b"a", b"b"]),  # though nothing comes after it here
+        ([cd, (b"cd", b"a"), ab], b"cdab", [b"cd", b"a", b"b"]),
+        ([cd, (b"cd", b"a"), ab], b"abcd", [b"ab", b"cd"]),  # nothing is before the first
+        ([cd, ab, (b"b", b"cd"), (b"cd", b"a")], b"abcdab", [b"ab", b"cd", b"ab"]),
+        ([(b"a", b"a")], b"aaaaa", [b"aa", b"a", b"a", b"a"]),
+        ([ab], b"ab" * 33, [b"ab"] * 32 + [b"a", b"b"]),  # no more than the first 63 places
+        ([(b"ab", b"c"), ab], b"abc", [b"a", b"b", b"c"]),  # merges that do not ascend
+    ):
+        merges, ids = table_of(pairs)
+        assert settled(text, merges) == [ids[token] for token in wanted]
+        assert_merged(text, pairs, merges, ids)
+
+
+def test_a_byte_of_a_pair_is_contested_where_a_merge_with_several_bytes_has_a_lower_rank():
+    pairs = [(b"a", b"b"), (b"c", b"d"), (b"ab", b"c"), (b"b", b"cd"), (b"d", b"b"), (b"c", b"c"), (b"b", b"b")]
+    merges, _ = table_of(pairs)
+    contested = {
+        bytes(divmod(place, 256)): entry & merge_table.BOTH_CONTESTED
+        for place, entry in enumerate(merges.byte_pairs.tolist())
+        if entry >> merge_table.CONTEST_BITS != NO_RANK
+    }
+    left, right = merge_table.LEFT_CONTESTED, merge_table.RIGHT_CONTESTED
+    assert contested == {b"ab": 0, b"cd": 0, b"db": right, b"cc": left, b"bb": right}
 
 
 @given(st.integers(0, 10**6), st.text("ab", min_size=1, max_size=60), st.integers(1, 40), st.booleans())

@@ -78,7 +78,7 @@ def new_context(
     context[GRAMMAR] = grammar
     context[MERGES:BATCH] = (
         merges.entries.ctypes.data,
-        merges.byte_ranks.ctypes.data,
+        merges.byte_pairs.ctypes.data,
         merges.symbols.ctypes.data,
         merges.ids.ctypes.data,
         len(merges.entries) - 1,

@@ -6,17 +6,31 @@ from numpy.typing import NDArray
 from .encode_long import long_scratch, merge_by_rank, merge_long, ranks_pay
 from .jit import inlined, part
 from .memory import zeros
-from .merge_table import NO_SYMBOL, Merges, byte_pair_rank, id_of, merged_symbol, pair_rank, whole_token, write_id
+from .merge_table import (
+    BOTH_CONTESTED,
+    CONTEST_BITS,
+    LEFT_CONTESTED,
+    NO_SYMBOL,
+    Merges,
+    byte_pair,
+    id_of,
+    merged_symbol,
+    pair_rank,
+    whole_token,
+    write_id,
+)
 from .simd import (
+    BLOCK,
     LANES,
-    NO_RANK,
     RANK_BITS,
     address_of,
     copy_16,
     least,
+    least_of_three,
     read_i64,
     read_u8,
     read_u32,
+    trailing_zeros,
     write_i64,
     write_three,
     write_u8,
@@ -25,6 +39,9 @@ from .simd import (
 
 SHORT = 254  # bytes up to which a pretoken's positions, with one more at each end, are numbers of one byte
 POSITION_BITS = 8  # of a turn, see turn_of
+RANK_AT = POSITION_BITS + CONTEST_BITS  # from which bit of a turn on is its rank
+CONTESTED = BOTH_CONTESTED << POSITION_BITS
+NO_TURN = 0xFFFFFFFF
 # See start_short.
 TURNS_AT, SYMBOLS_AT = 64, 64 + 4 * 256
 BEFORE_AT = SYMBOLS_AT + 4 * 256
@@ -34,6 +51,7 @@ LANE_BYTES = AFTER_AT + 256 + 16 + 32
 _NO_TURNS = np.full(16, 255, dtype=np.uint8)
 _BEFORE = np.arange(-1, 271).astype(np.uint8)
 _AFTER = np.arange(1, 273).astype(np.uint8)
+_ONE = np.uint64(1)
 
 
 def new_scratch(longest: int, merges: Merges) -> NDArray[np.uint64]:
@@ -45,9 +63,10 @@ def new_scratch(longest: int, merges: Merges) -> NDArray[np.uint64]:
 def turn_of(rank, position):
     """When the pair of a rank at a position is merged, as a number of 32 bits: that with the least is next.
 
-    Of equal ranks the leftmost is, and where its position is needs no other look. NO_RANK gives more than any rank.
+    Of equal ranks the leftmost is, and where its position is needs no other look. NO_RANK gives more than any rank. Between
+    rank and position a turn tells what settle_short asks of pairs of bytes; those it does not ask of count as contested.
     """
-    return (rank << POSITION_BITS) | position
+    return (rank << RANK_AT) | (CONTESTED + position)
 
 
 @inlined
@@ -63,7 +82,7 @@ def start_short(lane_at, text_at, n, merges_at):
     """
     symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
     n_vectors = (n - 1) // LANES + 1
-    for at in range(turns_at, turns_at + 4 * LANES * n_vectors, 16):
+    for at in range(turns_at, turns_at + 4 * LANES * n_vectors + 16, 16):  # with one more, which settle_short compares with
         copy_16(address_of(_NO_TURNS), at)
     for i in range(0, n + 2, 16):
         copy_16(address_of(_BEFORE) + i, lane_at + BEFORE_AT + i)
@@ -74,11 +93,46 @@ def start_short(lane_at, text_at, n, merges_at):
     for i in range(1, n):
         right = np.int64(read_u8(text_at + i))
         write_u32(symbols_at + 4 * i + 4, right)
-        write_u32(turns_at + 4 * i, turn_of(byte_pair_rank(merges_at, left, right), i))
+        write_u32(turns_at + 4 * i, (byte_pair(merges_at, left, right) << POSITION_BITS) | i)
         left = right
+    write_u32(turns_at + 4, np.int64(read_u32(turns_at + 4)) & ~(LEFT_CONTESTED << POSITION_BITS))  # nothing is before it
     write_u32(symbols_at + 4 * n + 4, NO_SYMBOL)
     write_i64(lane_at, n)
     write_i64(lane_at + 8, n_vectors)
+
+
+@inlined
+def settle_short(lane_at, merges_at):
+    """Do at once those merges of bytes in a lane, just filled, that nothing can come before: two in five of an English word.
+
+    Of a pair of bytes that is not contested (see merge_table.contest) and whose neighbours have their turns after it, no
+    other merge takes a byte. What it becomes merges at higher ranks only, as merges ascend where any pair is not contested.
+    So it may as well be merged first; and while each step waits for the one before, these wait for nothing.
+
+    Cost: one look-up for each pair that is new. Only the first BLOCK positions are looked at.
+    """
+    symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
+    before_at, after_at = lane_at + BEFORE_AT, lane_at + AFTER_AT
+    settled = least_of_three(turns_at, CONTESTED)
+    for i in range(1, min(read_i64(lane_at + 8), BLOCK // LANES)):
+        settled |= least_of_three(turns_at + 4 * LANES * i, CONTESTED) << np.uint64(LANES * i)
+    pairs = settled
+    while pairs:
+        position = trailing_zeros(pairs)
+        symbol = merged_symbol(merges_at, np.int64(read_u32(turns_at + 4 * position)) >> RANK_AT)
+        write_u32(symbols_at + 4 * position, symbol)
+        write_u8(after_at + position, position + 2)
+        write_u8(before_at + position + 2, position)
+        write_u32(turns_at + 4 * position + 4, NO_TURN)
+        pairs &= pairs - _ONE
+    # The pairs of the new symbols, and of those before them that are not new; position 0 holds none.
+    pairs = (settled | ((settled >> _ONE) & ~(settled << _ONE))) & ~_ONE
+    while pairs:
+        position = trailing_zeros(pairs)
+        symbol = np.int64(read_u32(symbols_at + 4 * position))
+        next_symbol = np.int64(read_u32(symbols_at + 4 * np.int64(read_u8(after_at + position))))
+        write_u32(turns_at + 4 * position, turn_of(pair_rank(merges_at, symbol, next_symbol), position))
+        pairs &= pairs - _ONE
 
 
 @inlined
@@ -93,10 +147,10 @@ def step_short(lane_at, merges_at):
     turn = least(turns_at)
     for i in range(1, n_vectors):
         turn = min(turn, least(turns_at + 4 * LANES * i))
-    if turn >> (POSITION_BITS + RANK_BITS) != 0:
+    if turn >> (RANK_AT + RANK_BITS) != 0:
         return False
     position = turn & ((1 << POSITION_BITS) - 1)
-    symbol = merged_symbol(merges_at, turn >> POSITION_BITS)
+    symbol = merged_symbol(merges_at, turn >> RANK_AT)
     write_u32(symbols_at + 4 * position, symbol)
     before = np.int64(read_u8(before_at + position))
     removed = np.int64(read_u8(after_at + position))
@@ -107,11 +161,11 @@ def step_short(lane_at, merges_at):
     turn_before = turn_of(pair_rank(merges_at, left, symbol), before)
     turn_after = turn_of(pair_rank(merges_at, symbol, right), position)
     if n_vectors == 1:
-        write_three(turns_at, before, turn_before, position, turn_after, removed, NO_RANK)
+        write_three(turns_at, before, turn_before, position, turn_after, removed, NO_TURN)
     else:
         write_u32(turns_at + 4 * before, turn_before)
         write_u32(turns_at + 4 * position, turn_after)
-        write_u32(turns_at + 4 * removed, NO_RANK)
+        write_u32(turns_at + 4 * removed, NO_TURN)
     return True
 
 
@@ -133,6 +187,7 @@ def finish_short(lane_at, merges_at, ids_at, id_size):
 def merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """Write the ids of a pretoken of 1 to SHORT bytes; arguments and result as for merge_pretoken."""
     start_short(scratch_at, text_at, n, merges_at)
+    settle_short(scratch_at, merges_at)
     while step_short(scratch_at, merges_at):
         pass
     return finish_short(scratch_at, merges_at, ids_at, id_size)

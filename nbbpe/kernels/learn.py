@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from .batch import ROW, end_of, find_prepared, has_key, home_of, prepared_key
 from .context import GRAMMAR, LANES, NEED_LONG, NEED_MEMORY, NEED_SCRATCH, SCRATCH, TABLE, five, merges_of, scan_tables
-from .encode import LANE_BYTES, SHORT, finish_short, merge_if_short, merge_pretoken, start_short, step_short
+from .encode import LANE_BYTES, SHORT, finish_short, merge_if_short, merge_pretoken, settle_short, start_short, step_short
 from .jit import inlined, kernel, part
 from .memory import zeros
 from .merge_table import whole_token
@@ -117,6 +117,8 @@ def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
                     write_i64(lane_at + 24, row_at)
                     write_i64(lane_at + 32, slot)
                     n_lanes += 1
+        for lane in range(n_lanes):
+            settle_short(lanes_at + lane * LANE_BYTES, merges_at)
         unfinished = (1 << n_lanes) - 1
         while unfinished:
             for lane in range(n_lanes):

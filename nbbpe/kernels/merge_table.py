@@ -1,7 +1,7 @@
 """The merges of a tokenizer as tables: which symbols a pair becomes, and how soon.
 
 Inside of the kernels a token is a *symbol*: 0 to 255 are the single bytes, and all others follow. Two tables say what a
-pair's rank is. Pairs of bytes, with which every pretoken begins, are found in a table of 65,536 ranks. All other pairs are
+pair's rank is. Pairs of bytes, with which every pretoken begins, are found in a table of all 65,536. All other pairs are
 in a hash table whose buckets are cache lines of eight entries, compared all at once: a look-up has no branch that could be
 mispredicted, and most look-ups of a new pretoken find nothing.
 """
@@ -33,6 +33,9 @@ from .simd import (
 _SYMBOL_BITS = 21
 NO_SYMBOL = (1 << _SYMBOL_BITS) - 1  # no symbol has this number: it stands beside the ends of a pretoken
 MAX_RANKS = 1 << RANK_BITS
+CONTEST_BITS = 2  # of a pair of bytes: which of the two other merges may take before its turn
+RIGHT_CONTESTED, LEFT_CONTESTED, BOTH_CONTESTED = 1, 2, 3
+_NO_BYTE_PAIR = NO_RANK << CONTEST_BITS | BOTH_CONTESTED
 
 _FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SYMBOL_SHIFT = np.uint64(_SYMBOL_BITS)
@@ -47,7 +50,8 @@ class Merges(NamedTuple):
     entries     : uint64[LINE * n_lines]  (left << 43 | right << 22 | 1 << 21 | rank) of each pair, all ones where free; a
                                           power of two of lines, each a cache line. Bit 21 of a line's last entry is 0 where
                                           entries that did not find room in the line stand in the next
-    byte_ranks  : uint32[65536]           the rank of each pair of bytes at [left << 8 | right], or NO_RANK
+    byte_pairs  : uint32[65536]           of each pair of bytes, at [left << 8 | right], rank << CONTEST_BITS and which of
+                                          its bytes are contested, see `contest`; all ones where it has no rank
     symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `counting_on` leaves it
     ids         : uint32[*]               the id of each symbol, likewise
     whole       : uint64[*]               tokens that a pretoken is though merging does not give them, see `pack_whole`;
@@ -59,7 +63,7 @@ class Merges(NamedTuple):
     """
 
     entries: NDArray[np.uint64]
-    byte_ranks: NDArray[np.uint32]
+    byte_pairs: NDArray[np.uint32]
     symbols: NDArray[np.uint32]
     ids: NDArray[np.uint32]
     whole: NDArray[np.uint64]
@@ -79,14 +83,14 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Mer
             f"a tokenizer can have {NO_SYMBOL - 1:,} tokens and {MAX_RANKS - 1:,} merges, "
             f"not {len(ids):,} and {len(symbols):,}"
         )
-    byte_ranks = np.full(1 << 16, NO_RANK, dtype=np.uint32)
+    byte_pairs = np.full(1 << 16, _NO_BYTE_PAIR, dtype=np.uint32)
     n_lines = 1
     while n_lines * LINE < 2 * n_merges:
         n_lines *= 2
     entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
     entries[:] = _FREE
     whole, joins = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint8)
-    return Merges(entries, byte_ranks, counting_on(symbols), counting_on(ids), whole, 0, joins)
+    return Merges(entries, byte_pairs, counting_on(symbols), counting_on(ids), whole, 0, joins)
 
 
 def counting_on(numbers: NDArray[Any]) -> NDArray[np.uint32]:
@@ -129,18 +133,45 @@ def new_merges(
         merges = merges._replace(n_ascending=len(symbols), joins=np.zeros(MOST_BYTES, dtype=np.uint8))
     columns = left_symbols, right_symbols, ranks.astype(np.int64), result_symbols
     n_joins = fill_merges(*columns, np.zeros(len(ids), dtype=np.int64), merges)
-    return merges._replace(joins=folded(merges.joins, n_joins)) if ascending else merges
+    if not ascending:
+        return merges
+    contested = contest(merges.byte_pairs >> CONTEST_BITS, left_symbols, right_symbols, ranks)
+    return merges._replace(
+        byte_pairs=merges.byte_pairs & ~np.uint32(BOTH_CONTESTED) | contested, joins=folded(merges.joins, n_joins)
+    )
+
+
+def contest(
+    byte_ranks: NDArray[Any], lefts: NDArray[np.int64], rights: NDArray[np.int64], ranks: NDArray[np.int32]
+) -> NDArray[np.uint32]:
+    """Which bytes of each pair of bytes another merge may take before the pair's turn comes: LEFT_CONTESTED and so on.
+
+    byte_ranks : uint32[65536]    the rank of each pair, or NO_RANK
+    lefts, rights, ranks : int64[n], int64[n], int32[n]    symbols and ranks of all merges, by ascending rank, each higher
+                 than those that make its sides
+
+    The left byte is contested if a symbol of several bytes merges with it, standing before it, at a lower rank than the
+    pair; the right byte likewise. Where none is, nothing but the pairs of bytes beside it can come before the pair.
+    """
+    # The lowest rank at which each byte merges with a symbol of several bytes after it, and before it.
+    first_after, first_before = np.full((2, 256), NO_RANK, dtype=np.uint32)
+    for firsts, bytes_, others in (first_after, lefts, rights), (first_before, rights, lefts):
+        found = np.flatnonzero((bytes_ < 256) & (others >= 256))[::-1]  # where one place is written twice, the last stays
+        firsts[bytes_[found]] = ranks[found]
+    pair_ranks = byte_ranks.reshape(256, 256)
+    contested = (pair_ranks >= first_before[:, None]) * LEFT_CONTESTED + (pair_ranks >= first_after) * RIGHT_CONTESTED
+    return contested.astype(np.uint32).ravel()
 
 
 @inlined
 def enter_merge(merges, left, right, rank):
     """Enter a pair of symbols with its rank. Ranks must ascend (unchecked): of a pair that comes twice, the first stays.
 
-    left, right, rank : int64;  merges : Merges, entries or byte_ranks modified; there must be room (unchecked)
+    left, right, rank : int64;  merges : Merges, entries or byte_pairs modified; there must be room (unchecked)
     """
     if left < 256 and right < 256:
         pair = left << 8 | right
-        merges.byte_ranks[pair] = min(merges.byte_ranks[pair], np.uint32(rank))
+        merges.byte_pairs[pair] = min(merges.byte_pairs[pair], np.uint32(rank << CONTEST_BITS | BOTH_CONTESTED))
     else:
         key = pair_key(left, right)
         mask = merges.entries.shape[0] - 1
@@ -199,7 +230,7 @@ def merges_addresses(merges):
     """What the helpers take: where the arrays of Merges are, with the mask of the hash; 0 for a `whole` without entries."""
     return (
         address_of(merges.entries),
-        address_of(merges.byte_ranks),
+        address_of(merges.byte_pairs),
         address_of(merges.symbols),
         address_of(merges.ids),
         merges.entries.shape[0] - 1,
@@ -246,6 +277,12 @@ def ask_for_pair(merges_at, left, right):
 @inlined
 def byte_pair_rank(merges_at, left, right):
     """The rank of a pair of bytes, or NO_RANK."""
+    return byte_pair(merges_at, left, right) >> CONTEST_BITS
+
+
+@inlined
+def byte_pair(merges_at, left, right):
+    """What Merges.byte_pairs has of a pair of bytes."""
     return np.int64(read_u32(merges_at[1] + 4 * (left << 8 | right)))
 
 

@@ -22,7 +22,7 @@ LINE = 8  # entries of 64 bits in a cache line
 LANES = 16  # numbers of 32 bits that one vector operation looks at
 RANK_BITS = 21  # of an entry of a merge table (see kernels/merge_table.py) that are its rank
 KEY_SHIFT = RANK_BITS + 1  # from which bit of it on is its key; what the bit between says, Merges tells
-NO_RANK = 0xFFFFFFFF  # greater than any rank
+NO_RANK = (1 << 30) - 1  # greater than any rank
 PADDING = 128  # spare bytes that every text buffer has after its text, so that block loads may run past the end
 
 I8 = ir.IntType(8)
@@ -350,6 +350,26 @@ def least(typingctx, numbers_at):
         return builder.zext(_smallest(builder, numbers), I64)
 
     return types.int64(types.int64), codegen
+
+
+@intrinsic
+def least_of_three(typingctx, numbers_at, clear):
+    """Bit i of the result says whether number i of LANES is less than those before and after it, and has none of some bits.
+
+    numbers_at : a 64-byte aligned address of uint32; before the first and after the last there is another
+    clear      : the bits
+    """
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(ir.IntType(32), LANES)
+        at = [builder.add(args[0], ir.Constant(I64, offset)) for offset in (-4, 0, 4)]
+        before, numbers, after = (builder.load(pointer(builder, place, lanes), align=4) for place in at)
+        least = builder.and_(*(builder.icmp_unsigned("<", numbers, other) for other in (before, after)))
+        found = builder.and_(numbers, _lanes(builder, builder.trunc(args[1], ir.IntType(32)), lanes))
+        has_none = builder.icmp_unsigned("==", found, ir.Constant(lanes, [0] * LANES))
+        return builder.zext(builder.bitcast(builder.and_(least, has_none), ir.IntType(LANES)), I64)
+
+    return types.uint64(types.int64, types.int64), codegen
 
 
 @intrinsic
