@@ -56,7 +56,7 @@ class Grammar:
     whole_end: bool = False
 
     def packed(self) -> int:
-        """The grammar as one number, see split.pretoken_end."""
+        """The grammar as one number."""
         from .kernels import split
 
         kinds = {"lower case": split.LOWER_CASE, "any case": split.ANY_CASE, "suffix": split.SUFFIX}
@@ -124,9 +124,19 @@ class Pattern:
         return _scanner(self.cuts)
 
     def packed_grammar(self) -> int:
-        """What the kernels need to split a piece into pretokens; only for a pattern with a table."""
+        """What the kernels need to split a piece into pretokens (split.py), one number; only for a pattern with a table."""
+        from .kernels.split import WHOLE_WORDS
+
         assert self.grammar is not None
-        return self.grammar.packed()
+        return self.grammar.packed() | self._has_whole_words() << WHOLE_WORDS
+
+    def _has_whole_words(self) -> bool:
+        """Whether a piece that begins as a word is one pretoken: where letters end is a boundary, so that none follow."""
+        assert self.grammar is not None
+        assert self.cuts is not None
+        letters = self.grammar.letters
+        others = set(CLASSES) - set(letters)
+        return not self.grammar.cased and all(others <= set(self.cuts[CLASSES.index(letter)]) for letter in letters)
 
 
 @functools.cache

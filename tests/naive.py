@@ -135,6 +135,15 @@ def is_plain_word(piece):
     return len(piece) < 64 and re.fullmatch(rb" ?[A-Za-z][a-z]*", piece) is not None
 
 
+def starts_as_whole_word(piece, class_of, grammar):
+    """Whether a piece begins with a letter, or with one after a character that may lead it; for patterns without case."""
+    text = piece.decode(errors="surrogateescape")
+    classes = [class_of(character) for character in text[:2]]
+    if classes[0] in grammar.letters:
+        return True
+    return len(text) > 1 and classes[0] in grammar.leads and classes[0] != "'" and classes[1] in grammar.letters
+
+
 def pieces(data, offsets):
     """The stretches between boundaries; none is empty."""
     edges = sorted({0, *offsets, len(data)})

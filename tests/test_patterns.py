@@ -18,7 +18,7 @@ import nbbpe
 from nbbpe.corpus import padded
 from nbbpe.kernels.scan import addresses, mark_cuts
 from nbbpe.kernels.simd import N_CLASSES, address_of
-from nbbpe.kernels.split import pretoken_end
+from nbbpe.kernels.split import WHOLE_WORDS, pretoken_end, starts_as_whole_word
 from nbbpe.patterns import ALIASES, CLASSES, NAMED, SPELLINGS, Grammar, Pattern, character_classes, get_pattern
 
 NAMES = list(NAMED)
@@ -207,6 +207,52 @@ def test_the_walk_gives_the_regexes_matches_of_long_strings(name):
 def test_the_walk_gives_the_regexes_matches_of_any_text(text):
     for pattern in NAMED.values():
         assert_splits([text], pattern)
+
+
+@njit
+def are_whole_words(text, starts, grammar, scanner, masks, found):
+    tables = addresses(scanner, masks)
+    text_at = address_of(text)
+    for i in range(starts.shape[0] - 1):
+        found[i] = starts_as_whole_word(text_at + starts[i], text_at + starts[i + 1], grammar, tables)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_piece_that_begins_as_a_whole_word_is_one_pretoken(name):
+    pattern = NAMED[name]
+    source = random.Random(6)
+    strings_ = [*strings(CORE, 4), *("".join(source.choices("'sS Éʰ中́!1\n\u3000", k=30)) for _ in range(2000))]
+    strings_ += ["é" * 70, " " + "中" * 300, "\udcff\udcffx", "\udce9x", "\U0001d49cx", "'ve", "'word", " 've", "\r\nx"]
+    table = dict(zip(CLASSES, pattern.cuts, strict=True))
+    pieces = list(
+        dict.fromkeys(
+            piece
+            for data in (string.encode(errors="surrogateescape") for string in strings_)
+            for piece in naive.pieces(data, naive.cuts(data, class_letter, table))
+            if piece
+        )
+    )
+    starts = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+    found = np.empty(len(pieces), dtype=np.bool_)
+    masks = np.empty(N_CLASSES, dtype=np.uint64)
+    are_whole_words(padded(b"".join(pieces)), starts, pattern.packed_grammar(), pattern.scanner(), masks, found)
+    known = [piece for piece, is_known in zip(pieces, found.tolist(), strict=True) if is_known]
+    assert all(naive.split(piece, pattern.compiled) == [piece] for piece in known)
+    if name == "o200k":  # which cuts words by case
+        assert not known
+    else:
+        assert known == [piece for piece in pieces if naive.starts_as_whole_word(piece, class_letter, pattern.grammar)]
+        assert len(known) > 1000
+
+
+def test_words_are_whole_only_where_each_end_of_letters_is_a_boundary():
+    gpt2 = NAMED["gpt2"]
+    assert gpt2.packed_grammar() >> WHOLE_WORDS & 1 == 1
+    for number, name in enumerate(CLASSES):
+        if name in gpt2.grammar.letters:
+            cuts = list(gpt2.cuts)
+            cuts[number] = cuts[number].replace("m", "")
+            assert Pattern("x", "x", tuple(cuts), gpt2.grammar).packed_grammar() >> WHOLE_WORDS & 1 == 0
 
 
 def test_the_only_letter_of_a_contraction_beyond_ascii_is_the_long_s():

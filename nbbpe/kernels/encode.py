@@ -103,7 +103,7 @@ def start_short(lane_at, text_at, n, merges_at):
 
 @inlined
 def settle_short(lane_at, merges_at):
-    """Do at once those merges of bytes in a lane, just filled, that nothing can come before: two in five of an English word.
+    """Do at once the merges of bytes in a lane, just filled, that nothing can come before: two in five of an English word.
 
     Of a pair of bytes that is not contested (see merge_table.contest) and whose neighbours have their turns after it, no
     other merge takes a byte. What it becomes merges at higher ranks only, as merges ascend where any pair is not contested.

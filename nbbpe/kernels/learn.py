@@ -12,7 +12,7 @@ from .merge_table import whole_token
 from .piece_table import find, is_free, key_of
 from .remembered import SPARE_BYTES, copy_known, move_former, needs_memory, remember, room_to_remember
 from .simd import BLOCK, mask_between, read_i64, read_u8, write_i64
-from .split import pretoken_end
+from .split import pretoken_end, starts_as_whole_word
 
 N_LANES = 8  # pretokens that are merged at a time: while one waits for memory, others go on
 IDS_BYTES = 4 * SHORT + SPARE_BYTES  # room for the ids of one of them
@@ -143,7 +143,10 @@ def is_mergeable(key_at, length, grammar, tables, merges_at):
     """Whether a piece is one pretoken whose ids are found by merging."""
     if merges_at[5] != 0 and whole_token(merges_at[5], key_at, length) >= 0:
         return False
-    return is_plain_word(key_at, length) or pretoken_end(key_at, key_at + length, grammar, tables) == key_at + length
+    end = key_at + length
+    if starts_as_whole_word(key_at, end, grammar, tables) or is_plain_word(key_at, length):
+        return True
+    return pretoken_end(key_at, end, grammar, tables) == end
 
 
 @inlined
