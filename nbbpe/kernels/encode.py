@@ -105,9 +105,9 @@ def start_short(lane_at, text_at, n, merges_at):
 def settle_short(lane_at, merges_at):
     """Do at once the merges of bytes in a lane, just filled, that nothing can come before: two in five of an English word.
 
-    Of a pair of bytes that is not contested (see merge_table.contest) and whose neighbours have their turns after it, no
-    other merge takes a byte. What it becomes merges at higher ranks only, as merges ascend where any pair is not contested.
-    So it may as well be merged first; and while each step waits for the one before, these wait for nothing.
+    No other merge takes a byte of a pair that is not contested (see merge_table.contested_bytes) and whose neighbours have
+    their turns after it. What it becomes merges at higher ranks only, as merges ascend where any pair is not contested. So
+    it may as well be merged first; and while each step waits for the one before, these wait for nothing.
 
     Cost: one look-up for each pair that is new. Only the first BLOCK positions are looked at.
     """

@@ -51,7 +51,7 @@ class Merges(NamedTuple):
                                           power of two of lines, each a cache line. Bit 21 of a line's last entry is 0 where
                                           entries that did not find room in the line stand in the next
     byte_pairs  : uint32[65536]           of each pair of bytes, at [left << 8 | right], rank << CONTEST_BITS and which of
-                                          its bytes are contested, see `contest`; all ones where it has no rank
+                                          its bytes are contested, see `contested_bytes`; all ones where it has no rank
     symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `counting_on` leaves it
     ids         : uint32[*]               the id of each symbol, likewise
     whole       : uint64[*]               tokens that a pretoken is though merging does not give them, see `pack_whole`;
@@ -135,13 +135,13 @@ def new_merges(
     n_joins = fill_merges(*columns, np.zeros(len(ids), dtype=np.int64), merges)
     if not ascending:
         return merges
-    contested = contest(merges.byte_pairs >> CONTEST_BITS, left_symbols, right_symbols, ranks)
+    contested = contested_bytes(merges.byte_pairs >> CONTEST_BITS, left_symbols, right_symbols, ranks)
     return merges._replace(
         byte_pairs=merges.byte_pairs & ~np.uint32(BOTH_CONTESTED) | contested, joins=folded(merges.joins, n_joins)
     )
 
 
-def contest(
+def contested_bytes(
     byte_ranks: NDArray[Any], lefts: NDArray[np.int64], rights: NDArray[np.int64], ranks: NDArray[np.int32]
 ) -> NDArray[np.uint32]:
     """Which bytes of each pair of bytes another merge may take before the pair's turn comes: LEFT_CONTESTED and so on.
