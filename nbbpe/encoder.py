@@ -141,11 +141,19 @@ class Encoder:
         room = Room(len(text) + remembered.SPARE_BYTES, self.dtype)
         return room.cut(self._encode_windows(TextReader(text, specials), room.array, self._id_size))
 
-    def count(self, text: bytes, specials: SpecialTokens) -> int:
-        """The number of ids of a text."""
+    def count(self, text: bytes, specials: SpecialTokens | None) -> int:
+        """The number of ids of a text; `specials` as in `encode_text`."""
         if self.at_once:
             return len(self.encode_text(text, specials))
-        return self._encode_windows(TextReader(text, specials), None, 0)
+        if specials is None and 0 < len(text) <= self._short:
+            state = self._state()
+            try:
+                n_ids = encode_pieces(state.context_at, text)
+            finally:
+                self._idle.append(state)
+            if n_ids >= 0:
+                return n_ids
+        return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
 
     def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:
         """One window of all documents, as they are to be encoded."""
@@ -326,11 +334,11 @@ class NormalizingEncoder(Encoder):
             return super().encode_text(text, specials)
         return self.encode_window(self._window([text], specials))
 
-    def count(self, text: bytes, specials: SpecialTokens) -> int:
+    def count(self, text: bytes, specials: SpecialTokens | None) -> int:
         """See Encoder."""
         if is_normal(text, self._form):
             return super().count(text, specials)
-        return len(self.encode_window(self._window([text], specials)))
+        return len(self.encode_text(text, specials))
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         """See Encoder."""

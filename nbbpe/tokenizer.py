@@ -306,17 +306,17 @@ class Tokenizer:
         """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
         data = to_bytes(text)
         if allowed_special == "all" and not disallowed_special:
-            # As `_allowed` does, for short texts without the call.
+            # As `_recognised` does, for short texts without the call.
             for start in self._special_starts:
                 if start in data:
                     return self._encoder.encode_text(data, self._specials)
             return self._encoder.encode_text(data, None)
-        return self._encoder.encode_text(data, self._allowed(data, allowed_special, disallowed_special))
+        return self._encoder.encode_text(data, self._recognised(data, allowed_special, disallowed_special))
 
     def count(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
         data = to_bytes(text)
-        return self._encoder.count(data, self._allowed(data, allowed_special, disallowed_special))
+        return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
 
     def encode_ordinary(self, text: str | bytes) -> list[int]:
         """The ids of a text in which no special token is recognised."""
@@ -465,9 +465,11 @@ class Tokenizer:
     def _specials(self) -> SpecialTokens:
         return pack_special_tokens(self._model.special)
 
-    def _allowed(self, text: bytes, allowed: Choice, disallowed: Choice) -> SpecialTokens:
-        """The special tokens to recognise in a text. ValueError where it holds one that is disallowed."""
+    def _recognised(self, text: bytes, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
+        """The special tokens to recognise in a text, None if none is in it. ValueError where it holds a disallowed one."""
         tokens = allowed_special_tokens(self._model.special, text, allowed, disallowed)
+        if not any(start in text for start in self._special_starts):
+            return None
         return self._specials if len(tokens) == len(self._model.special) else pack_special_tokens(tokens)
 
     @functools.cached_property
