@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import mmap
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from .patterns import Pattern
 
 Path = str | os.PathLike[str]
+Data = bytes | memoryview
+Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
 
 WINDOW = 1 << 20  # bytes of a file in memory at a time, unless one piece is longer
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
@@ -69,16 +72,36 @@ _KEEP_SURROGATES = "nbbpe.keep_surrogates"
 codecs.register_error(_KEEP_SURROGATES, _keep_surrogates)
 
 
-def to_bytes(text: str | bytes) -> bytes:
+def to_bytes(text: Text) -> bytes:
     """A text as UTF-8. What `surrogateescape` made of undecodable bytes becomes those bytes again.
 
     Other lone surrogates, which have no UTF-8, become the three bytes that `surrogatepass` gives: nothing is lost.
     """
+    data = to_data(text)
+    return data if isinstance(data, bytes) else data.tobytes()
+
+
+def to_data(text: Text) -> Data:
+    """The same, but of much text that is in no `bytes` (a mapped file, say) a view, without a copy."""
+    if isinstance(text, str):  # first, as it mostly is
+        return text.encode("utf-8", _KEEP_SURROGATES)
     if isinstance(text, bytes):
         return text
-    if not isinstance(text, str):
-        raise TypeError(f"text must be str or bytes, not {type(text).__name__}")
-    return text.encode(errors=_KEEP_SURROGATES)
+    try:
+        view = memoryview(text)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"text must be str or bytes, not {type(text).__name__}") from None
+    if view.format not in ("B", "c") or view.ndim != 1 or not view.c_contiguous:
+        raise TypeError(
+            f"text must be str or bytes, not {type(text).__name__} of format {view.format!r} and shape {view.shape}, "
+            "which is no row of bytes (uint8)"
+        )
+    return view.tobytes() if _is_copied(len(view)) else view
+
+
+def _is_copied(n_bytes: int) -> bool:
+    """Whether so many bytes of text in memory are sooner copied than made a window of where they are."""
+    return n_bytes <= WINDOW // 16
 
 
 def to_text(data: bytes) -> str:
@@ -91,7 +114,7 @@ def byte_lengths(texts: Iterable[str]) -> list[int]:
     return [len(text) if text.isascii() else len(text.encode(errors="surrogateescape")) for text in texts]
 
 
-def padded(data: bytes) -> NDArray[np.uint8]:
+def padded(data: Data) -> NDArray[np.uint8]:
     """A copy of `data` as uint8, with the spare bytes that kernels may read past its end."""
     from .kernels.simd import PADDING
 
@@ -125,7 +148,7 @@ class Source(Protocol):
 class TextStream:
     """An iterable of texts as one stream of bytes; its errors pass through."""
 
-    def __init__(self, texts: Iterable[str | bytes]) -> None:
+    def __init__(self, texts: Iterable[Text]) -> None:
         self._texts = iter(texts)
         self._left = memoryview(b"")
 
@@ -133,7 +156,7 @@ class TextStream:
         """See Source."""
         while not self._left:
             try:
-                self._left = memoryview(to_bytes(next(self._texts)))
+                self._left = memoryview(to_data(next(self._texts)))
             except StopIteration:
                 return 0
         n = min(len(buffer), len(self._left))
@@ -163,7 +186,7 @@ class Windows(Protocol):
 class TextReader:
     """Windows of a text in memory, without a copy but of its last bytes, which have nothing to read after them."""
 
-    def __init__(self, text: bytes, specials: SpecialTokens) -> None:
+    def __init__(self, text: Data, specials: SpecialTokens) -> None:
         from .kernels.simd import PADDING
 
         self._text = text
@@ -180,7 +203,7 @@ class TextReader:
             return None
         size = WINDOW if taken > start else 2 * (end - start) or WINDOW
         until = min(taken + size, self._end_of_views)
-        if until > end and until - taken > WINDOW // 16:  # less is sooner copied than made a window of its own
+        if until > end and not _is_copied(until - taken):
             end = until
             limit = max(end - self._hold_back, taken)
         else:
@@ -280,15 +303,15 @@ def file_size(path: Path) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def batches(documents: Iterable[str | bytes], specials: SpecialTokens, break_id: int | None = None) -> Iterator[Window]:
+def batches(documents: Iterable[Text], specials: SpecialTokens, break_id: int | None = None) -> Iterator[Window]:
     """Documents joined into windows of some BATCH bytes, with breaks as `join` puts them. Errors of the iterable pass."""
     for group in groups(map(to_bytes, documents)):
         yield join(group, specials, break_id)
 
 
-def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
+def groups(documents: Iterable[Data]) -> Iterator[list[Data]]:
     """Documents in lists of some BATCH bytes; no list is empty."""
-    gathered: list[bytes] = []
+    gathered: list[Data] = []
     size = 0
     for document in documents:
         gathered.append(document)
@@ -300,7 +323,7 @@ def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield gathered
 
 
-def join(documents: list[bytes], specials: SpecialTokens, break_id: int | None = None) -> Window:
+def join(documents: Sequence[Data], specials: SpecialTokens, break_id: int | None = None) -> Window:
     """One window of all documents, with special tokens found.
 
     Without a `break_id`, a break of id -1 stands between any two; with one, such a break after each.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import TextReader, Window, Windows, join, padded, to_text
+from .corpus import Data, TextReader, Window, Windows, join, padded, to_text
 from .kernels import context, encode, encode_text, learn, piece_table, remembered
 from .kernels.batch import new_batch
 from .kernels.encode_text import encode_pieces
@@ -120,7 +120,7 @@ class Encoder:
         except IndexError:
             return _State(self)
 
-    def encode_text(self, text: bytes, specials: SpecialTokens | None) -> NDArray[Any]:
+    def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """The ids of a text, as an array of its own; `specials` None where no special token is in it."""
         if specials is None and 0 < len(text) <= self._short:
             # What a call costs counts here: hence no helpers, and no more attributes than need be.
@@ -141,7 +141,7 @@ class Encoder:
         room = Room(len(text) + remembered.SPARE_BYTES, self.dtype)
         return room.cut(self._encode_windows(TextReader(text, specials), room.array, self._id_size))
 
-    def count(self, text: bytes, specials: SpecialTokens | None) -> int:
+    def count(self, text: Data, specials: SpecialTokens | None) -> int:
         """The number of ids of a text; `specials` as in `encode_text`."""
         if self.at_once:
             return len(self.encode_text(text, specials))
@@ -155,7 +155,7 @@ class Encoder:
                 return n_ids
         return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
 
-    def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:
+    def _window(self, documents: Sequence[Data], specials: SpecialTokens) -> Window:
         """One window of all documents, as they are to be encoded."""
         return join(documents, specials)
 
@@ -174,7 +174,9 @@ class Encoder:
             self._idle.append(state)
         return room.cut(n_ids)
 
-    def encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def encode_documents(
+        self, documents: Sequence[Data], specials: SpecialTokens
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all documents, and int64[n + 1], where those of each start."""
         if self.at_once:
             parts = [self.encode_text(document, specials) for document in documents]
@@ -326,16 +328,18 @@ class NormalizingEncoder(Encoder):
         self._form = form
         self.in_python = True
 
-    def encode_text(self, text: bytes, specials: SpecialTokens | None) -> NDArray[Any]:
+    def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """See Encoder."""
+        text = bytes(text)
         if specials is None:
             return super().encode_text(normalized(text, self._form), None)
         if is_normal(text, self._form):  # and so is what lies between special tokens: it need not be copied
             return super().encode_text(text, specials)
         return self.encode_window(self._window([text], specials))
 
-    def count(self, text: bytes, specials: SpecialTokens | None) -> int:
+    def count(self, text: Data, specials: SpecialTokens | None) -> int:
         """See Encoder."""
+        text = bytes(text)
         if is_normal(text, self._form):
             return super().count(text, specials)
         return len(self.encode_text(text, specials))
@@ -344,5 +348,5 @@ class NormalizingEncoder(Encoder):
         """See Encoder."""
         return super().encode_all(NormalizingReader(reader, self._form))
 
-    def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:
+    def _window(self, documents: Sequence[Data], specials: SpecialTokens) -> Window:
         return normal_window(super()._window(documents, specials), self._form)

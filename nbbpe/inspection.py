@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Path
+from .corpus import Path, Text
 from .progress import Progress, ProgressOption
 from .sources import Tally, find_inputs, total_size, warn_of_skipped
 from .tokenfile import find_separator
 from .tokenizer import Tokenizer
 
-Source = Path | Sequence[Path] | Iterable[str | bytes]  # what `nbbpe.train` takes
+Source = Path | Sequence[Path] | Iterable[Text]  # what `nbbpe.train` takes
 _MAX_STRETCHES = 200_000  # distinct stretches of text, split differently, that are counted
 _LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
 
@@ -181,7 +181,7 @@ def text_figures(
 def compare(
     a: Tokenizer,
     b: Tokenizer,
-    source: Path | Sequence[Path] | Sequence[str | bytes],
+    source: Path | Sequence[Path] | Sequence[Text],
     n_splits: int = 20,
     progress: ProgressOption = None,
     *,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .corpus import Text
 from .special_tokens import MAX_ID
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Padded(NamedTuple):
 
 def encode_padded(
     tokenizer: Tokenizer,
-    texts: Iterable[str | bytes],
+    texts: Iterable[Text],
     max_length: int | None,
     pad_token: str | None,
     pad_id: int | None,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import BATCH, Window, to_text
+from .corpus import BATCH, Text, Window, to_text
 from .kernels import count, piece_table
 from .kernels.batch import new_batch
 from .kernels.scan import new_masks
@@ -205,7 +205,7 @@ def make_counter(pattern: Pattern, special_tokens: Sequence[bytes], on_error: st
 
 
 def count_documents(
-    documents: Iterable[str | bytes],
+    documents: Iterable[Text],
     pattern: Pattern,
     special_tokens: Sequence[bytes],
     report: Callable[[int], None],

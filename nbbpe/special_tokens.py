@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Literal
+
+from .corpus import Data
 
 if TYPE_CHECKING:
     from .kernels.special import SpecialTokens as PackedTokens
@@ -146,7 +149,7 @@ def add_special_tokens(
 
 
 def allowed_special_tokens(
-    special: Mapping[str, int], text: bytes, allowed: Choice, disallowed: Choice
+    special: Mapping[str, int], text: Data, allowed: Choice, disallowed: Choice
 ) -> Mapping[str, int]:
     """Those of a tokenizer's special tokens that are to be recognised in a text, with their ids; the rest is plain text.
 
@@ -157,7 +160,7 @@ def allowed_special_tokens(
     if isinstance(disallowed, str) and disallowed == "all":
         disallowed = set() if isinstance(allowed, str) and allowed == "all" else set(special) - set(allowed)
     for token in disallowed:
-        if token.encode() in text:
+        if _holds(text, token.encode()):
             raise ValueError(
                 f"the text holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} "
                 "to make it its id, or leave it out of disallowed_special to encode it as plain text"
@@ -165,6 +168,11 @@ def allowed_special_tokens(
     if isinstance(allowed, str) and allowed == "all":
         return special
     return {token: token_id for token, token_id in special.items() if token in allowed}
+
+
+def _holds(text: Data, token: bytes) -> bool:
+    """Whether a text has a token in it. A view has no search of its own."""
+    return token in text if isinstance(text, bytes) else re.search(re.escape(token), text) is not None
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import groups, to_bytes
+from .corpus import Text, groups, to_data
 from .parallel import default_workers
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ _BYTES_PER_THREAD = 1 << 20  # of text; for less another thread does not pay
 
 
 def encode_batch_flat(
-    encoder: Encoder, texts: Iterable[str | bytes], specials: SpecialTokens
+    encoder: Encoder, texts: Iterable[Text], specials: SpecialTokens
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """See Tokenizer.encode_batch_flat."""
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"texts must be an iterable of texts, not one {type(texts).__name__}; see encode_array")
-    documents = [to_bytes(text) for text in texts]
+    documents = [to_data(text) for text in texts]
     shares = list(groups(documents))
     n_bytes = sum(map(len, documents))
     n_threads = max(1, min(default_workers(), n_bytes // _BYTES_PER_THREAD, len(shares)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .corpus import Path
+from .corpus import Path, Text
 from .document_ends import DTYPE as END_DTYPE
 from .document_ends import MAGIC, append_ends, count_ends, ends_path
 from .files import name_in_errors, scratch_folder
@@ -34,7 +34,7 @@ _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
 
 def encode_file(
     tokenizer: Tokenizer,
-    input_path: Path | Sequence[Path] | Iterable[str | bytes],
+    input_path: Path | Sequence[Path] | Iterable[Text],
     output_path: Path,
     workers: int | None = None,
     progress: ProgressOption = None,

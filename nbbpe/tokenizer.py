@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import tokenfile
-from .corpus import Path, Reader, TextStream, to_bytes, to_text
+from .corpus import Data, Path, Reader, Text, TextStream, to_bytes, to_data, to_text
 from .decoder import Decoder
 from .formats import folder, gpt2, huggingface, tiktoken
 from .model import Merge, Model, Vocab
@@ -287,11 +287,13 @@ class Tokenizer:
 
     # Text to ids
 
-    def encode(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> list[int]:
+    def encode(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> list[int]:
         """The ids of a text, a list of int; with a normalizer, of what it makes of the text between special tokens.
 
-        `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. In a str, a lone surrogate that
-        "surrogateescape" made of a byte stands for that byte, any other for the three bytes that "surrogatepass" gives.
+        `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. Bytes may be in any object that lends them: a
+        bytearray, a memoryview, a NumPy array of uint8, or an mmap of a file, which is read where it lies. They must not
+        change meanwhile. In a str, a lone surrogate that "surrogateescape" made of a byte stands for that byte, any other
+        for the three bytes that "surrogatepass" gives.
 
         Special tokens in the text become their ids, the longest first where several match. With `allowed_special` as a
         set, only those do and others are plain text; one that is in `disallowed_special` (or, with "all", not allowed)
@@ -300,12 +302,10 @@ class Tokenizer:
         """
         return self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special).tolist()
 
-    def encode_array(
-        self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()
-    ) -> NDArray[Any]:
+    def encode_array(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> NDArray[Any]:
         """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
-        data = to_bytes(text)
-        if allowed_special == "all" and not disallowed_special:
+        data = to_data(text)
+        if allowed_special == "all" and not disallowed_special and type(data) is bytes:
             # As `_recognised` does, for short texts without the call.
             for start in self._special_starts:
                 if start in data:
@@ -313,16 +313,16 @@ class Tokenizer:
             return self._encoder.encode_text(data, None)
         return self._encoder.encode_text(data, self._recognised(data, allowed_special, disallowed_special))
 
-    def count(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> int:
+    def count(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
-        data = to_bytes(text)
+        data = to_data(text)
         return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
 
-    def encode_ordinary(self, text: str | bytes) -> list[int]:
+    def encode_ordinary(self, text: Text) -> list[int]:
         """The ids of a text in which no special token is recognised."""
         return self.encode_array(text, allowed_special=()).tolist()
 
-    def encode_batch(self, texts: Iterable[str | bytes]) -> list[NDArray[Any]]:
+    def encode_batch(self, texts: Iterable[Text]) -> list[NDArray[Any]]:
         """The ids of each text, a list of 1-D arrays of `dtype`; large batches are shared among threads.
 
         All special tokens are recognised, as `encode` does. Raises TypeError for an item that is no text.
@@ -330,7 +330,7 @@ class Tokenizer:
         ids, starts = self.encode_batch_flat(texts)
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
 
-    def encode_batch_flat(self, texts: Iterable[str | bytes]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def encode_batch_flat(self, texts: Iterable[Text]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all texts in one array, for what needs no array of its own for each of many short texts.
 
         Returns (ids, starts): ids is a 1-D array of `dtype`, starts int64[n + 1]; text i has the ids
@@ -346,7 +346,7 @@ class Tokenizer:
         for ids in self.encode_stream(texts):
             yield from ids.tolist()
 
-    def encode_stream(self, texts: Iterable[str | bytes]) -> Iterator[NDArray[Any]]:
+    def encode_stream(self, texts: Iterable[Text]) -> Iterator[NDArray[Any]]:
         """Like `encode_iterable`, in arrays as they come; each is the caller's until the next one is asked for."""
         reader = Reader(TextStream(texts), None, self._specials, self._encoder.at_once)
         for ids, _ in self._encoder.encode_all(reader):
@@ -354,7 +354,7 @@ class Tokenizer:
 
     def encode_padded(
         self,
-        texts: Iterable[str | bytes],
+        texts: Iterable[Text],
         max_length: int | None = None,
         *,
         pad_token: str | None = None,
@@ -377,18 +377,20 @@ class Tokenizer:
         """
         return encode_padded(self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype)
 
-    def tokenize(self, text: str | bytes, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> Tokens:
+    def tokenize(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> Tokens:
         """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`.
 
         With a normalizer, `text` of what is returned is the text that it makes, and offsets are places in that.
         """
+        if not isinstance(text, str):
+            text = to_bytes(text)
         ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         tokens = list(map(self._model.vocab.__getitem__, ids.tolist()))
         if self.normalizer is not None and (encoded := b"".join(tokens)) != to_bytes(text):
             text = encoded if isinstance(text, bytes) else to_text(encoded)
         return Tokens(text, ids, tokens)
 
-    def show(self, text: str | bytes, *, file: TextIO | None = None, color: bool | None = None) -> None:
+    def show(self, text: Text, *, file: TextIO | None = None, color: bool | None = None) -> None:
         """Print the tokens of a text on coloured ground, or with | between them where there are no colours.
 
         By default to standard output, in colours where that is a terminal and the environment has no NO_COLOR. Control
@@ -465,10 +467,10 @@ class Tokenizer:
     def _specials(self) -> SpecialTokens:
         return pack_special_tokens(self._model.special)
 
-    def _recognised(self, text: bytes, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
+    def _recognised(self, text: Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
         """The special tokens to recognise in a text, None if none is in it. ValueError where it holds a disallowed one."""
         tokens = allowed_special_tokens(self._model.special, text, allowed, disallowed)
-        if not any(start in text for start in self._special_starts):
+        if isinstance(text, bytes) and not any(start in text for start in self._special_starts):
             return None
         return self._specials if len(tokens) == len(self._model.special) else pack_special_tokens(tokens)
 

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 
-from .corpus import Path
+from .corpus import Path, Text
 from .model import Model
 from .parallel import check_positive, check_workers
 from .patterns import Pattern, get_pattern
@@ -18,7 +18,7 @@ from .tokenizer import Tokenizer
 
 
 def train(
-    source: Path | Sequence[Path] | Iterable[str | bytes],
+    source: Path | Sequence[Path] | Iterable[Text],
     vocab_size: int,
     special_tokens: Sequence[str] = (),
     *,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import mmap
 import multiprocessing
 import pickle
 import random
@@ -242,7 +244,18 @@ def test_encode_gives_plain_ints(small):
     assert small.encode_array(b"").dtype == small.dtype
 
 
-@pytest.mark.parametrize("bad", [None, 5, ["a"], bytearray(b"a"), np.array([1])])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        5,
+        ["a"],
+        np.array([1]),
+        np.array(7, dtype=np.uint8),
+        np.zeros(9, dtype=np.uint8)[::2],
+        memoryview(b"a").cast("b"),
+    ],
+)
 def test_what_is_no_text_is_an_error(small, bad):
     for encode in small.encode, small.encode_array, small.encode_ordinary:
         with pytest.raises(TypeError, match="text must be str or bytes"):
@@ -251,6 +264,57 @@ def test_what_is_no_text_is_an_error(small, bad):
         small.encode_batch([bad])
     with pytest.raises(TypeError, match="text must be str or bytes"):
         list(small.encode_iterable([bad]))
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 1000, 100_000, 3_000_000])
+@pytest.mark.parametrize("kind", ["bytearray", "memoryview", "read-only", "array", "mmap"])
+def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, kind, n_bytes):
+    data = (texts.SAMPLE.encode() + b" <|end|> \xff\xc3") * (n_bytes // 500 + 1)
+    data = data[:n_bytes]
+    wanted = trained.encode_array(data)
+    with lent(data, kind, tmp_path) as text:
+        assert np.array_equal(trained.encode_array(text), wanted)
+        assert trained.count(text) == len(wanted)
+        assert trained.encode_ordinary(text) == trained.encode_ordinary(data)
+        assert trained.tokenize(text).text == data
+        ids, starts = trained.encode_batch_flat([text, b"the cat", text])
+        assert np.array_equal(ids[starts[2] :], wanted)
+        assert list(trained.encode_iterable([text, text])) == trained.encode(data + data)
+        if b"<|end|>" in data:
+            with pytest.raises(ValueError, match=r"holds the special token '<\|end\|>', which is disallowed"):
+                trained.encode_array(text, disallowed_special=["<|end|>"])
+            with pytest.raises(ValueError, match="which is disallowed"):
+                trained.count(text, allowed_special=(), disallowed_special="all")
+
+
+@contextlib.contextmanager
+def lent(data, kind, folder):
+    """Bytes in an object of some kind; that nothing holds on to its memory is seen by closing it."""
+    if kind == "bytearray":
+        text = bytearray(data)
+        yield text
+        text.append(0)  # BufferError while there are views of it
+    elif kind == "mmap" and data:
+        (folder / "text").write_bytes(data)
+        with open(folder / "text", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            yield text
+    elif kind == "memoryview":
+        with memoryview(bytearray(data)) as text:
+            yield text
+    else:
+        array = np.frombuffer(data, dtype=np.uint8)
+        yield array if kind == "read-only" else array.copy()
+
+
+@pytest.mark.parametrize(("pattern", "normalizer"), [(None, None), ("gpt2", "NFC"), (texts.SPLIT_WITH_GAPS, None)])
+def test_lent_bytes_are_taken_where_all_is_done_in_python_too(pattern, normalizer):
+    tok = nbbpe.Tokenizer(BYTES | {256: b"ab"}, [(b"a", b"b")], ["<|end|>"], pattern, normalizer=normalizer)
+    data = "ab e\u0301 <|end|> ".encode() * 10_000
+    text = memoryview(data)
+    assert tok.encode(text) == tok.encode(data)
+    assert tok.encode_ordinary(text) == tok.encode_ordinary(data)
+    assert tok.count(text) == tok.count(data) == len(tok.encode(data))
+    assert tok.encode_batch_flat([text])[0].tolist() == tok.encode(data)
 
 
 def test_a_batch_is_each_text_by_itself(trained, monkeypatch):

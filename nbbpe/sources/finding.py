@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -92,7 +93,7 @@ def _paths(source: object, argument: str) -> list[Path] | None:
     if isinstance(source, (str, os.PathLike)):
         return [source]
     kinds = "a path, a list of paths, or an iterable of documents"
-    if isinstance(source, (bytes, bytearray)):
+    if isinstance(source, (bytes, bytearray, memoryview, mmap.mmap)):
         raise TypeError(f"{argument} must be {kinds}; put one document in a list")
     if not isinstance(source, Iterable):
         raise TypeError(f"{argument} must be {kinds}, not {type(source).__name__}")

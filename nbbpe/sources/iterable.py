@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..corpus import DocumentReader, Windows, to_bytes
+from ..corpus import DocumentReader, Text, Windows, to_bytes
 from .inputs import Part
 from .tally import Tally
 
@@ -21,7 +21,7 @@ class Documents:
     has_records = True
     in_python = True
 
-    def __init__(self, documents: Iterable[str | bytes]) -> None:
+    def __init__(self, documents: Iterable[Text]) -> None:
         self._documents = documents
 
     def path(self) -> None:
