@@ -94,7 +94,7 @@ def to_data(text: Text) -> Data:
     if view.format not in ("B", "c") or view.ndim != 1 or not view.c_contiguous:
         raise TypeError(
             f"text must be str or bytes, not {type(text).__name__} of format {view.format!r} and shape {view.shape}, "
-            "which is no row of bytes (uint8)"
+            "which is no row of bytes (uint8) without gaps"
         )
     return view.tobytes() if _is_copied(len(view)) else view
 
