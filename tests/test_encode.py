@@ -266,9 +266,10 @@ def test_what_is_no_text_is_an_error(small, bad):
         list(small.encode_iterable([bad]))
 
 
-@pytest.mark.parametrize("n_bytes", [0, 1, 1000, 100_000, 3_000_000])
+@pytest.mark.parametrize("n_bytes", [0, 1, 1000, 30_000])
 @pytest.mark.parametrize("kind", ["bytearray", "memoryview", "read-only", "array", "mmap"])
-def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, kind, n_bytes):
+def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, monkeypatch, kind, n_bytes):
+    monkeypatch.setattr(corpus, "WINDOW", 8000)  # above 500 bytes, text is read where it lies
     data = (texts.SAMPLE.encode() + b" <|end|> \xff\xc3") * (n_bytes // 500 + 1)
     data = data[:n_bytes]
     wanted = trained.encode_array(data)
