@@ -156,7 +156,7 @@ class TextStream:
         """See Source."""
         while not self._left:
             try:
-                self._left = memoryview(to_data(next(self._texts)))
+                self._left = memoryview(to_bytes(next(self._texts)))
             except StopIteration:
                 return 0
         n = min(len(buffer), len(self._left))
@@ -309,9 +309,9 @@ def batches(documents: Iterable[Text], specials: SpecialTokens, break_id: int | 
         yield join(group, specials, break_id)
 
 
-def groups(documents: Iterable[Data]) -> Iterator[list[Data]]:
+def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Documents in lists of some BATCH bytes; no list is empty."""
-    gathered: list[Data] = []
+    gathered: list[bytes] = []
     size = 0
     for document in documents:
         gathered.append(document)
@@ -323,7 +323,7 @@ def groups(documents: Iterable[Data]) -> Iterator[list[Data]]:
         yield gathered
 
 
-def join(documents: Sequence[Data], specials: SpecialTokens, break_id: int | None = None) -> Window:
+def join(documents: list[bytes], specials: SpecialTokens, break_id: int | None = None) -> Window:
     """One window of all documents, with special tokens found.
 
     Without a `break_id`, a break of id -1 stands between any two; with one, such a break after each.

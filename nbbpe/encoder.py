@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -137,7 +137,7 @@ class Encoder:
                 idle.append(state)
         specials = specials or new_special_tokens([], [])
         if self.at_once:
-            return self._encode_documents(self._window([text], specials))
+            return self._encode_documents(self._window([bytes(text)], specials))
         room = Room(len(text) + remembered.SPARE_BYTES, self.dtype)
         return room.cut(self._encode_windows(TextReader(text, specials), room.array, self._id_size))
 
@@ -155,7 +155,7 @@ class Encoder:
                 return n_ids
         return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
 
-    def _window(self, documents: Sequence[Data], specials: SpecialTokens) -> Window:
+    def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:
         """One window of all documents, as they are to be encoded."""
         return join(documents, specials)
 
@@ -174,9 +174,7 @@ class Encoder:
             self._idle.append(state)
         return room.cut(n_ids)
 
-    def encode_documents(
-        self, documents: Sequence[Data], specials: SpecialTokens
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all documents, and int64[n + 1], where those of each start."""
         if self.at_once:
             parts = [self.encode_text(document, specials) for document in documents]
@@ -348,5 +346,5 @@ class NormalizingEncoder(Encoder):
         """See Encoder."""
         return super().encode_all(NormalizingReader(reader, self._form))
 
-    def _window(self, documents: Sequence[Data], specials: SpecialTokens) -> Window:
+    def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:
         return normal_window(super()._window(documents, specials), self._form)

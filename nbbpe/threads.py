@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Text, groups, to_data
+from .corpus import Text, groups, to_bytes
 from .parallel import default_workers
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def encode_batch_flat(
     """See Tokenizer.encode_batch_flat."""
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"texts must be an iterable of texts, not one {type(texts).__name__}; see encode_array")
-    documents = [to_data(text) for text in texts]
+    documents = [to_bytes(text) for text in texts]
     shares = list(groups(documents))
     n_bytes = sum(map(len, documents))
     n_threads = max(1, min(default_workers(), n_bytes // _BYTES_PER_THREAD, len(shares)))

@@ -470,7 +470,7 @@ class Tokenizer:
     def _recognised(self, text: Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
         """The special tokens to recognise in a text, None if none is in it. ValueError where it holds a disallowed one."""
         tokens = allowed_special_tokens(self._model.special, text, allowed, disallowed)
-        if isinstance(text, bytes) and not any(start in text for start in self._special_starts):
+        if isinstance(text, bytes) and not (tokens and any(start in text for start in self._special_starts)):
             return None
         return self._specials if len(tokens) == len(self._model.special) else pack_special_tokens(tokens)
 

@@ -288,6 +288,20 @@ def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, monkeypa
                 trained.count(text, allowed_special=(), disallowed_special="all")
 
 
+def test_a_buffer_may_be_filled_anew_for_each_text(trained, monkeypatch):
+    monkeypatch.setattr(corpus, "WINDOW", 8000)
+    data = [(word * 2000).encode() for word in ("the cat ", "sat on ", "é<|end|>")]
+
+    def refilled():
+        buffer = bytearray()
+        for text in data:
+            buffer[:] = text
+            yield buffer
+
+    assert [ids.tolist() for ids in trained.encode_batch(refilled())] == [trained.encode(text) for text in data]
+    assert list(trained.encode_iterable(refilled())) == trained.encode(b"".join(data))
+
+
 @contextlib.contextmanager
 def lent(data, kind, folder):
     """Bytes in an object of some kind; that nothing holds on to its memory is seen by closing it."""
