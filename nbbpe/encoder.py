@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -113,12 +114,19 @@ class Encoder:
         self.scanner = tables.scanner()
         self.grammar = tables.packed_grammar()
 
-    def _state(self) -> _State:
-        """A state that is nobody's; whoever takes it puts it back into `_idle`."""
+    @contextmanager
+    def _borrowed(self) -> Iterator[_State]:
+        """A state that is nobody's. Where an error (or Ctrl-C) may have left it half changed, it is not put back."""
         try:
-            return self._idle.pop()
+            state = self._idle.pop()
         except IndexError:
-            return _State(self)
+            state = _State(self)
+        try:
+            yield state
+        except GeneratorExit:  # who borrowed it is asked for no more: nothing was under way
+            self._idle.append(state)
+            raise
+        self._idle.append(state)
 
     def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """The ids of a text, as an array of its own; `specials` None where no special token is in it."""
@@ -129,12 +137,12 @@ class Encoder:
                 state = idle.pop()
             except IndexError:
                 state = _State(self)
-            try:
-                n_ids = encode_pieces(state.context_at, text)
-                if n_ids >= 0:
-                    return state.out[:n_ids].copy()
-            finally:
+            n_ids = encode_pieces(state.context_at, text)
+            if n_ids >= 0:
+                ids = state.out[:n_ids].copy()
                 idle.append(state)
+                return ids
+            idle.append(state)
         specials = specials or new_special_tokens([], [])
         if self.at_once:
             return self._encode_documents(self._window([bytes(text)], specials))
@@ -146,11 +154,8 @@ class Encoder:
         if self.at_once:
             return len(self.encode_text(text, specials))
         if specials is None and 0 < len(text) <= self._short:
-            state = self._state()
-            try:
+            with self._borrowed() as state:
                 n_ids = encode_pieces(state.context_at, text)
-            finally:
-                self._idle.append(state)
             if n_ids >= 0:
                 return n_ids
         return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
@@ -167,11 +172,8 @@ class Encoder:
         if self.at_once:
             return self._encode_documents(window, marks)
         room = Room(window.end - window.start + remembered.SPARE_BYTES, self.dtype)
-        state = self._state()
-        try:
+        with self._borrowed() as state:
             _, _, _, n_ids = self._advance(window, window.start, state, room.array, 0, self._id_size, marks)
-        finally:
-            self._idle.append(state)
         return room.cut(n_ids)
 
     def encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -191,8 +193,7 @@ class Encoder:
 
         A part is the caller's until the next one is asked for.
         """
-        state = self._state()
-        try:
+        with self._borrowed() as state:
             taken = 0
             while (window := reader.advance(taken)) is not None:
                 taken = window.start
@@ -210,13 +211,10 @@ class Encoder:
                     taken = position
                     if (end - position) * self._id_size > _OUT_BYTES:
                         state.need_out((end - position) * self._id_size)
-        finally:
-            self._idle.append(state)
 
     def _encode_windows(self, reader: Windows, out: NDArray[Any] | None, step: int) -> int:
         """Encode all windows of a reader into `out`, which has room for all, or with None count only; returns how many."""
-        state = self._state()
-        try:
+        with self._borrowed() as state:
             n_ids = taken = 0
             while (window := reader.advance(taken)) is not None:
                 taken = window.start
@@ -226,8 +224,6 @@ class Encoder:
                     status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step)
                     if status == context.NEED_OUT:
                         state.need_out((end - taken) * self._id_size)
-        finally:
-            self._idle.append(state)
         return n_ids
 
     def _advance(
@@ -305,12 +301,9 @@ class Encoder:
         ends = np.empty(len(starts), dtype=np.int64)
         data = padded(b"".join(distinct))
         out = np.empty(len(data), dtype=self.dtype)
-        state = self._state()
-        try:
+        with self._borrowed() as state:
             state.need_scratch(max(map(len, distinct)))
             encode_text.encode_pretokens(state.context_at, data.ctypes.data, starts, out.ctypes.data, self._id_size, ends)
-        finally:
-            self._idle.append(state)
         # Gather the ids of every occurrence: out[ends[k]:ends[k + 1]] for pretoken k.
         counts = np.diff(ends)[occurrences]
         first = np.cumsum(counts) - counts

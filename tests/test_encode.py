@@ -572,3 +572,33 @@ def test_a_fork_while_threads_encode_leaves_the_child_able_to_encode(small):
         stop.set()
         for thread in threads:
             thread.join()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("name", ["kernels.context.new_context", "kernels.encode.new_scratch"])
+def test_what_was_growing_when_an_error_came_is_not_used_again(small, monkeypatch, name, error):
+    """A context half renewed points at arrays that are gone, and a size half renewed promises room that is not there."""
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges)
+    text = random_text(random.Random(15), 10_000) + "a" * 5000
+    tokenizer.encode("a")
+    (state,) = tokenizer._encoder._idle
+
+    def fail(*arguments):
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"nbbpe.{name}", fail)
+        with pytest.raises(error):
+            tokenizer.encode_array(text)
+    assert all(other is not state for other in tokenizer._encoder._idle)
+    assert tokenizer.encode(text) == expected(tokenizer, text.encode())
+
+
+def test_a_stream_of_which_no_more_is_asked_leaves_what_it_learned(small):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges)
+    stream = tokenizer.encode_stream(texts.SAMPLE for _ in range(1000))
+    next(stream)
+    stream.close()
+    (state,) = tokenizer._encoder._idle
+    assert state.table.state[N_ENTRIES] > 0
+    assert tokenizer.encode(texts.SAMPLE) == expected(tokenizer, texts.SAMPLE.encode())
