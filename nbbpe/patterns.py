@@ -265,6 +265,9 @@ SPELLINGS = {
     **{pattern.regex: name for name, pattern in NAMED.items()},
 }
 
+# A word, as also "gpt-4" or "qwen2.5" is one, is far more likely a misspelt name than a regex.
+_LIKE_A_NAME = regex.compile(r"[\w.-]*\w[\w.-]*")
+
 
 def get_pattern(pattern: str | Pattern | None) -> Pattern:
     """The Pattern of a name (a key of NAMED or ALIASES), of a regex, or of None (a document is one pretoken).
@@ -291,7 +294,7 @@ def get_pattern(pattern: str | Pattern | None) -> Pattern:
         raise ValueError(
             f"pattern {pattern!r} matches the empty string, so it cannot say where pretokens end; use + instead of *"
         )
-    if pattern.isidentifier():
-        # A plain word is far more likely a misspelt name than a regex.
-        raise ValueError(f"unknown pattern {pattern!r}; the named ones are {', '.join(NAMED)}")
+    if _LIKE_A_NAME.fullmatch(pattern):
+        names, also = ", ".join(NAMED), ", ".join(ALIASES)
+        raise ValueError(f"unknown pattern {pattern!r}; the named ones are {names} (or by their encodings: {also})")
     return Pattern(name=None, regex=pattern)

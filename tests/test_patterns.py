@@ -318,6 +318,7 @@ def test_the_pretokens_of_any_pattern_joined_are_the_text(text):
 
 
 def test_a_pattern_with_groups_splits_at_its_matches_and_not_at_its_groups():
+    assert get_pattern(".").split("a-b") == ["a", "-", "b"]
     assert get_pattern(texts.SPLIT_WITH_GAPS).split("ab, c!.d") == ["ab", ",", " ", "c", "!", ".", "d"]
 
 
@@ -349,7 +350,9 @@ def test_a_named_pattern_is_found_by_its_names_and_by_its_regex():
         ("", ValueError, "matches the empty string"),
         (r"\w*", ValueError, "matches the empty string"),
         (r"a|", ValueError, "matches the empty string"),
-        ("gpt4", ValueError, "unknown pattern 'gpt4'.*gpt2.*o200k"),
+        ("gpt4", ValueError, "unknown pattern 'gpt4'.*gpt2.*o200k.*o200k_base"),
+        ("gpt-4", ValueError, "unknown pattern 'gpt-4'"),
+        ("qwen2.5", ValueError, r"unknown pattern 'qwen2\.5'"),
         (b"gpt2", TypeError, "not bytes"),
         (17, TypeError, "not int"),
         (regex.compile("a"), TypeError, "not Pattern"),
