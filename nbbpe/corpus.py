@@ -81,8 +81,28 @@ def to_bytes(text: Text) -> bytes:
     return data if isinstance(data, bytes) else data.tobytes()
 
 
+def check_texts(texts: object) -> None:
+    """Raise TypeError for one text where many are wanted: its letters, or bytes, would be taken for texts."""
+    try:
+        is_one = isinstance(texts, str) or memoryview(texts).format in ("B", "b", "c")  # type: ignore[arg-type]
+    except TypeError:
+        return
+    if is_one:
+        raise TypeError(f"texts must be a list of texts, or any iterable of them, not one {type(texts).__name__}")
+
+
+def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
+    """Each of some texts as UTF-8. A TypeError for one that is no text says which; `what` is what they are called."""
+    for number, text in enumerate(texts):
+        try:
+            data = to_bytes(text)
+        except TypeError as error:
+            raise TypeError(f"{error}: {what} {number:,} (from 0) is {text!r:.100}") from None
+        yield data
+
+
 def to_data(text: Text) -> Data:
-    """The same, but of much text that is in no `bytes` (a mapped file, say) a view, without a copy."""
+    """As `to_bytes`, but of much text that is in no `bytes` (a mapped file, say) a view, without a copy."""
     if isinstance(text, str):  # first, as it mostly is
         return text.encode("utf-8", _KEEP_SURROGATES)
     if isinstance(text, bytes):
@@ -149,14 +169,14 @@ class TextStream:
     """An iterable of texts as one stream of bytes; its errors pass through."""
 
     def __init__(self, texts: Iterable[Text]) -> None:
-        self._texts = iter(texts)
+        self._texts = each_to_bytes(texts, "item")
         self._left = memoryview(b"")
 
     def readinto(self, buffer: memoryview, /) -> int:
         """See Source."""
         while not self._left:
             try:
-                self._left = memoryview(to_bytes(next(self._texts)))
+                self._left = memoryview(next(self._texts))
             except StopIteration:
                 return 0
         n = min(len(buffer), len(self._left))

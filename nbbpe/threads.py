@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Text, groups, to_bytes
+from .corpus import Text, check_texts, each_to_bytes, groups
 from .parallel import default_workers
 
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ def encode_batch_flat(
     encoder: Encoder, texts: Iterable[Text], specials: SpecialTokens
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """See Tokenizer.encode_batch_flat."""
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts must be an iterable of texts, not one {type(texts).__name__}; see encode_array")
-    documents = [to_bytes(text) for text in texts]
+    check_texts(texts)
+    documents = list(each_to_bytes(texts, "text"))
     shares = list(groups(documents))
     n_bytes = sum(map(len, documents))
     n_threads = max(1, min(default_workers(), n_bytes // _BYTES_PER_THREAD, len(shares)))

@@ -325,7 +325,7 @@ class Tokenizer:
     def encode_batch(self, texts: Iterable[Text]) -> list[NDArray[Any]]:
         """The ids of each text, a list of 1-D arrays of `dtype`; large batches are shared among threads.
 
-        All special tokens are recognised, as `encode` does. Raises TypeError for an item that is no text.
+        All special tokens are recognised, as `encode` does. Raises TypeError that names an item that is no text.
         """
         ids, starts = self.encode_batch_flat(texts)
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
@@ -338,7 +338,7 @@ class Tokenizer:
         """
         return encode_batch_flat(self._encoder, texts, self._specials)
 
-    def encode_iterable(self, texts: Iterable[str]) -> Iterator[int]:
+    def encode_iterable(self, texts: Iterable[Text]) -> Iterator[int]:
         """The ids of the joined texts, one by one, in constant memory (an open text file is such an iterable).
 
         The same as encoding the texts joined to one: a pretoken or a special token may reach across items.

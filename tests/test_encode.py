@@ -260,10 +260,22 @@ def test_what_is_no_text_is_an_error(small, bad):
     for encode in small.encode, small.encode_array, small.encode_ordinary:
         with pytest.raises(TypeError, match="text must be str or bytes"):
             encode(bad)
-    with pytest.raises(TypeError, match="text must be str or bytes"):
-        small.encode_batch([bad])
-    with pytest.raises(TypeError, match="text must be str or bytes"):
-        list(small.encode_iterable([bad]))
+    with pytest.raises(TypeError, match=r"text must be str or bytes.*: text 1 \(from 0\) is"):
+        small.encode_batch(["a", bad])
+    with pytest.raises(TypeError, match=r"text must be str or bytes.*: item 1 \(from 0\) is"):
+        list(small.encode_iterable(["a", bad]))
+
+
+@pytest.mark.parametrize("one", ["ab", b"ab", bytearray(b"ab"), np.zeros(2, dtype=np.uint8), mmap.mmap(-1, 4)])
+def test_one_text_is_no_batch(small, one):
+    for encode in small.encode_batch, small.encode_batch_flat:
+        with pytest.raises(TypeError, match="texts must be a list of texts, or any iterable of them, not one"):
+            encode(one)
+
+
+def test_texts_in_an_array_are_a_batch(small):
+    assert [ids.tolist() for ids in small.encode_batch(np.array([b"a", b"b"]))] == [[97], [98]]
+    assert [ids.tolist() for ids in small.encode_batch(np.array(["a", "b"]))] == [[97], [98]]
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 1000, 30_000])
@@ -355,13 +367,6 @@ def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, monke
             assert ids[starts[i] : starts[i + 1]].tolist() == trained.encode(text)
     ids, starts = trained.encode_batch_flat([])
     assert (len(ids), ids.dtype, starts.tolist()) == (0, trained.dtype, [0])
-
-
-@pytest.mark.parametrize("one", ["abc", b"abc"])
-def test_one_text_is_no_batch(small, one):
-    for encode in small.encode_batch, small.encode_batch_flat:
-        with pytest.raises(TypeError, match="texts must be an iterable of texts"):
-            encode(one)
 
 
 @pytest.mark.parametrize("text", ["", "a", texts.SAMPLE, "<|end|>" * 3 + "é", b"\xff", "x" * 100_000, "a b " * 50_000])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..corpus import DocumentReader, Text, Windows, to_bytes
+from ..corpus import DocumentReader, Text, Windows, each_to_bytes
 from .inputs import Part
 from .tally import Tally
 
@@ -47,10 +47,6 @@ class Documents:
         yield DocumentReader(self._as_bytes(tally), specials, separator)
 
     def _as_bytes(self, tally: Tally) -> Iterator[bytes]:
-        for number, document in enumerate(self._documents):
-            try:
-                data = to_bytes(document)
-            except TypeError as error:
-                raise TypeError(f"{error}: document {number:,} (from 0) is {document!r:.100}") from None
+        for data in each_to_bytes(self._documents, "document"):
             tally.n_read += len(data)
             yield data
