@@ -24,6 +24,7 @@ ROWS = {
     "file, tiktoken": "the same beside encoding in memory",
     "hello": '`encode_array("hello world")`',
     "message": "a message of 2,000 characters",
+    "chat": "200 characters with 2 special tokens",
     "batch": "100 short lines in one call",
     "hostile": "a megabyte of one character, or one long word",
     "first ids": "import to first ids, kernels cached",

@@ -38,7 +38,11 @@ def _batches(text: str) -> Texts:
     return [lines[start : start + 100] for start in range(0, 100 * N_TEXTS, 100)]
 
 
-CASES: dict[str, Callable[[str], Texts]] = {"hello": _one, "message": _messages, "batch": _batches}
+def _chats(text: str) -> Texts:
+    return [SEPARATOR.join([text[start : start + 20], text[start + 20 : start + 200], ""]) for start in range(N_TEXTS)]
+
+
+CASES: dict[str, Callable[[str], Texts]] = {"hello": _one, "message": _messages, "chat": _chats, "batch": _batches}
 
 
 def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[str, Any]]:
@@ -48,7 +52,7 @@ def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[s
     theirs.load_vocabulary(vocabs)
     with open(path, encoding="utf-8") as file:
         texts = CASES[case](file.read(400 * 100 * N_TEXTS).replace(SEPARATOR, "\n"))
-    calls = (_batch_calls if case == "batch" else _text_calls)(ours.tokenizer, theirs.tokenizer)
+    calls = {"batch": _batch_calls, "chat": _chat_calls}.get(case, _text_calls)(ours.tokenizer, theirs.tokenizer)
     facts = {}
     for label, (library, call, ids_of) in calls.items():
         digest = ids_digest((ids_of(call(text)) for text in texts), ours.vocabulary.separator_id)
@@ -73,6 +77,14 @@ def _text_calls(ours: Any, theirs: Any) -> Calls:
         COUNT: ("nbbpe", ours.count, lambda n: [0] * n),
         "tiktoken encode": ("tiktoken", theirs.encode, _same),
         "tiktoken encode_ordinary": ("tiktoken", theirs.encode_ordinary, _same),
+    }
+
+
+def _chat_calls(ours: Any, theirs: Any) -> Calls:
+    return {
+        "nbbpe encode_array": ("nbbpe", ours.encode_array, _same),
+        "nbbpe encode": ("nbbpe", ours.encode, _same),
+        "tiktoken encode": ("tiktoken", lambda text: theirs.encode(text, allowed_special="all"), _same),
     }
 
 

@@ -12,6 +12,7 @@ from benchmarks.results import Section, duration, ratio
 CASES = {
     "hello": ('encode "hello world"', "nbbpe encode_array", ("tiktoken encode",), 1.0),
     "message": ("encode a message of 2,000 characters", "nbbpe encode_array", ("tiktoken encode",), 10.0),
+    "chat": ("encode 200 characters with 2 special tokens", "nbbpe encode_array", ("tiktoken encode",), 1.0),
     "batch": (
         "encode 100 short lines in one call",
         "nbbpe encode_batch",

@@ -21,6 +21,7 @@ from .kernels.special import SpecialTokens, new_special_tokens
 from .normalization import Form, NormalizingReader, is_normal, normal_window, normalized
 from .patterns import Pattern, get_pattern
 
+_SHORT_BREAKS = 256  # special tokens in a short text; one that has more is encoded as a long one
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache
 
 
@@ -36,6 +37,7 @@ class _State:
         self._batch = new_batch()
         self.work = context.new_work()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
+        self._breaks = np.empty((_SHORT_BREAKS, 3), dtype=np.int64)
         self._lanes = learn.new_lanes(len(self._batch))
         self._longest = 256
         self._scratch = encode.new_scratch(self._longest, encoder.merges)
@@ -92,6 +94,8 @@ class _State:
             self._lanes,
             former,
             self.work,
+            encoder.specials,
+            self._breaks,
         )
         self.context_at = self._context.ctypes.data
 
@@ -99,8 +103,11 @@ class _State:
 class Encoder:
     """The compiled tables of one tokenizer. Safe to use from several threads: each borrows a state of its own."""
 
-    def __init__(self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int) -> None:
+    def __init__(
+        self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int, specials: SpecialTokens
+    ) -> None:
         self.merges = merges
+        self.specials = specials
         self.dtype = dtype
         self.max_pieces = max_pieces
         self._pattern = pattern
@@ -114,13 +121,18 @@ class Encoder:
         self.scanner = tables.scanner()
         self.grammar = tables.packed_grammar()
 
+    def _state(self) -> _State:
+        """A state that is nobody's; whoever takes it appends it to `_idle`, but for an error that may have left it half
+        changed (Ctrl-C, say)."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return _State(self)
+
     @contextmanager
     def _borrowed(self) -> Iterator[_State]:
-        """A state that is nobody's. Where an error (or Ctrl-C) may have left it half changed, it is not put back."""
-        try:
-            state = self._idle.pop()
-        except IndexError:
-            state = _State(self)
+        """A state for the time of a `with`."""
+        state = self._state()
         try:
             yield state
         except GeneratorExit:  # who borrowed it is asked for no more: nothing was under way
@@ -129,15 +141,15 @@ class Encoder:
         self._idle.append(state)
 
     def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        """The ids of a text, as an array of its own; `specials` None where no special token is in it."""
-        if specials is None and 0 < len(text) <= self._short:
+        """The ids of a text, as an array of its own; with the encoder's own `specials`, or others, or None."""
+        if 0 < len(text) <= self._short and (specials is None or specials is self.specials):
             # What a call costs counts here: hence no helpers, and no more attributes than need be.
             idle = self._idle
             try:
                 state = idle.pop()
             except IndexError:
                 state = _State(self)
-            n_ids = encode_pieces(state.context_at, text)
+            n_ids = encode_pieces(state.context_at, text, specials is not None)
             if n_ids >= 0:
                 ids = state.out[:n_ids].copy()
                 idle.append(state)
@@ -150,12 +162,13 @@ class Encoder:
         return room.cut(self._encode_windows(TextReader(text, specials), room.array, self._id_size))
 
     def count(self, text: Data, specials: SpecialTokens | None) -> int:
-        """The number of ids of a text; `specials` as in `encode_text`."""
+        """The number of ids of a text; arguments as of `encode_text`."""
         if self.at_once:
             return len(self.encode_text(text, specials))
-        if specials is None and 0 < len(text) <= self._short:
-            with self._borrowed() as state:
-                n_ids = encode_pieces(state.context_at, text)
+        if 0 < len(text) <= self._short and (specials is None or specials is self.specials):
+            state = self._state()
+            n_ids = encode_pieces(state.context_at, text, specials is not None)
+            self._idle.append(state)
             if n_ids >= 0:
                 return n_ids
         return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
@@ -257,7 +270,7 @@ class Encoder:
             step,
         )
         while True:
-            status = -min(encode_pieces(state.context_at, b""), 0)
+            status = -min(encode_pieces(state.context_at, b"", False), 0)
             position, piece_end, n_ids = state.work[[context.POSITION, context.PIECE_END, context.N_IDS]].tolist()
             if status == context.NEED_LONG:
                 key_at = window.data.ctypes.data + position
@@ -314,8 +327,16 @@ class Encoder:
 class NormalizingEncoder(Encoder):
     """An Encoder that puts text into a normal form first; apart from it, so that one without need not ask."""
 
-    def __init__(self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int, form: Form) -> None:
-        super().__init__(merges, pattern, dtype, max_pieces)
+    def __init__(
+        self,
+        merges: Merges,
+        pattern: Pattern,
+        dtype: np.dtype[Any],
+        max_pieces: int,
+        specials: SpecialTokens,
+        form: Form,
+    ) -> None:
+        super().__init__(merges, pattern, dtype, max_pieces, specials)
         self._form = form
         self.in_python = True
 

@@ -305,12 +305,8 @@ class Tokenizer:
     def encode_array(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> NDArray[Any]:
         """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
         data = to_data(text)
-        if allowed_special == "all" and not disallowed_special and type(data) is bytes:
-            # As `_recognised` does, for short texts without the call.
-            for start in self._special_starts:
-                if start in data:
-                    return self._encoder.encode_text(data, self._specials)
-            return self._encoder.encode_text(data, None)
+        if allowed_special == "all" and not disallowed_special:  # as `_recognised` does, for short texts without the call
+            return self._encoder.encode_text(data, self._specials)
         return self._encoder.encode_text(data, self._recognised(data, allowed_special, disallowed_special))
 
     def count(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> int:
@@ -320,7 +316,7 @@ class Tokenizer:
 
     def encode_ordinary(self, text: Text) -> list[int]:
         """The ids of a text in which no special token is recognised."""
-        return self.encode_array(text, allowed_special=()).tolist()
+        return self._encoder.encode_text(to_data(text), None).tolist()
 
     def encode_batch(self, texts: Iterable[Text]) -> list[NDArray[Any]]:
         """The ids of each text, a list of 1-D arrays of `dtype`; large batches are shared among threads.
@@ -460,21 +456,20 @@ class Tokenizer:
 
         model = self._model
         if model.normalizer is None:
-            return Encoder(model.merge_table(), model.pattern, self.dtype, self._max_pieces)
-        return NormalizingEncoder(model.merge_table(), model.pattern, self.dtype, self._max_pieces, model.normalizer)
+            return Encoder(model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials)
+        return NormalizingEncoder(
+            model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials, model.normalizer
+        )
 
     @functools.cached_property
     def _specials(self) -> SpecialTokens:
         return pack_special_tokens(self._model.special)
 
     def _recognised(self, text: Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
-        """The special tokens to recognise in a text, None if none is in it. ValueError where it holds a disallowed one."""
+        """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""
+        if allowed == "all" and not disallowed:
+            return self._specials
         tokens = allowed_special_tokens(self._model.special, text, allowed, disallowed)
-        if isinstance(text, bytes) and not (tokens and any(start in text for start in self._special_starts)):
-            return None
-        return self._specials if len(tokens) == len(self._model.special) else pack_special_tokens(tokens)
-
-    @functools.cached_property
-    def _special_starts(self) -> tuple[bytes, ...]:
-        """The first two bytes of the special tokens: most short texts hold none of these."""
-        return tuple({token.encode()[:2] for token in self._model.special})
+        if len(tokens) == len(self._model.special):
+            return self._specials
+        return pack_special_tokens(tokens) if tokens else None

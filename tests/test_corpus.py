@@ -369,6 +369,18 @@ def test_special_tokens_are_found_as_the_twin_finds_them():
         assert found == naive.find_specials(data, tokens), (data, tokens)
 
 
+def test_the_longest_of_many_special_tokens_that_begin_alike_is_found():
+    source = random.Random(17)
+    for _ in range(300):
+        tokens = list(
+            {bytes(source.choices(b"<|ab\xff\x00", k=source.randrange(1, 9))) for _ in range(source.randrange(1, 60))}
+        )
+        data = b"".join(source.choices([*tokens, b"<", b"|", b"a", b"\xff", b"\x00", b"b "], k=60))
+        breaks = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials(*tokens))
+        found = [(start, end, tokens[number]) for start, end, number in breaks.tolist()]
+        assert found == naive.find_specials(data, tokens), (data, tokens)
+
+
 def test_more_special_tokens_than_there_is_room_for_at_first_are_all_found():
     data = b"a<>" * 50_000
     breaks = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials(b"<>"))

@@ -607,3 +607,34 @@ def test_a_stream_of_which_no_more_is_asked_leaves_what_it_learned(small):
     (state,) = tokenizer._encoder._idle
     assert state.table.state[N_ENTRIES] > 0
     assert tokenizer.encode(texts.SAMPLE) == expected(tokenizer, texts.SAMPLE.encode())
+
+
+# Special tokens in short texts, which one call finds and encodes
+
+
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
+def test_special_tokens_in_short_texts_are_kept_whole(small, pattern):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, SPECIALS, pattern)
+    source = random.Random(18)
+    parts = [*SPECIALS, "<|end", "end|>", "the cat", " ", "\n", "'s", "12", "é\u0301", "中"]
+    for _ in range(400):
+        data = "".join(source.choices(parts, k=source.randrange(12))).encode()
+        data = data[source.randrange(2) : len(data) - source.randrange(2)]
+        wanted = expected(tokenizer, data)
+        assert tokenizer.encode(data) == wanted, data
+        assert tokenizer.count(data) == len(wanted)
+        assert tokenizer.encode_ordinary(data) == expected(tokenizer, data, [])
+        some = source.sample(SPECIALS, 2)
+        assert tokenizer.encode(data, allowed_special=some) == expected(tokenizer, data, some), (data, some)
+        assert tokenizer.count(data, allowed_special=some) == len(expected(tokenizer, data, some))
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 1000, 4096, 5000])
+@pytest.mark.parametrize("between", ["", "a", "the cat "])
+def test_more_special_tokens_than_a_short_text_has_room_for(small, n, between):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, ["é"])
+    special, other = tokenizer.token_to_id("é"), tokenizer.encode(between)
+    for _ in range(2):
+        assert tokenizer.encode(("é" + between) * n) == [special, *other] * n
+        assert tokenizer.count(("é" + between) * n) == (1 + len(other)) * n
+        assert tokenizer.encode_ordinary("é") == expected(tokenizer, "é".encode(), [])

@@ -13,11 +13,12 @@ from .merge_table import Merges
 from .piece_table import PieceTable
 from .scan import Scanner
 from .simd import read_i64
+from .special import SpecialTokens
 
 # Where the parts of a context start.
 SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
-JOINS, FORMER, WORK = 33, 35, 37
-_SIZE = 38
+JOINS, FORMER, WORK, SPECIALS, BREAKS = 33, 35, 37, 38, 44
+_SIZE = 46
 # Why encoding stopped, see encode_text.encode_pieces.
 DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
 # Where in the work some of it stands; encoding changes the first two, and the last.
@@ -58,6 +59,8 @@ def new_context(
     lanes: NDArray[np.uint64],
     former: NDArray[np.uint64] | None,
     work: NDArray[np.int64],
+    specials: SpecialTokens,
+    breaks: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """The addresses of all that encoding works with, and some sizes. The arrays must outlive it.
 
@@ -72,6 +75,7 @@ def new_context(
     lanes                   : scratch for merging several pretokens at a time, see learn.new_lanes
     former                  : slots the entries of which are to be moved into the table, see piece_table.with_room
     work                    : see new_work
+    specials, breaks        : the special tokens to find in a short text; int64[n, 3], where they are listed then
     """
     context = np.empty(_SIZE, dtype=np.int64)
     context[SCANNER:GRAMMAR] = [array.ctypes.data for array in (*scanner[:4], masks, *scanner[4:])]
@@ -102,6 +106,8 @@ def new_context(
     context[JOINS:FORMER] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
     context[FORMER:WORK] = (0, 0) if former is None else (former.ctypes.data, len(former))
     context[WORK] = work.ctypes.data
+    context[SPECIALS:BREAKS] = (*(array.ctypes.data for array in specials), len(specials.ids), len(specials.first_bytes))
+    context[BREAKS:_SIZE] = breaks.ctypes.data, len(breaks)
     return context
 
 
@@ -116,6 +122,12 @@ def five(context_at, part):
 def scan_tables(context_at):
     """What the helpers of the scan take, see scan.addresses."""
     return *five(context_at, SCANNER), read_i64(context_at + 8 * (SCANNER + 5))
+
+
+@inlined
+def specials_of(context_at):
+    """What the helpers of special tokens take, see special.specials_addresses."""
+    return *five(context_at, SPECIALS), read_i64(context_at + 8 * (SPECIALS + 5))
 
 
 @inlined

@@ -5,6 +5,7 @@ import numpy as np
 from .batch import ROW, bring_home, end_of, find_prepared, has_key, home_of, next_pieces, prepared_key
 from .context import (
     BATCH,
+    BREAKS,
     GRAMMAR,
     ID_SIZE,
     IDS_POOL,
@@ -21,6 +22,7 @@ from .context import (
     five,
     merges_of,
     scan_tables,
+    specials_of,
 )
 from .encode import merge_pretoken
 from .jit import inlined, kernel
@@ -29,6 +31,7 @@ from .merge_table import write_id
 from .piece_table import N_ENTRIES, is_free
 from .remembered import SPARE_BYTES, copy_slot, move_former
 from .simd import address_of, read_i64, read_u8, write_i64, write_u8, write_u64
+from .special import list_specials
 
 SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_pieces` takes itself
 
@@ -47,17 +50,25 @@ def find_row(row_at, row_end, piece, start):
 
 
 @inlined
-def take_short(context_at, work_at, text):
-    """Make the whole of a short text, bytes, a context's work, with the context's own place for it and for its ids."""
+def take_short(context_at, work_at, text, with_specials):
+    """Make the whole of a short text, bytes, a context's work, with the context's own place for it and for its ids.
+
+    Returns False where it has more special tokens than there is room for.
+    """
     text_at, out_at, out_bytes, id_size, _ = five(context_at, TEXT)
     n = len(text)
     from_at = address_of(text)
     for i in range(n):
         write_u8(text_at + i, read_u8(from_at + i))
     write_u64(text_at + n, _ZERO)
-    work = (text_at, 0, n, n, 0, 0, 0, out_at, out_bytes, 0, id_size, id_size)
+    breaks_at, room = read_i64(context_at + 8 * BREAKS), read_i64(context_at + 8 * BREAKS + 8)
+    n_breaks, listed_to = (
+        list_specials(text_at, 0, n, n, specials_of(context_at), breaks_at, room) if with_specials else (0, n)
+    )
+    work = (text_at, 0, n, n, breaks_at, n_breaks, 0, out_at, out_bytes, 0, id_size, id_size)
     for i in range(len(work)):
         write_i64(work_at + 8 * i, work[i])
+    return listed_to >= n
 
 
 @inlined
@@ -69,12 +80,13 @@ def leave(work_at, position, piece_end, n_ids):
 
 
 @kernel
-def encode_pieces(context_at, text):
+def encode_pieces(context_at, text, with_specials):
     """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
 
     context_at : address of a context; what it leads to is modified
     text       : bytes. Of 1 to SHORT_TEXT bytes: encoded as a whole, ids go to the context's own output. Empty: what is to
                  be encoded stands in the context's work, see context.new_work
+    with_specials : bool    whether the context's special tokens are to be found in a short text
 
     Returns the number of ids where all is done that can be, else less than 0, and has then left in the work how far it has
     come. -NEED_OUT, -NEED_MEMORY: give more room, for what lies between position and piece end at least, and call again
@@ -84,8 +96,8 @@ def encode_pieces(context_at, text):
     One kernel for texts of all sizes, as all of encoding is compiled into it.
     """
     work_at = read_i64(context_at + 8 * WORK)
-    if len(text) > 0:
-        take_short(context_at, work_at, text)
+    if len(text) > 0 and not take_short(context_at, work_at, text, with_specials):
+        return -NEED_OUT
     text_at, start, end, limit, breaks_at = five(work_at, 0)
     n_breaks, marks_at, out_at, out_bytes, n_out = five(work_at, 5)
     id_size, step = read_i64(work_at + 8 * ID_SIZE), read_i64(work_at + 8 * STEP)
