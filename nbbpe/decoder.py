@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import sys
 from collections.abc import Iterable
@@ -10,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .lazy import lazy
 
 # From how many ids on the compiled loop pays: where kernels are in use, and where Numba must be imported for it.
 _MANY = 1 << 7
@@ -72,13 +73,13 @@ class Decoder:
         decode.copy_tokens(wide, pool, starts, out)
         return out[:n_bytes].tobytes()
 
-    @functools.cached_property
+    @lazy
     def _pool(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         from .kernels.decode import new_pool
 
         return new_pool([self._vocab.get(token_id, b"") for token_id in range(max(self._vocab) + 1)])
 
-    @functools.cached_property
+    @lazy
     def _has_few_gaps(self) -> bool:
         """Whether a table by id is not much larger than the vocabulary."""
         return max(self._vocab) < 16 * len(self._vocab)

@@ -6,7 +6,6 @@ Formats of files read and write it, a Tokenizer applies it.
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Sequence
 from itertools import starmap
 from operator import add, itemgetter
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .lazy import lazy
 from .normalization import Form, check_normalizer
 from .patterns import Pattern, get_pattern
 from .provenance import describe_pattern, tokenizer_fingerprint
@@ -115,14 +115,14 @@ class Model:
 
     # Merges are given as bytes or as ids; the other is worked out where it is asked for.
 
-    @functools.cached_property
+    @lazy
     def merges(self) -> list[Merge] | None:
         """The merges in rank order, or None where tokens merge by rank."""
         if isinstance(self._given_merges, np.ndarray):
             return [(self.vocab[left], self.vocab[right]) for left, right, _ in self._given_merges.tolist()]
         return self._given_merges
 
-    @functools.cached_property
+    @lazy
     def merge_ids(self) -> NDArray[np.int32] | None:
         """The ids of left, right and result of each merge, int32[n, 3], or None where tokens merge by rank."""
         if self._given_merges is None or isinstance(self._given_merges, np.ndarray):
@@ -134,7 +134,7 @@ class Model:
         columns = map(itemgetter(0), merges), map(itemgetter(1), merges), starmap(add, merges)
         return np.column_stack([np.fromiter(map(ids.__getitem__, column), dtype=np.int32, count=n) for column in columns])
 
-    @functools.cached_property
+    @lazy
     def size(self) -> int:
         """One more than the highest id."""
         return max(self.vocab) + 1
@@ -190,7 +190,7 @@ class Model:
         merges = new_merges(lefts, rights, np.arange(len(lefts), dtype=np.int32), results, byte_ids)
         return with_whole_tokens(ordinary, merges) if self.whole else merges
 
-    @functools.cached_property
+    @lazy
     def fingerprint(self) -> str:
         """See Tokenizer.fingerprint."""
         return tokenizer_fingerprint(self.vocab, self.merges, self.special, self.pattern, self.whole, self.normalizer)

@@ -20,6 +20,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from .lazy import lazy
+
 if TYPE_CHECKING:
     from .kernels.scan import Scanner
 
@@ -93,7 +95,7 @@ class Pattern:
         if (self.cuts is None) != (self.grammar is None):
             raise ValueError("a pattern has both a table of cuts and a grammar, or neither")
 
-    @functools.cached_property
+    @lazy
     def compiled(self) -> Any:
         """The compiled regex, a regex.Pattern."""
         return regex.compile(self.regex or r"(?s:.+)")

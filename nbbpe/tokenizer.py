@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -15,6 +14,7 @@ from . import tokenfile
 from .corpus import Data, Path, Reader, Text, TextStream, to_bytes, to_data, to_text
 from .decoder import Decoder
 from .formats import folder, gpt2, huggingface, tiktoken
+from .lazy import lazy
 from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
 from .patterns import Pattern
@@ -441,16 +441,16 @@ class Tokenizer:
 
     # What is worked out on first use
 
-    @functools.cached_property
+    @lazy
     def _ids(self) -> dict[bytes, int]:
         """From bytes to id; of equal tokens the lowest id."""
         return {token: token_id for token_id, token in sorted(self._model.vocab.items(), reverse=True)}
 
-    @functools.cached_property
+    @lazy
     def _decoder(self) -> Decoder:
         return Decoder(self._model.vocab)
 
-    @functools.cached_property
+    @lazy
     def _encoder(self) -> Encoder:
         from .encoder import Encoder, NormalizingEncoder
 
@@ -461,7 +461,7 @@ class Tokenizer:
             model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials, model.normalizer
         )
 
-    @functools.cached_property
+    @lazy
     def _specials(self) -> SpecialTokens:
         return pack_special_tokens(self._model.special)
 

@@ -25,7 +25,7 @@ LAYERS = [
     {"kernels"},
     {
         *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
-        "joining",
+        *("joining", "lazy"),
         *("normalization", "pretokenize", "version", "early"),
     },
     {"merging", "ranks", "provenance", "model"},

@@ -1,0 +1,27 @@
+"""Attributes that are worked out when they are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):
+    """As functools.cached_property has been since Python 3.12: without a lock.
+
+    The lock of former versions is one for all instances, and a process that is forked while another thread works something
+    out would wait for it for good. Threads that ask at the same time may work it out several times; all get the first.
+    """
+
+    def __init__(self, work_out: Callable[[Any], T]) -> None:
+        self._work_out = work_out
+        self._name = work_out.__name__
+        self.__doc__ = work_out.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> T:
+        if instance is None:  # it is the class that is asked
+            return cast(T, self)
+        # From now on the instance has it itself, and this is not called again.
+        return cast(T, instance.__dict__.setdefault(self._name, self._work_out(instance)))
