@@ -296,6 +296,8 @@ def get_pattern(pattern: str | Pattern | None) -> Pattern:
         raise ValueError(
             f"pattern {pattern!r} matches the empty string, so it cannot say where pretokens end; use + instead of *"
         )
+    if compiled.flags & regex.REVERSE:
+        raise ValueError(f"pattern {pattern!r} searches backwards, (?r), and pretokens follow each other forwards")
     if _LIKE_A_NAME.fullmatch(pattern):
         names, also = ", ".join(NAMED), ", ".join(ALIASES)
         raise ValueError(f"unknown pattern {pattern!r}; the named ones are {names} (or by their encodings: {also})")

@@ -350,6 +350,7 @@ def test_a_named_pattern_is_found_by_its_names_and_by_its_regex():
         ("", ValueError, "matches the empty string"),
         (r"\w*", ValueError, "matches the empty string"),
         (r"a|", ValueError, "matches the empty string"),
+        (r"(?r)\w+|\W+", ValueError, "searches backwards"),
         ("gpt4", ValueError, "unknown pattern 'gpt4'.*gpt2.*o200k.*o200k_base"),
         ("gpt-4", ValueError, "unknown pattern 'gpt-4'"),
         ("qwen2.5", ValueError, r"unknown pattern 'qwen2\.5'"),
