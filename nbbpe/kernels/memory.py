@@ -6,6 +6,8 @@ To touch new memory page by page of 4 kB has cost up to 10 us a page in a virtua
 
 import contextlib
 import mmap
+import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ from numpy.typing import NDArray
 
 _LINE = 64  # bytes of a cache line
 _PAGE = 2 << 20  # bytes of a large page
+# Room of which most will not be used need not be there: 4 bytes of ids for each of text may be more than a machine has.
+_NO_RESERVE = 0x4000 if sys.platform == "linux" and os.uname().machine in ("x86_64", "aarch64") else 0
 _HAS_PAGES = hasattr(mmap, "MADV_HUGEPAGE") and hasattr(mmap, "MAP_PRIVATE")
 
 
@@ -47,7 +51,7 @@ class Room:
         if n * dtype.itemsize < 2 * _PAGE or not _HAS_PAGES:
             self.array = np.empty(n, dtype=dtype)
         else:
-            self._memory, self._start = _map(n * dtype.itemsize)
+            self._memory, self._start = _map(n * dtype.itemsize, _NO_RESERVE)
             self.array = np.frombuffer(self._memory, dtype=dtype, count=n, offset=self._start)
 
     def cut(self, n: int) -> NDArray[Any]:
@@ -69,12 +73,15 @@ def _to_next(raw: NDArray[Any], alignment: int) -> int:
     return -raw.ctypes.data % alignment
 
 
-def _map(n_bytes: int) -> tuple[mmap.mmap, int]:
-    """Memory of zeros, and where in it a large page starts, from which on there are `n_bytes`.
+def _map(n_bytes: int, more_flags: int = 0) -> tuple[mmap.mmap, int]:
+    """Memory of zeros, and where in it a large page starts, from which on there are `n_bytes`. Or MemoryError.
 
     Private: what Python maps by itself would after a fork be one memory for all processes.
     """
-    memory = mmap.mmap(-1, n_bytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory = mmap.mmap(-1, n_bytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more_flags)
+    except OSError as error:
+        raise MemoryError(f"no {n_bytes:,} bytes of memory: {error.strerror}") from None
     with contextlib.suppress(OSError):  # there are kernels without large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return memory, _to_next(np.frombuffer(memory, dtype=np.uint8), _PAGE)
