@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .corpus import cut_file
 from .model import Model
@@ -43,12 +43,17 @@ def warmup() -> Warmup:
     from .kernels import disk_cache, jit
 
     began = time.perf_counter()
+    n_before = _n_compiled(jit.KERNELS)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the text has pairs")
         for job in JOBS:
             job()
-    n_compiled = sum(sum(kernel.stats.cache_misses.values()) for kernel in jit.KERNELS)
-    return Warmup(n_compiled, disk_cache.kept(), time.perf_counter() - began)
+    return Warmup(_n_compiled(jit.KERNELS) - n_before, disk_cache.kept(), time.perf_counter() - began)
+
+
+def _n_compiled(kernels: list[Any]) -> int:
+    """How many kernels this process has compiled."""
+    return sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels)
 
 
 def _train_with(tie_break: str) -> Callable[[], object]:

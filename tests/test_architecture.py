@@ -274,6 +274,11 @@ def compiled(tmp_path_factory, fresh_cache) -> dict[str, tuple[bool, list[str], 
     return {name: (kept, sorted({*warm[name][1], *found}), late) for name, (kept, found, late) in used.items()}
 
 
+def test_a_second_warmup_compiles_nothing():
+    nbbpe.warmup()
+    assert nbbpe.warmup().n_compiled == 0
+
+
 def test_each_kernel_is_compiled_for_one_set_of_types(compiled):
     kept = {name: signatures for name, (is_kept, signatures, _) in compiled.items() if is_kept}
     assert len(kept) > 5
