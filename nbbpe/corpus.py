@@ -416,7 +416,7 @@ def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Seq
     size, is one chunk.
     """
     size = file_size(path)
-    if size is None:
+    if not size:  # of what the system makes when it is read (in /proc) it says 0, too
         return [Chunk(path, 0, None)]
     n_chunks = max(1, round(size / chunk_bytes))
     boundaries = [0, size]
@@ -458,6 +458,8 @@ def _certain_cut(file: BinaryIO, position: int, size: int, pattern: Pattern, spe
         begin = max(position - 1, 0)
         file.seek(begin)
         block = file.read(1 << 16)
+        if len(block) < 2:
+            raise OSError(f"{file.name!r} became shorter while it was read")
         text = padded(block)
         is_cut = np.zeros(len(block), dtype=np.uint8)
         mark_cuts(text, len(block), scanner, masks, is_cut)

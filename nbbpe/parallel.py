@@ -124,9 +124,8 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
     threads: list[threading.Thread] = []
     try:
         for _ in range(n_workers):
-            thread = threading.Thread(target=work, daemon=True)
-            thread.start()
-            threads.append(thread)
+            threads.append(threading.Thread(target=work, daemon=True))
+            threads[-1].start()
         n_active = n_workers
         while n_active:
             number, result = results.get()
@@ -138,7 +137,8 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
     finally:
         stopping.set()
         for thread in threads:
-            thread.join()
+            with suppress(RuntimeError):  # Ctrl-C came before it was started
+                thread.join()
 
 
 def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:

@@ -204,6 +204,14 @@ def test_strange_names_are_names(small, tmp_path, monkeypatch, name):
     assert nbbpe.train(Path(name), 300).vocab_size == 300
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/version"), reason="no file here has a content and the size 0")
+def test_a_file_that_says_its_size_is_0_is_read_to_its_end(tokenizer, tmp_path):
+    content = Path("/proc/version").read_bytes()
+    tokenizer.encode_file("/proc/version", tmp_path / "ids.bin")
+    assert np.array_equal(read(tmp_path / "ids.bin", tokenizer.dtype), tokenizer.encode_array(content))
+    assert nbbpe.train("/proc/version", 257).merges == nbbpe.train([content], 257).merges
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_pipe_can_be_encoded(tokenizer, tmp_path, out, cut_everywhere, workers):
     cut_everywhere(64)
