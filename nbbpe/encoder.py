@@ -21,6 +21,7 @@ from .kernels.special import SpecialTokens, new_special_tokens
 from .normalization import Form, NormalizingReader, is_normal, normal_window, normalized
 from .patterns import Pattern, get_pattern
 
+_FIRST_SCRATCH, _KEPT_SCRATCH = 256, 1 << 18  # bytes of the longest pretoken there is scratch for, which takes 32 for each
 _SHORT_BREAKS = 256  # special tokens in a short text; one that has more is encoded as a long one
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache
 
@@ -30,7 +31,8 @@ class _State:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self.table = piece_table.new_table(1 << 13, 1 << 16)
+        # What is forgotten is overwritten with zeros: no more slots than the limit needs.
+        self.table = piece_table.new_table(min(1 << 13, 4 << encoder.max_pieces.bit_length()), 1 << 16)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
         self._masks = new_masks()
@@ -39,7 +41,7 @@ class _State:
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
         self._breaks = np.empty((_SHORT_BREAKS, 3), dtype=np.int64)
         self._lanes = learn.new_lanes(len(self._batch))
-        self._longest = 256
+        self._longest = _FIRST_SCRATCH
         self._scratch = encode.new_scratch(self._longest, encoder.merges)
         self.need_out(_OUT_BYTES)
 
@@ -55,6 +57,13 @@ class _State:
             self._longest = 2 * n_bytes
             self._scratch = encode.new_scratch(self._longest, self._encoder.merges)
             self._renew_context()
+
+    def trim(self) -> None:
+        """Let go of what a huge piece needed and most texts do not."""
+        if self._longest > _KEPT_SCRATCH or self.out.nbytes > 4 * _OUT_BYTES:
+            self._longest = _FIRST_SCRATCH
+            self._scratch = encode.new_scratch(self._longest, self._encoder.merges)
+            self.need_out(_OUT_BYTES)
 
     def need_memory(self, n_bytes: int) -> None:
         """Make room to remember one more piece of so many bytes. At the limits, all that was remembered is forgotten.
@@ -136,8 +145,12 @@ class Encoder:
         try:
             yield state
         except GeneratorExit:  # who borrowed it is asked for no more: nothing was under way
-            self._idle.append(state)
+            self._give_back(state)
             raise
+        self._give_back(state)
+
+    def _give_back(self, state: _State) -> None:
+        state.trim()
         self._idle.append(state)
 
     def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:

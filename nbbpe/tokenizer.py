@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .sources import Part, Tally
 
 MAX_PIECES = 1_000_000
+_NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
 _MAX_UINT16_VOCAB = 1 << 16
 
 
@@ -42,11 +43,11 @@ class Tokenizer:
     special_tokens : strings, of which those that the vocab lacks get the next ids after its highest; or a dict from
         string to id, as the property of this name gives, which must agree with the vocab where that has the id
     pattern : a name, a regex, or None (see `nbbpe.train`)
-    max_pieces : how many pieces of text a thread remembers the ids of
+    max_pieces : how many pieces of text a thread remembers the ids of; their bytes, too, are bounded, by 64 for each
     normalizer : "NFC", "NFD", "NFKC" or "NFKD", the normal form that text is put into before it is split (as Python's
         `unicodedata` does), once its special tokens are found; None for text as it is
 
-    Raises ValueError for a vocab and merges that do not fit together.
+    Raises ValueError for a vocab and merges that do not fit together, TypeError for arguments of other types.
     """
 
     def __init__(
@@ -59,10 +60,12 @@ class Tokenizer:
         max_pieces: int = MAX_PIECES,
         normalizer: str | None = None,
     ) -> None:
+        if isinstance(max_pieces, bool) or not hasattr(max_pieces, "__index__"):
+            raise TypeError(f"max_pieces must be an integer, not {max_pieces!r}")
         if max_pieces < 0:
             raise ValueError(f"max_pieces must not be negative, and is {max_pieces}")
         self._model = Model.checked(vocab, merges, special_tokens, pattern, normalizer)
-        self._max_pieces = max_pieces
+        self._max_pieces = min(max_pieces.__index__(), _NO_LIMIT)
 
     @classmethod
     def _of(cls, model: Model) -> Tokenizer:

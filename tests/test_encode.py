@@ -8,6 +8,7 @@ import mmap
 import multiprocessing
 import pickle
 import random
+import sys
 import threading
 import time
 import warnings
@@ -495,9 +496,46 @@ def test_memory_that_grows_many_times_over_changes_no_id(small):
     assert np.array_equal(tokenizer.encode_array(text), ids)
 
 
-def test_a_negative_bound_is_an_error(small):
+def test_a_bound_that_cannot_be_meant_is_an_error(small):
     with pytest.raises(ValueError, match="max_pieces must not be negative, and is -1"):
         nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=-1)
+    for wrong in 1.5, "5", None, True:
+        with pytest.raises(TypeError, match=f"max_pieces must be an integer, not {wrong!r}"):
+            nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=wrong)
+
+
+@pytest.mark.parametrize("max_pieces", [2**57, sys.maxsize, 2**80])
+def test_a_bound_larger_than_any_memory_is_none(small, max_pieces):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=max_pieces)
+    ids = tokenizer.encode_array(text := random_text(random.Random(19), 3000))
+    assert tokenizer.decode(ids) == text
+    assert tokenizer._encoder._idle[0].table.state[N_ENTRIES] > 1000
+
+
+def test_a_piece_larger_than_the_bound_on_all_leaves_what_is_remembered(small):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, max_pieces=100)
+    tokenizer.encode(texts.SAMPLE)
+    (state,) = tokenizer._encoder._idle
+    before = state.table.state.tolist()
+    huge = "a" * (BYTES_PER_PIECE * 100)
+    assert before[N_ENTRIES] > 10
+    assert tokenizer.decode(tokenizer.encode(huge)) == huge
+    assert state.table.state.tolist() == before
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", None])
+def test_what_a_huge_piece_needed_is_let_go(small, pattern):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, pattern=pattern)
+    tokenizer.encode("a")
+    (state,) = tokenizer._encoder._idle
+    before = state._scratch.nbytes, state.out.nbytes
+    huge = b"ab" * 1_000_000
+    ids = tokenizer.encode_array(huge)
+    for _ in range(2):
+        assert tokenizer.count(huge) == len(ids)
+        assert (state._scratch.nbytes, state.out.nbytes) == before
+        assert tokenizer.encode(texts.SAMPLE) == expected(tokenizer, texts.SAMPLE.encode())
+    assert tokenizer._encoder._idle == [state]
 
 
 # Threads and processes

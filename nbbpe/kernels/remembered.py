@@ -10,7 +10,7 @@ import numpy as np
 
 from .context import FORMER, IDS_POOL, TABLE, five
 from .jit import inlined
-from .piece_table import KEY_OVERHEAD, N_ENTRIES, find, insert, key_of, move_entries
+from .piece_table import KEY_OVERHEAD, N_ENTRIES, POOL_START, find, insert, key_of, move_entries
 from .piece_table import POOL_USED as KEY_BYTES
 from .simd import copy_16, read_i64, read_u16, read_u64, write_i64, write_u64
 
@@ -44,11 +44,18 @@ def room_to_remember(context_at, length):
 
 
 @inlined
+def has_too_many_bytes(context_at, length):
+    """Whether a piece has more bytes than may be remembered of all pieces together."""
+    limit = read_i64(read_i64(context_at + 8 * (IDS_POOL + 2)) + 8 * LIMIT)
+    return POOL_START + length > BYTES_PER_PIECE * limit
+
+
+@inlined
 def needs_memory(context_at, length, id_size):
     """Whether a pool may be too small to remember a piece of so many bytes, or all must be forgotten first."""
     table_at = five(context_at, TABLE)
     if not room_to_remember(context_at, length):
-        return read_i64(table_at[4] + 8 * N_ENTRIES) > 0
+        return read_i64(table_at[4] + 8 * N_ENTRIES) > 0 and not has_too_many_bytes(context_at, length)
     at = context_at + 8 * IDS_POOL
     ids_end = read_i64(read_i64(at + 16) + 8 * IDS_USED) + length * id_size + SPARE_BYTES
     key_end = read_i64(table_at[4] + 8 * KEY_BYTES) + length + KEY_OVERHEAD
@@ -86,7 +93,7 @@ def remember(context_at, slot, key_at, length, low, high, ids_at, n_bytes):
     """
     table_at = five(context_at, TABLE)
     if not room_to_remember(context_at, length):
-        return read_i64(table_at[4] + 8 * N_ENTRIES) == 0
+        return read_i64(table_at[4] + 8 * N_ENTRIES) == 0 or has_too_many_bytes(context_at, length)
     at = context_at + 8 * IDS_POOL
     pool_at, pool_size, state_at = read_i64(at), read_i64(at + 8), read_i64(at + 16)
     used = read_i64(state_at + 8 * IDS_USED)
