@@ -38,12 +38,34 @@ class Format(NamedTuple):
     about : what is written, in a few words
     is_meant : whether a target's path means this format, where the user does not say which
     write : writes a tokenizer under a path, and returns the paths of the files or folders it wrote
+    has_special : whether special tokens are among the tokens that are written
+    says_all : whether it says which tokens are special, and what the split pattern is
     """
 
     name: str
     about: str
     is_meant: Callable[[str], bool]
     write: Callable[[Tokenizer, str], Sequence[str]]
+    has_special: bool = True
+    says_all: bool = True
+
+    def n_tokens(self, tokenizer: Tokenizer) -> int:
+        """How many tokens of a tokenizer are written."""
+        return len(tokenizer) if self.has_special else len(tokenizer._model.ordinary)
+
+    def unsaid(self, tokenizer: Tokenizer, written: Sequence[str]) -> list[str]:
+        """What the command's options must say so that what was written is read as this tokenizer again."""
+        if self.says_all:
+            return []
+        try:
+            again = load(tuple(written) if len(written) == 2 else written[0])
+        except ValueError:  # it says too little
+            pass
+        else:
+            if (again.pattern, again.special_tokens) == (tokenizer.pattern, tokenizer.special_tokens):
+                return []
+        special = sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.__getitem__)
+        return [f"--pattern={tokenizer.pattern or 'none'}", *(f"--special={token}" for token in special)]
 
 
 @contextmanager
@@ -109,9 +131,9 @@ def _write_tiktoken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
 
 # The first that is meant is taken.
 FORMATS = (
-    Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2),
+    Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2, says_all=False),
     Format("huggingface", "Hugging Face's tokenizer.json", _is_json, _write_huggingface),
-    Format("tiktoken", "tiktoken's ranks, x.tiktoken", _is_ranks, _write_tiktoken),
+    Format("tiktoken", "tiktoken's ranks, x.tiktoken", _is_ranks, _write_tiktoken, has_special=False, says_all=False),
     Format("nbbpe", "a folder of our own, which keeps everything", _is_folder, _write_nbbpe),
 )
 

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -331,6 +332,21 @@ def test_convert_to_files_that_others_read(run, tmp_path, small, target):
     options = ["--special", texts.SPECIAL, "--pattern", "gpt2"] if target.endswith("tiktoken") else []
     assert run("convert", tmp_path / target, tmp_path / "back", *options).code == 0
     assert nbbpe.load(tmp_path / "back").encode(texts.SAMPLE) == small.encode(texts.SAMPLE)
+
+
+@pytest.mark.parametrize("target", ["x.tiktoken", "folder/vocab.json"])
+def test_convert_says_what_the_files_do_not(run, tmp_path, small, target):
+    specials = [texts.SPECIAL, "<a b>", "<it's>"]
+    wanted = nbbpe.Tokenizer(small.vocab, small.merges, specials, r"\w+|\W+")
+    wanted.save(tmp_path / "mine")
+    done = run("convert", tmp_path / "mine", tmp_path / target)
+    told = done.err.partition("to read them as this tokenizer: ")[2]
+    assert run("convert", tmp_path / target, tmp_path / "back", *shlex.split(told)).code == 0
+    again = nbbpe.load(tmp_path / "back")
+    assert (again.pattern, again.special_tokens, again.merges) == (wanted.pattern, wanted.special_tokens, wanted.merges)
+    assert again.encode(texts.SAMPLE) == wanted.encode(texts.SAMPLE)
+    n_written = len(wanted) - len(specials) if target.endswith("tiktoken") else len(wanted)
+    assert done.out.splitlines()[0].endswith(f"{n_written:,} tokens")
 
 
 def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small):

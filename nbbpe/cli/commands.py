@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
@@ -80,7 +82,10 @@ def _tokenizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, for scripts.")
 _workers_option = click.option(
-    "--workers", type=click.IntRange(1), metavar="N", help="Processes.  [default: what pays, up to the processors]"
+    "--workers",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Workers at a time.  [default: what pays, up to the processors]",
 )
 
 
@@ -441,10 +446,17 @@ def convert(
         check_special_tokens(special)
     tokenizer = read_tokenizer(source, special, pattern, normalizer)
     written = chosen.write(tokenizer, target)
+    n_tokens = chosen.n_tokens(tokenizer)
+    if unsaid := chosen.unsaid(tokenizer, written):
+        warnings.warn(
+            f"{chosen.name} files hold neither pattern nor special tokens; to read them as this tokenizer: "
+            f"{shlex.join(unsaid)}",
+            stacklevel=1,
+        )
     if as_json:
-        _print_json({"format": chosen.name, "written": list(written), "n_tokens": len(tokenizer)})
+        _print_json({"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid})
         return
-    _print_lines([f"{_shown(path)}: {chosen.name}, {len(tokenizer):,} tokens" for path in written])
+    _print_lines([f"{_shown(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written])
 
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
