@@ -89,18 +89,16 @@ def place_special_tokens(wanted: SpecialTokens | None, vocab: Mapping[int, bytes
 def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]) -> dict[str, int]:
     """A dict from special token to id, if it fits the vocabulary."""
     check_special_tokens(list(wanted))
-    owners: dict[int, str] = {}
     for token, token_id in wanted.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int):
             raise TypeError(f"the id of special token {token!r} must be an integer, not {token_id!r}")
         if not 0 <= token_id <= MAX_ID:
             raise ValueError(f"special token {token!r} has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
-        if token_id in owners:
-            raise ValueError(f"special tokens {owners[token_id]!r} and {token!r} both have the id {token_id}")
         if vocab.get(token_id, token.encode()) != token.encode():
             raise ValueError(f"special token {token!r} has the id {token_id}, which in the vocab is {vocab[token_id]!r}")
-        owners[token_id] = token
-    ordinary = {spelled for token_id, spelled in vocab.items() if token_id not in owners}
+    check_distinct_ids(wanted)
+    taken = set(wanted.values())
+    ordinary = {spelled for token_id, spelled in vocab.items() if token_id not in taken}
     for token, token_id in wanted.items():
         if token.encode() in needed and token.encode() not in ordinary:
             raise ValueError(
@@ -108,6 +106,14 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
                 "an id that is free"
             )
     return dict(wanted)
+
+
+def check_distinct_ids(special: Mapping[str, int]) -> None:
+    """Raise ValueError where two special tokens have one id."""
+    owners: dict[int, str] = {}
+    for token, token_id in special.items():
+        if owners.setdefault(token_id, token) != token:
+            raise ValueError(f"special tokens {owners[token_id]!r} and {token!r} both have the id {token_id}")
 
 
 def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dict[str, int]:

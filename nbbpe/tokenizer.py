@@ -116,7 +116,8 @@ class Tokenizer:
         that is a token is that token. Where a list of merges says the same (in all known encodings it does), `merges` is
         that list.
 
-        Raises ValueError that names file and line of what is broken, or where the pattern is not known.
+        Raises ValueError that names file and line of what is broken, or where the pattern is not known; OSError for a file
+        that is not there or cannot be read; TypeError for what is neither.
         """
         return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
 

@@ -424,6 +424,8 @@ def test_an_encoding_is_known_by_its_files_name_or_its_content(write, tmp_path, 
 def test_what_is_neither_file_nor_encoding_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"'cl100k_base' is no file; .*tiktoken\.get_encoding\('cl100k_base'\)"):
         nbbpe.Tokenizer.from_tiktoken("cl100k_base")
+    with pytest.raises(FileNotFoundError, match=r"'gpt2' is no file; .*an encoding, as tiktoken\.get_encoding"):
+        nbbpe.Tokenizer.from_tiktoken("gpt2")
     with pytest.raises(FileNotFoundError, match="nothing"):
         nbbpe.Tokenizer.from_tiktoken(tmp_path / "nothing")
     for bad in None, 5, b"path", {b"a": 1}:
@@ -471,6 +473,7 @@ def test_two_special_tokens_may_have_one_id(tmp_path):
     [
         ({"<a>": 97}, ValueError, "special token '<a>' has the id 97, as b'a' has"),
         ({"<a>": -1}, ValueError, "has the id -1"),
+        ({"<a>": 300, "<b>": 300}, ValueError, "special tokens '<a>' and '<b>' both have the id 300"),
         ({"<a>": "300"}, ValueError, "has the id '300'"),
         ({"<a>": True}, ValueError, "has the id True"),
         ({"<a>": 2**31}, ValueError, "has the id 2147483648"),

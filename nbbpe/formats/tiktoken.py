@@ -13,7 +13,7 @@ from ..corpus import Path
 from ..files import whole_file
 from ..model import Model, check_vocab
 from ..patterns import Pattern, get_pattern
-from ..special_tokens import MAX_ID, SpecialTokens, place_beside_ranks
+from ..special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
 from .dialects import translated
 from .excerpt import shown
 
@@ -63,9 +63,11 @@ def read_model(
         vocab, known = of_encoding(path_or_encoding)
     elif isinstance(path_or_encoding, (str, os.PathLike)):
         name = os.fspath(path_or_encoding)
-        if name in ENCODINGS and not os.path.exists(name):
+        if not os.path.exists(name):
+            encoding = name if name in ENCODINGS else "cl100k_base"
             raise FileNotFoundError(
-                f"{name!r} is no file; give the path of a .tiktoken file, or tiktoken.get_encoding({name!r})"
+                f"{name!r} is no file; give the path of a .tiktoken file, or an encoding, as tiktoken.get_encoding"
+                f"({encoding!r}) is one"
             )
         vocab, known = read(name)
         if known is None and pattern is None:
@@ -76,9 +78,11 @@ def read_model(
     else:
         raise TypeError(f"give a path or a tiktoken.Encoding, not {type(path_or_encoding).__name__}")
     split = get_pattern(known.pattern if pattern is None and known is not None else pattern)
-    if special_tokens is None:
-        special_tokens = known.special_tokens if known else {}
-    special = place_beside_ranks(special_tokens, vocab)
+    if special_tokens is None:  # two of an encoding's own may have one id
+        special = place_beside_ranks(known.special_tokens if known else {}, vocab)
+    else:
+        special = place_beside_ranks(special_tokens, vocab)
+        check_distinct_ids(special)
     check_vocab(vocab)
     from ..ranks import recovered_merges
 
