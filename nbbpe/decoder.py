@@ -94,7 +94,7 @@ class Decoder:
                 return operator.index(token_id)  # type: ignore[arg-type]
         except TypeError:
             pass
-        raise self._unknown(token_id, place)
+        raise ValueError(f"ids must be integers, and number {place} of them is {token_id!r:.100}")
 
     def _unknown(self, token_id: object, place: int) -> ValueError:
         return ValueError(

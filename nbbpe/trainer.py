@@ -105,7 +105,8 @@ def train(
     with Progress(progress, "count words", total_size(inputs), "B") as bar:
         words = count_files(inputs, split, separators, n_workers, bar.advance, on_error)
     if not len(words.counts):
-        raise ValueError("there is no text to train on: the source is empty, or holds nothing but special tokens")
+        skipped = " and bad records, which were left out" if on_error == "skip" else ""
+        raise ValueError(f"there is no text to train on: the source is empty, or holds nothing but special tokens{skipped}")
     with Progress(progress, "learn merges", n_tokens, "") as bar:
         merges = learn_merges(words, n_tokens, tie_break, min_frequency, max_token_length, bar.reach)
     if len(merges) < n_tokens - 256:

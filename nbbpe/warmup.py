@@ -38,7 +38,7 @@ def warmup() -> Warmup:
 
     Kernels are kept in NUMBA_CACHE_DIR where that is set, else in the folder of the installed package, else in the user's
     cache folder, and found there by whoever may read them. They are made for the processor of this machine; another kind
-    of processor compiles its own. Takes some 15 seconds, or one where nothing is to be done.
+    of processor compiles its own. Takes some 30 seconds, or one where nothing is to be done.
     """
     from .kernels import disk_cache, jit
 

@@ -74,7 +74,7 @@ def test_an_id_of_more_bits_than_any_is_named(with_gaps, bad):
 )
 def test_what_is_no_integer_is_no_id(small, bad):
     for ids in ([97, bad], (97, bad), iter([97, bad])):
-        with pytest.raises(ValueError, match=r"^id .* \(number 1 of the ids\) is not in the vocabulary") as error:
+        with pytest.raises(ValueError, match=r"^ids must be integers, and number 1 of them is ") as error:
             small.decode(ids)
         assert repr(bad) in str(error.value)
 
@@ -215,7 +215,7 @@ def test_a_stream_takes_nothing_of_ids_that_hold_a_bad_one(small):
     stream = small.stream_decoder()
     stream.push(0xC3)
     for bad in [0xA9, 400], [0xA9, True], [1.0]:
-        with pytest.raises(ValueError, match="not in the vocabulary"):
+        with pytest.raises(ValueError, match=r"not in the vocabulary|ids must be integers"):
             stream.feed(bad)
     assert stream.push(0xA9) == "é"
 

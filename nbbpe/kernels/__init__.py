@@ -2,7 +2,10 @@
 
 import sys
 
-from numba.core import event
+from numba.core import config, event
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise RuntimeError("nbbpe's kernels run only compiled: unset NUMBA_DISABLE_JIT")
 
 
 class _CompileNotice(event.Listener):
@@ -14,7 +17,7 @@ class _CompileNotice(event.Listener):
         function = event.data["dispatcher"].py_func
         if not self.said and function.__module__.startswith(__name__):
             self.said = True
-            print("nbbpe: compiling its kernels, once for this machine (some 10 seconds) ...", file=sys.stderr, flush=True)
+            print("nbbpe: compiling its kernels, once for this machine (10 to 30 seconds) ...", file=sys.stderr, flush=True)
 
     def on_end(self, event: event.Event) -> None:
         """The end of a compilation needs no word."""
