@@ -463,6 +463,7 @@ def test_help_names_all_commands(run):
         (["encode", "nofile", "-t", "tok"], ["nofile"]),
         (["encode", "nofile", "-t", "tok", "-o", "x.bin"], ["nofile"]),
         (["encode", "tok", "-t", "tok", "-o", "x.bin"], ["'tok' is a folder"]),
+        (["count", "", "-t", "tok"], ["'' is no name of a file"]),
         (["encode", "text.txt", "-t", "tok", "-o", "nowhere/x.bin"], ["nowhere", "make it first"]),
         (["encode", "text.txt", "-t", "tok", "-o", "x.bin", "--workers", "0"], ["--workers"]),
         (["count", "nofile", "-t", "tok"], ["nofile"]),

@@ -663,6 +663,17 @@ def test_an_item_that_is_no_text_is_named(small, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_names_of_files_in_an_iterable_are_texts_with_a_warning(small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("the cat")
+    for names in iter(["a.txt", "b"]), {"a.txt": 1}, np.array(["a.txt"]):
+        with pytest.warns(UserWarning, match=r"the first text is the name of a file, 'a\.txt', .*give a list or a tuple"):
+            small.encode_file(names, "ids.bin")
+        assert small.decode(np.fromfile("ids.bin", dtype=small.dtype)).startswith("a.txt")
+    with pytest.raises(TypeError, match=r"gives paths \(.*a\.txt.*\), so it must be a list or a tuple of them"):
+        nbbpe.train(tmp_path.glob("*.txt"), 300)
+
+
 def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, monkeypatch):
     monkeypatch.setattr(corpus, "BATCH", 1000)
     most_waiting = n_read = 0

@@ -66,11 +66,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return EXIT_USAGE if isinstance(error, _WRONG_PATHS) else EXIT_FAILED
 
 
-# What the library's errors advise to pass, as one passes it here.
+# What the library's errors and warnings advise to pass, as one passes it here.
 _OPTIONS = {
     'on_error="skip"': "--on-error skip",
     "with field=": "with --field",
     "pattern=...": "--pattern",
+    "pass check=False to load it": "pass check=False to nbbpe.load in Python to take it",
     'Pass normalizer="ignore" to Tokenizer.from_hf': "Pass --normalizer ignore to nbbpe convert",
 }
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
@@ -113,10 +114,14 @@ def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
         return _one_line(f"{name}: {error.strerror}")
-    text = _one_line(str(error)) or type(error).__name__
+    text = _with_options(_one_line(str(error))) or type(error).__name__
+    return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug tells where)"
+
+
+def _with_options(text: str) -> str:
     for argument, option in _OPTIONS.items():
         text = text.replace(argument, option)
-    return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug tells where)"
+    return text
 
 
 def _one_line(text: str) -> str:
@@ -135,4 +140,4 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    _say(f"warning: {_one_line(str(message))}")
+    _say(f"warning: {_with_options(_one_line(str(message)))}")

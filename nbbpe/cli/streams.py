@@ -32,6 +32,8 @@ def as_path(source: str) -> Iterator[Path]:
     So it can be read twice, by several processes, and its size is known. A path is never a str, which in a list might be
     taken for a document; but a URL is.
     """
+    if not source:
+        raise FileNotFoundError("'' is no name of a file")
     if source != STDIN:
         yield source if "://" in source else pathlib.Path(source)
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +15,8 @@ from .tally import Tally
 if TYPE_CHECKING:
     from ..kernels.special import SpecialTokens
     from ..patterns import Pattern
+
+_LONGEST_NAME = 4096  # characters
 
 
 class Documents:
@@ -47,6 +51,23 @@ class Documents:
         yield DocumentReader(self._as_bytes(tally), specials, separator)
 
     def _as_bytes(self, tally: Tally) -> Iterator[bytes]:
-        for data in each_to_bytes(self._documents, "document"):
+        for data in each_to_bytes(_no_names(self._documents), "document"):
             tally.n_read += len(data)
             yield data
+
+
+def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
+    """The documents, with a warning where the first is a file's name, as glob.iglob gives; TypeError where it is a path."""
+    iterator = iter(documents)
+    for first in iterator:
+        if isinstance(first, os.PathLike):
+            raise TypeError(f"the source gives paths ({first!r}), so it must be a list or a tuple of them: list(paths)")
+        if isinstance(first, str) and len(first) <= _LONGEST_NAME and os.path.isfile(first):
+            warnings.warn(
+                f"the first text is the name of a file, {str(first)!r}, and is taken for a text; to read files, give a "
+                "list or a tuple of their names",
+                stacklevel=2,
+            )
+        yield first
+        break
+    yield from iterator
