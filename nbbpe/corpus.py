@@ -162,7 +162,7 @@ class Source(Protocol):
     """Where a Reader reads from: an unbuffered file, or a TextStream."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
-        """Fill the buffer or part of it; returns the number of bytes, 0 at the end."""
+        """Fill the buffer or part of it; returns the number of bytes, 0 at the end, None where they are still to come."""
 
 
 class TextStream:
@@ -283,6 +283,10 @@ class Reader:
         while self._end < room:
             wanted = room - self._end if self._left is None else min(room - self._end, self._left)
             got = self._source.readinto(view[self._end : self._end + wanted]) if wanted else 0
+            if got is None:  # which is not its end
+                raise BlockingIOError(
+                    f"{getattr(self._source, 'name', 'the file')!r} does not wait for its text; open it blocking"
+                )
             if not got:
                 if self._left:
                     raise OSError(f"{getattr(self._source, 'name', 'the file')!r} became shorter while it was read")

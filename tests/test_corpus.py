@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def cut(path: Path, data: bytes, n: int, pattern=GPT2, tokens=(SPECIAL,)) -> lis
     chunks = cut_file(path, n, pattern, list(tokens))
     assert [chunk.path for chunk in chunks] == [path] * len(chunks)
     assert [chunk.start for chunk in chunks[1:]] == [chunk.end for chunk in chunks[:-1]]
-    assert (chunks[0].start, chunks[-1].end) == (0, len(data))
+    assert (chunks[0].start, chunks[-1].end) == (0, len(data) or None)
     return [data[chunk.start : chunk.end] for chunk in chunks]
 
 
@@ -160,10 +161,9 @@ def test_a_cut_in_a_long_file_stands_near_the_even_place(tmp_path):
     assert cut(tmp_path / "f", data, 60_000) == [b"x" * 100_000, b" y" + b"z" * 100_000]
 
 
-def test_an_empty_file_is_one_empty_chunk_or_none(tmp_path):
+def test_an_empty_file_is_read_to_its_end(tmp_path):
     (tmp_path / "f").write_bytes(b"")
-    chunks = cut_file(tmp_path / "f", 100, GPT2, [SPECIAL])
-    assert sum(chunk.end - chunk.start for chunk in chunks) == 0
+    assert cut_file(tmp_path / "f", 100, GPT2, [SPECIAL]) == [(tmp_path / "f", 0, None)]
 
 
 # Reading
@@ -271,6 +271,18 @@ def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(monkeypatch):
         longest = max(longest, len(seen.data))
         taken = seen.limit
     assert longest <= 1000 + PADDING
+
+
+def test_a_source_that_does_not_wait_is_not_taken_to_have_ended():
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    os.write(write_end, b"the cat")
+    with (
+        open(read_end, "rb", buffering=0) as source,
+        open(write_end, "wb"),
+        pytest.raises(BlockingIOError, match="does not wait for its text; open it blocking"),
+    ):
+        Reader(source, None, specials(SPECIAL)).advance(0)
 
 
 def test_a_text_in_memory_is_not_copied_but_for_its_end(monkeypatch):
