@@ -19,10 +19,12 @@ from .kernels.scan import new_masks
 from .kernels.simd import PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
 from .normalization import Form, NormalizingReader, is_normal, normal_window, normalized
+from .parallel import interruptible
 from .patterns import Pattern, get_pattern
 
 _FIRST_SCRATCH, _KEPT_SCRATCH = 256, 1 << 18  # bytes of the longest pretoken there is scratch for, which takes 32 for each
 _SHORT_BREAKS = 256  # special tokens in a short text; one that has more is encoded as a long one
+_LONG = 1 << 21  # bytes from which on merging takes long enough, 0.2 s, to be interrupted meanwhile
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache
 
 
@@ -286,10 +288,7 @@ class Encoder:
             status = -min(encode_pieces(state.context_at, b"", False), 0)
             position, piece_end, n_ids = state.work[[context.POSITION, context.PIECE_END, context.N_IDS]].tolist()
             if status == context.NEED_LONG:
-                key_at = window.data.ctypes.data + position
-                n_bytes = learn.learn_long_piece(
-                    state.context_at, key_at, piece_end - position, out_at + n_ids * step, id_size
-                )
+                n_bytes = self._learn_long(state, window.data[position:piece_end], out.view(np.uint8)[n_ids * step :])
                 if n_bytes >= 0:
                     state.work[[context.POSITION, context.N_IDS]] = piece_end, n_ids + n_bytes // id_size
                     continue
@@ -301,6 +300,16 @@ class Encoder:
             else:
                 state.former = None  # a large table's slots are not kept longer than they are read
                 return status, position, piece_end, n_ids
+
+    def _learn_long(self, state: _State, piece: NDArray[np.uint8], out: NDArray[np.uint8]) -> int:
+        """See learn.learn_long_piece."""
+
+        def learn_it() -> int:
+            return int(
+                learn.learn_long_piece(state.context_at, piece.ctypes.data, len(piece), out.ctypes.data, self._id_size)
+            )
+
+        return learn_it() if len(piece) < _LONG else interruptible(learn_it)
 
     def _encode_documents(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The ids of a window where each document goes to `regex` whole; `marks` as in `encode_window`."""
@@ -329,7 +338,16 @@ class Encoder:
         out = np.empty(len(data), dtype=self.dtype)
         with self._borrowed() as state:
             state.need_scratch(max(map(len, distinct)))
-            encode_text.encode_pretokens(state.context_at, data.ctypes.data, starts, out.ctypes.data, self._id_size, ends)
+
+            def encode() -> None:
+                encode_text.encode_pretokens(
+                    state.context_at, data.ctypes.data, starts, out.ctypes.data, self._id_size, ends
+                )
+
+            if len(data) < _LONG:
+                encode()
+            else:
+                interruptible(encode)
         # Gather the ids of every occurrence: out[ends[k]:ends[k + 1]] for pretoken k.
         counts = np.diff(ends)[occurrences]
         first = np.cumsum(counts) - counts

@@ -10,11 +10,14 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import closing, suppress
 from enum import Enum
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol, SupportsIndex
+from typing import Any, NamedTuple, Protocol, SupportsIndex, TypeVar
+
+T = TypeVar("T")
 
 
 class Job(Protocol):
@@ -93,6 +96,25 @@ def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int, 
         yield from _run_in_threads(make_job, tasks, min(n_workers, len(tasks)))
     else:
         yield from _run_in_processes(make_job, tasks, min(n_workers, len(tasks)))
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """What a call returns that runs for long without Python's lock, as kernels do; Ctrl-C is answered meanwhile.
+
+    After that the call goes on by itself, to its end: `work` must hold all that it works with, and nobody may use it again.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
+        return work()
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future.result()
 
 
 class _Failed(NamedTuple):

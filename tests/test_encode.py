@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus, threads
+from nbbpe import corpus, encoder, threads
 from nbbpe.kernels.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.piece_table import POOL_USED as KEY_BYTES
 from nbbpe.kernels.remembered import BYTES_PER_PIECE, IDS_USED
@@ -676,3 +676,23 @@ def test_more_special_tokens_than_a_short_text_has_room_for(small, n, between):
         assert tokenizer.encode(("é" + between) * n) == [special, *other] * n
         assert tokenizer.count(("é" + between) * n) == (1 + len(other)) * n
         assert tokenizer.encode_ordinary("é") == expected(tokenizer, "é".encode(), [])
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", None])
+def test_what_takes_long_can_be_interrupted_and_called_again(small, monkeypatch, pattern):
+    monkeypatch.setattr(encoder, "_LONG", 1)
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, pattern=pattern)
+    text = "the cat" * 3 + "a" * 3000
+    wanted = expected(tokenizer, text.encode())
+    assert tokenizer.encode(text) == wanted
+
+    def interrupted(work):
+        work()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(encoder, "interruptible", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            tokenizer.encode(text + "b" * 3000)
+    assert tokenizer._encoder._idle == []
+    assert tokenizer.encode(text) == wanted

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import processes
@@ -277,3 +278,30 @@ def test_a_daemonic_process_has_no_workers_of_its_own():
     assert ours.poll(60)
     assert ours.recv() == (1, 1, 1)
     process.join()
+
+
+# Calls that Ctrl-C interrupts
+
+
+def test_ctrl_c_is_answered_while_a_call_runs_that_looks_at_no_signal():
+    ends = threading.Event()
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    began = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            parallel.interruptible(lambda: ends.wait(60))
+        assert time.perf_counter() - began < 30
+    finally:
+        ends.set()
+
+
+def test_what_an_interruptible_call_returns_or_raises_is_the_callers():
+    assert parallel.interruptible(lambda: 5) == 5
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(parallel.interruptible, threading.get_ident).result() != threading.get_ident()
+
+    def fail() -> None:
+        raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        parallel.interruptible(fail)
