@@ -347,10 +347,10 @@ class Tokenizer:
             yield from ids.tolist()
 
     def encode_stream(self, texts: Iterable[Text]) -> Iterator[NDArray[Any]]:
-        """Like `encode_iterable`, in arrays as they come; each is the caller's until the next one is asked for."""
+        """Like `encode_iterable`, in arrays as they come, each of them the caller's own."""
         reader = Reader(TextStream(texts), None, self._specials, self._encoder.at_once)
         for ids, _ in self._encoder.encode_all(reader):
-            yield ids
+            yield ids.copy()
 
     def encode_padded(
         self,

@@ -637,6 +637,14 @@ def test_what_was_growing_when_an_error_came_is_not_used_again(small, monkeypatc
     assert tokenizer.encode(text) == expected(tokenizer, text.encode())
 
 
+def test_the_arrays_of_a_stream_are_the_callers_own(small):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges)
+    text = random_text(random.Random(20), 40_000)
+    parts = list(tokenizer.encode_stream([text]))
+    assert len(parts) > 1
+    assert np.array_equal(np.concatenate(parts), tokenizer.encode_array(text))
+
+
 def test_a_stream_of_which_no_more_is_asked_leaves_what_it_learned(small):
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges)
     stream = tokenizer.encode_stream(texts.SAMPLE for _ in range(1000))
