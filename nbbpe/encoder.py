@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,17 @@ from .normalization import Form, NormalizingReader, is_normal, normal_window, no
 from .parallel import interruptible
 from .patterns import Pattern, get_pattern
 
+T = TypeVar("T")
+
 _FIRST_SCRATCH, _KEPT_SCRATCH = 256, 1 << 18  # bytes of the longest pretoken there is scratch for, which takes 32 for each
 _SHORT_BREAKS = 256  # special tokens in a short text; one that has more is encoded as a long one
 _LONG = 1 << 21  # bytes from which on merging takes long enough, 0.2 s, to be interrupted meanwhile
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache
+
+
+def _merged(work: Callable[[], T], n_bytes: int) -> T:
+    """What a call returns that merges so many bytes; see `interruptible`."""
+    return work() if n_bytes < _LONG else interruptible(work)
 
 
 class _State:
@@ -309,7 +316,7 @@ class Encoder:
                 learn.learn_long_piece(state.context_at, piece.ctypes.data, len(piece), out.ctypes.data, self._id_size)
             )
 
-        return learn_it() if len(piece) < _LONG else interruptible(learn_it)
+        return _merged(learn_it, len(piece))
 
     def _encode_documents(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The ids of a window where each document goes to `regex` whole; `marks` as in `encode_window`."""
@@ -344,10 +351,7 @@ class Encoder:
                     state.context_at, data.ctypes.data, starts, out.ctypes.data, self._id_size, ends
                 )
 
-            if len(data) < _LONG:
-                encode()
-            else:
-                interruptible(encode)
+            _merged(encode, len(data))
         # Gather the ids of every occurrence: out[ends[k]:ends[k + 1]] for pretoken k.
         counts = np.diff(ends)[occurrences]
         first = np.cumsum(counts) - counts

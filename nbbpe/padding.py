@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .corpus import Text, check_texts
+from .corpus import Text
 from .special_tokens import MAX_ID
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def encode_padded(
     largest = np.iinfo(wanted).max if wanted.kind in "iu" else 0
     if largest < MAX_ID and largest < tokenizer.vocab_size - 1:
         raise ValueError(f"dtype {wanted} cannot hold all ids, which go up to {tokenizer.vocab_size - 1:,}")
-    check_texts(texts)
     rows = tokenizer.encode_batch(texts)
     if max_length is not None:
         rows = [row[:max_length] if truncation_side == "right" else row[max(len(row) - max_length, 0) :] for row in rows]

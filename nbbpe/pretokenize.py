@@ -233,7 +233,7 @@ def count_files(
     tasks = [part for each in inputs for part in each.cut(part_bytes, pattern, special_tokens)]
     if n_workers > 1:
         # Workers inherit compiled kernels instead of racing to compile them.
-        count_documents(["warm up"], pattern, special_tokens, lambda n_bytes: None)
+        count_documents([b"warm up"], pattern, special_tokens, lambda n_bytes: None)
     parts = []
     skipped: dict[int, Skipped] = {}
     for number, result in run_jobs(partial(make_counter, pattern, special_tokens, on_error), tasks, n_workers):

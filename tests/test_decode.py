@@ -214,8 +214,9 @@ def test_a_stream_waits_for_the_rest_of_a_character_and_flushes_at_the_end(small
 def test_a_stream_takes_nothing_of_ids_that_hold_a_bad_one(small):
     stream = small.stream_decoder()
     stream.push(0xC3)
-    for bad in [0xA9, 400], [0xA9, True], [1.0]:
-        with pytest.raises(ValueError, match=r"not in the vocabulary|ids must be integers"):
+    no_integer = "ids must be integers"
+    for bad, message in ([0xA9, 400], "not in the vocabulary"), ([0xA9, True], no_integer), ([1.0], no_integer):
+        with pytest.raises(ValueError, match=message):
             stream.feed(bad)
     assert stream.push(0xA9) == "é"
 

@@ -97,7 +97,11 @@ def test_padded_rows_agree_with_hugging_faces(gpt2, shared):
         ({"pad_id": 0, "truncation_side": None}, ValueError, "truncation_side must be .*not None"),
         ({"pad_id": 0, "dtype": np.uint8}, ValueError, "dtype uint8 cannot hold all ids, which go up to 399"),
         ({"pad_id": 0, "dtype": float}, ValueError, "dtype float64 cannot hold"),
-        ({"pad_id": 0, "texts": "the cat"}, TypeError, "texts must be a list of texts, .*not one str"),
+        (
+            {"pad_id": 0, "texts": "the cat"},
+            TypeError,
+            "texts must be a list of texts, or any iterable of them, not one str",
+        ),
         ({"pad_id": 0, "texts": b"the cat"}, TypeError, "not one bytes"),
         ({"pad_id": 0, "texts": ["a", 5]}, TypeError, "text must be str or bytes, not int"),
     ],

@@ -52,6 +52,12 @@ def specials_addresses(specials):
 
 
 @inlined
+def length_of(specials, token):
+    """How many bytes a special token has."""
+    return read_i64(specials[1] + 8 * token + 8) - read_i64(specials[1] + 8 * token)
+
+
+@inlined
 def byte_of(specials, token, depth):
     """Byte `depth` of a special token that is longer."""
     return read_u8(specials[0] + read_i64(specials[1] + 8 * token) + depth)
@@ -84,7 +90,7 @@ def match_special(text_at, position, end, specials):
             low = first_from(specials, low, high, depth, byte)
             high = first_from(specials, low, high, depth, byte + 1)
         depth += 1
-        if low < high and read_i64(specials[1] + 8 * low + 8) - read_i64(specials[1] + 8 * low) == depth:
+        if low < high and length_of(specials, low) == depth:
             found = low
             low += 1
     return found
@@ -109,7 +115,7 @@ def list_specials(text_at, start, end, stop, specials, breaks_at, room):
                 continue
             if found == room:
                 return found, position
-            done = position + read_i64(specials[1] + 8 * token + 8) - read_i64(specials[1] + 8 * token)
+            done = position + length_of(specials, token)
             write_i64(breaks_at + 24 * found, position)
             write_i64(breaks_at + 24 * found + 8, done)
             write_i64(breaks_at + 24 * found + 16, read_i64(specials[2] + 8 * token))
