@@ -27,7 +27,7 @@ MEMBERS = texts.REPRESENTATIVES
 CORE = "sxXʰ\u03011'/! \n\r\t"
 # One of each class, for what is done with all strings of several.
 ONE_EACH = "sXʰ\u03011'/! \n\t"
-# Patterns of a structure of their own; llama3 and qwen2 are cl100k with another number in one place.
+# Patterns of a structure of their own; the others are cl100k with another number in one place.
 DEEP = {"gpt2", "cl100k", "o200k"}
 
 
@@ -315,6 +315,18 @@ def test_the_pretokens_of_any_pattern_joined_are_the_text(text):
         parts = get_pattern(pattern).split(text)
         assert "".join(parts) == text
         assert all(parts)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\w+|\W", r"(?s)(\w)+|(.)", r"(?s)\w+|(?=\s)|.", r"[ab]+", r"\n\K\w+", r"(?s)(?<=a)|..|.$", texts.SPLIT_WITH_GAPS],
+    ids=["no gaps", "groups", "empty matches", "gaps", "a later start", "some empty", "gaps and groups"],
+)
+def test_a_pattern_of_ones_own_splits_at_the_ends_of_its_matches(pattern):
+    compiled = get_pattern(pattern)
+    for text in [*strings("ab \n", 5), texts.SAMPLE, "\udcff a\udcffb"]:
+        parts = [part.encode(errors="surrogateescape") for part in compiled.split(text)]
+        assert parts == naive.split(text.encode(errors="surrogateescape"), compiled.compiled)
 
 
 def test_a_pattern_with_groups_splits_at_its_matches_and_not_at_its_groups():
