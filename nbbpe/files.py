@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from .corpus import Path
 
@@ -20,9 +21,33 @@ def is_device(path: Path) -> bool:
     )
 
 
+def target_of(path: Path) -> str:
+    """Where the file of a name lies: what a link leads to, as in writing to it, whether that is there yet or not."""
+    name = os.path.abspath(os.fspath(path))
+    return os.path.realpath(name) if os.path.islink(name) else name
+
+
+def put(whole: str, path: Path) -> None:
+    """Give a finished file its name; who may read what was there before may read it now.
+
+    Where the name is a link, the file comes to lie where the link leads. From another disk it is copied first, so that
+    under its name it is always whole.
+    """
+    target = target_of(path)
+    with suppress(OSError):
+        shutil.copymode(target, whole)
+    try:
+        os.replace(whole, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with scratch_folder(target) as folder:
+            os.replace(shutil.copy(whole, folder), target)
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[str]:
-    """A name to write a file under; the file appears as `path` when it is whole, and not at all after an error.
+    """A name to write a file under; the file appears as `path` when it is whole (see `put`), and not at all after an error.
 
     Raises IsADirectoryError for a folder, and what `scratch_folder` raises.
     """
@@ -31,12 +56,12 @@ def whole_file(path: Path) -> Iterator[str]:
     with name_in_errors(path), scratch_folder(path) as folder:
         whole = os.path.join(folder, os.path.basename(os.fspath(path)))
         yield whole
-        os.replace(whole, path)
+        put(whole, path)
 
 
 @contextmanager
 def scratch_folder(beside: Path) -> Iterator[str]:
-    """A folder on the same disk as the file `beside`, removed with all that is in it at the end, whatever happens.
+    """A folder on the disk where a file of the name `beside` lies, removed with all that is in it whatever happens.
 
     Raises FileNotFoundError or NotADirectoryError, naming the folder, where there is no such place, and FileExistsError
     where a device or the like is in the place of the file.
@@ -45,7 +70,7 @@ def scratch_folder(beside: Path) -> Iterator[str]:
         raise FileExistsError(
             f"{os.fspath(beside)!r} is a device, a pipe or the like, whose place a file would take; give a file name"
         )
-    parent, name = os.path.split(os.path.abspath(os.fspath(beside)))
+    parent, name = os.path.split(target_of(beside))
     if not os.path.exists(parent):
         raise FileNotFoundError(f"the folder {parent!r} for {name!r} does not exist; make it first")
     if not os.path.isdir(parent):

@@ -11,6 +11,7 @@ import numpy as np
 
 from .corpus import Path
 from .document_ends import ends_path, is_ours
+from .files import put
 from .provenance import describe_pattern
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def check_replaceable(ids_path: Path) -> None:
 
 
 def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
-    """Give a finished file of ids (`whole`, in a scratch folder on the same disk) its name, with `about` beside it.
+    """Give a finished file of ids (`whole`, in a scratch folder) its name, with `about` beside it.
 
     The ends of documents are those beside `whole`, where `about` says that there are any. An older JSON goes first and the
     new one comes last, so that whenever this is cut short there is either a file of ids with its own JSON, or one with
@@ -93,10 +94,10 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
         os.remove(path)
     if os.path.lexists(ends_path(ids_path)):
         os.remove(ends_path(ids_path))
-    os.replace(whole, ids_path)
+    put(whole, ids_path)
     if about["document_ends"]:
-        os.replace(ends_path(whole), ends_path(ids_path))
-    os.replace(whole + ".json", path)
+        put(ends_path(whole), ends_path(ids_path))
+    put(whole + ".json", path)
 
 
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from .files import name_in_errors, scratch_folder
 from .joining import BlockWriter, Joiner
 from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
-from .sidecar import check_replaceable, describe_ids, publish
+from .sidecar import check_replaceable, describe_ids, publish, sidecar_path
 from .sources import NO_ID, Input, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
 
 if TYPE_CHECKING:
@@ -78,8 +78,9 @@ def encode_file(
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
     for path in (each.path() for each in inputs):
-        if path is not None and os.path.exists(output_path) and os.path.samefile(path, output_path):
-            raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
+        for output in output_path, sidecar_path(output_path), ends_path(output_path):
+            if path is not None and os.path.exists(output) and os.path.samefile(path, output):
+                raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
     check_replaceable(output_path)
     with scratch_folder(output_path) as folder:
         header = _NPY_HEADER if suffix == ".npy" else 0

@@ -143,8 +143,9 @@ class Tokenizer:
     def save(self, path: Path) -> None:
         """Write the tokenizer to a folder of plain JSON and text, made if need be; `nbbpe.load` reads it.
 
-        Files of a tokenizer that is there are replaced. Raises OSError where the folder cannot be written to, and
-        ValueError for two ids of equal bytes, which the files cannot tell apart.
+        Files of a tokenizer that `save` wrote there are replaced. Raises FileExistsError for a vocab.json or merges.txt that
+        it did not, other OSErrors where the folder cannot be written to, and ValueError for two ids of equal bytes, which the
+        files cannot tell apart.
         """
         folder.write(path, self._model)
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
+import tempfile
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import nbbpe
 from nbbpe import cli
 from nbbpe.files import is_device, whole_file
+
+OTHER_DISK = Path("/dev/shm")
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path):
@@ -57,6 +63,90 @@ WRITERS = {
     "vocab.json": lambda tok, path: tok.save_gpt2(path, path.with_name("merges.txt")),
     "merges.txt": lambda tok, path: tok.save_gpt2(path.with_name("vocab.json"), path),
 }
+
+
+@pytest.fixture
+def elsewhere(tmp_path) -> Iterator[Path]:
+    """A folder on another disk."""
+    if not os.path.isdir(OTHER_DISK) or os.stat(OTHER_DISK).st_dev == os.stat(tmp_path).st_dev:
+        pytest.skip(f"{OTHER_DISK} is no other disk")
+    with tempfile.TemporaryDirectory(dir=OTHER_DISK) as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_link_is_followed_to_where_it_leads(tmp_path, elsewhere, small, name):
+    WRITERS[name](small, tmp_path / name)
+    expected = (tmp_path / name).read_bytes()
+    for target in elsewhere / "there", elsewhere / "not yet there", tmp_path / "near":
+        if target.name == "there":
+            target.touch()
+        (tmp_path / name).unlink()
+        (tmp_path / name).symlink_to(target)
+        WRITERS[name](small, tmp_path / name)
+        assert (tmp_path / name).is_symlink()
+        assert not target.is_symlink()
+        assert target.read_bytes() == expected
+    assert sorted(os.listdir(elsewhere)) == ["not yet there", "there"]
+    assert not [left for left in os.listdir(tmp_path) if left.startswith(".")]
+
+
+def test_ids_behind_a_link_have_what_belongs_to_them_beside_the_link(tmp_path, elsewhere, small):
+    (tmp_path / "ids.bin").symlink_to(elsewhere / "ids.bin")
+    for documents in ["the cat", "sat"], ["on", "the", "mat"]:
+        small.encode_file(iter(documents), tmp_path / "ids.bin")
+        file = nbbpe.TokenFile(tmp_path / "ids.bin")
+        assert [small.decode(ids) for ids in file.documents()] == documents
+    assert os.listdir(elsewhere) == ["ids.bin"]
+    assert sorted(os.listdir(tmp_path)) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_who_could_not_read_a_file_still_cannot(tmp_path, small, name):
+    path = tmp_path / name
+    WRITERS[name](small, path)
+    assert stat.S_IMODE(path.stat().st_mode) & 0o444 == 0o444 & ~umask()  # as of any new file
+    path.chmod(0o640)
+    WRITERS[name](small, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def umask() -> int:
+    before = os.umask(0o077)
+    os.umask(before)
+    return before
+
+
+def test_a_tokenizer_is_saved_in_a_folder_on_another_disk(tmp_path, elsewhere, small):
+    (tmp_path / "tok").symlink_to(elsewhere)
+    (tmp_path / "new").symlink_to(elsewhere / "new")
+    for folder in tmp_path / "tok", tmp_path / "new":
+        small.save(folder)
+        assert folder.is_symlink()
+        assert nbbpe.load(folder) == small
+    small.save(tmp_path / "tok")
+    assert sorted(os.listdir(elsewhere)) == ["merges.txt", "nbbpe.json", "new", "vocab.json"]
+    assert sorted(os.listdir(tmp_path)) == ["new", "tok"]
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt"])
+def test_saving_does_not_replace_files_of_others(tmp_path, small, name, capfd):
+    (tmp_path / name).write_text("{}")
+    (tmp_path / "text").write_text("the cat sat")
+    with pytest.raises(FileExistsError, match=rf"has a {name} and no nbbpe.json, so it is not nbbpe's to replace"):
+        small.save(tmp_path)
+    assert cli.main(["train", str(tmp_path / "text"), "--vocab-size", "258", "-o", str(tmp_path)]) == 2
+    assert f"has a {name} and no nbbpe.json" in capfd.readouterr().err
+    assert (tmp_path / name).read_text() == "{}"
+    assert sorted(os.listdir(tmp_path)) == sorted([name, "text"])
+
+
+def test_what_belongs_to_a_file_of_ids_is_no_input_for_it(tmp_path, small):
+    small.encode_file(iter(["the", "cat"]), tmp_path / "ids.bin")
+    for name in "ids.bin.json", "ids.bin.ends":
+        with pytest.raises(ValueError, match=f"{name}' cannot be both input and output"):
+            small.encode_file(tmp_path / name, tmp_path / "ids.bin")
+    assert sorted(os.listdir(tmp_path)) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
 
 
 @pytest.mark.parametrize("name", WRITERS)

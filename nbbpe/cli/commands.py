@@ -15,7 +15,8 @@ import click
 
 from ..conversion import FORMATS, find_format, read_tokenizer
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
+from ..files import name_in_errors
+from ..formats.folder import scratch_for
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns import get_pattern
@@ -142,7 +143,9 @@ def _print_lines(lines: Sequence[str]) -> None:
 @click.option(
     "--vocab-size", type=int, required=True, metavar="N", help="Tokens in all: 256 bytes, merges, special tokens."
 )
-@click.option("-o", "--output", "target", required=True, metavar="FOLDER", help="Where to save the tokenizer; replaced.")
+@click.option(
+    "-o", "--output", "target", required=True, metavar="FOLDER", help="Where to save it; a tokenizer there is replaced."
+)
 @click.option(
     "--special", multiple=True, metavar="TOKEN", help="A special token that separates documents; may be repeated."
 )
@@ -177,13 +180,15 @@ def train(
     split = None if pattern == "none" else pattern
     if os.path.exists(target) and not os.path.isdir(target):
         raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
+    if target.endswith(".json") and not os.path.isdir(target):
+        raise click.UsageError(f"-o {target}: give a folder; `nbbpe convert` makes a tokenizer.json of it")
     with _as_usage():
         get_pattern(split)
         check_special_tokens(special)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
     # Before long work, what would fail after it.
-    with scratch_folder(target), _as_paths(inputs) as paths:
+    with scratch_for(target), _as_paths(inputs) as paths:
         began = time.perf_counter()
         tokenizer = train_tokenizer(
             paths,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..corpus import Path
-from ..files import name_in_errors, scratch_folder
+from ..files import name_in_errors, put, scratch_folder
 from ..model import Model, check_vocab
 from ..normalization import check_normalizer
 from ..patterns import get_pattern
@@ -25,11 +26,37 @@ _MERGES = "merges.txt"
 _VERSION = 1
 
 
-def write(path: Path, model: Model) -> None:
-    """Write a model to a folder, which is made if need be. Files of an older one are replaced when all are whole."""
-    folder = os.fspath(path)
+@contextmanager
+def scratch_for(path: Path) -> Iterator[tuple[str, str]]:
+    """Where a tokenizer is to be saved, links followed, and a scratch folder for it on the same disk.
+
+    Raises NotADirectoryError for a file, FileExistsError where the folder has files of somebody else's in the place of
+    those that `write` writes, and OSError where nothing can be written.
+    """
+    shown = os.fspath(path)
+    folder = os.path.realpath(shown)
     if os.path.exists(folder) and not os.path.isdir(folder):
-        raise NotADirectoryError(f"{folder!r} is a file; give a folder to save the tokenizer in")
+        raise NotADirectoryError(f"{shown!r} is a file; give a folder to save the tokenizer in")
+    if not os.path.exists(os.path.join(folder, _ABOUT)):
+        for name in (_VOCAB, _MERGES):
+            if os.path.lexists(os.path.join(folder, name)):
+                raise FileExistsError(
+                    f"{shown!r} has a {name} and no {_ABOUT}, so it is not nbbpe's to replace: give another folder, or "
+                    "move the file away"
+                )
+    # Inside of a folder that is there: it may be a disk of its own, or what it lies in may not be ours to write to.
+    with (
+        name_in_errors(shown),
+        scratch_folder(os.path.join(folder, _ABOUT) if os.path.isdir(folder) else folder) as scratch,
+    ):
+        yield folder, scratch
+
+
+def write(path: Path, model: Model) -> None:
+    """Write a model to a folder, which is made if need be. Files of an older one are replaced when all are whole.
+
+    Raises what `scratch_for` does.
+    """
     about = {
         "format": "nbbpe",
         "version": _VERSION,
@@ -47,7 +74,7 @@ def write(path: Path, model: Model) -> None:
         names.remove(_MERGES)
     elif model.whole:
         about["merging"] = "whole"
-    with name_in_errors(folder), scratch_folder(os.path.abspath(folder)) as scratch:
+    with scratch_for(path) as (folder, scratch):
         gpt2.write_vocab(os.path.join(scratch, _VOCAB), model.ordinary)
         if model.merges is not None:
             gpt2.write_merges(os.path.join(scratch, _MERGES), model.merges)
@@ -56,7 +83,7 @@ def write(path: Path, model: Model) -> None:
             file.write("\n")
         os.makedirs(folder, exist_ok=True)
         for name in names:
-            os.replace(os.path.join(scratch, name), os.path.join(folder, name))
+            put(os.path.join(scratch, name), os.path.join(folder, name))
         if model.merges is None:
             with suppress(FileNotFoundError):
                 os.remove(os.path.join(folder, _MERGES))
