@@ -47,6 +47,8 @@ def train_and_encode(
     import nbbpe
 
     names = list(texts)
+    with log.stage("load kernels"):  # the first time on a machine they are compiled, which is no part of the work
+        nbbpe.warmup()
     with log.stage("train the tokenizer", texts[names[0]].stat().st_size) as progress:
         tokenizer = nbbpe.train(
             texts[names[0]],

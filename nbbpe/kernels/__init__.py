@@ -9,7 +9,7 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
 
 class _CompileNotice(event.Listener):
-    """Says once that kernels are being compiled, so that nobody wonders why the first run of all takes seconds."""
+    """Says once that kernels are being compiled, so that nobody wonders why the first use of any takes seconds."""
 
     said = False
 
@@ -17,7 +17,12 @@ class _CompileNotice(event.Listener):
         function = event.data["dispatcher"].py_func
         if not self.said and function.__module__.startswith(__name__):
             self.said = True
-            print("nbbpe: compiling its kernels, once for this machine (10 to 30 seconds) ...", file=sys.stderr, flush=True)
+            print(
+                "nbbpe: compiling kernels for the first use of this kind on this machine, 5 to 30 seconds "
+                "(`python -m nbbpe warmup` compiles all) ...",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def on_end(self, event: event.Event) -> None:
         """The end of a compilation needs no word."""
