@@ -67,6 +67,7 @@ def learn_merges(
     """
     linked = words.link_words(counted.text[: counted.starts[-1]], counted.starts, counted.counts)
     n_positions = len(linked.nodes)
+    n_tokens = min(n_tokens, merge.N_BYTES + n_positions)  # each merge takes a position away
     table = pair_table.new_pair_table(pair_table.N_BYTE_PAIRS + n_positions // 4, 2 * n_positions + merge.AHEAD)
     pair_table.enter_first_pairs(table, linked, np.full(pair_table.N_BYTE_PAIRS, words.NONE, dtype=np.int32))
     n_pairs = int(table.state[pair_table.N_PAIRS])

@@ -78,6 +78,7 @@ class Model:
         vocab, merges = dict(vocab), list(merges)
         check_vocab(vocab)
         check_merges(vocab, merges)
+        merges = [(left, right) for left, right in merges]  # pairs from JSON are lists
         return cls.fitting(vocab, merges, special_tokens, pattern, normalizer)
 
     @classmethod

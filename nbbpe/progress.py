@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 # None: a bar where stderr is a terminal. True or False: a bar, or none. A callable gets (stage, done, total or None).
 ProgressOption = bool | Callable[[str, int, "int | None"], object] | None
@@ -20,6 +20,11 @@ def _bar(**options: Any) -> Any:
     return Bar(**options)
 
 
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is one to look at; in the background it may be None, or closed, which is asked no more."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
 class Progress:
     """One stage of work; use it as a context manager and call `advance` or `reach`."""
 
@@ -31,7 +36,7 @@ class Progress:
         self._bar: Any = None
         if callable(option):
             self._call = option
-        elif option or (option is None and sys.stderr is not None and sys.stderr.isatty()):
+        elif option or (option is None and _is_terminal(sys.stderr)):
             # Work that ends at once shows no bar.
             delay = 0 if option else 0.5
             self._bar = _bar(

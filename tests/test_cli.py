@@ -171,6 +171,7 @@ NPY = npy_of(np.array([97, 98, 99], dtype=np.uint16))
     [
         ("ids", b"1 2\n3 four 5", ["line 2", "'four'"]),
         ("ids", b"1 -2", ["id -2 (number 1"]),
+        ("ids", b"1 2\n1_0 5", ["line 2", "'1_0'"]),
         ("ids", b"9" * 30, ["line 1", "'999"]),
         ("ids", b"\xff", ["line 1", r"\\xff"]),
         ("ids", b"1 2\n3 400", ["id 400 (number 3", "400 tokens"]),
@@ -471,6 +472,7 @@ def test_help_names_all_commands(run):
         (["decode", "empty.txt", "-t", "tok", "-o", "tok"], ["'tok' is a folder"]),
         (["train", "nofile", "--vocab-size", "300", "-o", "x"], ["nofile"]),
         (["train", "text.txt", "--vocab-size", "255", "-o", "x"], ["--vocab-size 255"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x.json"], ["-o x.json: give a folder", "nbbpe convert"]),
         (["train", "text.txt", "--vocab-size", "many", "-o", "x"], ["--vocab-size", "many"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "text.txt"], ["text.txt", "folder"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "nowhere/x"], ["nowhere", "make it first"]),

@@ -91,6 +91,16 @@ def test_a_merge_whose_tokens_the_vocab_lacks_is_an_error(merge):
         nbbpe.Tokenizer(vocab, [(b"a", b"b"), merge]).encode("a")
 
 
+def test_pairs_of_merges_may_be_lists_as_json_has_them(tmp_path):
+    vocab = BYTES | {256: b"ab"}
+    pairs = [[b"a", b"b"]]
+    tokenizer = nbbpe.Tokenizer(vocab, pairs)
+    pairs[0][0] = b"x"
+    assert tokenizer.merges == [(b"a", b"b")]
+    tokenizer.save(tmp_path / "tok")
+    assert nbbpe.load(tmp_path / "tok") == tokenizer == nbbpe.Tokenizer(vocab, [(b"a", b"b")])
+
+
 @pytest.mark.parametrize("bad", ["<s>", [b"<s>"], [""], ["a", "a"], [None]])
 def test_special_tokens_that_cannot_be_meant_are_an_error(bad):
     with pytest.raises((TypeError, ValueError), match="special"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
 import random
@@ -221,6 +222,24 @@ def test_a_pipe_can_be_trained_on(tmp_path, file):
         writer.join()
 
 
+def test_a_vocab_size_beyond_all_pairs_costs_nothing():
+    with pytest.warns(UserWarning, match=r"2,147,483,\d\d\d"):
+        tokenizer = nbbpe.train(["low low lower", "abab"], 2**31 - 10)
+    assert tokenizer.merges == expected_merges(["low low lower", "abab"], 1000)
+
+
+@pytest.mark.parametrize("name", [b"corpus.txt", b"caf\xe9.txt"])
+def test_a_path_that_holds_bytes_is_a_path(small, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    try:
+        Path(os.fsdecode(name)).write_text(texts.SAMPLE)
+    except OSError:
+        pytest.skip("the file system refuses such a name")
+    found = list(os.scandir(b"."))
+    assert nbbpe.train(found, 300).merges == nbbpe.train(found[0], 300).merges == expected_merges([texts.SAMPLE], 300)
+    assert small.encode_file(found, "ids.bin") == len(small.encode(texts.SAMPLE))
+
+
 # Progress
 
 
@@ -236,6 +255,16 @@ def test_a_progress_callable_is_told_stages_what_is_done_and_of_how_much(file):
     nbbpe.train(iter(CORPUS), 300, progress=lambda stage, done, total: told.append((stage, done, total)))
     assert told[0][0] == "count words"
     assert told[0][2] is None
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("stderr", [None, "closed"])
+def test_no_bar_is_shown_where_there_is_no_terminal(file, monkeypatch, stderr):
+    if stderr == "closed":
+        stderr = io.StringIO()
+        stderr.close()
+    monkeypatch.setattr("sys.stderr", stderr)
+    assert len(nbbpe.train(file, 260)) == 260
 
 
 def test_an_error_in_a_progress_callable_reaches_the_user(file):

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 _OPTIONS = {
     'on_error="skip"': "--on-error skip",
     "with field=": "with --field",
-    "pattern=...": "--pattern",
+    "pattern=... (of Tokenizer.from_tiktoken)": "--pattern",
     "pass check=False to load it": "pass check=False to nbbpe.load in Python to take it",
     'Pass normalizer="ignore" to Tokenizer.from_hf': "Pass --normalizer ignore to nbbpe convert",
 }

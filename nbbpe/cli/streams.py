@@ -159,6 +159,8 @@ def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[An
 def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
     for number, line in enumerate(file, start=1):
         try:
+            if b"_" in line:  # which int() allows between digits
+                raise ValueError
             ids = list(map(int, line.split()))
             yield np.array(ids, dtype=np.int64)
         except (ValueError, OverflowError):

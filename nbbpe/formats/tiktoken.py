@@ -73,7 +73,7 @@ def read_model(
         if known is None and pattern is None:
             raise ValueError(
                 f"{name}: neither name nor content is that of a known encoding ({', '.join(ENCODINGS)}), so say "
-                "which split pattern belongs to it: pattern=..."
+                "which split pattern belongs to it: pattern=... (of Tokenizer.from_tiktoken)"
             )
     else:
         raise TypeError(f"give a path or a tiktoken.Encoding, not {type(path_or_encoding).__name__}")

@@ -91,7 +91,7 @@ def _files(path: Path) -> Sequence[File]:
 def _paths(source: object, argument: str) -> list[Path] | None:
     """The paths, patterns and URLs that a source names, or None where it is an iterable of documents."""
     if isinstance(source, (str, os.PathLike)):
-        return [source]
+        return [_without_bytes(source)]
     kinds = "a path, a list of paths, or an iterable of documents"
     if isinstance(source, (bytes, bytearray, memoryview, mmap.mmap)):
         raise TypeError(f"{argument} must be {kinds}; put one document in a list")
@@ -106,7 +106,12 @@ def _paths(source: object, argument: str) -> list[Path] | None:
                 f"{item!r} in the list is not a file; all items of a list are paths, or all are documents "
                 "(documents that look like paths can be given as iter(documents))"
             )
-    return list(source) if any(files) else None
+    return list(map(_without_bytes, source)) if any(files) else None
+
+
+def _without_bytes(path: Path) -> Path:
+    """A path as given, or as str where it is one of bytes, as os.scandir(b".") has them."""
+    return os.fsdecode(path) if isinstance(os.fspath(path), bytes) else path
 
 
 def _names_files(item: object) -> bool:
