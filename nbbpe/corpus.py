@@ -7,8 +7,11 @@ import io
 import mmap
 import os
 import stat
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
+from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
@@ -105,7 +108,7 @@ def to_data(text: Text) -> Data:
     """As `to_bytes`, but of much text that is in no `bytes` (a mapped file, say) a view, without a copy."""
     if isinstance(text, str):  # first, as it mostly is
         return text.encode("utf-8", _KEEP_SURROGATES)
-    if isinstance(text, bytes):
+    if type(text) is bytes:  # and nothing derived, which a kernel would not know
         return text
     try:
         view = memoryview(text)  # type: ignore[arg-type]
@@ -117,6 +120,26 @@ def to_data(text: Text) -> Data:
             "which is no row of bytes (uint8) without gaps"
         )
     return view.tobytes() if _is_copied(len(view)) else view
+
+
+class Lent:
+    """For as long as a text is worked with that is somebody else's memory: after an error nothing of ours holds it.
+
+    Else the frames that an error has passed would, and a map of a file could not be closed while the error is on its way:
+    `with` would raise a BufferError of its own instead.
+    """
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is not None and isinstance(self._data, memoryview):
+            traceback.clear_frames(trace)
+            with suppress(BufferError):
+                self._data.release()
 
 
 def _is_copied(n_bytes: int) -> bool:

@@ -18,10 +18,14 @@ _VERY_MANY = 1 << 21
 
 
 class Decoder:
-    """The way back of one tokenizer. Safe to use from several threads."""
+    """The way back of one tokenizer. Safe to use from several threads.
 
-    def __init__(self, vocab: dict[int, bytes]) -> None:
-        self._vocab = vocab
+    left_out : ids of the vocabulary that stand for nothing
+    """
+
+    def __init__(self, vocab: dict[int, bytes], left_out: Iterable[int] = ()) -> None:
+        self._left_out = dict.fromkeys(left_out, b"")
+        self._vocab = {**vocab, **self._left_out} if self._left_out else vocab
 
     def decode(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
         """The bytes of ids. Raises ValueError that names what is no id of the vocabulary; TypeError for no iterable."""
@@ -81,8 +85,8 @@ class Decoder:
 
     @lazy
     def _has_few_gaps(self) -> bool:
-        """Whether a table by id is not much larger than the vocabulary."""
-        return max(self._vocab) < 16 * len(self._vocab)
+        """Whether a table by id is not much larger than the vocabulary; what has no bytes would be a gap in it, too."""
+        return max(self._vocab) < 16 * len(self._vocab) and not self._left_out
 
     def _kernel_pays(self, n_ids: int) -> bool:
         return n_ids >= (_MANY if "nbbpe.kernels" in sys.modules else _VERY_MANY) and self._has_few_gaps

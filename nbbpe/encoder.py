@@ -40,6 +40,7 @@ class _State:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
+        self.specials = encoder.specials
         # What is forgotten is overwritten with zeros: no more slots than the limit needs.
         self.table = piece_table.new_table(min(1 << 13, 4 << encoder.max_pieces.bit_length()), 1 << 16)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
@@ -112,10 +113,15 @@ class _State:
             self._lanes,
             former,
             self.work,
-            encoder.specials,
+            self.specials,
             self._breaks,
         )
         self.context_at = self._context.ctypes.data
+
+    def look_for(self, specials: SpecialTokens) -> None:
+        """Have other special tokens found in short texts."""
+        context.put_specials(self._context, specials)
+        self.specials = specials  # which keeps them as long as the context has their addresses
 
 
 class Encoder:
@@ -163,14 +169,16 @@ class Encoder:
         self._idle.append(state)
 
     def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        """The ids of a text, as an array of its own; with the encoder's own `specials`, or others, or None."""
-        if 0 < len(text) <= self._short and (specials is None or specials is self.specials):
+        """The ids of a text, as an array of its own; of its special tokens those in `specials` are recognised."""
+        if 0 < len(text) <= self._short:
             # What a call costs counts here: hence no helpers, and no more attributes than need be.
             idle = self._idle
             try:
                 state = idle.pop()
             except IndexError:
                 state = _State(self)
+            if specials is not None and specials is not state.specials:
+                state.look_for(specials)
             n_ids = encode_pieces(state.context_at, text, specials is not None)
             if n_ids >= 0:
                 ids = state.out[:n_ids].copy()
@@ -187,8 +195,10 @@ class Encoder:
         """The number of ids of a text; arguments as of `encode_text`."""
         if self.at_once:
             return len(self.encode_text(text, specials))
-        if 0 < len(text) <= self._short and (specials is None or specials is self.specials):
+        if 0 < len(text) <= self._short:
             state = self._state()
+            if specials is not None and specials is not state.specials:
+                state.look_for(specials)
             n_ids = encode_pieces(state.context_at, text, specials is not None)
             self._idle.append(state)
             if n_ids >= 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,8 +38,9 @@ def encode_padded(
     padding_side: Side,
     truncation_side: Side,
     dtype: DTypeLike,
+    encode: Callable[[Iterable[Text]], list[NDArray[Any]]],
 ) -> Padded:
-    """See Tokenizer.encode_padded."""
+    """See Tokenizer.encode_padded; `encode` gives the ids of texts."""
     _check_max_length(max_length, padding)
     for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
         if side not in ("left", "right"):
@@ -49,7 +50,7 @@ def encode_padded(
     largest = np.iinfo(wanted).max if wanted.kind in "iu" else 0
     if largest < MAX_ID and largest < tokenizer.vocab_size - 1:
         raise ValueError(f"dtype {wanted} cannot hold all ids, which go up to {tokenizer.vocab_size - 1:,}")
-    rows = tokenizer.encode_batch(texts)
+    rows = encode(texts)
     if max_length is not None:
         rows = [row[:max_length] if truncation_side == "right" else row[max(len(row) - max_length, 0) :] for row in rows]
     lengths = np.array([len(row) for row in rows], dtype=np.int64)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import itertools
 import operator
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .corpus import Data
+from .corpus import Data, to_bytes
 
 if TYPE_CHECKING:
     from .kernels.special import SpecialTokens as PackedTokens
 
 SpecialTokens = Sequence[str] | Mapping[str, int]
 Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
+ALL: Literal["all"] = "all"
 MAX_ID = 2**31 - 2
+_CALLER = 4  # frames from `choose` to who calls a method of the tokenizer
 
 
 def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
@@ -154,31 +157,55 @@ def add_special_tokens(
     return {**special, **placed}, {**vocab, **{token_id: token.encode() for token, token_id in placed.items()}}
 
 
-def allowed_special_tokens(
-    special: Mapping[str, int], text: Data, allowed: Choice, disallowed: Choice
-) -> Mapping[str, int]:
-    """Those of a tokenizer's special tokens that are to be recognised in a text, with their ids; the rest is plain text.
+class Chosen(NamedTuple):
+    """What a choice of special tokens means for texts.
 
-    `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do. Raises ValueError where
-    the text holds a token that is disallowed, TypeError for what is no choice (see check_choice).
+    recognised : those that become their ids, as the kernels look for them; None for none, so that all is plain text
+    disallowed : finds those that must not be in a text; None where there are none
     """
-    check_choice(allowed, disallowed)
-    if isinstance(disallowed, str) and disallowed == "all":
-        disallowed = set() if isinstance(allowed, str) and allowed == "all" else set(special) - set(allowed)
-    for token in disallowed:
-        if _holds(text, token.encode()):
+
+    recognised: PackedTokens | None
+    disallowed: re.Pattern[bytes] | None
+
+    def check(self, text: Data, what: str = "the text") -> None:
+        """Raise ValueError where a text holds a special token that is disallowed; `what` is what the text is called."""
+        if self.disallowed is not None and (found := self.disallowed.search(text)):
+            token = found.group().decode(errors="surrogateescape")
             raise ValueError(
-                f"the text holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} "
-                "to make it its id, or leave it out of disallowed_special to encode it as plain text"
+                f"{what} holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} to "
+                "make it its id, or leave it out of disallowed_special to encode it as plain text"
             )
-    if isinstance(allowed, str) and allowed == "all":
-        return special
-    return {token: token_id for token, token_id in special.items() if token in allowed}
 
 
-def _holds(text: Data, token: bytes) -> bool:
-    """Whether a text has a token in it. A view has no search of its own."""
-    return token in text if isinstance(text, bytes) else re.search(re.escape(token), text) is not None
+def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice) -> Chosen:
+    """What a choice means with a tokenizer's special tokens; `everything` is all of them.
+
+    `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do: "all" or a collection of
+    special tokens. Warns of one that is allowed and that the tokenizer does not have, as such a text would be plain text.
+    Raises TypeError or ValueError for what is no choice.
+    """
+    all_allowed, all_disallowed = (isinstance(choice, str) for choice in (allowed, disallowed))
+    if all_disallowed:
+        disallowed = () if all_allowed else set(special).difference(allowed)
+    for token in disallowed:
+        if not isinstance(token, str) or not token:
+            raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and has {token!r}')
+    # Of several at one place the longest is named.
+    spelled = sorted((to_bytes(token) for token in disallowed), key=len, reverse=True)
+    pattern = re.compile(b"|".join(map(re.escape, spelled))) if spelled else None
+    if all_allowed:
+        return Chosen(everything if special else None, pattern)
+    unknown = [token for token in allowed if token not in special]
+    if unknown:
+        known = ", ".join(map(repr, special)) or "none"
+        warnings.warn(
+            f"allowed_special has {unknown[0]!r}, which is none of the tokenizer's special tokens: {known:.300}",
+            stacklevel=_CALLER,
+        )
+    tokens = {token: token_id for token, token_id in special.items() if token in allowed}
+    if len(tokens) == len(special):
+        return Chosen(everything if special else None, pattern)
+    return Chosen(pack_special_tokens(tokens) if tokens else None, pattern)
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:

@@ -12,24 +12,24 @@ from numpy.typing import NDArray
 
 from .corpus import Text, check_texts, each_to_bytes, groups
 from .parallel import default_workers
+from .special_tokens import Chosen, pack_special_tokens
 
 if TYPE_CHECKING:
     from .encoder import Encoder
-    from .kernels.special import SpecialTokens
 
 _BYTES_PER_THREAD = 1 << 20  # of text; for less another thread does not pay
 
 
-def encode_batch_flat(
-    encoder: Encoder, texts: Iterable[Text], specials: SpecialTokens
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def encode_batch_flat(encoder: Encoder, texts: Iterable[Text], chosen: Chosen) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """See Tokenizer.encode_batch_flat."""
     check_texts(texts)
     documents = list(each_to_bytes(texts, "text"))
+    for number, document in enumerate(documents if chosen.disallowed is not None else ()):
+        chosen.check(document, f"text {number:,} (from 0)")
     shares = list(groups(documents))
     n_bytes = sum(map(len, documents))
     n_threads = max(1, min(default_workers(), n_bytes // _BYTES_PER_THREAD, len(shares)))
-    encode = functools.partial(encoder.encode_documents, specials=specials)
+    encode = functools.partial(encoder.encode_documents, specials=chosen.recognised or pack_special_tokens({}))
     if n_threads == 1:
         parts = [encode(share) for share in shares]
     else:

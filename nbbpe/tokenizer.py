@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -11,14 +12,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import tokenfile
-from .corpus import Data, Path, Reader, Text, TextStream, to_bytes, to_data, to_text
+from .corpus import Lent, Path, Reader, Text, TextStream, to_bytes, to_data, to_text
 from .decoder import Decoder
 from .formats import folder, gpt2, huggingface, tiktoken
 from .lazy import lazy
 from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
 from .patterns import Pattern
-from .special_tokens import Choice, allowed_special_tokens, pack_special_tokens
+from .special_tokens import ALL, Choice, Chosen, check_choice, choose, pack_special_tokens
 from .streaming import StreamDecoder
 from .threads import encode_batch_flat
 from .tokens import Tokens, show
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MAX_PIECES = 1_000_000
 _NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
 _MAX_UINT16_VOCAB = 1 << 16
+_MAX_CHOICES = 100  # of special tokens that are kept; who makes a set anew for each text chooses the same few
 
 
 class Tokenizer:
@@ -143,9 +145,9 @@ class Tokenizer:
     def save(self, path: Path) -> None:
         """Write the tokenizer to a folder of plain JSON and text, made if need be; `nbbpe.load` reads it.
 
-        Files of a tokenizer that `save` wrote there are replaced. Raises FileExistsError for a vocab.json or merges.txt that
-        it did not, other OSErrors where the folder cannot be written to, and ValueError for two ids of equal bytes, which the
-        files cannot tell apart.
+        Files of a tokenizer that `save` wrote there are replaced. Raises FileExistsError for a vocab.json or merges.txt
+        that it did not, other OSErrors where the folder cannot be written to, and ValueError for two ids of equal bytes,
+        which the files cannot tell apart.
         """
         folder.write(path, self._model)
 
@@ -292,7 +294,7 @@ class Tokenizer:
 
     # Text to ids
 
-    def encode(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> list[int]:
+    def encode(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = ()) -> list[int]:
         """The ids of a text, a list of int; with a normalizer, of what it makes of the text between special tokens.
 
         `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. Bytes may be in any object that lends them: a
@@ -307,49 +309,68 @@ class Tokenizer:
         """
         return self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special).tolist()
 
-    def encode_array(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> NDArray[Any]:
+    def encode_array(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = ()) -> NDArray[Any]:
         """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
         data = to_data(text)
-        if allowed_special == "all" and not disallowed_special:  # as `_recognised` does, for short texts without the call
+        if allowed_special is ALL and disallowed_special == () and type(data) is bytes:  # as below, for less
             return self._encoder.encode_text(data, self._specials)
-        return self._encoder.encode_text(data, self._recognised(data, allowed_special, disallowed_special))
+        with Lent(data):
+            chosen = self._chosen(allowed_special, disallowed_special)
+            chosen.check(data)
+            return self._encoder.encode_text(data, chosen.recognised)
 
-    def count(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> int:
+    def count(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = ()) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
         data = to_data(text)
-        return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
+        if allowed_special is ALL and disallowed_special == () and type(data) is bytes:  # as below, for less
+            return self._encoder.count(data, self._specials)
+        with Lent(data):
+            chosen = self._chosen(allowed_special, disallowed_special)
+            chosen.check(data)
+            return self._encoder.count(data, chosen.recognised)
 
     def encode_ordinary(self, text: Text) -> list[int]:
         """The ids of a text in which no special token is recognised."""
-        return self._encoder.encode_text(to_data(text), None).tolist()
+        data = to_data(text)
+        if type(data) is bytes:  # as below, for less
+            return self._encoder.encode_text(data, None).tolist()
+        with Lent(data):
+            return self._encoder.encode_text(data, None).tolist()
 
-    def encode_batch(self, texts: Iterable[Text]) -> list[NDArray[Any]]:
+    def encode_batch(
+        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = ()
+    ) -> list[NDArray[Any]]:
         """The ids of each text, a list of 1-D arrays of `dtype`; large batches are shared among threads.
 
-        All special tokens are recognised, as `encode` does. Raises TypeError that names an item that is no text.
+        Other arguments as in `encode`. Raises TypeError that names an item that is no text, ValueError one that holds a
+        special token that is disallowed.
         """
-        ids, starts = self.encode_batch_flat(texts)
+        ids, starts = self.encode_batch_flat(texts, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
 
-    def encode_batch_flat(self, texts: Iterable[Text]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def encode_batch_flat(
+        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = ()
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all texts in one array, for what needs no array of its own for each of many short texts.
 
         Returns (ids, starts): ids is a 1-D array of `dtype`, starts int64[n + 1]; text i has the ids
-        ids[starts[i]:starts[i + 1]].
+        ids[starts[i]:starts[i + 1]]. Arguments and errors as of `encode_batch`.
         """
-        return encode_batch_flat(self._encoder, texts, self._specials)
+        return encode_batch_flat(self._encoder, texts, self._chosen(allowed_special, disallowed_special))
 
-    def encode_iterable(self, texts: Iterable[Text]) -> Iterator[int]:
+    def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
         """The ids of the joined texts, one by one, in constant memory (an open text file is such an iterable).
 
-        The same as encoding the texts joined to one: a pretoken or a special token may reach across items.
+        The same as encoding the texts joined to one: a pretoken or a special token may reach across items. With
+        `allowed_special` as a set, only those are recognised.
         """
-        for ids in self.encode_stream(texts):
+        for ids in self.encode_stream(texts, allowed_special=allowed_special):
             yield from ids.tolist()
 
-    def encode_stream(self, texts: Iterable[Text]) -> Iterator[NDArray[Any]]:
+    def encode_stream(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[NDArray[Any]]:
         """Like `encode_iterable`, in arrays as they come, each of them the caller's own."""
-        reader = Reader(TextStream(texts), None, self._specials, self._encoder.at_once)
+        specials = self._chosen(allowed_special, ()).recognised or pack_special_tokens({})
+        reader = Reader(TextStream(texts), None, specials, self._encoder.at_once)
         for ids, _ in self._encoder.encode_all(reader):
             yield ids.copy()
 
@@ -364,6 +385,8 @@ class Tokenizer:
         padding_side: Side = "right",
         truncation_side: Side = "right",
         dtype: DTypeLike = np.int64,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = (),
     ) -> Padded:
         """The ids of texts as the rows of one array, and a mask: (ids, mask).
 
@@ -372,13 +395,17 @@ class Tokenizer:
         padding         : "longest" makes rows as long as the longest text (after it was cut), "max_length" as that
         padding_side    : where shorter texts are filled up; models that generate want "left"
         dtype           : of the ids; int64 is what models take
+        allowed_special, disallowed_special : as in `encode`
 
         Returns ids, dtype[n_texts, width], and mask, bool[n_texts, width], which is False for padding. Raises TypeError or
         ValueError for arguments that cannot be meant, before any text is encoded.
         """
-        return encode_padded(self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype)
+        encode = partial(self.encode_batch, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return encode_padded(
+            self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype, encode
+        )
 
-    def tokenize(self, text: Text, *, allowed_special: Choice = "all", disallowed_special: Choice = ()) -> Tokens:
+    def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = ()) -> Tokens:
         """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`.
 
         With a normalizer, `text` of what is returned is the text that it makes, and offsets are places in that.
@@ -419,16 +446,26 @@ class Tokenizer:
         """
         return self._decoder.decode(ids)
 
-    def decode(self, ids: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:
+    def decode(
+        self, ids: Iterable[int] | NDArray[Any], errors: str = "replace", *, skip_special_tokens: bool = False
+    ) -> str:
         """The text that ids stand for; `errors` says what becomes of invalid UTF-8, as in bytes.decode.
 
-        Raises ValueError as `decode_bytes` does, and with errors="strict" UnicodeDecodeError.
+        With `skip_special_tokens`, the ids of special tokens stand for nothing. Raises ValueError as `decode_bytes` does,
+        and with errors="strict" UnicodeDecodeError.
         """
-        return self.decode_bytes(ids).decode(errors=errors)
+        decoder = self._decoder_of_text if skip_special_tokens else self._decoder
+        return decoder.decode(ids).decode(errors=errors)
 
-    def decode_batch(self, batch: Iterable[Iterable[int] | NDArray[Any]], errors: str = "replace") -> list[str]:
-        """The text of each list or array of ids, or of each row of a 2-D array."""
-        return [self.decode(ids, errors) for ids in batch]
+    def decode_batch(
+        self,
+        batch: Iterable[Iterable[int] | NDArray[Any]],
+        errors: str = "replace",
+        *,
+        skip_special_tokens: bool = False,
+    ) -> list[str]:
+        """The text of each list or array of ids, or of each row of a 2-D array; arguments as of `decode`."""
+        return [self.decode(ids, errors, skip_special_tokens=skip_special_tokens) for ids in batch]
 
     def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
         """The text that ids stand for, and the number of the character that each token starts with, or starts within.
@@ -456,6 +493,11 @@ class Tokenizer:
         return Decoder(self._model.vocab)
 
     @lazy
+    def _decoder_of_text(self) -> Decoder:
+        """One for which special tokens stand for nothing."""
+        return Decoder(self._model.vocab, self._model.special.values())
+
+    @lazy
     def _encoder(self) -> Encoder:
         from .encoder import Encoder, NormalizingEncoder
 
@@ -470,11 +512,24 @@ class Tokenizer:
     def _specials(self) -> SpecialTokens:
         return pack_special_tokens(self._model.special)
 
-    def _recognised(self, text: Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
-        """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""
-        if allowed == "all" and not disallowed:
-            return self._specials
-        tokens = allowed_special_tokens(self._model.special, text, allowed, disallowed)
-        if len(tokens) == len(self._model.special):
-            return self._specials
-        return pack_special_tokens(tokens) if tokens else None
+    @lazy
+    def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
+        """What the choices of special tokens mean that were asked for."""
+        return {}
+
+    def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
+        """What a choice of special tokens means; see `choose`."""
+        check_choice(allowed, disallowed)
+        # What can be looked up, and is not used up by looking at it.
+        key = _kept(allowed), _kept(disallowed)
+        chosen = self._choices.get(key)
+        if chosen is None:
+            chosen = choose(self._model.special, self._specials, *key)
+            if len(self._choices) >= _MAX_CHOICES:
+                self._choices.clear()
+            self._choices[key] = chosen
+        return chosen
+
+
+def _kept(choice: Choice) -> Choice:
+    return choice if isinstance(choice, str) else frozenset(choice)

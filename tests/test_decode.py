@@ -86,6 +86,17 @@ def test_an_array_that_holds_no_integers_is_an_error_that_names_its_type(small, 
         small.decode(np.zeros(3, dtype=dtype))
 
 
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("kind", [list, tuple, iter, np.array])
+def test_special_tokens_can_be_left_out(small, kind):
+    ids = small.encode(f"the{texts.SPECIAL} cat{texts.SPECIAL}{texts.SPECIAL}")
+    assert small.decode(kind(ids), skip_special_tokens=True) == "the cat"
+    assert small.decode(kind(ids)) == f"the{texts.SPECIAL} cat{texts.SPECIAL}{texts.SPECIAL}"
+    assert small.decode_batch([kind(ids), []], skip_special_tokens=True) == ["the cat", ""]
+    with pytest.raises(ValueError, match=r"id 9999 \(number 1 of"):
+        small.decode(kind([small.special_tokens[texts.SPECIAL], 9999]), skip_special_tokens=True)
+
+
 @pytest.mark.parametrize("shape", [(), (1, 3), (2, 0), (2, 2, 2)])
 def test_an_array_of_other_than_one_dimension_is_an_error(small, shape):
     with pytest.raises(ValueError, match=r"must be a 1-D array, not of shape \(.*decode_batch"):

@@ -12,10 +12,14 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 
 import naive
 import numpy as np
+import processes
 import pytest
 import texts
 from hypothesis import given
@@ -167,10 +171,14 @@ def test_special_tokens_anywhere_are_the_textbooks(trained, parts):
 
 def test_only_allowed_special_tokens_become_their_ids(trained):
     text = "X<|end|><|end|>é<|"
-    every = [[], ["<|end|>"], ["é", "<|"], ["X<|end|>"], SPECIALS, ["unknown"]]
-    for allowed in every:
-        for kind in (set, list, tuple, frozenset):
-            assert trained.encode(text, allowed_special=kind(allowed)) == expected(trained, text.encode(), allowed)
+    every = [[], ["<|end|>"], ["é", "<|"], ["X<|end|>"], SPECIALS]
+    for _ in range(2):  # each after another, and once more
+        for allowed in every:
+            wanted = expected(trained, text.encode(), allowed)
+            for kind in set, list, tuple, frozenset, iter, np.array:
+                assert trained.encode(text, allowed_special=kind(allowed)) == wanted
+                assert trained.count(text, allowed_special=kind(allowed)) == len(wanted)
+                assert trained.encode(20_000 * " " + text, allowed_special=kind(allowed))[-len(wanted) + 1 :] == wanted[1:]
     assert trained.encode(text, allowed_special="all") == trained.encode(text) == expected(trained, text.encode())
     assert trained.encode_ordinary(text) == trained.encode(text, allowed_special=()) == expected(trained, text.encode(), [])
 
@@ -185,6 +193,79 @@ def test_a_disallowed_special_token_in_the_text_is_an_error(trained):
             with pytest.raises(ValueError, match="disallowed"):
                 encode(text, allowed_special={"<|end|>"}, disallowed_special="all")  # "<|" stands there too
     assert trained.encode("ab", allowed_special=set(), disallowed_special="all") == trained.encode("ab")
+
+
+def test_many_texts_take_a_choice_of_special_tokens(trained):
+    many = ["a<|end|>b", b"", "é<|", "<|end|>"] * 3
+    for allowed in "all", set(), {"<|end|>"}, {"é", "<|"}:
+        wanted = [trained.encode(text, allowed_special=allowed) for text in many]
+        assert [ids.tolist() for ids in trained.encode_batch(many, allowed_special=allowed)] == wanted
+        ids, starts = trained.encode_batch_flat(many, allowed_special=allowed)
+        assert [ids[start:end].tolist() for start, end in itertools.pairwise(starts)] == wanted
+        padded = trained.encode_padded(many, pad_id=0, allowed_special=allowed)
+        assert [row[mask].tolist() for row, mask in zip(padded.ids, padded.mask, strict=True)] == wanted
+        joined = trained.encode(b"".join(map(corpus.to_bytes, many)), allowed_special=allowed)
+        assert list(trained.encode_iterable(many, allowed_special=allowed)) == joined
+        assert np.concatenate(list(trained.encode_stream(many, allowed_special=allowed))).tolist() == joined
+    for encode in trained.encode_batch, trained.encode_batch_flat, partial(trained.encode_padded, pad_id=0):
+        with pytest.raises(
+            ValueError, match=r"^text 3 \(from 0\) holds the special token '<\|end\|>', which is disallowed"
+        ):
+            encode(["a", "b", "<", "<|end|>", "<|end|>"], allowed_special={"<|"}, disallowed_special=["<|end|>"])
+
+
+def test_a_special_token_that_is_allowed_and_unknown_is_warned_of():
+    tokenizer = nbbpe.Tokenizer(BYTES, [], ["<|end|>"])
+    with pytest.warns(UserWarning, match=r"allowed_special has '<\|edn\|>', which is none of the .* tokens: '<\|end\|>'$"):
+        assert tokenizer.encode_array("<|end|>", allowed_special={"<|edn|>"}).tolist() == list(b"<|end|>")
+
+
+def test_any_number_of_choices_of_special_tokens_can_be_made(trained):
+    for i in range(300):
+        assert len(trained.encode("é<|", allowed_special={"é"}, disallowed_special={f"<{i}>"})) == 3
+    assert len(trained._choices) <= 100
+
+
+@pytest.mark.parametrize("token", [b"<|end|>", "", 7])
+def test_what_is_disallowed_must_be_text(trained, token):
+    with pytest.raises(ValueError, match=f'disallowed_special must be "all" or a set of special tokens, and has {token!r}'):
+        trained.encode("a", disallowed_special=[token])
+
+
+def test_an_array_of_byte_strings_is_texts_whatever_came_first():
+    script = """
+import numpy as np
+from nbbpe import Tokenizer
+tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<s>"])
+words = np.array([b"hello", b"<s>"])
+print([tokenizer.encode(word) for word in words], [tokenizer.count(word) for word in words], tokenizer.encode(b"hello"))
+"""
+    assert processes.run(script) == "[[104, 101, 108, 108, 111], [256]] [5, 1] [104, 101, 108, 108, 111]\n"
+
+
+def test_a_map_can_be_closed_while_an_error_is_on_its_way(trained, tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"the cat sat " * 20_000 + b"<|end|>")
+    calls = trained.encode_array, trained.count, trained.encode
+    for call in calls:
+        with pytest.raises(ValueError, match="which is disallowed"), mapped(path) as text:
+            call(text, disallowed_special={"<|end|>"})
+    for call in *calls, trained.encode_ordinary:
+
+        def interrupt(*arguments: object) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch:
+            for method in "_advance", "_encode_document":
+                patch.setattr(encoder.Encoder, method, interrupt)
+            with pytest.raises(KeyboardInterrupt), mapped(path) as text:
+                call(text)
+
+
+@contextlib.contextmanager
+def mapped(path: Path) -> Iterator[mmap.mmap]:
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        yield text
 
 
 def test_disallowing_all_means_all_that_are_not_allowed(trained):

@@ -167,7 +167,7 @@ def test_the_bound_on_pieces_is_kept():
     ("argument", "choice"),
     [
         *(("allowed_special", choice) for choice in (texts.SPECIAL, "none", "", b"all", None)),
-        *(("disallowed_special", choice) for choice in (texts.SPECIAL, "none", b"all")),
+        *(("disallowed_special", choice) for choice in (texts.SPECIAL, "none", "", b"all", None)),
     ],
 )
 def test_a_choice_of_special_tokens_is_all_or_a_set(small, argument, choice):

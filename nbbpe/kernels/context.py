@@ -106,9 +106,14 @@ def new_context(
     context[JOINS:FORMER] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
     context[FORMER:WORK] = (0, 0) if former is None else (former.ctypes.data, len(former))
     context[WORK] = work.ctypes.data
-    context[SPECIALS:BREAKS] = (*(array.ctypes.data for array in specials), len(specials.ids), len(specials.first_bytes))
+    put_specials(context, specials)
     context[BREAKS:_SIZE] = breaks.ctypes.data, len(breaks)
     return context
+
+
+def put_specials(context: NDArray[np.int64], specials: SpecialTokens) -> None:
+    """Put other special tokens into a context, which must outlive their use."""
+    context[SPECIALS:BREAKS] = (*(array.ctypes.data for array in specials), len(specials.ids), len(specials.first_bytes))
 
 
 @inlined
