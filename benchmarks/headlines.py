@@ -22,7 +22,7 @@ ROWS = {
     "cl100k and o200k, CJK, warm": "the same, later passes",
     "file": "`encode_file`, text file to finished file of ids, all cores",
     "file, tiktoken": "the same beside encoding in memory",
-    "hello": '`encode_array("hello world")`',
+    "hello": '`encode_array("hello world")`, tiktoken `encode`',
     "message": "a message of 2,000 characters",
     "chat": "200 characters with 2 special tokens",
     "batch": "100 short lines in one call",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .corpus import Path, Text
 from .progress import Progress, ProgressOption
 from .sources import Tally, find_inputs, total_size, warn_of_skipped
+from .special_tokens import ALL, Choice
 from .tokenfile import find_separator
 from .tokenizer import Tokenizer
 
@@ -139,12 +140,13 @@ def encoded(
     separator: str | None = None,
     field: str = "text",
     on_error: str = "raise",
+    allowed_special: Choice = ALL,
     warn: bool = True,
 ) -> Iterator[NDArray[Any]]:
     """The ids of a source, array by array, with a bar of progress; each is the caller's until the next is asked for.
 
-    `separator`, `field` and `on_error` are those of `encode_file`; without `warn` nothing is said of records
-    that are left out.
+    `separator`, `field`, `on_error` and `allowed_special` are those of `encode_file`; without `warn` nothing is said of
+    records that are left out.
     """
     separator_id = find_separator(tokenizer, separator)
     inputs = find_inputs(source, field, on_error)
@@ -153,7 +155,7 @@ def encoded(
         for each in inputs:
             for part in each.cut(each.n_text() + 1, tokenizer._model.pattern, []):
                 tally = Tally(on_error)
-                for ids, _ in tokenizer.encode_part(part, separator_id, tally):
+                for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed_special):
                     bar.advance(tally.newly_read())
                     yield ids
                 bar.advance(tally.newly_read())
@@ -170,10 +172,12 @@ def text_figures(
     *,
     field: str = "text",
     on_error: str = "raise",
+    allowed_special: Choice = ALL,
 ) -> TextFigures:
-    """How a tokenizer does on a text; arguments are those of `nbbpe.train`. Memory is bounded."""
+    """How a tokenizer does on a text; arguments are those of `nbbpe.train` and `encode_file`. Memory is bounded."""
     counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
-    for ids in encoded(tokenizer, source, "count tokens", progress, field=field, on_error=on_error):
+    options: dict[str, Any] = {"field": field, "on_error": on_error, "allowed_special": allowed_special}
+    for ids in encoded(tokenizer, source, "count tokens", progress, **options):
         counts += np.bincount(ids, minlength=len(counts))
     return _text_figures(tokenizer, counts, n_most_frequent)
 

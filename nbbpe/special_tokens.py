@@ -160,10 +160,12 @@ def add_special_tokens(
 class Chosen(NamedTuple):
     """What a choice of special tokens means for texts.
 
-    recognised : those that become their ids, as the kernels look for them; None for none, so that all is plain text
+    tokens     : those that become their ids, with them
+    recognised : the same as the kernels look for them; None for none, so that all is plain text
     disallowed : finds those that must not be in a text; None where there are none
     """
 
+    tokens: Mapping[str, int]
     recognised: PackedTokens | None
     disallowed: re.Pattern[bytes] | None
 
@@ -194,7 +196,7 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     spelled = sorted((to_bytes(token) for token in disallowed), key=len, reverse=True)
     pattern = re.compile(b"|".join(map(re.escape, spelled))) if spelled else None
     if all_allowed:
-        return Chosen(everything if special else None, pattern)
+        return Chosen(special, everything if special else None, pattern)
     unknown = [token for token in allowed if token not in special]
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
@@ -203,9 +205,8 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
             stacklevel=_CALLER,
         )
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
-    if len(tokens) == len(special):
-        return Chosen(everything if special else None, pattern)
-    return Chosen(pack_special_tokens(tokens) if tokens else None, pattern)
+    packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
+    return Chosen(tokens, packed if tokens else None, pattern)
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:

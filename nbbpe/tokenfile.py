@@ -22,6 +22,7 @@ from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
 from .sidecar import check_replaceable, describe_ids, publish, sidecar_path
 from .sources import NO_ID, Input, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
+from .special_tokens import ALL, Choice
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
@@ -42,6 +43,7 @@ def encode_file(
     separator: str | None = None,
     field: str = "text",
     on_error: str = "raise",
+    allowed_special: Choice = ALL,
 ) -> int:
     """Encode text into a file of ids.
 
@@ -56,6 +58,8 @@ def encode_file(
         iterable, or whole file of plain text (there, special tokens in the text may separate documents besides). None
         writes nothing between documents; where records end is then kept in a file of its own
     field, on_error : see `nbbpe.train`
+    allowed_special : the special tokens that become their ids where a text has them, see `Tokenizer.encode`; others are
+        plain text, as all should be where people you do not know wrote the records
 
     Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, and for
     records without a separator a file that says where they end (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output
@@ -74,6 +78,7 @@ def encode_file(
         raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
     n_workers = check_workers(workers)
     separator_id = find_separator(tokenizer, separator)
+    allowed = list(tokenizer._chosen(allowed_special, ()).tokens)
     inputs = find_inputs(input_path, field, on_error, "input_path")
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
@@ -84,12 +89,12 @@ def encode_file(
     check_replaceable(output_path)
     with scratch_folder(output_path) as folder:
         header = _NPY_HEADER if suffix == ".npy" else 0
-        make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error)
-        n_ids = _encode_parts(make_job, tokenizer, inputs, folder, output_path, header, n_workers, progress)
+        make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error, allowed)
+        n_ids = _encode_parts(make_job, tokenizer, inputs, allowed, folder, output_path, header, n_workers, progress)
         whole = os.path.join(folder, "0")
         sources = [(path, each.size()) for each in inputs if (path := each.path()) is not None]
-        separators = None if separator is None else [separator]
-        if separators is None and all(each.has_records for each in inputs):
+        separators = allowed if separator is None else [separator]
+        if separator is None and all(each.has_records for each in inputs):
             separators = []  # special tokens in a record are a part of it
         about = describe_ids(tokenizer, n_ids, sources, separators, count_ends(ends_path(whole)))
         with name_in_errors(output_path):
@@ -123,6 +128,7 @@ class PartEncoder:
         header: int,
         separator_id: int,
         on_error: str,
+        allowed_special: Sequence[str],
         joiner: Joiner | None,
     ) -> None:
         """With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder."""
@@ -132,6 +138,7 @@ class PartEncoder:
         self._header = header
         self._separator_id = separator_id
         self._on_error = on_error
+        self._allowed_special = allowed_special
         self._joiner = joiner
 
     def run(self, task: tuple[int, Part]) -> Iterator[tuple[int, int] | Skipped]:
@@ -146,7 +153,7 @@ class PartEncoder:
         with ExitStack() as files:
             write = files.enter_context(self._joiner.part(number) if self._joiner else self._part_file(number))
             write_ends: Callable[[memoryview], None] | None = None
-            for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally):
+            for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally, self._allowed_special):
                 write(ids.astype(dtype, copy=False).data)
                 if len(ends):
                     write_ends = write_ends or files.enter_context(self._ends_file(number))
@@ -204,6 +211,7 @@ def _encode_parts(
     make_job: Callable[[Joiner | None], PartEncoder],
     tokenizer: Tokenizer,
     inputs: Sequence[Input],
+    allowed_special: Sequence[str],
     folder: str,
     output_path: Path,
     header: int,
@@ -219,7 +227,7 @@ def _encode_parts(
         n_workers = 1
     # One process writes a file for each input; several take turns, in parts small enough that they end together.
     part_bytes = min(_CHUNK_BYTES, n_text // (4 * n_workers) + 1) if n_workers > 1 else n_text + 1
-    special_tokens = [token.encode() for token in tokenizer.special_tokens]
+    special_tokens = [token.encode() for token in allowed_special]  # others are text that must not be cut there
     parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._model.pattern, special_tokens)]
     if n_workers > 1:
         list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again

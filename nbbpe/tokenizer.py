@@ -369,8 +369,7 @@ class Tokenizer:
 
     def encode_stream(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[NDArray[Any]]:
         """Like `encode_iterable`, in arrays as they come, each of them the caller's own."""
-        specials = self._chosen(allowed_special, ()).recognised or pack_special_tokens({})
-        reader = Reader(TextStream(texts), None, specials, self._encoder.at_once)
+        reader = Reader(TextStream(texts), None, self._sought(allowed_special), self._encoder.at_once)
         for ids, _ in self._encoder.encode_all(reader):
             yield ids.copy()
 
@@ -426,12 +425,14 @@ class Tokenizer:
         """
         show(self.tokenize(text).tokens, file, color)
 
-    def encode_part(self, part: Part, separator: int, tally: Tally) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+    def encode_part(
+        self, part: Part, separator: int, tally: Tally, allowed_special: Choice = ALL
+    ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         """The ids of a part of a source, bit by bit, with the id `separator` after each document (see tokenfile).
 
         With each bit of ids comes how many of them there are up to the end of each record that has no separator.
         """
-        with part.open(self._specials, self._encoder.at_once, separator, tally) as reader:
+        with part.open(self._sought(allowed_special), self._encoder.at_once, separator, tally) as reader:
             yield from self._encoder.encode_all(reader)
 
     # Its parameters and what they mean are written there, once; the first is the tokenizer.
@@ -516,6 +517,10 @@ class Tokenizer:
     def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
         """What the choices of special tokens mean that were asked for."""
         return {}
+
+    def _sought(self, allowed: Choice) -> SpecialTokens:
+        """The special tokens to look for in a source."""
+        return self._chosen(allowed, ()).recognised or pack_special_tokens({})
 
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
         """What a choice of special tokens means; see `choose`."""

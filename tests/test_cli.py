@@ -207,6 +207,16 @@ def test_decode_refuses_ids_that_are_not_those_of_their_json(run, tmp_path, suff
     assert_one_line_error(run("decode", ids, "-t", "tok"), 1, said)
 
 
+def test_special_tokens_in_a_text_can_be_plain_text(run, tmp_path, small):
+    (tmp_path / "a.txt").write_text(f"the cat{texts.SPECIAL}sat")
+    wanted = small.encode_ordinary(f"the cat{texts.SPECIAL}sat")
+    options = ["-t", "tok", "--no-special"]
+    assert list(map(int, run("encode", tmp_path / "a.txt", *options).out.split())) == wanted
+    assert run("encode", tmp_path / "a.txt", "-o", tmp_path / "a.bin", *options).code == 0
+    assert np.fromfile(tmp_path / "a.bin", dtype="<u2").tolist() == wanted
+    assert json.loads(run("count", tmp_path / "a.txt", *options, "--json").out)[0]["n_tokens"] == len(wanted)
+
+
 def test_records_and_several_inputs(run, tmp_path, small):
     records = [{"body": "the cat"}, {"body": "sat\n"}, {"other": "x"}, {"body": "aaa"}]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))

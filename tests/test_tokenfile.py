@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import stat
 import threading
@@ -100,6 +101,38 @@ def test_workers_windows_and_chunks_change_nothing(tokenizer, source, out, cut_e
         assert tokenizer.encode_file(str(source), str(path), workers=workers) == len(wanted)
         assert np.array_equal(read(path, tokenizer.dtype), wanted), n
     assert len(left_in(out)) == 2 * 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("allowed", [(), {"the cat"}, {texts.SPECIAL}, "all"])
+def test_only_allowed_special_tokens_become_their_ids_and_are_cut_at(
+    tokenizer, source, out, cut_everywhere, workers, allowed
+):
+    tokenizer = tokenizer.with_special_tokens(["the cat"])
+    data = b"".join(part + b" the cat" for part in (DATA, b"x" + texts.SPECIAL.encode() + b"y" * 70)) * 3
+    source.write_bytes(data)
+    wanted = tokenizer.encode_array(data, allowed_special=allowed)
+    for n in 40, 250:
+        cut_everywhere(n)
+        path = out / f"{n}.bin"
+        assert tokenizer.encode_file(source, path, workers=workers, allowed_special=allowed) == len(wanted)
+        assert np.array_equal(read(path, tokenizer.dtype), wanted), n
+    separators = tokenizer.special_tokens if allowed == "all" else allowed
+    about = json.loads(Path(f"{path}.json").read_text())
+    assert about["separator_ids"] == sorted(tokenizer.special_tokens[token] for token in separators)
+
+
+def test_special_tokens_in_records_can_be_plain_text(small, out):
+    records = [f"the{texts.SPECIAL} cat", "sat", texts.SPECIAL]
+    end = small.special_tokens[texts.SPECIAL]
+    small.encode_file(iter(records), out / "ids.bin", separator=texts.SPECIAL, allowed_special=set())
+    wanted = [token_id for record in records for token_id in [*small.encode_ordinary(record), end]]
+    assert read(out / "ids.bin", small.dtype).tolist() == wanted
+    documents = [small.decode(ids) for ids in nbbpe.TokenFile(out / "ids.bin", small).documents()]
+    assert [document.removesuffix(texts.SPECIAL) for document in documents[:2]] == records[:2]
+    with pytest.raises(TypeError, match='allowed_special must be "all" or a set of special tokens'):
+        small.encode_file(iter(records), out / "more.bin", allowed_special=texts.SPECIAL)
+    assert left_in(out) == ["ids.bin", "ids.bin.json"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

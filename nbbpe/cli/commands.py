@@ -20,7 +20,7 @@ from ..formats.folder import scratch_for
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns import get_pattern
-from ..special_tokens import check_special_tokens
+from ..special_tokens import ALL, check_special_tokens
 from ..ties import TIE_BREAKS
 from ..tokenfile import find_separator
 from ..tokenizer import Tokenizer
@@ -81,6 +81,7 @@ def _tokenizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+_no_special_option = click.option("--no-special", is_flag=True, help="Take special tokens in the text for plain text.")
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, for scripts.")
 _workers_option = click.option(
     "--workers",
@@ -230,6 +231,7 @@ def train(
     "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Of ids on stdout.  [default: text]"
 )
 @click.option("--separator", metavar="TOKEN", help="The special token to put after each document.")
+@_no_special_option
 @_tokenizer_option
 @_source_options
 @_workers_option
@@ -239,6 +241,7 @@ def encode(
     target: str,
     form: str,
     separator: str | None,
+    no_special: bool,
     tokenizer: str,
     field: str,
     on_error: str,
@@ -252,6 +255,7 @@ def encode(
     be whatever `nbbpe train` reads.
     """
     options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error}
+    options["allowed_special"] = () if no_special else ALL
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json is for figures, and with -o - the ids take their place")
@@ -280,7 +284,7 @@ def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, op
     writer = IdWriter(tokenizer, form)
     if list(inputs) == [STDIN] and options["separator"] is None:
         # As it comes: whoever writes and whoever reads may both be slow.
-        for ids in tokenizer.encode_stream(stdin_blocks()):
+        for ids in tokenizer.encode_stream(stdin_blocks(), allowed_special=options["allowed_special"]):
             writer.write(ids)
     else:
         with _as_paths(inputs) as paths:
@@ -326,16 +330,18 @@ def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
     "nbbpe count a.txt --json",
 )
 @click.argument("inputs", nargs=-1)
+@_no_special_option
 @_tokenizer_option
 @_source_options
 @_json_option
-def count(inputs: Sequence[str], tokenizer: str, field: str, on_error: str, as_json: bool) -> None:
+def count(inputs: Sequence[str], no_special: bool, tokenizer: str, field: str, on_error: str, as_json: bool) -> None:
     """Count the tokens of the texts INPUTS, or of stdin."""
     counter = read_tokenizer(tokenizer)
+    allowed = () if no_special else ALL
     rows = []
     for source in inputs or [STDIN]:
         with as_path(source) as path:
-            figures = text_figures(counter, [path], field=field, on_error=on_error)
+            figures = text_figures(counter, [path], field=field, on_error=on_error, allowed_special=allowed)
         rows.append((source, figures.n_tokens, figures.n_bytes))
     if as_json:
         _print_json([{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows])
