@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SpecialTokens = Sequence[str] | Mapping[str, int]
 Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
 ALL: Literal["all"] = "all"
+NONE: tuple[str, ...] = ()
 MAX_ID = 2**31 - 2
 _CALLER = 4  # frames from `choose` to who calls a method of the tokenizer
 

@@ -82,11 +82,11 @@ def encode_file(
     inputs = find_inputs(input_path, field, on_error, "input_path")
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
+    check_replaceable(output_path)
     for path in (each.path() for each in inputs):
         for output in output_path, sidecar_path(output_path), ends_path(output_path):
             if path is not None and os.path.exists(output) and os.path.samefile(path, output):
                 raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
-    check_replaceable(output_path)
     with scratch_folder(output_path) as folder:
         header = _NPY_HEADER if suffix == ".npy" else 0
         make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error, allowed)

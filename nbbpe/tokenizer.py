@@ -19,7 +19,7 @@ from .lazy import lazy
 from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
 from .patterns import Pattern
-from .special_tokens import ALL, Choice, Chosen, check_choice, choose, pack_special_tokens
+from .special_tokens import ALL, NONE, Choice, Chosen, check_choice, choose, pack_special_tokens
 from .streaming import StreamDecoder
 from .threads import encode_batch_flat
 from .tokens import Tokens, show
@@ -294,7 +294,7 @@ class Tokenizer:
 
     # Text to ids
 
-    def encode(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = ()) -> list[int]:
+    def encode(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> list[int]:
         """The ids of a text, a list of int; with a normalizer, of what it makes of the text between special tokens.
 
         `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. Bytes may be in any object that lends them: a
@@ -309,20 +309,20 @@ class Tokenizer:
         """
         return self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special).tolist()
 
-    def encode_array(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = ()) -> NDArray[Any]:
+    def encode_array(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> NDArray[Any]:
         """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
         data = to_data(text)
-        if allowed_special is ALL and disallowed_special == () and type(data) is bytes:  # as below, for less
+        if allowed_special is ALL and disallowed_special is NONE and type(data) is bytes:  # as below, for less
             return self._encoder.encode_text(data, self._specials)
         with Lent(data):
             chosen = self._chosen(allowed_special, disallowed_special)
             chosen.check(data)
             return self._encoder.encode_text(data, chosen.recognised)
 
-    def count(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = ()) -> int:
+    def count(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
         data = to_data(text)
-        if allowed_special is ALL and disallowed_special == () and type(data) is bytes:  # as below, for less
+        if allowed_special is ALL and disallowed_special is NONE and type(data) is bytes:  # as below, for less
             return self._encoder.count(data, self._specials)
         with Lent(data):
             chosen = self._chosen(allowed_special, disallowed_special)
@@ -338,7 +338,7 @@ class Tokenizer:
             return self._encoder.encode_text(data, None).tolist()
 
     def encode_batch(
-        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = ()
+        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
     ) -> list[NDArray[Any]]:
         """The ids of each text, a list of 1-D arrays of `dtype`; large batches are shared among threads.
 
@@ -349,7 +349,7 @@ class Tokenizer:
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
 
     def encode_batch_flat(
-        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = ()
+        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all texts in one array, for what needs no array of its own for each of many short texts.
 
@@ -385,7 +385,7 @@ class Tokenizer:
         truncation_side: Side = "right",
         dtype: DTypeLike = np.int64,
         allowed_special: Choice = ALL,
-        disallowed_special: Choice = (),
+        disallowed_special: Choice = NONE,
     ) -> Padded:
         """The ids of texts as the rows of one array, and a mask: (ids, mask).
 
@@ -404,7 +404,7 @@ class Tokenizer:
             self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype, encode
         )
 
-    def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = ()) -> Tokens:
+    def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Tokens:
         """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`.
 
         With a normalizer, `text` of what is returned is the text that it makes, and offsets are places in that.
@@ -520,7 +520,7 @@ class Tokenizer:
 
     def _sought(self, allowed: Choice) -> SpecialTokens:
         """The special tokens to look for in a source."""
-        return self._chosen(allowed, ()).recognised or pack_special_tokens({})
+        return self._chosen(allowed, NONE).recognised or pack_special_tokens({})
 
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
         """What a choice of special tokens means; see `choose`."""

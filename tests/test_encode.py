@@ -188,6 +188,9 @@ def test_a_disallowed_special_token_in_the_text_is_an_error(trained):
         for encode in trained.encode, trained.encode_array:
             with pytest.raises(ValueError, match=r"special token '<\|end\|>', which is disallowed"):
                 encode(text, disallowed_special={"<|end|>"})
+            for kind in tuple, iter, np.array:
+                with pytest.raises(ValueError, match=r"special token '<\|end\|>', which is disallowed"):
+                    encode(text, disallowed_special=kind(["<|end|>", "other"]))
             with pytest.raises(ValueError, match="disallowed"):
                 encode(text, allowed_special=set(), disallowed_special="all")
             with pytest.raises(ValueError, match="disallowed"):
