@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import tokenfile
-from .corpus import Lent, Path, Reader, Text, TextStream, to_bytes, to_data, to_text
+from .corpus import Data, Lent, Path, Reader, Text, TextStream, to_bytes, to_data, to_text
 from .decoder import Decoder
 from .formats import folder, gpt2, huggingface, tiktoken
 from .lazy import lazy
@@ -315,9 +315,7 @@ class Tokenizer:
         if allowed_special is ALL and disallowed_special is NONE and type(data) is bytes:  # as below, for less
             return self._encoder.encode_text(data, self._specials)
         with Lent(data):
-            chosen = self._chosen(allowed_special, disallowed_special)
-            chosen.check(data)
-            return self._encoder.encode_text(data, chosen.recognised)
+            return self._encoder.encode_text(data, self._recognised(data, allowed_special, disallowed_special))
 
     def count(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
@@ -325,9 +323,7 @@ class Tokenizer:
         if allowed_special is ALL and disallowed_special is NONE and type(data) is bytes:  # as below, for less
             return self._encoder.count(data, self._specials)
         with Lent(data):
-            chosen = self._chosen(allowed_special, disallowed_special)
-            chosen.check(data)
-            return self._encoder.count(data, chosen.recognised)
+            return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
 
     def encode_ordinary(self, text: Text) -> list[int]:
         """The ids of a text in which no special token is recognised."""
@@ -517,6 +513,12 @@ class Tokenizer:
     def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
         """What the choices of special tokens mean that were asked for."""
         return {}
+
+    def _recognised(self, text: Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
+        """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""
+        chosen = self._chosen(allowed, disallowed)
+        chosen.check(text)
+        return chosen.recognised
 
     def _sought(self, allowed: Choice) -> SpecialTokens:
         """The special tokens to look for in a source."""

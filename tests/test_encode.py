@@ -179,6 +179,9 @@ def test_only_allowed_special_tokens_become_their_ids(trained):
                 assert trained.encode(text, allowed_special=kind(allowed)) == wanted
                 assert trained.count(text, allowed_special=kind(allowed)) == len(wanted)
                 assert trained.encode(20_000 * " " + text, allowed_special=kind(allowed))[-len(wanted) + 1 :] == wanted[1:]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="allowed_special has 'unknown'")
+        assert trained.encode(text, allowed_special=["unknown"]) == expected(trained, text.encode(), ["unknown"])
     assert trained.encode(text, allowed_special="all") == trained.encode(text) == expected(trained, text.encode())
     assert trained.encode_ordinary(text) == trained.encode(text, allowed_special=()) == expected(trained, text.encode(), [])
 
