@@ -112,6 +112,8 @@ def test_a_possessive_count_is_spelled_as_each_engine_takes_it():
         (r"*a", r"'\*'"),
         (r"a)", r"'\)'"),
         (r"a|+", r"'\+'"),
+        (r"(?=a)+a", r"'\+'"),
+        (r"a(?:(?<!b)){2}c|a(?<!b)*c", r"'\*'"),
         ("\\", r"\\"),
         (r"\p{Script=Han}", r"\\p"),
         (r"\x{41}", r"\\x"),

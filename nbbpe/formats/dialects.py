@@ -115,14 +115,14 @@ class _Translation:
             self.out.append(text)
             self.atom = None
             return
-        start, width = len(self.out), 1
+        start, width, looks = len(self.out), 1, False
         if kind == "open":
             self.groups.append(_Group(start, caseless or "i" in text, text[-1] in "=!"))
         elif kind == "close":
             if len(self.groups) == 1:
                 raise self.refuse(text, "closes no group")
             group = self.groups.pop()
-            start, width = group.start, group.least()
+            start, width, looks = group.start, group.least(), group.looks
         elif kind == "class":
             text = self.character_class(text)
         elif kind == "word":
@@ -130,7 +130,7 @@ class _Translation:
         elif kind == "border":
             if "Oniguruma" in (self.source, self.target):
                 raise self.refuse(text, "has different meanings")
-            width = 0
+            width, looks = 0, True
         elif kind == "bar":
             group = self.groups[-1]
             group.shortest = group.width if group.shortest is None else min(group.width, group.shortest)
@@ -143,7 +143,8 @@ class _Translation:
                 raise self.refuse(before + text, "where case is ignored has different meanings")
             self.before = text
         self.out.append(text)
-        self.atom = None if kind in ("open", "bar") else start
+        # What only looks around takes nothing that could be repeated, and engines refuse to.
+        self.atom = None if looks or kind in ("open", "bar") else start
         if kind not in ("open", "bar"):
             self.atom_width = width
             self.groups[-1].width += width
