@@ -43,6 +43,7 @@ class Grammar:
     tail         : classes whose run belongs to the symbols before it
     cased        : a word goes from upper-case to lower-case letters and not back
     led_digits   : a space may stand before numbers
+    lone_digits  : what stands before a number is split as at the end of a text
     lines        : white space goes up to its last newline
     whole_end    : white space at the end of a text is one pretoken even so
     """
@@ -54,6 +55,7 @@ class Grammar:
     tail: str = ""
     cased: bool = False
     led_digits: bool = False
+    lone_digits: bool = False
     lines: bool = False
     whole_end: bool = False
 
@@ -69,6 +71,7 @@ class Grammar:
         flags = (
             (self.cased, split.CASED),
             (self.led_digits, split.LED_DIGITS),
+            (self.lone_digits, split.LONE_DIGITS),
             (self.lines, split.LINES),
             (self.whole_end, split.WHOLE_END),
         )
@@ -210,6 +213,17 @@ NAMED = {
             grammar=Grammar(leads="s", letters="luc", contractions="lower case", led_digits=True),
         ),
         Pattern(
+            name="starcoder",
+            # GPT-2's for what is left when each digit has been taken out, as one regex.
+            regex=r"""\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?[^\s\p{L}\p{N}]++|\s++$|\s++(?=\p{N})|\s+(?!\S)|\s""",
+            cuts=(
+                *(("md'/osnb",) * 3),
+                *("lucdsnb", "lucmd'/osnb", "ucdsnb", "lucdsnb", "lucdsnb"),
+                *("d", "d", "d"),
+            ),
+            grammar=Grammar(leads="s", letters="luc", contractions="lower case", digits=1, lone_digits=True),
+        ),
+        Pattern(
             name="cl100k",
             regex=r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"""
             r"""\s++$|\s*[\r\n]|\s+(?!\S)|\s""",
@@ -266,6 +280,7 @@ ALIASES = {
     **dict.fromkeys(["r50k", "r50k_base", "p50k", "p50k_base", "p50k_edit"], "gpt2"),
     "cl100k_base": "cl100k",
     **dict.fromkeys(["o200k_base", "o200k_harmony"], "o200k"),
+    **dict.fromkeys(["starcoder2", "smollm", "smollm2"], "starcoder"),
 }
 
 # Other regexes that match the same as a named pattern's in every text.

@@ -84,13 +84,14 @@ def cuts(data, class_of, table):
     return offsets
 
 
-def blank_cuts(block, lines, whole_end):
+def blank_cuts(block, lines, whole_end, lone_digits):
     """Byte offsets of the boundaries in the white space of a block that ASCII of the block follows.
 
     All but the last character is one pretoken, or with `lines` what is up to a newline and what is after it but the last.
+    With `lone_digits`, what stands before a digit has none.
     """
     offsets = []
-    for match in re.finditer(rb"[\t-\r ]+(?=[!-~])", block):
+    for match in re.finditer(rb"[\t-\r ]+(?=[!-/:-~])" if lone_digits else rb"[\t-\r ]+(?=[!-~])", block):
         start, end = match.span()
         last = block[end - 1 : end]
         if not lines:

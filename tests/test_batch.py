@@ -84,7 +84,7 @@ def expected_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, na
     grammar = NAMED[name].grammar
     for block in range(start, len(data) - BLOCK + 1, BLOCK):
         if not any(end > start and end >= block and first < block + BLOCK for first, end in breaks):
-            cuts = naive.blank_cuts(data[block : block + BLOCK], grammar.lines, grammar.whole_end)
+            cuts = naive.blank_cuts(data[block : block + BLOCK], grammar.lines, grammar.whole_end, grammar.lone_digits)
             edges |= {block + cut for cut in cuts}
     done = start
     for first, end in [*breaks, (len(data), len(data))]:

@@ -28,7 +28,7 @@ CORE = "sxXʰ\u03011'/! \n\r\t"
 # One of each class, for what is done with all strings of several.
 ONE_EACH = "sXʰ\u03011'/! \n\t"
 # Patterns of a structure of their own; the others are cl100k with another number in one place.
-DEEP = {"gpt2", "cl100k", "o200k"}
+DEEP = {"gpt2", "starcoder", "cl100k", "o200k"}
 
 
 def class_letter(character: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from .characters import ascii_white_space
 from .jit import inlined
 from .simd import leading_zeros, mask_between, trailing_zeros
-from .split import LINES, WHOLE_END
+from .split import LINES, LONE_DIGITS, WHOLE_END
 
 _ONE = np.uint64(1)
 
@@ -29,6 +29,8 @@ def blank_cuts(block_at, grammar):
     """
     before_solid = mask_between(block_at, 0x21, 0x5E) >> _ONE
     space, newline, blank = ascii_white_space(block_at)
+    if (grammar >> LONE_DIGITS) & 1 != 0:
+        before_solid &= ~(mask_between(block_at, ord("0"), 10) >> _ONE)
     if (grammar >> LINES) & 1 == 0:
         # Only a space leads what follows.
         others = newline | blank

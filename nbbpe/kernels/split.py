@@ -28,10 +28,10 @@ from .characters import (
 from .jit import inlined, part
 from .simd import N_CLASSES, read_u8
 
-# The lowest bit of each field of a grammar: three sets of classes, two numbers of two bits, and five bits.
+# The lowest bit of each field of a grammar: three sets of classes, two numbers of two bits, and six bits.
 LEADS, LETTERS, TAIL = 0, N_CLASSES, 2 * N_CLASSES
 DIGITS, CONTRACTIONS = 3 * N_CLASSES, 3 * N_CLASSES + 2
-CASED, LED_DIGITS, LINES, WHOLE_END, WHOLE_WORDS = (3 * N_CLASSES + 4 + i for i in range(5))
+CASED, LED_DIGITS, LONE_DIGITS, LINES, WHOLE_END, WHOLE_WORDS = (3 * N_CLASSES + 4 + i for i in range(6))
 # What CONTRACTIONS can be.
 LOWER_CASE, ANY_CASE, SUFFIX = range(3)
 
@@ -139,18 +139,23 @@ def digits_end(at, end, most, tables):
 
 
 @part
-def blanks_end(at, end, lines, whole_end, tables):
+def blanks_end(at, end, grammar, tables):
     """Where the pretoken of white space ends that starts at an address, of what no other alternative begins with.
 
-    White space goes up to its last newline where `lines` is 1; else up to the end of the piece, or up to its last
-    character, which may lead what follows. Where `whole_end` is 1, the end of the piece comes before newlines.
+    White space goes up to its last newline by LINES; else up to the end of the piece (by LONE_DIGITS also up to a number),
+    or up to its last character, which may lead what follows. By WHOLE_END, the end of the piece comes before newlines.
     """
+    lone_digits = (grammar >> LONE_DIGITS) & 1
+    lines = (grammar >> LINES) & 1
+    whole_end = (grammar >> WHOLE_END) & 1
     after = at
     last = at
     newline = at
     while after < end:
         character, length = class_at(after, end, tables)
         if character & WHITE_SPACE == 0:
+            if lone_digits != 0 and character == 1 << NUMBER:
+                return after
             break
         last = after
         after += length
@@ -196,4 +201,4 @@ def pretoken_end(at, end, grammar, tables):
     after = run_end(start, end, _SYMBOLS, tables)
     if after > start:
         return run_end(after, end, (grammar >> TAIL) & _SET, tables)
-    return blanks_end(at, end, (grammar >> LINES) & 1, (grammar >> WHOLE_END) & 1, tables)
+    return blanks_end(at, end, grammar, tables)
