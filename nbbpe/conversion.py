@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from .corpus import Path
 from .formats import gpt2
 from .formats.recognise import read_model, recognised
-from .patterns import Pattern, get_pattern
+from .patterns import PatternLike
 from .tokenizer import Tokenizer
 
 
@@ -65,7 +65,8 @@ class Format(NamedTuple):
             if (again.pattern, again.special_tokens) == (tokenizer.pattern, tokenizer.special_tokens):
                 return []
         special = sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.__getitem__)
-        return [f"--pattern={tokenizer.pattern or 'none'}", *(f"--special={token}" for token in special)]
+        patterns = tokenizer.pattern if isinstance(tokenizer.pattern, list) else [tokenizer.pattern or "none"]
+        return [*(f"--pattern={each}" for each in patterns), *(f"--special={token}" for token in special)]
 
 
 @contextmanager
@@ -151,18 +152,17 @@ def find_format(target: Path, name: str | None = None) -> Format:
 def read_tokenizer(
     path: Path,
     special_tokens: Sequence[str] = (),
-    pattern: str | None = None,
+    pattern: PatternLike = None,
     normalizer: Literal["apply", "ignore"] = "apply",
 ) -> Tokenizer:
     """Read a tokenizer: whatever `nbbpe.load` reads.
 
-    `special_tokens` and `pattern` ("none" for no splitting) are for files that do not say them, GPT-2's and tiktoken's;
-    `normalizer` is that of `Tokenizer.from_hf`. Raises ValueError where they are given for others, and what the formats
-    raise.
+    `special_tokens` and `pattern` are for files that do not say them, GPT-2's and tiktoken's (None takes what belongs to
+    the format; for no splitting give the Pattern of None); `normalizer` is that of `Tokenizer.from_hf`. Raises ValueError
+    where they are given for others, and what the formats raise.
     """
     name = os.fspath(path)
     found = recognised(path)
-    split: str | Pattern | None = get_pattern(None) if pattern == "none" else pattern
     if normalizer == "ignore":
         if found.kind != "huggingface":
             raise ValueError(f"{name!r} is no file of Hugging Face's, so it has no normalizer to ignore")
@@ -172,7 +172,7 @@ def read_tokenizer(
         return load(path)
     if found.kind == "gpt2":
         vocab_path, merges_path = found.sources
-        return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, split or "gpt2"))
+        return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, pattern or "gpt2"))
     if found.kind == "tiktoken":
-        return Tokenizer.from_tiktoken(found.sources[0], split, special_tokens or None)
+        return Tokenizer.from_tiktoken(found.sources[0], pattern, special_tokens or None)
     raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")

@@ -37,7 +37,7 @@ class VocabularyFigures:
     n_tokens : all tokens, special ones included
     n_merges : None where tokens merge by rank, without a list of merges
     special_tokens : with their ids
-    pattern : name or regex; None where there is none
+    pattern : name or regex, or a list of them where each splits in turn; None where there is none
     normalizer : the normal form that text is put into; None where there is none
     dtype : the name of the type of ids
     length_counts : how many tokens there are of each length in bytes, special ones left out
@@ -47,7 +47,7 @@ class VocabularyFigures:
     n_tokens: int
     n_merges: int | None
     special_tokens: dict[str, int]
-    pattern: str | None
+    pattern: str | list[str] | None
     normalizer: str | None
     dtype: str
     length_counts: dict[int, int]

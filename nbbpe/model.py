@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .lazy import lazy
 from .normalization import Form, check_normalizer
-from .patterns import Pattern, get_pattern
+from .patterns import Pattern, PatternLike, get_pattern
 from .provenance import describe_pattern, tokenizer_fingerprint
 from .special_tokens import MAX_ID, SpecialTokens, add_special_tokens, place_special_tokens, tokens_of_merges
 
@@ -71,7 +71,7 @@ class Model:
         vocab: Vocab,
         merges: Sequence[Merge],
         special_tokens: SpecialTokens | None,
-        pattern: str | Pattern | None,
+        pattern: PatternLike,
         normalizer: str | None = None,
     ) -> Model:
         """From what a user gives (see Tokenizer). Raises TypeError or ValueError for what does not fit together."""
@@ -87,7 +87,7 @@ class Model:
         vocab: Vocab,
         merges: list[Merge],
         special_tokens: SpecialTokens | None,
-        pattern: str | Pattern | None,
+        pattern: PatternLike,
         normalizer: str | None = None,
     ) -> Model:
         """The same for a vocab and merges that have been checked."""

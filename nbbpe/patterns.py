@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,42 +88,50 @@ class Pattern:
     cuts    : for each class of the character before a place, in the order of CLASSES, the classes after it that make
               the place a certain boundary; None where no table is known, so that documents go to `regex` whole
     grammar : how the text between two certain boundaries falls into pretokens; known where `cuts` is
+    then    : regexes that split again, one after another, each part alone that the one before has left
     """
 
     name: str | None
     regex: str | None
     cuts: tuple[str, ...] | None = None
     grammar: Grammar | None = None
+    then: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.cuts is None) != (self.grammar is None):
             raise ValueError("a pattern has both a table of cuts and a grammar, or neither")
+        if self.then and (self.cuts is not None or self.regex is None):
+            raise ValueError("a pattern that splits again has a first regex and no table of cuts")
+
+    @property
+    def spelling(self) -> str | list[str] | None:
+        """What `get_pattern` makes this pattern of: a name, a regex, a list of these, or None for no pattern."""
+        if self.then:
+            return [SPELLINGS.get(each, each) for each in self.regexes]
+        return self.name or self.regex
+
+    @property
+    def regexes(self) -> list[str]:
+        """All regexes, in the order in which they split; none for no pattern."""
+        return [] if self.regex is None else [self.regex, *self.then]
 
     @lazy
     def compiled(self) -> Any:
-        """The compiled regex, a regex.Pattern."""
+        """The compiled regex, a regex.Pattern; of several the first."""
         return regex.compile(self.regex or r"(?s:.+)")
+
+    @lazy
+    def _compiled_then(self) -> list[Any]:
+        return [regex.compile(each) for each in self.then]
 
     def split(self, text: str) -> list[str]:
         """The pretokens of a document, in order; joined, they are the document.
 
         What a pattern of the user's own leaves between two matches is a pretoken too, so that nothing is lost.
         """
-        if self.compiled.groups == 0:  # or findall would give what the groups matched
-            parts = self.compiled.findall(text)
-            if sum(map(len, parts)) == len(text):  # nothing lies between matches: this takes half the time of what follows
-                return parts if self.cuts is not None else list(filter(None, parts))
-        parts = []
-        done = 0
-        for match in self.compiled.finditer(text):
-            start, end = match.span()
-            if start > done:
-                parts.append(text[done:start])
-            if end > start:
-                parts.append(text[start:end])
-            done = end
-        if done < len(text):
-            parts.append(text[done:])
+        parts = _split(self.compiled, text)
+        for each in self._compiled_then:
+            parts = [inner for part in parts for inner in _split(each, part)]
         return parts
 
     def scanner(self) -> Scanner:
@@ -144,6 +153,26 @@ class Pattern:
         letters = self.grammar.letters
         others = set(CLASSES) - set(letters)
         return not self.grammar.cased and all(others <= set(self.cuts[CLASSES.index(letter)]) for letter in letters)
+
+
+def _split(compiled: Any, text: str) -> list[str]:
+    """The matches of a compiled regex and what lies between them, in order, none of them empty."""
+    if compiled.groups == 0:  # or findall would give what the groups matched
+        parts = compiled.findall(text)
+        if sum(map(len, parts)) == len(text):  # nothing lies between matches: this takes half the time of what follows
+            return list(filter(None, parts))
+    parts = []
+    done = 0
+    for match in compiled.finditer(text):
+        start, end = match.span()
+        if start > done:
+            parts.append(text[done:start])
+        if end > start:
+            parts.append(text[start:end])
+        done = end
+    if done < len(text):
+        parts.append(text[done:])
+    return parts
 
 
 @functools.cache
@@ -214,7 +243,7 @@ NAMED = {
         ),
         Pattern(
             name="starcoder",
-            # GPT-2's for what is left when each digit has been taken out, as one regex.
+            # GPT-2's for what is left when each digit has been taken out (SEQUENCES), as one regex.
             regex=r"""\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?[^\s\p{L}\p{N}]++|\s++$|\s++(?=\p{N})|\s+(?!\S)|\s""",
             cuts=(
                 *(("md'/osnb",) * 3),
@@ -294,14 +323,22 @@ SPELLINGS = {
     **{pattern.regex: name for name, pattern in NAMED.items()},
 }
 
+# Several regexes that, each splitting what those before have left, match the same as a named pattern's.
+SEQUENCES: dict[tuple[str | None, ...], str] = {(r"\p{N}", NAMED["gpt2"].regex): "starcoder"}
+
 # A word, as also "gpt-4" or "qwen2.5" is one, is far more likely a misspelt name than a regex.
 _LIKE_A_NAME = regex.compile(r"[\w.-]*\w[\w.-]*")
 
 
-def get_pattern(pattern: str | Pattern | None) -> Pattern:
+# What callers may give as a pattern.
+PatternLike = str | Sequence[str] | Pattern | None
+
+
+def get_pattern(pattern: PatternLike) -> Pattern:
     """The Pattern of a name (a key of NAMED or ALIASES), of a regex, or of None (a document is one pretoken).
 
-    A regex that is known to match as a named pattern does (a key of SPELLINGS) is that pattern.
+    A regex that is known to match as a named pattern does (a key of SPELLINGS) is that pattern. A list or tuple of names
+    and regexes splits by each in turn.
 
     Raises ValueError for a regex that does not compile or that matches the empty string, TypeError for other things.
     """
@@ -309,8 +346,12 @@ def get_pattern(pattern: str | Pattern | None) -> Pattern:
         return pattern
     if pattern is None:
         return Pattern(name=None, regex=None)
+    if isinstance(pattern, list | tuple):
+        return _in_turn(pattern)
     if not isinstance(pattern, str):
-        raise TypeError(f"pattern must be a name, a regex as a string, or None, not {type(pattern).__name__}")
+        raise TypeError(
+            f"pattern must be a name, a regex as a string, a list of these, or None, not {type(pattern).__name__}"
+        )
     name = ALIASES.get(pattern) or SPELLINGS.get(pattern) or pattern
     if name in NAMED:
         return NAMED[name]
@@ -329,3 +370,19 @@ def get_pattern(pattern: str | Pattern | None) -> Pattern:
         names, also = ", ".join(NAMED), ", ".join(ALIASES)
         raise ValueError(f"unknown pattern {pattern!r}; the named ones are {names} (or by their encodings: {also})")
     return Pattern(name=None, regex=pattern)
+
+
+def _in_turn(patterns: Sequence[str]) -> Pattern:
+    """The Pattern that splits by each of several in turn, as Hugging Face's sequences of Splits do."""
+    for number, each in enumerate(patterns):
+        if not isinstance(each, str):
+            raise TypeError(f"pattern[{number}] must be a name or a regex as a string, not {type(each).__name__}")
+    if not patterns:
+        raise ValueError("pattern is an empty list; to take each document for one pretoken, give None")
+    first, *others = [get_pattern(each) for each in patterns]
+    if not others:
+        return first
+    then = tuple(str(other.regex) for other in others)
+    name = SEQUENCES.get((first.regex, *then))
+    # Mostly no table is known: a place that no match of one pattern can straddle may be one that matches of the next see.
+    return NAMED[name] if name else Pattern(name=None, regex=first.regex, then=then)

@@ -48,8 +48,8 @@ def tokenizer_fingerprint(
         digest.update(b"whole")
     if normalizer is not None:
         digest.update(normalizer.encode())
-    # The regex, not the name: what one version knows by name another may be given as a regex.
-    _add_tokens(digest, [] if pattern.regex is None else [pattern.regex.encode(errors="surrogatepass")])
+    # The regexes, not the names: what one version knows by name another may be given as a regex.
+    _add_tokens(digest, [each.encode(errors="surrogatepass") for each in pattern.regexes])
     return digest.hexdigest()[:_DIGITS]
 
 
@@ -93,7 +93,7 @@ def describe_pattern(pattern: Pattern) -> dict[str, Any]:
     `character_classes` is None where there is no pattern, as then no text depends on them.
     """
     return {
-        "pattern": pattern.name or pattern.regex,
+        "pattern": pattern.spelling,
         "character_classes": None if pattern.regex is None else classes_digest(),
         "versions": library_versions(),
     }

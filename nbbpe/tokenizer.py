@@ -18,7 +18,7 @@ from .formats import folder, gpt2, huggingface, tiktoken
 from .lazy import lazy
 from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
-from .patterns import Pattern
+from .patterns import PatternLike
 from .special_tokens import ALL, NONE, Choice, Chosen, check_choice, choose, pack_special_tokens
 from .streaming import StreamDecoder
 from .threads import encode_batch_flat
@@ -44,7 +44,7 @@ class Tokenizer:
     merges : pairs of byte strings in the order in which they were learned; all sides and results must be in the vocab
     special_tokens : strings, of which those that the vocab lacks get the next ids after its highest; or a dict from
         string to id, as the property of this name gives, which must agree with the vocab where that has the id
-    pattern : a name, a regex, or None (see `nbbpe.train`)
+    pattern : a name, a regex, a list of these, or None (see `nbbpe.train`)
     max_pieces : how many pieces of text a thread remembers the ids of; their bytes, too, are bounded, by 64 for each
     normalizer : "NFC", "NFD", "NFKC" or "NFKD", the normal form that text is put into before it is split (as Python's
         `unicodedata` does), once its special tokens are found; None for text as it is
@@ -57,7 +57,7 @@ class Tokenizer:
         vocab: Vocab,
         merges: Sequence[Merge],
         special_tokens: Sequence[str] | Mapping[str, int] | None = None,
-        pattern: str | Pattern | None = "gpt2",
+        pattern: PatternLike = "gpt2",
         *,
         max_pieces: int = MAX_PIECES,
         normalizer: str | None = None,
@@ -83,7 +83,7 @@ class Tokenizer:
         vocab_path: Path,
         merges_path: Path,
         special_tokens: Sequence[str] | None = None,
-        pattern: str | Pattern | None = "gpt2",
+        pattern: PatternLike = "gpt2",
     ) -> Tokenizer:
         """Read a GPT-2 style vocab.json and merges.txt.
 
@@ -91,7 +91,7 @@ class Tokenizer:
         ----------
         vocab_path, merges_path : the two files; the first line of the second may be its version
         special_tokens : those that the vocab has keep their ids there, others get the next after its highest
-        pattern : a name, a regex, or None (see `nbbpe.train`); the files do not say it
+        pattern : a name, a regex, a list of these, or None (see `nbbpe.train`); the files do not say it
 
         Raises OSError, or ValueError that names file and line of what is broken.
         """
@@ -101,7 +101,7 @@ class Tokenizer:
     def from_tiktoken(
         cls,
         path_or_encoding: Path | Any,
-        pattern: str | Pattern | None = None,
+        pattern: PatternLike = None,
         special_tokens: Mapping[str, int] | Sequence[str] | None = None,
     ) -> Tokenizer:
         """Read a rank file of tiktoken's (`.tiktoken`), or take a `tiktoken.Encoding`; ids are those that tiktoken gives.
@@ -232,9 +232,9 @@ class Tokenizer:
         return np.dtype(np.uint16 if self.vocab_size <= _MAX_UINT16_VOCAB else np.uint32)
 
     @property
-    def pattern(self) -> str | None:
-        """The name or the regex of the split pattern; None where there is none."""
-        return self._model.pattern.name or self._model.pattern.regex
+    def pattern(self) -> str | list[str] | None:
+        """The name or the regex of the split pattern, a list of these that split in turn; None where there is none."""
+        return self._model.pattern.spelling
 
     @property
     def normalizer(self) -> str | None:
@@ -253,7 +253,7 @@ class Tokenizer:
     def provenance(self) -> dict[str, Any]:
         """Where it comes from, as a copy of plain dicts; `save` writes it and `nbbpe.load` restores it.
 
-        pattern            the name or the regex of the split pattern
+        pattern            the name or the regex of the split pattern, or a list of these
         character_classes  digest of what the `regex` in use then takes each code point for; None where there is no pattern
         versions           of nbbpe, numba, numpy and regex in the process that trained it, or first took it from elsewhere
         training           only where `nbbpe.train` made it: `vocab_size` as asked, `tie_break`, `min_frequency`, and of the

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from .corpus import Path, Text
 from .model import Model
 from .parallel import check_positive, check_workers
-from .patterns import Pattern, get_pattern
+from .patterns import PatternLike, get_pattern
 from .progress import Progress, ProgressOption
 from .sources import find_inputs, total_size
 from .special_tokens import check_special_tokens
@@ -22,7 +22,7 @@ def train(
     vocab_size: int,
     special_tokens: Sequence[str] = (),
     *,
-    pattern: str | Pattern | None = "gpt2",
+    pattern: PatternLike = "gpt2",
     tie_break: str = "bytes",
     min_frequency: int = 1,
     max_token_length: int | None = None,
@@ -52,7 +52,8 @@ def train(
         Strings that separate documents and never take part in a merge. They get the last ids, in their order.
     pattern
         How text is split into pretokens, across which nothing is merged: a name ("gpt2"), a regex of your own in the
-        syntax of the `regex` package, or None for no splitting at all.
+        syntax of the `regex` package, a list of these that split in turn (each one sees what those before have left, part
+        by part), or None for no splitting at all.
     tie_break
         Which of several pairs with the highest count is merged: "bytes" takes the greatest pair of byte strings (left,
         then right), "ids" the smallest pair of ids (as rustbpe and bpeasy do), "huggingface" the smallest pair of ids

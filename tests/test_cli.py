@@ -106,6 +106,15 @@ def test_train_saves_what_the_library_trains(run, tmp_path):
     assert nbbpe.load(tmp_path / "new") == nbbpe.train(paths, 310, [texts.SPECIAL, "<pad>"], **wanted)
 
 
+def test_patterns_given_one_after_another_split_in_turn(run, tmp_path):
+    options = ["--vocab-size", 300, "--pattern", r"\p{N}+", "--pattern", "gpt2", "-o", tmp_path / "new"]
+    assert run("train", "text.txt", *options).code == 0
+    assert nbbpe.load(tmp_path / "new") == nbbpe.train(Path("text.txt"), 300, pattern=[r"\p{N}+", "gpt2"])
+    assert r"\p{N}+, then gpt2" in run("inspect", tmp_path / "new").out
+    assert run("inspect", tmp_path / "new", "--json").code == 0
+    assert_one_line_error(run("train", "text.txt", *options, "--pattern", "none"), 2, "unknown pattern 'none'")
+
+
 def test_train_without_a_pattern_and_with_too_few_pairs_warns_in_one_line(run, tmp_path):
     (tmp_path / "short").write_text("abab")
     done = run("train", tmp_path / "short", "--vocab-size", 300, "--pattern", "none", "-o", tmp_path / "new", "--json")
@@ -345,10 +354,11 @@ def test_convert_to_files_that_others_read(run, tmp_path, small, target):
     assert nbbpe.load(tmp_path / "back").encode(texts.SAMPLE) == small.encode(texts.SAMPLE)
 
 
+@pytest.mark.parametrize("pattern", [r"\w+|\W+", [r"\p{N}+", "gpt2"]])
 @pytest.mark.parametrize("target", ["x.tiktoken", "folder/vocab.json"])
-def test_convert_says_what_the_files_do_not(run, tmp_path, small, target):
+def test_convert_says_what_the_files_do_not(run, tmp_path, small, target, pattern):
     specials = [texts.SPECIAL, "<a b>", "<it's>"]
-    wanted = nbbpe.Tokenizer(small.vocab, small.merges, specials, r"\w+|\W+")
+    wanted = nbbpe.Tokenizer(small.vocab, small.merges, specials, pattern)
     wanted.save(tmp_path / "mine")
     done = run("convert", tmp_path / "mine", tmp_path / target)
     told = done.err.partition("to read them as this tokenizer: ")[2]

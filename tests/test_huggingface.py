@@ -29,6 +29,12 @@ VOCABS = ["gpt2", "cl100k_base", "o200k_base"]
 LLAMA3 = NAMED["llama3"].regex
 QWEN2 = NAMED["qwen2"].regex
 BOS, END = "<|begin_of_text|>", "<|end_of_text|>"
+DEEPSEEK = [
+    r"\p{N}{1,3}",
+    "[一-龥\u3040-ゟ\u30a0-ヿ]+",
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|"""
+    r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
+]
 
 
 def slices(shared: Path) -> list[str]:
@@ -73,7 +79,9 @@ def test_famous_vocabularies_give_the_same_ids_there_and_back(famous, shared, tm
     assert theirs.decode(ids, skip_special_tokens=False) == texts.SAMPLE + texts.SPECIAL
 
 
-@pytest.mark.parametrize("pattern", [*NAMED, None, r"\w+|[^\w\s]+", r"[a-zé']+|\d{1,3}+"])
+@pytest.mark.parametrize(
+    "pattern", [*NAMED, None, r"\w+|[^\w\s]+", r"[a-zé']+|\d{1,3}+", [r"\p{N}+", "gpt2"], DEEPSEEK, ["cl100k", "[aeiou]"]]
+)
 def test_a_tokenizer_trained_here_gives_the_same_ids(stories, tmp_path, pattern):
     tokenizer = nbbpe.train(stories, 700, [texts.SPECIAL, "<|é a|>", "<|"], pattern=pattern)
     tokenizer.to_hf(tmp_path / "t.json")
@@ -83,7 +91,7 @@ def test_a_tokenizer_trained_here_gives_the_same_ids(stories, tmp_path, pattern)
     assert_same(tokenizer, theirs, strings)
     again = nbbpe.Tokenizer.from_hf(tmp_path / "t.json")
     assert_same(again, theirs, strings)
-    if pattern is None or pattern in NAMED:
+    if pattern is None or isinstance(pattern, list) or pattern in NAMED:
         assert again == tokenizer
     again.to_hf(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "t.json").read_bytes()
@@ -254,6 +262,23 @@ def styles(trained) -> dict[str, Any]:
     neox.add_tokens([tokenizers.AddedToken(" " * n, normalized=True) for n in range(24, 1, -1)])
     neox.add_special_tokens([texts.SPECIAL])
 
+    pre = tokenizers.pre_tokenizers
+    starcoder = bpe_of(trained)
+    starcoder.pre_tokenizer = pre.Sequence([pre.Digits(individual_digits=True), pre.ByteLevel(add_prefix_space=False)])
+
+    deepseek = bpe_of(trained)
+    deepseek.pre_tokenizer = pre.Sequence(
+        [
+            *(pre.Split(tokenizers.Regex(each), "isolated") for each in DEEPSEEK),
+            pre.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+
+    strange = bpe_of(trained)
+    strange.pre_tokenizer = pre.Sequence(
+        [pre.Split(" a", "isolated"), pre.Digits(), pre.Split("^$", "isolated"), pre.ByteLevel(add_prefix_space=False)]
+    )
+
     found = {
         "gpt2": gpt2,
         "llama3": llama3,
@@ -261,13 +286,18 @@ def styles(trained) -> dict[str, Any]:
         "gpt4": gpt4,
         "possessive": possessive,
         "neox": neox,
+        "starcoder": starcoder,
+        "deepseek": deepseek,
+        "strange": strange,
     }
     for tokenizer in found.values():
         tokenizer.decoder = tokenizers.decoders.ByteLevel()
     return found
 
 
-@pytest.mark.parametrize("style", ["gpt2", "llama3", "qwen2", "gpt4", "possessive", "neox"])
+@pytest.mark.parametrize(
+    "style", ["gpt2", "llama3", "qwen2", "gpt4", "possessive", "neox", "starcoder", "deepseek", "strange"]
+)
 def test_files_of_well_known_models_are_read_with_the_same_ids(styles, style, stories, tmp_path):
     theirs = styles[style]
     theirs.save(str(tmp_path / "tokenizer.json"))
@@ -277,6 +307,7 @@ def test_files_of_well_known_models_are_read_with_the_same_ids(styles, style, st
         texts.SAMPLE,
         f"{BOS}<|im_start|>x<tool_call>impossible impossible{END} impossible\n    a          b  c",
         "1234567 12 's'S",
+        "am 3. Mai 1871  42\n 7x ²½ ٣٤ 漢字かな交じり文123、あ a^$b ^$12 a a",
         "",
     ]
     assert_same(ours, theirs, strings)
@@ -296,12 +327,15 @@ def test_files_of_well_known_models_are_read_with_the_same_ids(styles, style, st
 
 def test_patterns_are_recognised(styles):
     read = {name: nbbpe.Tokenizer.from_hf(theirs) for name, theirs in styles.items()}
-    assert {name: read[name].pattern for name in ("gpt2", "llama3", "qwen2", "gpt4", "neox")} == {
+    assert {name: read[name].pattern for name in read if name != "possessive"} == {
         "gpt2": "gpt2",
         "llama3": "llama3",
         "qwen2": "qwen2",
         "gpt4": "llama3",
         "neox": "gpt2",
+        "starcoder": "starcoder",
+        "deepseek": DEEPSEEK,
+        "strange": [r"(?:\ a)", r"\p{N}+", r"(?:\^\$)", "gpt2"],
     }
 
 
@@ -391,21 +425,21 @@ REFUSED = {
     "Whitespace": (changed("pre_tokenizer", {"type": "Whitespace"}), "pre_tokenizer is Whitespace"),
     "Metaspace": (changed("pre_tokenizer", {"type": "Metaspace"}), "pre_tokenizer is Metaspace"),
     "Split alone": (changed("pre_tokenizer", sequence(SPLIT)), "pre_tokenizer is Split;"),
-    "two Splits": (
-        changed("pre_tokenizer", sequence(SPLIT, SPLIT, LEVEL)),
-        "pre_tokenizer is Split and Split and ByteLevel",
+    "Digits after ByteLevel": (
+        changed("pre_tokenizer", sequence(LEVEL, {"type": "Digits", "individual_digits": True})),
+        "pre_tokenizer is ByteLevel and Digits",
     ),
-    "digits": (
-        changed("pre_tokenizer", sequence({"type": "Digits", "individual_digits": True}, LEVEL)),
-        "pre_tokenizer is Digits and ByteLevel",
-    ),
+    "ByteLevel twice": (changed("pre_tokenizer", sequence(LEVEL, LEVEL)), "pre_tokenizer is ByteLevel and ByteLevel"),
     "a sequence without steps": (changed("pre_tokenizer", {"type": "Sequence"}), "'pretokenizers' must be a list"),
     "a prefix space": (changed("pre_tokenizer", LEVEL | {"add_prefix_space": True}), "puts a space before each text"),
     "a prefix space left out": (changed("pre_tokenizer", {"type": "ByteLevel"}), "puts a space before each text"),
-    "splitting twice": (changed("pre_tokenizer", sequence(SPLIT, LEVEL | {"use_regex": True})), "splits twice"),
-    "Split by a string": (
-        changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"String": " "}}, LEVEL)),
-        "Split by {'String': ' '}, and nbbpe splits by a regex only",
+    "Split by a number": (
+        changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"String": 1}}, LEVEL)),
+        "Split by {'String': 1}, and nbbpe splits by a regex or a string only",
+    ),
+    "Split by nothing": (
+        changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"String": ""}}, LEVEL)),
+        "can match without taking a character",
     ),
     "Split that removes": (
         changed("pre_tokenizer", sequence(SPLIT | {"behavior": "Removed"}, LEVEL)),

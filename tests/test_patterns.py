@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 
@@ -19,7 +20,7 @@ from nbbpe.corpus import padded
 from nbbpe.kernels.scan import addresses, mark_cuts
 from nbbpe.kernels.simd import N_CLASSES, address_of
 from nbbpe.kernels.split import WHOLE_WORDS, pretoken_end, starts_as_whole_word
-from nbbpe.patterns import ALIASES, CLASSES, NAMED, SPELLINGS, Grammar, Pattern, character_classes, get_pattern
+from nbbpe.patterns import ALIASES, CLASSES, NAMED, SEQUENCES, SPELLINGS, Grammar, Pattern, character_classes, get_pattern
 
 NAMES = list(NAMED)
 MEMBERS = texts.REPRESENTATIVES
@@ -108,6 +109,19 @@ def test_another_spelling_of_a_regex_matches_the_same(spelling):
         alphabet = source.choice(["".join(MEMBERS.values()), CORE, "'slvetr ", " \n\tx"])
         text = "".join(source.choices(alphabet, k=source.randrange(14)))
         assert ours(text) == theirs(text), text
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_a_named_pattern_matches_what_a_sequence_of_regexes_leaves(sequence):
+    ours = NAMED[SEQUENCES[sequence]]
+    theirs = Pattern(None, sequence[0], then=sequence[1:])
+    for text in itertools.chain(strings("sX1'! \n\t", 5), strings(CORE, 4), strings("'slvetrmdS ", 3)):
+        assert ours.split(text) == theirs.split(text), text
+    source = random.Random(4)
+    for _ in range(5_000):
+        text = "".join(source.choices("".join(MEMBERS.values()), k=source.randrange(14)))
+        assert ours.split(text) == theirs.split(text), text
+    assert get_pattern(sequence) is get_pattern(list(sequence)) is ours
 
 
 def test_llama3_is_not_cl100k_and_where():
@@ -266,6 +280,10 @@ def test_a_pattern_has_both_table_and_grammar_or_neither():
         Pattern("x", "x", cuts=NAMED["gpt2"].cuts)
     with pytest.raises(ValueError, match="both a table of cuts and a grammar, or neither"):
         Pattern("x", "x", grammar=Grammar("s", "l", "any case"))
+    with pytest.raises(ValueError, match="splits again has a first regex and no table"):
+        Pattern("x", None, then=("x",))
+    with pytest.raises(ValueError, match="splits again has a first regex and no table"):
+        dataclasses.replace(NAMED["gpt2"], then=("x",))
 
 
 # Pieces and whole texts
@@ -334,6 +352,29 @@ def test_a_pattern_with_groups_splits_at_its_matches_and_not_at_its_groups():
     assert get_pattern(texts.SPLIT_WITH_GAPS).split("ab, c!.d") == ["ab", ",", " ", "c", "!", ".", "d"]
 
 
+@given(texts.texts())
+def test_several_patterns_split_in_turn(text):
+    inner = get_pattern([r"\p{N}+", "gpt2"])
+    wanted = [word for part in get_pattern(r"\p{N}+").split(text) for word in get_pattern("gpt2").split(part)]
+    assert inner.split(text) == wanted
+    assert "".join(get_pattern(["gpt2", "[aeiou]", "o200k"]).split(text)) == text
+
+
+def test_several_patterns_each_see_one_part_alone():
+    assert get_pattern([r"\p{N}+", "gpt2"]).split("a  12 b") == ["a", "  ", "12", " b"]
+    assert get_pattern([r"\p{N}", "gpt2"]).split("a  12 b") == ["a", "  ", "1", "2", " b"]
+    assert get_pattern("gpt2").split("a  12 b") == ["a", " ", " 12", " b"]
+    assert get_pattern(["gpt2", r"\p{N}"]).split("a  12 b") == ["a", " ", " ", "1", "2", " b"]
+
+
+def test_several_patterns_are_kept_as_they_were_given():
+    tokenizer = nbbpe.train(iter(["ab 12 "] * 3), 258, pattern=(r"\p{N}+", "r50k_base"))
+    assert tokenizer.pattern == [r"\p{N}+", "gpt2"]
+    assert get_pattern(tokenizer.pattern) == tokenizer._model.pattern
+    assert tokenizer != nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, pattern=["gpt2", r"\p{N}+"])
+    assert get_pattern(["cl100k"]) is NAMED["cl100k"]
+
+
 def test_no_pattern_keeps_a_document_whole_line_ends_and_all():
     assert get_pattern(None).split("a b\n\nc\r\n") == ["a b\n\nc\r\n"]
     assert get_pattern(None).split("") == []
@@ -366,6 +407,10 @@ def test_a_named_pattern_is_found_by_its_names_and_by_its_regex():
         ("gpt4", ValueError, "unknown pattern 'gpt4'.*gpt2.*o200k.*o200k_base"),
         ("gpt-4", ValueError, "unknown pattern 'gpt-4'"),
         ("qwen2.5", ValueError, r"unknown pattern 'qwen2\.5'"),
+        ([], ValueError, "an empty list"),
+        (["gpt2", None], TypeError, r"pattern\[1\] must be a name or a regex as a string, not NoneType"),
+        (["gpt2", "["], ValueError, "nor a valid regex"),
+        (["gpt4", "gpt2"], ValueError, "unknown pattern 'gpt4'"),
         (b"gpt2", TypeError, "not bytes"),
         (17, TypeError, "not int"),
         (regex.compile("a"), TypeError, "not Pattern"),

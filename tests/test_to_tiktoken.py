@@ -144,6 +144,11 @@ def test_a_pattern_that_tiktoken_reads_otherwise_is_an_error():
         nbbpe.Tokenizer(BYTES, [], pattern=r"\w+$|\W|\w").to_tiktoken()
 
 
+def test_several_patterns_in_turn_are_an_error():
+    with pytest.raises(ValueError, match=r"\['\\\\p\{N\}\+', 'gpt2'\] is 2 regexes, and tiktoken has one"):
+        nbbpe.Tokenizer(BYTES, [], pattern=[r"\p{N}+", "gpt2"]).to_tiktoken()
+
+
 def test_an_irregular_vocabulary_of_ranks_is_what_it_was(tmp_path):
     ranks = {bytes([i]): i for i in range(256)} | {b"xyz": 256, b"th": 257, b"hx": 258}
     there = tiktoken.Encoding("odd", pat_str=r"\w+|\W", mergeable_ranks=ranks, special_tokens={"<s>": 300})

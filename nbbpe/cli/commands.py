@@ -19,7 +19,7 @@ from ..files import name_in_errors
 from ..formats.folder import scratch_for
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
-from ..patterns import get_pattern
+from ..patterns import Pattern, get_pattern
 from ..special_tokens import ALL, check_special_tokens
 from ..ties import TIE_BREAKS
 from ..tokenfile import find_separator
@@ -107,6 +107,11 @@ def _shown(path: str) -> str:
     return "stdin" if path == STDIN else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
 
 
+def _pattern_of(said: Sequence[str]) -> Pattern:
+    """The split pattern that the options say, each of which splits what those before have left."""
+    return get_pattern(None if list(said) == ["none"] else said)
+
+
 @contextmanager
 def _as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
     """The paths of several inputs, one of which may be `-` (see as_path)."""
@@ -150,7 +155,14 @@ def _print_lines(lines: Sequence[str]) -> None:
 @click.option(
     "--special", multiple=True, metavar="TOKEN", help="A special token that separates documents; may be repeated."
 )
-@click.option("--pattern", default="gpt2", show_default=True, help="How text is split: a name, a regex, or `none`.")
+@click.option(
+    "--pattern",
+    "patterns",
+    multiple=True,
+    default=["gpt2"],
+    show_default=True,
+    help="How text is split: a name, a regex, or `none`. Repeated, each splits what those before have left.",
+)
 @click.option(
     "--tie-break", type=click.Choice(TIE_BREAKS), default="bytes", show_default=True, help="Which pair of several."
 )
@@ -164,7 +176,7 @@ def train(
     vocab_size: int,
     target: str,
     special: Sequence[str],
-    pattern: str,
+    patterns: Sequence[str],
     tie_break: str,
     min_frequency: int,
     max_token_length: int | None,
@@ -178,13 +190,12 @@ def train(
     INPUTS are files of plain text, .jsonl or .parquet files, some of them packed (.gz, .zst), patterns of such names in
     quotes, URLs, or `-`.
     """
-    split = None if pattern == "none" else pattern
     if os.path.exists(target) and not os.path.isdir(target):
         raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
     if target.endswith(".json") and not os.path.isdir(target):
         raise click.UsageError(f"-o {target}: give a folder; `nbbpe convert` makes a tokenizer.json of it")
     with _as_usage():
-        get_pattern(split)
+        pattern = _pattern_of(patterns)
         check_special_tokens(special)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
@@ -195,7 +206,7 @@ def train(
             paths,
             vocab_size,
             special,
-            pattern=split,
+            pattern=pattern,
             tie_break=tie_break,
             min_frequency=min_frequency,
             max_token_length=max_token_length,
@@ -432,7 +443,10 @@ def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str,
 @click.option("--to", "format_name", type=click.Choice([each.name for each in FORMATS]), help="Default: by TARGET's name.")
 @click.option("--special", multiple=True, metavar="TOKEN", help="A special token, where SOURCE cannot say it.")
 @click.option(
-    "--pattern", help="How text is split (or `none`), where SOURCE cannot say it.  [default: what belongs to the format]"
+    "--pattern",
+    "patterns",
+    multiple=True,
+    help="How text is split (or `none`), where SOURCE cannot say it.  [default: what belongs to the format]",
 )
 @click.option(
     "--normalizer",
@@ -447,7 +461,7 @@ def convert(
     target: str,
     format_name: str | None,
     special: Sequence[str],
-    pattern: str | None,
+    patterns: Sequence[str],
     normalizer: Literal["apply", "ignore"],
     as_json: bool,
 ) -> None:
@@ -455,6 +469,7 @@ def convert(
     with _as_usage():
         chosen = find_format(target, format_name)
         check_special_tokens(special)
+        pattern = _pattern_of(patterns) if patterns else None
     tokenizer = read_tokenizer(source, special, pattern, normalizer)
     written = chosen.write(tokenizer, target)
     n_tokens = chosen.n_tokens(tokenizer)

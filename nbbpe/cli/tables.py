@@ -58,6 +58,10 @@ def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
+def _shown_pattern(pattern: str | list[str] | None) -> str:
+    return ", then ".join(pattern) if isinstance(pattern, list) else pattern or "none"
+
+
 def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
     special = ", ".join(f"{token} ({token_id:,})" for token, token_id in figures.special_tokens.items())
     n_special = f"{len(figures.special_tokens):,}"
@@ -69,7 +73,7 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
                     ("tokens", f"{figures.n_tokens:,}"),
                     ("merges", "none: merged by rank" if figures.n_merges is None else f"{figures.n_merges:,}"),
                     ("special tokens", shortened(f"{n_special}: {special}" if special else n_special, WIDTH - 18)),
-                    ("split pattern", shortened(figures.pattern or "none", WIDTH - 18)),
+                    ("split pattern", shortened(_shown_pattern(figures.pattern), WIDTH - 18)),
                     *([] if figures.normalizer is None else [("normalizer", figures.normalizer)]),
                     ("type of ids", figures.dtype),
                 ]

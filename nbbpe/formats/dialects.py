@@ -212,3 +212,8 @@ def translated(pattern: str, source: Dialect, target: Dialect) -> str:
     Raises ValueError that shows the first part of which that is not certain.
     """
     return _Translation(pattern, source, target).translate()
+
+
+def escaped(text: str) -> str:
+    """A regex that matches a text and nothing else, in every dialect."""
+    return "(?:" + regex.sub(r"[!-/:-@\[-`{-~ ]", r"\\\g<0>", text) + ")"

@@ -60,7 +60,7 @@ def write(path: Path, model: Model) -> None:
     about = {
         "format": "nbbpe",
         "version": _VERSION,
-        "pattern": model.pattern.name or model.pattern.regex,
+        "pattern": model.pattern.spelling,
         "special_tokens": model.special,
         # Nothing is made from these two: `read` tells by them whether all is as it was.
         "fingerprint": model.fingerprint,

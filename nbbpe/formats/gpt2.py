@@ -12,7 +12,7 @@ from ..alphabet import byte_characters
 from ..corpus import Path
 from ..files import name_in_errors, whole_file
 from ..model import Model, check_vocab
-from ..patterns import Pattern
+from ..patterns import PatternLike
 from ..special_tokens import MAX_ID, SpecialTokens
 from .excerpt import shown
 from .json_text import read_json
@@ -79,7 +79,7 @@ def read_model(
     vocab_path: Path,
     merges_path: Path,
     special_tokens: SpecialTokens | None = None,
-    pattern: str | Pattern | None = "gpt2",
+    pattern: PatternLike = "gpt2",
 ) -> Model:
     """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
     vocab, merges = read(vocab_path, merges_path)

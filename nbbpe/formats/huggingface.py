@@ -20,7 +20,7 @@ from ..model import Model
 from ..normalization import FORMS, Form
 from ..patterns import NAMED, Pattern, get_pattern
 from ..special_tokens import MAX_ID
-from .dialects import translated
+from .dialects import escaped, translated
 from .excerpt import shown
 from .gpt2 import spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
 from .json_text import parse_json, read_json
@@ -101,14 +101,16 @@ def _document(model: Model) -> dict[str, Any]:
 def _pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
     if pattern.regex is None or pattern.name == "gpt2":
         return {**_BYTE_LEVEL, "use_regex": pattern.regex is not None}
-    split = {"Regex": translated(pattern.regex, "regex", "Oniguruma")}
-    return {
-        "type": "Sequence",
-        "pretokenizers": [
-            {"type": "Split", "pattern": split, "behavior": "Isolated", "invert": False},
-            {**_BYTE_LEVEL, "use_regex": False},
-        ],
-    }
+    splits = [
+        {
+            "type": "Split",
+            "pattern": {"Regex": translated(each, "regex", "Oniguruma")},
+            "behavior": "Isolated",
+            "invert": False,
+        }
+        for each in pattern.regexes
+    ]
+    return {"type": "Sequence", "pretokenizers": [*splits, {**_BYTE_LEVEL, "use_regex": False}]}
 
 
 # Reading
@@ -247,25 +249,28 @@ class _Reader:
         where = "pre_tokenizer"
         steps = self.steps(part, where, "pretokenizers")
         kinds = [self.kind(step, where) for step in steps]
-        if kinds not in (["ByteLevel"], ["Split", "ByteLevel"]):
+        if kinds[-1:] != ["ByteLevel"] or not set(kinds[:-1]) <= {"Split", "Digits"}:
             found = " and ".join(kinds) or "null"
-            raise self.error(f"{where} is {found}; nbbpe can honour ByteLevel, with one Split by a regex before it or none")
+            raise self.error(f"{where} is {found}; nbbpe can honour ByteLevel, with Split and Digits before it or none")
         byte_level = steps[-1]
         # What a file leaves out is on, as in tokenizers.
         if byte_level.get("add_prefix_space", True):
             raise self.error(f"{where} puts a space before each text (ByteLevel with add_prefix_space), and nbbpe does not")
-        uses_regex = byte_level.get("use_regex", True)
-        if len(steps) == 1:
-            return get_pattern("gpt2" if uses_regex else None)
-        if uses_regex:
-            raise self.error(f"{where} splits twice: by Split, and then by ByteLevel with use_regex")
-        return self.split(steps[0], where)
+        patterns = [self.split(step, where) if step["type"] == "Split" else self.digits(step) for step in steps[:-1]]
+        if byte_level.get("use_regex", True):
+            patterns.append(get_pattern("gpt2"))
+        return get_pattern([str(each.regex) for each in patterns] or None)
+
+    def digits(self, part: dict[str, Any]) -> Pattern:
+        return get_pattern(r"\p{N}" if part.get("individual_digits", False) else r"\p{N}+")
 
     def split(self, part: dict[str, Any], where: str) -> Pattern:
         wanted = part.get("pattern")
         text = wanted.get("Regex") if isinstance(wanted, dict) else None
+        if isinstance(wanted, dict) and isinstance(wanted.get("String"), str):
+            text = escaped(wanted["String"])
         if not isinstance(text, str):
-            raise self.error(f"{where} is a Split by {shown(wanted)}, and nbbpe splits by a regex only")
+            raise self.error(f"{where} is a Split by {shown(wanted)}, and nbbpe splits by a regex or a string only")
         try:
             pattern = _named_spellings().get(text) or get_pattern(translated(text, "Oniguruma", "regex"))
         except ValueError as error:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..corpus import Path
 from ..files import whole_file
 from ..model import Model, check_vocab
-from ..patterns import Pattern, get_pattern
+from ..patterns import Pattern, PatternLike, get_pattern
 from ..special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
 from .dialects import translated
 from .excerpt import shown
@@ -24,7 +24,7 @@ _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
 class Known(NamedTuple):
     """What a rank file does not say of an encoding: its split pattern (or a name or regex of it) and its special tokens."""
 
-    pattern: str | Pattern
+    pattern: PatternLike
     special_tokens: dict[str, int]
 
 
@@ -53,7 +53,7 @@ _SHA256 = {
 
 def read_model(
     path_or_encoding: Path | Any,
-    pattern: str | Pattern | None = None,
+    pattern: PatternLike = None,
     special_tokens: SpecialTokens | None = None,
 ) -> Model:
     """See Tokenizer.from_tiktoken."""
@@ -158,6 +158,8 @@ def split_regex(pattern: Pattern) -> str:
     """The regex by which tiktoken splits a text as a pattern does. ValueError where it is not certain to match the same."""
     if pattern.regex is None:
         return _ALL
+    if pattern.then:
+        raise ValueError(f"the split pattern {pattern.spelling} is {len(pattern.regexes)} regexes, and tiktoken has one")
     if pattern.name:
         return pattern.regex
     # What is between two matches is lost in tiktoken, so it must be a match too.
