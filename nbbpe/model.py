@@ -6,8 +6,8 @@ Formats of files read and write it, a Tokenizer applies it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from itertools import starmap
+from collections.abc import Collection, Sequence, Set
+from itertools import chain, starmap
 from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +218,9 @@ class Model:
 
 def check_vocab(vocab: Vocab) -> None:
     """Raise TypeError or ValueError for a vocab that cannot be one."""
-    for token_id, token in vocab.items():
+    types = {*map(type, vocab), *map(type, vocab.values())}
+    is_good = types == {int, bytes} and min(vocab) >= 0 and max(vocab) <= MAX_ID and all(vocab.values())
+    for token_id, token in vocab.items() if not is_good else ():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not isinstance(token, bytes):
             raise TypeError(f"vocab must map int to bytes, and has {token_id!r}: {token!r}")
         if not 0 <= token_id <= MAX_ID:
@@ -231,10 +233,17 @@ def check_vocab(vocab: Vocab) -> None:
         raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")
 
 
+def are_known(merges: Collection[Merge], known: Set[bytes]) -> bool:
+    """Whether all sides and results of merges are among the known tokens."""
+    return known >= {*chain.from_iterable(merges), *starmap(add, merges)}
+
+
 def check_merges(vocab: Vocab, merges: list[Merge]) -> None:
     """Raise TypeError or ValueError for merges that do not fit a vocab."""
     known = set(vocab.values())
-    for rank, merge in enumerate(merges):
+    are_pairs = set(map(type, merges)) == {tuple} and set(map(len, merges)) == {2}
+    is_good = are_pairs and set(map(type, chain.from_iterable(merges))) == {bytes} and are_known(merges, known)
+    for rank, merge in enumerate(merges) if not is_good else ():
         if len(merge) != 2 or not all(isinstance(token, bytes) for token in merge):
             raise TypeError(f"merge {rank} must be a pair of bytes, and is {merge!r}")
         for token in (*merge, merge[0] + merge[1]):

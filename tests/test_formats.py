@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
+import random
 import shutil
 from pathlib import Path
 
@@ -108,6 +110,44 @@ def test_line_ends_of_windows_and_empty_lines_do_no_harm(small, files):
     assert nbbpe.Tokenizer.from_files(vocab, merges, [texts.SPECIAL]) == small
 
 
+def test_many_tokens_are_read_as_one_by_one():
+    source = random.Random(5)
+    characters = [*byte_characters().values(), "中"]
+    lengths = [*source.choices(range(7), k=9_000), *[1] * 300, 70_000]
+    spelled = list(dict.fromkeys("".join(source.choices(characters, k=n)) for n in lengths))
+    # The first 4,096 are read together, and then those that have one among them that spells no bytes.
+    texts_of_bytes = [text for text in spelled if "中" not in text]
+    for some in texts_of_bytes, spelled, spelled[:3], []:
+        wanted = {text: gpt2.unspell(text) for text in some if "中" not in text}
+        assert list(gpt2.unspelled(iter(some)).items()) == list(wanted.items())
+    assert 4_096 < len(texts_of_bytes) < len(spelled)
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize("first", ["#version: 0.2\n", ""])
+def test_merges_have_the_numbers_of_their_lines(tmp_path, first, end):
+    path = tmp_path / "merges.txt"
+    n_before = first.count("\n")
+    for content, wanted in ("a b\nab c", [1, 2]), ("a b\n\nab c", [1, 3]), ("a b\r\nab c", [1, 2]), ("a b\nab Ġ", [1, 2]):
+        path.write_text(first + content + end, encoding="utf-8", newline="")
+        merges = gpt2.read_merges(path, {"a": b"a", "b": b"b", "ab": b"ab", "c": b"c"})
+        last = b" " if content.endswith("Ġ") else b"c"
+        assert merges == dict(zip([n_before + n for n in wanted], [(b"a", b"b"), (b"ab", last)], strict=True))
+
+
+def test_the_collector_runs_on_after_a_file_is_read(files):
+    gc.disable()
+    try:
+        nbbpe.Tokenizer.from_files(*files)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    nbbpe.Tokenizer.from_files(*files)
+    with pytest.raises(FileNotFoundError):
+        nbbpe.Tokenizer.from_files("nowhere", "nowhere")
+    assert gc.isenabled()
+
+
 def test_a_special_token_spelled_with_characters_of_no_byte_is_itself(files):
     vocab, merges = files
     entries = json.loads(vocab.read_text(encoding="utf-8")) | {"<|ende|> 中": 1000}
@@ -134,6 +174,7 @@ BAD_VOCABS = {
     "true": ('{"a": true}', r"vocab\.json: token 'a' has the id True"),
     "a byte missing": (spelled_vocab(x=None), r"lacks 1 of the 256 single bytes.*b'x'"),
     "a merge's result missing": (spelled_vocab(ab=None), r"merges\.txt, line 2: merges b'a' and b'b', but b'ab' is not"),
+    "a lone surrogate": (spelled_vocab(**{"x\udc80": 300}), r"vocab\.json: token 'x\\udc80' holds a lone surrogate"),
     "an id too large": (spelled_vocab(ab=2**31), r"id 2147483648"),
 }
 

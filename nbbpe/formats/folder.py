@@ -19,6 +19,7 @@ from ..patterns import get_pattern
 from ..provenance import check_classes, taken_as_it_is
 from ..special_tokens import MAX_ID
 from . import gpt2
+from .collector import paused_collector
 
 _ABOUT = "nbbpe.json"
 _VOCAB = "vocab.json"
@@ -89,6 +90,7 @@ def write(path: Path, model: Model) -> None:
                 os.remove(os.path.join(folder, _MERGES))
 
 
+@paused_collector()
 def read_model(path: Path, check: bool = True) -> Model:
     """Read what `write` wrote, or an older nbbpe, which said less of where a tokenizer comes from.
 

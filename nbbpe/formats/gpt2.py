@@ -5,19 +5,24 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate, starmap
+from operator import add
 from typing import Any
 
 from ..alphabet import byte_characters
 from ..corpus import Path
 from ..files import name_in_errors, whole_file
-from ..model import Model, check_vocab
+from ..model import Model, are_known, check_vocab
 from ..patterns import PatternLike
 from ..special_tokens import MAX_ID, SpecialTokens
+from .collector import paused_collector
 from .excerpt import shown
 from .json_text import read_json
 
 _END = "<|endoftext|>"
+_AT_ONCE = 1 << 12  # texts that are unspelled as one: a call for each takes five times as long
 
 
 def spell(token: bytes) -> str:
@@ -45,13 +50,31 @@ def unspelled(texts: Iterable[str]) -> dict[str, bytes]:
 
     What is read once need not be read again: most sides of merges are texts of the vocabulary.
     """
-    tokens = {}
-    for text in texts:
+    texts = list(texts)
+    tokens: dict[str, bytes] = {}
+    for first in range(0, len(texts), _AT_ONCE):
+        some = texts[first : first + _AT_ONCE]
         try:
-            tokens[text] = unspell(text)
-        except KeyError:
-            continue
+            joined = unspell("".join(some))
+        except KeyError:  # in one of them
+            for text in some:
+                with suppress(KeyError):
+                    tokens[text] = unspell(text)
+        else:
+            ends = list(accumulate(map(len, some)))  # each character stands for one byte
+            tokens.update(zip(some, map(joined.__getitem__, map(slice, [0, *ends], ends)), strict=True))
     return tokens
+
+
+def known_merges(pairs: Iterable[Sequence[str]], tokens: Mapping[str, bytes]) -> list[tuple[bytes, bytes]] | None:
+    """The merges that pairs of spelled tokens say; None where one is no pair, or a side is none of `tokens`.
+
+    One look at all, without a word on what is wrong: who reads a file then looks at pair after pair.
+    """
+    try:
+        return [(tokens[left], tokens[right]) for left, right in pairs]
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def read(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
@@ -65,16 +88,17 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[tu
     vocab = vocab_of(entries, tokens, os.fspath(vocab_path))
     merges = read_merges(merges_path, tokens)
     known = set(vocab.values())
-    for number, (left, right) in merges.items():
-        if left + right not in known or left not in known or right not in known:
-            token = next(token for token in (left, right, left + right) if token not in known)
-            raise ValueError(
-                f"{os.fspath(merges_path)}, line {number}: merges {left!r} and {right!r}, but {token!r} is not in "
-                f"{os.fspath(vocab_path)}"
-            )
+    for number, (left, right) in merges.items() if not are_known(merges.values(), known) else ():
+        for token in left, right, left + right:
+            if token not in known:
+                raise ValueError(
+                    f"{os.fspath(merges_path)}, line {number}: merges {left!r} and {right!r}, but {token!r} is not in "
+                    f"{os.fspath(vocab_path)}"
+                )
     return vocab, list(merges.values())
 
 
+@paused_collector()
 def read_model(
     vocab_path: Path,
     merges_path: Path,
@@ -84,7 +108,7 @@ def read_model(
     """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
     vocab, merges = read(vocab_path, merges_path)
     if special_tokens is None:
-        has_end = _END.encode() in set(vocab.values()) - {left + right for left, right in merges}
+        has_end = _END.encode() in vocab.values() and _END.encode() not in starmap(add, merges)
         special_tokens = [_END] if has_end else []
     check_vocab(vocab)
     return Model.fitting(vocab, merges, special_tokens, pattern)
@@ -109,16 +133,20 @@ def vocab_of(entries: dict[str, Any], tokens: dict[str, bytes], name: str) -> di
     tokens : what `unspelled` gives for them; an entry that is not in it means its own UTF-8
     name   : what errors call their place
     """
-    vocab: dict[int, bytes] = {}
     for text, token_id in entries.items():
-        if isinstance(token_id, bool) or not isinstance(token_id, int) or token_id < 0:
+        if type(token_id) is not int or token_id < 0:
             raise ValueError(f"{name}: token {text!r} has the id {token_id!r}, which is no integer from 0 up")
         if token_id > MAX_ID:
             raise ValueError(f"{name}: token {text!r} has the id {token_id}; ids must be at most {MAX_ID:,}")
-        if token_id in vocab:
-            raise ValueError(f"{name}: id {token_id} is given to {spell(vocab[token_id])!r} and to {text!r}")
-        token = tokens.get(text)
-        vocab[token_id] = text.encode() if token is None else token
+    try:
+        vocab = {token_id: tokens.get(text) or text.encode() for text, token_id in entries.items()}
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}: token {error.object!r} holds a lone surrogate, which has no UTF-8") from None
+    if len(vocab) < len(entries):
+        owners: dict[int, str] = {}
+        for text, token_id in entries.items():
+            if owners.setdefault(token_id, text) != text:
+                raise ValueError(f"{name}: id {token_id} is given to {owners[token_id]!r} and to {text!r}")
     return vocab
 
 
@@ -150,26 +178,39 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
 
     tokens : some that are known, as `unspelled` gives them
     """
-    name = os.fspath(path)
-    merges: dict[int, tuple[bytes, bytes]] = {}
     with open(path, "rb") as file:
-        for number, raw in enumerate(file, start=1):
-            try:
-                line = raw.decode().rstrip("\r\n")
-            except UnicodeDecodeError:
-                raise ValueError(f"{name}, line {number}: not valid UTF-8: {shown(raw)}") from None
-            if not line or (number == 1 and line.startswith("#version")):
-                continue
-            sides = line.split(" ")
-            if len(sides) != 2 or not all(sides):
-                raise ValueError(f"{name}, line {number}: must be two tokens with one blank between, and is {shown(line)}")
-            try:
-                left, right = [tokens.get(side) or unspell(side) for side in sides]
-            except KeyError as error:
-                raise ValueError(
-                    f"{name}, line {number}: the character {error.args[0]!r} in {shown(line)} stands for no byte"
-                ) from None
-            merges[number] = left, right
+        lines = file.read().split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    first = int(bool(lines) and lines[0].startswith(b"#version"))
+    with suppress(UnicodeDecodeError):
+        text = b"\n".join(lines[first:]).decode()
+        merges = known_merges((line.split(" ") for line in text.split("\n")), tokens)
+        if merges is not None:
+            return dict(enumerate(merges, start=first + 1))
+    return _merges_by_line(lines, first, os.fspath(path), tokens)
+
+
+def _merges_by_line(lines: list[bytes], first: int, name: str, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, bytes]]:
+    """What `read_merges` reads, where some line is empty, has a side that is not known, or is broken."""
+    merges: dict[int, tuple[bytes, bytes]] = {}
+    for number, raw in enumerate(lines[first:], start=first + 1):
+        try:
+            line = raw.decode().rstrip("\r")
+        except UnicodeDecodeError:
+            raise ValueError(f"{name}, line {number}: not valid UTF-8: {shown(raw)}") from None
+        if not line:
+            continue
+        sides = line.split(" ")
+        if len(sides) != 2 or not all(sides):
+            raise ValueError(f"{name}, line {number}: must be two tokens with one blank between, and is {shown(line)}")
+        try:
+            left, right = [tokens.get(side) or unspell(side) for side in sides]
+        except KeyError as error:
+            raise ValueError(
+                f"{name}, line {number}: the character {error.args[0]!r} in {shown(line)} stands for no byte"
+            ) from None
+        merges[number] = left, right
     return merges
 
 

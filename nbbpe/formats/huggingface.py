@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 from ..corpus import Path
 from ..files import whole_file
-from ..model import Model
+from ..model import Model, are_known, check_vocab
 from ..normalization import FORMS, Form
 from ..patterns import NAMED, Pattern, get_pattern
 from ..special_tokens import MAX_ID
+from .collector import paused_collector
 from .dialects import escaped, translated
 from .excerpt import shown
-from .gpt2 import spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
+from .gpt2 import known_merges, spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
 from .json_text import parse_json, read_json
 
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
@@ -116,6 +117,7 @@ def _pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
 # Reading
 
 
+@paused_collector()
 def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") -> Model:
     """See Tokenizer.from_hf."""
     if is_tokenizer(path_or_tokenizer):
@@ -168,12 +170,13 @@ class _Reader:
         whole = bool(model.get("ignore_merges"))
         tokens = unspelled(ordinary)
         vocab = vocab_of(ordinary, tokens, f"{self.name}: model.vocab")
-        self.check_spelling(ordinary, special, whole)
+        self.check_spelling(ordinary, tokens, special, whole)
         for token, token_id in special.items():
             if token_id in vocab:
                 raise self.error(f"added token {token!r} has the id {token_id}, as {vocab[token_id]!r} of model.vocab has")
         merges = self.merges(model.get("merges"), vocab, tokens, special)
-        found = Model.checked(vocab, merges, special, pattern, form)
+        check_vocab(vocab)
+        found = Model.fitting(vocab, merges, special, pattern, form)
         if whole:
             from ..ranks import with_whole_tokens
 
@@ -334,14 +337,17 @@ class _Reader:
                         "so that tokenizers looks for the first one first; nbbpe looks for all at once"
                     )
 
-    def check_spelling(self, ordinary: Mapping[str, int], special: Mapping[str, int], whole: bool) -> None:
+    def check_spelling(
+        self, ordinary: Mapping[str, int], tokens: Mapping[str, bytes], special: Mapping[str, int], whole: bool
+    ) -> None:
         """Refuse tokens of which it matters that tokenizers compares them as they are spelled, and nbbpe as bytes."""
-        spellings: dict[bytes, str] = {}
-        for text in ordinary:
-            token = token_of(text)
-            if spellings.setdefault(token, text) != text:
-                raise self.error(f"model.vocab: {spellings[token]!r} and {text!r} both stand for {token!r}")
-            if whole and spell(token) != text:
+        # Those that spell bytes are distinct; each of the others means its own UTF-8, which one of them may spell.
+        spellings = {token: text for text, token in tokens.items()} if len(tokens) < len(ordinary) else {}
+        for text in (text for text in ordinary if text not in tokens):
+            token = text.encode()
+            if token in spellings:
+                raise self.error(f"model.vocab: {text!r} and {spellings[token]!r} both stand for {token!r}")
+            if whole:
                 raise self.error(
                     f"model.vocab: {text!r} has characters that stand for no byte, so that with ignore_merges it is found "
                     "in no text, and nbbpe would find it"
@@ -365,6 +371,10 @@ class _Reader:
             raise self.error(
                 f"model.vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}"
             )
+        if set(map(type, lines)) <= {str, list}:
+            merges = known_merges((line.split(" ") if type(line) is str else line for line in lines), tokens)
+            if merges is not None and len(set(merges)) == len(merges) and are_known(merges, known):
+                return merges
         numbers: dict[tuple[bytes, bytes], int] = {}
         for number, line in enumerate(lines):
             where = f"model.merges[{number}]"

@@ -14,6 +14,7 @@ from ..files import whole_file
 from ..model import Model, check_vocab
 from ..patterns import Pattern, PatternLike, get_pattern
 from ..special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
+from .collector import paused_collector
 from .dialects import translated
 from .excerpt import shown
 
@@ -51,6 +52,7 @@ _SHA256 = {
 }
 
 
+@paused_collector()
 def read_model(
     path_or_encoding: Path | Any,
     pattern: PatternLike = None,
