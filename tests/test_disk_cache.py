@@ -150,11 +150,18 @@ def compiles(tmp_path, monkeypatch) -> Iterator[Callable[[], bool]]:
     config.reload_config()
 
 
-@pytest.mark.parametrize("end", [0, 1000, -1])
-def test_a_kernel_that_was_cut_short_is_compiled_again(compiles, tmp_path, end):
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        *(lambda data, end=end: data[:end] for end in (0, 20, 1000, -1)),
+        lambda data: bytes(len(data)),  # what a file system may have kept of it when the power went
+        *(lambda data, at=at: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in (0, 40, 2000)),
+    ],
+)
+def test_a_damaged_kernel_is_compiled_again(compiles, tmp_path, damaged):
     assert compiles()
     (path,) = tmp_path.rglob("*.nbk")
-    path.write_bytes(path.read_bytes()[:end])
+    path.write_bytes(damaged(path.read_bytes()))
     assert compiles()
     assert not compiles()
 

@@ -31,6 +31,7 @@ from numba.misc.appdirs import AppDirs
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _IN_TREE = os.path.join(_HERE, "__pycache__")
+_DIGEST = 32  # bytes of a digest
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
 
@@ -120,12 +121,13 @@ class KernelCache(NullCache):
         rtsys.initialize(target_context)
         name = self._file_name(sig, target_context.codegen())
         for folder in folders():
-            # Not there, not ours to read, or cut short by a crash: it is compiled again, and written anew.
-            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+            # Not there, not ours to read, or damaged by a crash: it is compiled again, and written anew.
+            with contextlib.suppress(OSError):
                 with open(os.path.join(folder, name), "rb") as file:
-                    parts = pickle.loads(file.read())
-                self._folder = folder
-                return _rebuilt(target_context, *parts)
+                    digest, content = file.read(_DIGEST), file.read()
+                if digest == _digest(content):
+                    self._folder = folder
+                    return _rebuilt(target_context, *pickle.loads(content))
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -138,7 +140,7 @@ class KernelCache(NullCache):
         content = dumps(data._reduce())
         for folder in folders():
             try:
-                _write(folder, name, content)
+                _write(folder, name, _digest(content) + content)
             except OSError:
                 continue
             self._folder = folder
@@ -172,6 +174,11 @@ def _sources() -> str:
             with open(os.path.join(_HERE, name), "rb") as file:
                 digest.update(name.encode() + hashlib.sha256(file.read()).digest())
     return digest.hexdigest()[:16]
+
+
+def _digest(content: bytes) -> bytes:
+    """What stands before a kernel on disk: machine code that is not what was written must not run."""
+    return hashlib.sha256(content).digest()
 
 
 def _write(folder: str, name: str, content: bytes) -> None:
