@@ -28,7 +28,8 @@ def encode_array(text: Text) -> NDArray[Any]:
     """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
 
     All special tokens are recognised. The default is what `nbbpe.use` set, else what the environment variable
-    NBBPE_TOKENIZER names, a path for `nbbpe.load`. Raises RuntimeError where there is none.
+    NBBPE_TOKENIZER names, a path for `nbbpe.load`. Raises RuntimeError where there is none, FileNotFoundError where nothing
+    is there.
     """
     global _default
     if _default is None:
@@ -38,5 +39,8 @@ def encode_array(text: Text) -> NDArray[Any]:
                 "no default tokenizer: call nbbpe.use(tokenizer_or_folder) first, or set the environment variable "
                 "NBBPE_TOKENIZER to a folder that Tokenizer.save wrote"
             )
-        _default = load(path)
+        try:
+            _default = load(path)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"the environment variable NBBPE_TOKENIZER: {error}") from None
     return _default.encode_array(text)

@@ -299,6 +299,10 @@ def test_inspect_takes_the_tokenizer_of_the_environment(run, monkeypatch):
     monkeypatch.setenv("NBBPE_TOKENIZER", "tok")
     assert run("inspect").out.startswith("tok\n")
     assert run("count", "empty.txt").code == 0
+    monkeypatch.setenv("NBBPE_TOKENIZER", "nowhere")
+    for arguments in ["inspect"], ["count", "empty.txt"]:
+        assert_one_line_error(run(*arguments), 2, "'nowhere'", "environment variable NBBPE_TOKENIZER", "is missing")
+    assert run("inspect", "tok").code == run("count", "empty.txt", "-t", "tok").code == 0
 
 
 def test_plots_are_drawn(run, tmp_path):

@@ -251,6 +251,13 @@ def test_without_a_default_an_error_says_how_to_set_one():
 
 
 @pytest.mark.usefixtures("no_default")
+def test_a_default_that_is_missing_is_named_by_the_environment(monkeypatch):
+    monkeypatch.setenv("NBBPE_TOKENIZER", "nowhere")
+    with pytest.raises(FileNotFoundError, match="the environment variable NBBPE_TOKENIZER: 'nowhere' is missing"):
+        nbbpe.encode_array("text")
+
+
+@pytest.mark.usefixtures("no_default")
 def test_use_sets_the_default_to_a_tokenizer_or_a_folder(small, tmp_path):
     assert nbbpe.use(small) is small
     assert np.array_equal(nbbpe.encode_array("the cat"), small.encode_array("the cat"))

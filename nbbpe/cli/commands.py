@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from ..conversion import FORMATS, find_format, read_tokenizer
 from ..corpus import Path
@@ -69,12 +70,21 @@ def _command(*examples: str, **sections: Sequence[str]) -> Callable[[Callable[..
     return nbbpe.command(cls=_Command, sections={**sections, "Examples": examples})
 
 
+def _check_environment(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Name the environment variable where it says a tokenizer that is not there: its user may not think of it."""
+    source = context.get_parameter_source(param.name or "")
+    if value is not None and source is ParameterSource.ENVIRONMENT and not os.path.exists(value):
+        raise click.UsageError(f"{value!r}, which the environment variable {param.envvar} names, is missing")
+    return value
+
+
 def _tokenizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "-t",
         "--tokenizer",
         metavar="TOKENIZER",
         envvar="NBBPE_TOKENIZER",
+        callback=_check_environment,
         required=True,
         show_envvar=True,
         help="Folder or file of the tokenizer.",
@@ -365,7 +375,7 @@ def count(inputs: Sequence[str], no_special: bool, tokenizer: str, field: str, o
     "nbbpe inspect tokenizer --on corpus.txt",
     "nbbpe inspect tokenizer --on corpus.txt --plot figures.png",
 )
-@click.argument("tokenizer", envvar="NBBPE_TOKENIZER")
+@click.argument("tokenizer", envvar="NBBPE_TOKENIZER", callback=_check_environment)
 @click.option("--on", "text", metavar="TEXT", help="Tell how the tokenizer does on this text, too.")
 @click.option("--plot", metavar="FILE", help="Draw the figures into a .png, .svg or .pdf file (needs matplotlib).")
 @click.option("--longest", type=click.IntRange(0), default=10, show_default=True, help="How many of the longest tokens.")
