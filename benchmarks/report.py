@@ -6,6 +6,7 @@ benchmarks/results/REPORT.md, figures into docs/figures (see figures.py), and pl
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -218,7 +219,10 @@ def _write_text(path: Path, text: str) -> None:
         target.write_text(text, encoding="utf-8")
 
 
-def main() -> int:
+def main(argv: Sequence[str] = ()) -> int:
+    argparse.ArgumentParser(
+        "report.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args(argv)
     machine, sections = load()
     if not sections:
         print(f"no results in {RESULTS.name}: run `pytest --benchmark-only` first", file=sys.stderr)
@@ -233,4 +237,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
