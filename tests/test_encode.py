@@ -370,6 +370,7 @@ def test_texts_in_an_array_are_a_batch(small):
 @pytest.mark.parametrize("kind", ["bytearray", "memoryview", "read-only", "array", "mmap"])
 def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, monkeypatch, kind, n_bytes):
     monkeypatch.setattr(corpus, "WINDOW", 8000)  # above 500 bytes, text is read where it lies
+    monkeypatch.setattr(corpus, "TEXT_WINDOW", 8000)
     data = (texts.SAMPLE.encode() + b" <|end|> \xff\xc3") * (n_bytes // 500 + 1)
     data = data[:n_bytes]
     wanted = trained.encode_array(data)
@@ -390,6 +391,7 @@ def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, monkeypa
 
 def test_a_buffer_may_be_filled_anew_for_each_text(trained, monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", 8000)
+    monkeypatch.setattr(corpus, "TEXT_WINDOW", 8000)
     data = [(word * 2000).encode() for word in ("the cat ", "sat on ", "é<|end|>")]
 
     def refilled():
@@ -479,6 +481,7 @@ def splittings(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("window", [1, 5, 64])
 def test_an_iterable_gives_the_ids_of_the_joined_text_however_it_is_cut(trained, monkeypatch, text, window):
     monkeypatch.setattr(corpus, "WINDOW", window)
+    monkeypatch.setattr(corpus, "TEXT_WINDOW", window)
     wanted = trained.encode(text)
     for items in splittings(text):
         assert list(trained.encode_iterable(items)) == wanted, items
@@ -488,6 +491,7 @@ def test_an_iterable_gives_the_ids_of_the_joined_text_however_it_is_cut(trained,
 def test_any_iterable_gives_the_ids_of_the_joined_text(trained, items, window):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "WINDOW", window)
+        patch.setattr(corpus, "TEXT_WINDOW", window)
         assert list(trained.encode_iterable(items)) == trained.encode("".join(items))
         assert list(trained.encode_iterable(item.encode() for item in items)) == trained.encode("".join(items))
 
@@ -499,6 +503,7 @@ def test_items_with_lone_surrogates_give_the_ids_of_the_joined_text(small):
 
 def test_an_iterable_is_read_as_its_ids_are_taken(small, monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", 1000)
+    monkeypatch.setattr(corpus, "TEXT_WINDOW", 1000)
     n_read = 0
 
     def items():

@@ -284,6 +284,7 @@ def test_a_lone_surrogate_is_kept(nfc):
 @pytest.mark.parametrize("window", [16, 23, 40, 100])
 def test_a_text_may_be_cut_into_windows_anywhere(ours, plain, form, window, monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", window)
+    monkeypatch.setattr(corpus, "TEXT_WINDOW", window)
     for text in HARD:
         for before in range(0, 9, 2):
             whole = ("x y\u0301"[:before] + text * 2).encode()
@@ -405,6 +406,7 @@ def test_a_long_run_of_marks_takes_no_time_by_its_square(ours, form, run):
 
 def test_a_long_piece_is_looked_through_a_few_times_only(monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", 100)
+    monkeypatch.setattr(corpus, "TEXT_WINDOW", 100)
     specials = new_special_tokens([], [])
     stream = corpus.TextStream(["e\u0301" * 100_000])
     reader = normalization.NormalizingReader(corpus.Reader(stream, None, specials), "NFC")
