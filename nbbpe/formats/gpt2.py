@@ -183,11 +183,9 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
     if not lines[-1]:
         lines.pop()
     first = int(bool(lines) and lines[0].startswith(b"#version"))
-    with suppress(UnicodeDecodeError):
-        text = b"\n".join(lines[first:]).decode()
-        merges = known_merges((line.split(" ") for line in text.split("\n")), tokens)
-        if merges is not None:
-            return dict(enumerate(merges, start=first + 1))
+    merges = known_merges((raw.decode().split(" ") for raw in lines[first:]), tokens)
+    if merges is not None:
+        return dict(enumerate(merges, start=first + 1))
     return _merges_by_line(lines, first, os.fspath(path), tokens)
 
 
