@@ -52,7 +52,6 @@ def cut_everywhere(monkeypatch):
 
     def cut(n: int) -> None:
         monkeypatch.setattr(corpus, "WINDOW", n)
-        monkeypatch.setattr(corpus, "TEXT_WINDOW", n)
         monkeypatch.setattr(corpus, "BATCH", n)
         monkeypatch.setattr(pretokenize, "BATCH", n)
         monkeypatch.setattr(pretokenize, "_CHUNK_BYTES", n)
@@ -179,7 +178,6 @@ def test_files_of_any_bytes_cut_anywhere_give_the_same_words(tmp_path, data, n):
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "WINDOW", n)
-        patch.setattr(corpus, "TEXT_WINDOW", n)
         patch.setattr(pretokenize, "_CHUNK_BYTES", n)
         assert from_files([path], "gpt2") == expected([data], "gpt2")
 

@@ -125,7 +125,6 @@ def test_the_corpus_fingerprint_is_of_the_text_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 50)
     monkeypatch.setattr(pretokenize, "BATCH", 700)
     monkeypatch.setattr(corpus, "WINDOW", 100)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 100)
     for workers in 2, 3:
         assert wanted == fingerprint_of(whole, 300, [texts.SPECIAL], workers=workers)
     assert wanted != fingerprint_of(whole, 300)

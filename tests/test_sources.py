@@ -106,7 +106,6 @@ def cut_everywhere(monkeypatch) -> Callable[[int], None]:
 
     def cut(n: int) -> None:
         monkeypatch.setattr(corpus, "WINDOW", n)
-        monkeypatch.setattr(corpus, "TEXT_WINDOW", n)
         monkeypatch.setattr(corpus, "BATCH", n)
         monkeypatch.setattr(pretokenize, "BATCH", n)
         monkeypatch.setattr(pretokenize, "_CHUNK_BYTES", n)
@@ -850,7 +849,6 @@ def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, t
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.txt", "a.txt.gz", "a.txt.zst", "a.parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name):
     monkeypatch.setattr(corpus, "WINDOW", 1 << 16)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 1 << 16)
     monkeypatch.setattr(corpus, "BATCH", 1 << 16)
     monkeypatch.setattr(jsonl, "_BLOCK", 1 << 16)
     monkeypatch.setattr(parquet, "_BATCH_BYTES", 1 << 16)

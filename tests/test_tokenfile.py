@@ -63,7 +63,6 @@ def cut_everywhere(monkeypatch):
 
     def cut(n: int) -> None:
         monkeypatch.setattr(corpus, "WINDOW", n)
-        monkeypatch.setattr(corpus, "TEXT_WINDOW", n)
         monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
         monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
         monkeypatch.setattr(joining, "BLOCK", n // 2)
@@ -151,7 +150,6 @@ def test_any_bytes_cut_anywhere_give_their_ids(small, tmp_path, data, n):
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "WINDOW", n)
-        patch.setattr(corpus, "TEXT_WINDOW", n)
         assert small.encode_file(path, tmp_path / "ids.bin") == len(small.encode(data))
     assert np.array_equal(read(tmp_path / "ids.bin", small.dtype), small.encode_array(data))
 

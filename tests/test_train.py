@@ -179,13 +179,7 @@ def test_workers_chunks_and_the_order_of_files_change_nothing(tmp_path, monkeypa
     assert wanted.merges == expected_merges([path.read_bytes() for path in paths], 499, tie_break, specials=[texts.SPECIAL])
     monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 0)
     for n in 500, 5000:
-        for module, name in (
-            (corpus, "WINDOW"),
-            (corpus, "TEXT_WINDOW"),
-            (corpus, "BATCH"),
-            (pretokenize, "BATCH"),
-            (pretokenize, "_CHUNK_BYTES"),
-        ):
+        for module, name in (corpus, "WINDOW"), (corpus, "BATCH"), (pretokenize, "BATCH"), (pretokenize, "_CHUNK_BYTES"):
             monkeypatch.setattr(module, name, n)
         for workers in 1, 2, 3:
             source.shuffle(paths)
