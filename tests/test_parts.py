@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from numba import njit
 
-from nbbpe.kernels.jit import inlined, part
+from nbbpe.kernels.jit import called, inlined, part
 
 
 def double(x):
@@ -20,19 +20,19 @@ def refuse(x):
     return x * x
 
 
-@pytest.mark.parametrize("decorator", [part, inlined])
+@pytest.mark.parametrize("decorator", [part, inlined, called])
 def test_a_part_is_called_from_compiled_code_and_not_from_python(decorator):
     helper = decorator(double)
 
     @njit
-    def called(x):
+    def caller(x):
         return helper(x) + 1
 
     refused = r"test_parts\.double is a part of kernels: call it from compiled code"
     with pytest.raises(TypeError, match=refused):
         helper(1)
-    assert called(20) == 41
-    assert called(0.25) == 1.5
+    assert caller(20) == 41
+    assert caller(0.25) == 1.5
     with pytest.raises(TypeError, match=refused):  # also where there is compiled code of it by now
         helper(20)
 
@@ -45,25 +45,43 @@ def test_parts_call_parts_and_their_errors_reach_python():
         return inner(x) + inner(x + 1)
 
     @njit
-    def called(x):
+    def caller(x):
         return outer(x)
 
-    assert called(3) == 25
+    assert caller(3) == 25
     with pytest.raises(ValueError, match="a negative number"):
-        called(-1)
+        caller(-1)
+
+
+@pytest.mark.parametrize(("decorator", "n_calls"), [(called, 1), (inlined, 0)])
+def test_a_part_is_inlined_or_called_as_it_says(decorator, n_calls):
+    helper = decorator(double)
+
+    @inlined  # which what it calls for the first time would else be, too
+    def between(x):
+        return helper(x)
+
+    @njit
+    def caller(x):
+        return between(x)
+
+    assert caller(4) == 8
+    (code,) = caller.inspect_llvm().values()
+    (compiled,) = helper.overloads.values()
+    assert code.count(f"call i32 @{compiled.fndesc.llvm_func_name}(") == n_calls
 
 
 def test_no_machine_code_is_made_of_a_part():
     helper = part(double)
 
     @njit
-    def called(x):
+    def caller(x):
         return helper(x)
 
-    assert called(4) == 8
+    assert caller(4) == 8
     (compiled,) = helper.overloads.values()
     name = compiled.fndesc.llvm_func_name
     assert name in compiled.library.get_llvm_str()
     assert compiled.library.get_pointer_to_function(name) == 0
-    engine = called.overloads[called.signatures[0]].library._codegen._engine
+    engine = caller.overloads[caller.signatures[0]].library._codegen._engine
     assert not engine.is_symbol_defined(compiled.fndesc.llvm_cpython_wrapper_name)

@@ -32,6 +32,11 @@ def part(function: Callable[..., Any]) -> Any:
     return compile_as_part(function, **_OPTIONS)
 
 
+def called(function: Callable[..., Any]) -> Any:
+    """A part that LLVM must not inline: for a loop that should have all registers, and runs often enough for a call."""
+    return compile_as_part(function, never_inline=True, forceinline=False, **_OPTIONS)
+
+
 def inlined(function: Callable[..., Any]) -> Any:
     """A part that LLVM must inline: for what runs once a piece or more.
 

@@ -51,13 +51,20 @@ class _PartCompiler(Compiler):
         super().__init__(typing_context, target_context, library, *rest)
 
 
-def compile_as_part(function: Callable[..., Any], **options: Any) -> Any:
-    """A function for compiled code alone, with options of `numba.njit`; from Python it raises TypeError."""
+def compile_as_part(function: Callable[..., Any], never_inline: bool = False, **options: Any) -> Any:
+    """A function for compiled code alone, with options of `numba.njit`; from Python it raises TypeError.
+
+    What has no `forceinline` among its options takes it from the function that is compiled when it is first called.
+    """
 
     def refuse(*_: Any, **__: Any) -> None:
         raise TypeError(f"{function.__module__}.{function.__name__} is a part of kernels: call it from compiled code")
 
     def add_overload(compiled: Any) -> None:
+        if never_inline:
+            # Of the code as it will be linked, the attributes of which Numba has no option for.
+            code = compiled.library._final_module.get_function(compiled.fndesc.llvm_func_name)
+            code.add_function_attribute("noinline")
         part.overloads[tuple(compiled.signature.args)] = compiled
 
     part: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=_PartCompiler, **options)(function)
