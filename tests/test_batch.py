@@ -18,20 +18,21 @@ from nbbpe.corpus import padded
 from nbbpe.kernels import piece_table
 from nbbpe.kernels.batch import (
     MIN_ROWS,
-    ROW,
+    batch_of,
+    bound_of,
     bring_home,
-    end_of,
     find_prepared,
     home_in,
     home_of,
     new_batch,
     next_pieces,
+    prepare,
     prepared_key,
-    write_row,
+    write_ends,
 )
 from nbbpe.kernels.scan import addresses
 from nbbpe.kernels.seams import NO_JOINS
-from nbbpe.kernels.simd import BLOCK, N_CLASSES, address_of
+from nbbpe.kernels.simd import BLOCK, LINE, N_CLASSES, address_of, write_homes, write_i64
 from nbbpe.patterns import NAMED
 
 
@@ -39,7 +40,7 @@ from nbbpe.patterns import NAMED
 def collect_rows(text, start, end, breaks, scanner, grammar, masks, table, batch, out):
     """Where the pieces end, and whether each has its key and its home, call after call."""
     tables, table_at = addresses(scanner, masks), piece_table.table_addresses(table)
-    text_at, breaks_at, batch_at = address_of(text), address_of(breaks), address_of(batch)
+    text_at, breaks_at, rows = address_of(text), address_of(breaks), batch_of(address_of(batch), batch.shape[0])
     n_out = 0
     piece = start
     block = start
@@ -50,15 +51,15 @@ def collect_rows(text, start, end, breaks, scanner, grammar, masks, table, batch
     while block < end:
         of_breaks = breaks_at, next_break, breaks.shape[0]
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, of_breaks, tables, grammar, NO_JOINS, table_at, (batch_at, batch.shape[0])
+            text_at, piece, block, end, state, of_breaks, tables, grammar, NO_JOINS, table_at, rows
         )
-        for i in range(found):
-            row_at = batch_at + 8 * ROW * i
-            out[n_out, 0] = end_of(row_at)
-            low, high = piece_table.key_of(text_at + piece, max(end_of(row_at) - piece, 1))
+        for row in range(found):
+            end_of_piece = bound_of(rows, row + 1)
+            low, high = piece_table.key_of(text_at + piece, max(end_of_piece - piece, 1))
             home_at = table_at[0] + 8 * piece_table.home_slot(low, high, table_at[1])
-            out[n_out, 1] = prepared_key(row_at) == (low, high) and home_of(row_at) == home_at
-            piece = end_of(row_at)
+            as_it_should = bound_of(rows, row) == piece and home_of(rows, row) == home_at
+            out[n_out, 0] = piece = end_of_piece
+            out[n_out, 1] = as_it_should and prepared_key(rows, row) == (low, high)
             n_out += 1
     return n_out
 
@@ -69,7 +70,7 @@ def piece_ends(
     """The edges of pieces after `start`, the text's end included."""
     rows = np.array([(first, end, -1) for first, end in breaks], dtype=np.int64).reshape(-1, 3)
     out = np.empty((len(data) + 2, 2), dtype=np.int64)
-    masks, batch = np.empty(N_CLASSES, dtype=np.uint64), np.empty((room, ROW), dtype=np.int64)
+    masks, batch = np.empty(N_CLASSES, dtype=np.uint64), new_batch(room - MIN_ROWS)
     table = piece_table.new_table(1 << 10, 0)
     scanner, grammar = NAMED[name].scanner(), NAMED[name].packed_grammar()
     n = collect_rows(padded(data), start, len(data), rows, scanner, grammar, masks, table, batch, out)
@@ -97,6 +98,48 @@ def expected_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, na
 
 def assert_breaks(data: bytes, breaks: list[tuple[int, int]], start: int = 0, name: str = "gpt2") -> None:
     assert piece_ends(data, breaks, start, name=name) == expected_ends(data, breaks, start, name), (data, breaks, start)
+
+
+@njit
+def ends_of(cuts, block, out):
+    """Where the pieces of a block end; all of `out` may be written."""
+    return write_ends(address_of(out), cuts, block)
+
+
+@given(st.integers(0, (1 << 64) - 1) | st.sets(st.integers(0, 63)).map(lambda bits: sum(1 << bit for bit in bits)))
+def test_the_ends_of_pieces_are_the_bits_of_a_mask(cuts):
+    for block in 0, 7, 1 << 40:
+        out = np.full(BLOCK + 1, -1, dtype=np.int64)
+        n_ends = ends_of(np.uint64(cuts), block, out)
+        assert out[:n_ends].tolist() == [block + bit for bit in range(BLOCK) if cuts >> bit & 1]
+        assert out[BLOCK] == -1
+
+
+@pytest.mark.parametrize("n_cuts", [0, 1, 8, 9, 23, 24, 25, 26, 63, 64])
+def test_any_number_of_pieces_may_end_in_a_block(n_cuts):
+    source = random.Random(n_cuts)
+    for _ in range(20):
+        bits = sorted(source.sample(range(BLOCK), n_cuts))
+        out = np.empty(BLOCK, dtype=np.int64)
+        assert ends_of(np.uint64(sum(1 << bit for bit in bits)), 100, out) == n_cuts
+        assert out[:n_cuts].tolist() == [100 + bit for bit in bits]
+
+
+@njit
+def homes_of(keys, factor_1, factor_2, shift, slots_at, out):
+    write_homes(address_of(out), address_of(keys), factor_1, factor_2, shift, slots_at)
+
+
+def test_homes_of_keys_are_found_together_as_one_by_one():
+    source = random.Random(3)
+    factor_1, factor_2 = (source.getrandbits(64) | 1 for _ in range(2))
+    for shift in 1, 30, 46, 63:
+        keys = [(source.getrandbits(64), source.getrandbits(source.choice([0, 20, 64]))) for _ in range(LINE)]
+        out = np.full(LINE + 1, -1, dtype=np.int64)
+        homes_of(np.array(keys, dtype=np.uint64), np.uint64(factor_1), np.uint64(factor_2), shift, 1 << 20, out)
+        mixed = [(low * factor_1 + high * factor_2) % (1 << 64) for low, high in keys]
+        assert out[:LINE].astype(np.uint64).tolist() == [((m >> shift) * 32 + (1 << 20)) % (1 << 64) for m in mixed]
+        assert out[LINE] == -1
 
 
 TEXT = (b"It's a cat, 42 mats;\n\n\tand  more. " * 9)[:290]
@@ -196,18 +239,22 @@ def test_white_space_is_cut_before_what_follows_it(name):
 
 
 @njit
-def find_batch(table, text, batch, n, slots):
-    """The slots of n keys that stand side by side in `text`, looked up together; -1 for one that is not there."""
-    table_at, batch_at, text_at = piece_table.table_addresses(table), address_of(batch), address_of(text)
-    start = 0
-    for i in range(n):
-        write_row(batch_at + 8 * ROW * i, text_at + start, batch[i, 0] - start, batch[i, 0], table_at)
-        start = batch[i, 0]
-    start = 0
-    for i in range(n):
-        slot = find_prepared(batch_at + 8 * ROW * i, table_at, text_at + start, batch[i, 0] - start)
+def prepared(table, text, bounds, batch):
+    """A batch of the pieces between `bounds`."""
+    rows = batch_of(address_of(batch), batch.shape[0])
+    for i in range(bounds.shape[0]):
+        write_i64(rows[2] + 8 * i, bounds[i])
+    prepare(rows, bounds.shape[0] - 1, address_of(text), piece_table.table_addresses(table))
+    return rows
+
+
+@njit
+def find_batch(table, text, bounds, batch, slots):
+    """The slots of the keys between `bounds` in `text`, looked up together; -1 for one that is not there."""
+    table_at, text_at, rows = piece_table.table_addresses(table), address_of(text), prepared(table, text, bounds, batch)
+    for i in range(slots.shape[0]):
+        slot = find_prepared(rows, i, table_at, text_at + bounds[i], bounds[i + 1] - bounds[i])
         slots[i] = -1 if piece_table.is_free(table_at, slot) else slot
-        start = batch[i, 0]
 
 
 @pytest.mark.parametrize("n", [1, 2, 100, 500])
@@ -215,26 +262,23 @@ def test_keys_that_are_looked_up_together_are_found_as_one_by_one(n):
     source = random.Random(n)
     words = [source.randbytes(source.choice([1, 3, 8, 14, 15, 16, 17, 40])) for _ in range(n)]
     table = filled(list(dict.fromkeys(words[::2])))
-    batch = new_batch(n)
-    batch[:n, 0] = np.cumsum([len(word) for word in words])
     slots = np.empty(n, dtype=np.int64)
-    find_batch(table, padded(b"".join(words)), batch, n, slots)
+    find_batch(table, padded(b"".join(words)), np.cumsum([0, *map(len, words)]), new_batch(n), slots)
     assert slots.tolist() == [find(table, word) for word in words]
     assert slots[::2].min() >= 0
 
 
 @njit
-def come_up(table, text, length, row):
+def come_up(table, text, bounds, batch):
     """Bring the key at the start of `text` home; returns its slot before and after, and its home slot."""
-    table_at, key_at, row_at = piece_table.table_addresses(table), address_of(text), address_of(row)
-    write_row(row_at, key_at, length, length, table_at)
-    before = find_prepared(row_at, table_at, key_at, length)
-    after = bring_home(row_at, table_at, before, length)
-    return before, after, home_in(row_at, table_at)
+    table_at, rows = piece_table.table_addresses(table), prepared(table, text, bounds, batch)
+    before = find_prepared(rows, 0, table_at, address_of(text), bounds[1])
+    after = bring_home(rows, 0, table_at, before, bounds[1])
+    return before, after, home_in(rows, 0, table_at)
 
 
 def bring(table: piece_table.PieceTable, key: bytes) -> tuple[int, int, int]:
-    return come_up(table, padded(key), len(key), np.empty(ROW, dtype=np.int64))
+    return come_up(table, padded(key), np.array([0, len(key)]), new_batch(1))
 
 
 @given(st.lists(st.binary(min_size=1, max_size=20), min_size=1, unique=True), st.data())
@@ -255,7 +299,7 @@ def test_a_piece_is_brought_home_around_the_end_of_the_table_and_stays_there():
     while True:  # until a key lies before its home: the search for it went around the end
         table, _ = insert(table, source.randbytes(5))
         key = source.randbytes(5)
-        if table.state[piece_table.N_ENTRIES] == 4:
+        if table.state[piece_table.N_ENTRIES] >= 3:  # one more than it has room for would make it grow
             table = piece_table.new_table(8, 0)
         elif find(table, key) < 0:
             table, slot = insert(table, key)

@@ -1,22 +1,25 @@
 """The next pieces of a text, in batches: found, hashed, and the cache lines asked for that looking them up will need.
 
-All in one loop, as between two loops the ends of pieces would go through memory. That the memory answers while other pieces
-are found takes counting from 430 to 610 MB/s (English; 180 to 320 for CJK).
+Each step does the whole of a batch before the next one begins: the ends of pieces, block by block; their keys; then their
+homes, eight at a time. So each is a short loop whose length is no surprise to the processor, where a loop over the pieces
+of each block would end at another number of them each time. The steps are functions of their own, which have all registers
+to themselves. Together that takes 8 % off a pass over English or code of which the pieces are known.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .blanks import blank_cuts
-from .jit import inlined
-from .piece_table import INLINE_BYTES, find_from, home_slot, key_of, swap_slots
+from .jit import called, inlined
+from .memory import zeros
+from .piece_table import INLINE_BYTES, ask_for_homes, find_from, key_of, swap_slots
 from .scan import block_cuts
 from .seams import seam_cuts
 from .simd import (
     BLOCK,
+    LINE,
     address_of,
     popcount,
-    prefetch,
     read_i64,
     read_u64,
     same_16,
@@ -25,9 +28,10 @@ from .simd import (
     write_masked_16,
     write_u64,
 )
+from .simd_look_up import HAS_LOOK_UP, write_24_places, write_64_places
 
 ROW = 4  # words in a row of a batch
-MIN_ROWS = BLOCK + 1  # what a batch must have room for: the pieces of a block, and that which ends with the text
+MIN_ROWS = BLOCK + LINE  # what a batch must have room for: the pieces of a block, and as many as homes are found together
 
 _ONE = np.uint64(1)
 _SEAM_STATE = 16  # from which bit of a state on it is that of seam_cuts; those below are block_cuts'
@@ -41,61 +45,71 @@ _KEY_MASKS = np.array(
 )
 
 
-def new_batch(n_pieces: int = 256) -> NDArray[np.int64]:
-    """Make scratch for some `n_pieces` pieces, which are hashed together and then looked up: int64[n, ROW].
+def new_batch(n_pieces: int = 256) -> NDArray[np.uint64]:
+    """Make scratch for some `n_pieces` pieces, which are hashed together and then looked up: uint64[n, ROW], see batch_of.
 
-    Each row has the end of a piece (it starts where the one before it ends), the address of the slot where the search for
-    it starts, and its two key words. Few enough that the rows, and the cache lines that are asked for, stay in the fastest
-    cache.
+    Few enough that it, and the cache lines that are asked for, stay in the fastest cache. 64-byte aligned.
     """
-    return np.empty((n_pieces + MIN_ROWS, ROW), dtype=np.int64)
+    n_rows = n_pieces + MIN_ROWS
+    return zeros(ROW * n_rows).reshape(n_rows, ROW)
 
 
 @inlined
-def end_of(row_at):
-    """Where the piece in a row ends."""
-    return read_i64(row_at)
+def batch_of(batch_at, n_rows):
+    """What the functions below take of a batch: the addresses of three arrays, and how many rows there is room for.
+
+    keys   : uint64[n_rows, 2]   the key words of each piece
+    homes  : int64[n_rows]       the address of the slot where the search for each piece starts
+    bounds : int64[n_rows]       where each piece starts; it ends where the next one starts
+    """
+    return batch_at, batch_at + 16 * n_rows, batch_at + 24 * n_rows, n_rows
 
 
 @inlined
-def home_of(row_at):
+def bound_of(batch, row):
+    """Where the piece in a row starts, which is where the one before it ends."""
+    return read_i64(batch[2] + 8 * row)
+
+
+@inlined
+def home_of(batch, row):
     """The address of the slot where the search for the piece in a row starts."""
-    return read_i64(row_at + 8)
+    return read_i64(batch[1] + 8 * row)
 
 
 @inlined
-def home_in(row_at, table_at):
+def home_in(batch, row, table_at):
     """The slot where the search for the piece in a row starts, as a table's functions name it."""
-    return (home_of(row_at) - table_at[0]) >> 3
+    return (home_of(batch, row) - table_at[0]) >> 3
 
 
 @inlined
-def has_key(row_at, slot_at):
+def has_key(batch, row, slot_at):
     """Whether the key in a row is that in a slot; never true of a long key, of which a slot has the place in the pool."""
-    return same_16(row_at + 16, slot_at)
+    return same_16(batch[0] + 16 * row, slot_at)
 
 
 @inlined
-def prepared_key(row_at):
+def prepared_key(batch, row):
     """The key words in a row."""
-    return read_u64(row_at + 16), read_u64(row_at + 24)
+    return read_u64(batch[0] + 16 * row), read_u64(batch[0] + 16 * row + 8)
 
 
 @inlined
-def find_prepared(row_at, table_at, key_at, length):
+def find_prepared(batch, row, table_at, key_at, length):
     """The slot of the piece in a row, or the free slot where it belongs (see `find`)."""
-    low, high = prepared_key(row_at)
-    return find_from(table_at, home_in(row_at, table_at), key_at, length, low, high)
+    low, high = prepared_key(batch, row)
+    return find_from(table_at, home_in(batch, row, table_at), key_at, length, low, high)
 
 
 @inlined
-def bring_home(row_at, table_at, slot, length):
+def bring_home(batch, row, table_at, slot, length):
     """Let the piece in a row, found in a slot, change places with the one in its home slot; returns its slot then.
 
     A table that fills while a text goes on has what is rare where it came first. This way a piece that comes often is soon
     where it is looked for first: of a text in many languages one look-up in 60 goes on, and was one in four.
     """
-    home = home_in(row_at, table_at)
+    home = home_in(batch, row, table_at)
     if slot == home or length > INLINE_BYTES:  # has_key is never true of a long key
         return slot
     swap_slots(table_at, slot, home)
@@ -103,18 +117,50 @@ def bring_home(row_at, table_at, slot, length):
 
 
 @inlined
-def write_row(row_at, key_at, length, end, table_at):
-    """Fill a row with a piece of `length` bytes at an address, and ask for the cache line where it will be looked for."""
+def write_key(to_at, key_at, length):
+    """Write the key words of a piece of `length` bytes at an address."""
     if length <= INLINE_BYTES:
-        low, high = write_masked_16(row_at + 16, key_at, address_of(_KEY_MASKS) + 32 * length)
+        write_masked_16(to_at, key_at, address_of(_KEY_MASKS) + 32 * length)
     else:
         low, high = key_of(key_at, length)
-        write_u64(row_at + 16, low)
-        write_u64(row_at + 24, high)
-    home_at = table_at[0] + 8 * home_slot(low, high, table_at[1])
-    prefetch(home_at)
-    write_i64(row_at, end)
-    write_i64(row_at + 8, home_at)
+        write_u64(to_at, low)
+        write_u64(to_at + 8, high)
+
+
+@inlined
+def write_ends(to_at, cuts, block):
+    """Write where the pieces of a block end, int64, and after them anything, BLOCK numbers in all at the most.
+
+    cuts : uint64    bit i says that a piece ends before byte `block + i`
+
+    Returns how many they are.
+    """
+    n_cuts = popcount(cuts)
+    if HAS_LOOK_UP:
+        write_24_places(to_at, cuts, block)
+        if n_cuts > 24:  # which a block of prose never has, so that the branch is foreseen
+            write_64_places(to_at, cuts, block)
+    else:
+        while cuts:
+            write_i64(to_at, block + trailing_zeros(cuts))
+            cuts &= cuts - _ONE
+            to_at += 8
+    return n_cuts
+
+
+@called
+def prepare(batch, n_pieces, text_at, table_at):
+    """Give the first rows of a batch, which have their bounds, their keys and homes; and ask for the cache lines of these.
+
+    Cost: 2 ns a piece.
+    """
+    start = bound_of(batch, 0)
+    for row in range(n_pieces):
+        end = bound_of(batch, row + 1)
+        write_key(batch[0] + 16 * row, text_at + start, end - start)
+        start = end
+    for row in range(0, n_pieces, LINE):
+        ask_for_homes(batch[1] + 8 * row, batch[0] + 16 * row, table_at)
 
 
 @inlined
@@ -137,7 +183,7 @@ def force_breaks(cuts, start, breaks_at, next_break, n_breaks):
     return cuts
 
 
-@inlined
+@called
 def next_pieces(text_at, piece, block, end, state, of_breaks, tables, grammar, joins, table_at, batch):
     """Fill the rows of a batch with the next pieces of a text.
 
@@ -151,18 +197,18 @@ def next_pieces(text_at, piece, block, end, state, of_breaks, tables, grammar, j
     tables, grammar : see split.pretoken_end
     joins   : see seams.seam_cuts, or NO_JOINS
     table_at : see piece_table.table_addresses
-    batch   : address of int64[n_rows, ROW], and n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be empty
+    batch   : see batch_of, with n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be empty
               where a break, or the text, starts or ends
 
     Returns (number of pieces, block, state); the text is exhausted when block >= end, and the last piece ends with it.
     Cost: one block_cuts for 64 bytes, and 3 ns a piece.
     """
     breaks_at, next_break, n_breaks = of_breaks
-    batch_at, n_rows = batch
     found = 0
+    write_i64(batch[2], piece)
     seam_state = np.uint64(state >> _SEAM_STATE)
     state &= (1 << _SEAM_STATE) - 1
-    while found <= n_rows - MIN_ROWS and block < end:
+    while found <= batch[3] - MIN_ROWS and block < end:
         cuts, state = block_cuts(text_at + block, state, tables)
         if joins[0] != 0:
             more_cuts, seam_state = seam_cuts(text_at + block, seam_state, joins, grammar, tables)
@@ -175,16 +221,10 @@ def next_pieces(text_at, piece, block, end, state, of_breaks, tables, grammar, j
             cuts |= blank_cuts(text_at + block, grammar)
         if end - block < BLOCK:
             cuts &= (_ONE << np.uint64(end - block)) - _ONE
-        row_at = batch_at + 8 * ROW * found
-        found += popcount(cuts)
-        while cuts:
-            piece_end = block + trailing_zeros(cuts)
-            write_row(row_at, text_at + piece, piece_end - piece, piece_end, table_at)
-            piece = piece_end
-            cuts &= cuts - _ONE
-            row_at += 8 * ROW
+        found += write_ends(batch[2] + 8 + 8 * found, cuts, block)
         block += BLOCK
     if block >= end:
-        write_row(batch_at + 8 * ROW * found, text_at + piece, end - piece, end, table_at)
         found += 1
+        write_i64(batch[2] + 8 * found, end)
+    prepare(batch, found, text_at, table_at)
     return found, block, state | (np.int64(seam_state) << _SEAM_STATE)

@@ -48,7 +48,7 @@ def new_context(
     masks: NDArray[np.uint64],
     grammar: int,
     merges: Merges,
-    batch: NDArray[np.int64],
+    batch: NDArray[np.uint64],
     scratch: NDArray[np.uint64],
     longest: int,
     table: PieceTable,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .batch import ROW, end_of, find_prepared, next_pieces, prepared_key
+from .batch import batch_of, bound_of, find_prepared, next_pieces, prepared_key
 from .jit import inlined, kernel
 from .piece_table import (
     SLOT,
@@ -45,7 +45,8 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, ma
     Returns (position up to which pieces were counted, whether all was counted that can be). Where not, the table has no
     room: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
     """
-    text_at, breaks_at, table_at, batch_at = address_of(text), address_of(breaks), table_addresses(table), address_of(batch)
+    text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
+    rows = batch_of(address_of(batch), batch.shape[0])
     tables = addresses(scanner, masks)
     next_break = 0
     while next_break < n_breaks and breaks[next_break, 1] <= start:
@@ -57,10 +58,10 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, ma
     while block < end:
         of_breaks = breaks_at, first_break, n_breaks
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, of_breaks, tables, grammar, NO_JOINS, table_at, (batch_at, batch.shape[0])
+            text_at, piece, block, end, state, of_breaks, tables, grammar, NO_JOINS, table_at, rows
         )
-        for row_at in range(batch_at, batch_at + 8 * ROW * found, 8 * ROW):
-            piece_end = end_of(row_at)
+        for row in range(found):
+            piece_end = bound_of(rows, row + 1)
             if piece_end > limit:
                 return piece, True
             if next_break < n_breaks and piece == breaks[next_break, 0]:
@@ -68,9 +69,9 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, ma
                     next_break += 1
             elif piece_end > piece:
                 length = piece_end - piece
-                slot = find_prepared(row_at, table_at, text_at + piece, length)
+                slot = find_prepared(rows, row, table_at, text_at + piece, length)
                 if is_free(table_at, slot):
-                    low, high = prepared_key(row_at)
+                    low, high = prepared_key(rows, row)
                     if not insert(table_at, slot, text_at + piece, length, low, high):
                         return piece, False
                 add_to_count(table_at, slot, _ONE)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .batch import ROW, bring_home, end_of, find_prepared, has_key, home_of, next_pieces, prepared_key
+from .batch import batch_of, bound_of, bring_home, find_prepared, has_key, home_of, next_pieces, prepared_key
 from .context import (
     BATCH,
     BREAKS,
@@ -39,14 +39,13 @@ _ZERO = np.uint64(0)
 
 
 @inlined
-def find_row(row_at, row_end, piece, start):
-    """The first of some rows whose piece starts at `start`, or `row_end`; the piece of the first row starts at `piece`."""
-    if piece <= start < end_of(row_end - 8 * ROW):
-        while row_at < row_end and piece != start:
-            piece = end_of(row_at)
-            row_at += 8 * ROW
-        return row_at
-    return row_end
+def find_row(batch, row, n_found, start):
+    """The first of a batch's `n_found` rows, from `row` on, whose piece starts at `start`; or `n_found`."""
+    if bound_of(batch, row) <= start < bound_of(batch, n_found):
+        while row < n_found and bound_of(batch, row) != start:
+            row += 1
+        return row
+    return n_found
 
 
 @inlined
@@ -105,7 +104,7 @@ def encode_pieces(context_at, text, with_specials):
     tables, table_at = scan_tables(context_at), five(context_at, TABLE)
     joins_at = context_at + 8 * JOINS
     joins, grammar = (read_i64(joins_at), read_i64(joins_at + 8)), read_i64(context_at + 8 * GRAMMAR)
-    batch_at, n_rows = read_i64(context_at + 8 * BATCH), read_i64(context_at + 8 * BATCH + 8)
+    batch = batch_of(read_i64(context_at + 8 * BATCH), read_i64(context_at + 8 * BATCH + 8))
     pool_at = read_i64(context_at + 8 * IDS_POOL)
     next_break = 0
     while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) <= start:
@@ -120,15 +119,14 @@ def encode_pieces(context_at, text, with_specials):
     while block < end:
         of_breaks = breaks_at, first_break, n_breaks
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, of_breaks, tables, grammar, joins, table_at, (batch_at, n_rows)
+            text_at, piece, block, end, state, of_breaks, tables, grammar, joins, table_at, batch
         )
-        row_end = batch_at + 8 * ROW * found
-        while row_end > batch_at and end_of(row_end - 8 * ROW) > limit:
-            row_end -= 8 * ROW
+        while found > 0 and bound_of(batch, found) > limit:
+            found -= 1
             block = end
-        if row_end == batch_at:
+        if found == 0:
             continue
-        batch_end = end_of(row_end - 8 * ROW)
+        batch_end = bound_of(batch, found)
         if (batch_end - piece) * id_size + SPARE_BYTES > out_at + out_bytes - ids_at:
             leave(work_at, piece, batch_end, n_out)
             return -NEED_OUT
@@ -137,23 +135,21 @@ def encode_pieces(context_at, text, with_specials):
         # Looking through a batch for pieces to learn together pays where there are several, of which the last batch tells.
         looked = n_learned < 2
         n_before = read_i64(table_at[4] + 8 * N_ENTRIES)
-        break_row = find_row(batch_at, row_end, piece, break_start)
-        row_at = batch_at
-        while row_at < row_end:
+        break_row = find_row(batch, 0, found, break_start)
+        row = 0
+        while row < found:
             # Most pieces are known. They get a loop of their own, so that all it needs stays in registers.
-            while row_at < break_row:
-                slot_at = home_of(row_at)
-                if not has_key(row_at, slot_at):
+            while row < break_row:
+                slot_at = home_of(batch, row)
+                if not has_key(batch, row, slot_at):
                     break
                 ids_at += copy_slot(slot_at, pool_at, ids_at)
-                row_at += 8 * ROW
-            if row_at == row_end:
+                row += 1
+            if row == found:
                 break
-            if row_at > batch_at:
-                piece = end_of(row_at - 8 * ROW)
-            piece_end = end_of(row_at)
-            if row_at == break_row:
-                row_at += 8 * ROW
+            piece, piece_end = bound_of(batch, row), bound_of(batch, row + 1)
+            if row == break_row:
+                row += 1
                 if piece_end > piece:
                     if marks_at != 0:
                         write_i64(marks_at + 8 * next_break, n_out + (ids_at - first_at) // id_size)
@@ -163,27 +159,27 @@ def encode_pieces(context_at, text, with_specials):
                         ids_at += id_size
                     next_break += 1
                     break_start = read_i64(breaks_at + 24 * next_break) if next_break < n_breaks else -1
-                break_row = find_row(row_at, row_end, piece_end, break_start)
+                break_row = find_row(batch, row, found, break_start)
                 continue
             if piece_end > piece:
                 key_at, length = text_at + piece, piece_end - piece
-                slot = find_prepared(row_at, table_at, key_at, length)
+                slot = find_prepared(batch, row, table_at, key_at, length)
                 # Not at once: after all was forgotten, others must not take the room of the piece that needed it.
                 if is_free(table_at, slot) and not looked and piece > start:
-                    learn_ahead(context_at, text_at, row_at, row_end, piece, id_size)
+                    learn_ahead(context_at, text_at, batch, row, found, id_size)
                     looked = True
-                    slot = find_prepared(row_at, table_at, key_at, length)
+                    slot = find_prepared(batch, row, table_at, key_at, length)
                 if is_free(table_at, slot):
-                    low, high = prepared_key(row_at)
+                    low, high = prepared_key(batch, row)
                     n_bytes = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
                     if n_bytes < 0:
                         leave(work_at, piece, piece_end, n_out + (ids_at - first_at) // id_size)
                         return n_bytes
                 else:
-                    slot = bring_home(row_at, table_at, slot, length)
+                    slot = bring_home(batch, row, table_at, slot, length)
                     n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, ids_at)
                 ids_at += n_bytes
-            row_at += 8 * ROW
+            row += 1
         piece = batch_end
         n_learned = read_i64(table_at[4] + 8 * N_ENTRIES) - n_before
         n_out += (ids_at - first_at) // id_size

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import ROW, end_of, find_prepared, has_key, home_of, prepared_key
+from .batch import bound_of, find_prepared, has_key, home_of, prepared_key
 from .context import GRAMMAR, LANES, NEED_LONG, NEED_MEMORY, NEED_SCRATCH, SCRATCH, TABLE, five, merges_of, scan_tables
 from .encode import LANE_BYTES, SHORT, finish_short, merge_if_short, merge_pretoken, settle_short, start_short, step_short
-from .jit import inlined, kernel, part
+from .jit import called, inlined, kernel, part
 from .memory import zeros
 from .merge_table import whole_token
 from .piece_table import find, is_free, key_of
@@ -79,11 +79,23 @@ def learn_long_piece(context_at, key_at, length, ids_at, id_size):
     return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
 
 
+@called
+def merge_lanes(lanes_at, n_lanes, merges_at):
+    """Do all merges of the pretokens in the first lanes, a step in each before the next step in any."""
+    for lane in range(n_lanes):
+        settle_short(lanes_at + lane * LANE_BYTES, merges_at)
+    unfinished = (1 << n_lanes) - 1
+    while unfinished:
+        for lane in range(n_lanes):
+            if (unfinished >> lane) & 1 and not step_short(lanes_at + lane * LANE_BYTES, merges_at):
+                unfinished &= ~(1 << lane)
+
+
 @part
-def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
+def learn_ahead(context_at, text_at, batch, row, n_found, id_size):
     """Remember pieces of a batch that are not in the table, those that are one short pretoken.
 
-    row_at, row_end : addresses of rows of a prepared batch, the first of which is of the piece at offset `piece`
+    batch, row, n_found : see batch.batch_of; the first of the rows to look at, and how many rows are filled
 
     Merging is a chain of look-ups that wait for each other. Several pretokens merged in turns wait together, which takes a
     new English word from 260 to 120 ns.
@@ -94,43 +106,35 @@ def learn_ahead(context_at, text_at, row_at, row_end, piece, id_size):
     rows_at = ids_at + IDS_BYTES
     # Most pieces are known: those that may not be are gathered without a branch.
     n_rows = 0
-    write_i64(rows_at, row_at)
-    while row_at < row_end:
-        write_i64(rows_at + 8 * n_rows, row_at)
-        n_rows += not has_key(row_at, home_of(row_at))
-        row_at += 8 * ROW
+    while row < n_found:
+        write_i64(rows_at + 8 * n_rows, row)
+        n_rows += not has_key(batch, row, home_of(batch, row))
+        row += 1
     next_row = 0
-    first_row = read_i64(rows_at)
     while next_row < n_rows and room_to_remember(context_at, N_LANES * SHORT):
         n_lanes = 0
         while next_row < n_rows and n_lanes < N_LANES:
-            row_at = read_i64(rows_at + 8 * next_row)
+            row = read_i64(rows_at + 8 * next_row)
             next_row += 1
-            start = piece if row_at == first_row else end_of(row_at - 8 * ROW)
-            key_at, length = text_at + start, end_of(row_at) - start
+            start = bound_of(batch, row)
+            key_at, length = text_at + start, bound_of(batch, row + 1) - start
             if 0 < length <= SHORT:
-                slot = find_prepared(row_at, table_at, key_at, length)
+                slot = find_prepared(batch, row, table_at, key_at, length)
                 if is_free(table_at, slot) and is_mergeable(key_at, length, grammar, tables, merges_at):
                     lane_at = lanes_at + n_lanes * LANE_BYTES
                     start_short(lane_at, key_at, length, merges_at)
                     write_i64(lane_at + 16, key_at)
-                    write_i64(lane_at + 24, row_at)
+                    write_i64(lane_at + 24, row)
                     write_i64(lane_at + 32, slot)
                     n_lanes += 1
-        for lane in range(n_lanes):
-            settle_short(lanes_at + lane * LANE_BYTES, merges_at)
-        unfinished = (1 << n_lanes) - 1
-        while unfinished:
-            for lane in range(n_lanes):
-                if (unfinished >> lane) & 1 and not step_short(lanes_at + lane * LANE_BYTES, merges_at):
-                    unfinished &= ~(1 << lane)
+        merge_lanes(lanes_at, n_lanes, merges_at)
         for lane in range(n_lanes):
             lane_at = lanes_at + lane * LANE_BYTES
-            length, key_at, row_at = read_i64(lane_at), read_i64(lane_at + 16), read_i64(lane_at + 24)
-            low, high = prepared_key(row_at)
+            length, key_at, row = read_i64(lane_at), read_i64(lane_at + 16), read_i64(lane_at + 24)
+            low, high = prepared_key(batch, row)
             slot = read_i64(lane_at + 32)
             if not is_free(table_at, slot):  # taken from another lane
-                slot = find_prepared(row_at, table_at, key_at, length)
+                slot = find_prepared(batch, row, table_at, key_at, length)
                 if not is_free(table_at, slot):
                     continue  # the same piece stood in that lane
             n_bytes = finish_short(lane_at, merges_at, ids_at, id_size) * id_size

@@ -33,10 +33,10 @@ VECTOR = ir.VectorType(I8, BLOCK)
 
 def splat(builder, byte):
     """A vector of 64 copies of an i8."""
-    return _lanes(builder, byte, VECTOR)
+    return lanes_of(builder, byte, VECTOR)
 
 
-def _lanes(builder, value, vector):
+def lanes_of(builder, value, vector):
     """A vector of copies of an integer."""
     undefined = ir.Constant(vector, ir.Undefined)
     single = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
@@ -299,6 +299,32 @@ def write_masked_16(typingctx, to_at, from_at, mask_at):
 
 
 @intrinsic
+def write_homes(typingctx, to_at, keys_at, factor_1, factor_2, shift, slots_at):
+    """Write the addresses of the home slots, of 32 bytes each, of LINE keys of two uint64.
+
+    to_at : address of int64[LINE];  keys_at : address of uint64[LINE, 2]
+    factor_1, factor_2, shift, slots_at : see piece_table.home_slot
+    """
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(I64, LINE)
+        halves = [
+            builder.load(pointer(builder, builder.add(args[1], ir.Constant(I64, at)), lanes), align=1) for at in (0, 64)
+        ]
+        order = ir.VectorType(ir.IntType(32), LINE)
+        lows, highs = (
+            builder.shuffle_vector(*halves, ir.Constant(order, list(range(first, 2 * LINE, 2)))) for first in (0, 1)
+        )
+        factor_1, factor_2, shift, slots = (lanes_of(builder, value, lanes) for value in args[2:])
+        mixed = builder.add(builder.mul(lows, factor_1), builder.mul(highs, factor_2))
+        places = builder.shl(builder.lshr(mixed, shift), ir.Constant(lanes, [5] * LINE))
+        builder.store(builder.add(places, slots), pointer(builder, args[0], lanes), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.uint64, types.uint64, types.int64, types.int64), codegen
+
+
+@intrinsic
 def same_16(typingctx, left_at, right_at):
     """Whether the 16 bytes at two addresses are equal."""
 
@@ -333,7 +359,7 @@ def rank_in_line(typingctx, line_at, key):
         lanes = ir.VectorType(I64, LINE)
         line = builder.load(pointer(builder, args[0], lanes), align=64)
         keys = builder.lshr(line, ir.Constant(lanes, [KEY_SHIFT] * LINE))
-        same = builder.icmp_unsigned("==", keys, _lanes(builder, args[1], lanes))
+        same = builder.icmp_unsigned("==", keys, lanes_of(builder, args[1], lanes))
         ranks = builder.and_(line, ir.Constant(lanes, [(1 << RANK_BITS) - 1] * LINE))
         return _smallest(builder, builder.select(same, ranks, ir.Constant(lanes, [NO_RANK] * LINE)))
 
@@ -365,7 +391,7 @@ def least_of_three(typingctx, numbers_at, clear):
         at = [builder.add(args[0], ir.Constant(I64, offset)) for offset in (-4, 0, 4)]
         before, numbers, after = (builder.load(pointer(builder, place, lanes), align=4) for place in at)
         least = builder.and_(*(builder.icmp_unsigned("<", numbers, other) for other in (before, after)))
-        found = builder.and_(numbers, _lanes(builder, builder.trunc(args[1], ir.IntType(32)), lanes))
+        found = builder.and_(numbers, lanes_of(builder, builder.trunc(args[1], ir.IntType(32)), lanes))
         has_none = builder.icmp_unsigned("==", found, ir.Constant(lanes, [0] * LANES))
         return builder.zext(builder.bitcast(builder.and_(least, has_none), ir.IntType(LANES)), I64)
 
@@ -385,7 +411,7 @@ def write_three(typingctx, numbers_at, lane_1, number_1, lane_2, number_2, lane_
         place = pointer(builder, args[0], lanes)
         numbers = builder.load(place, align=64)
         for lane, number in zip(args[1::2], args[2::2], strict=True):
-            lane, number = (_lanes(builder, builder.trunc(value, ir.IntType(32)), lanes) for value in (lane, number))
+            lane, number = (lanes_of(builder, builder.trunc(value, ir.IntType(32)), lanes) for value in (lane, number))
             here = builder.icmp_unsigned("==", ir.Constant(lanes, list(range(LANES))), lane)
             numbers = builder.select(here, number, numbers)
         builder.store(numbers, place, align=64)
