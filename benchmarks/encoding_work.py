@@ -6,7 +6,6 @@ Nothing here imports NumPy before a library does, whose time to import that is a
 from __future__ import annotations
 
 import base64
-import mmap
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -112,15 +111,15 @@ class NbbpeArray(Nbbpe):
         yield result
 
 
-class NbbpeMapped(NbbpeArray):
-    """From a file to an array, in one thread: the file is mapped into memory in the time that counts."""
+class NbbpeOpenFile(NbbpeArray):
+    """From a file to an array, in one thread: the file is opened and read in the time that counts."""
 
     def prepare(self, path: str) -> Any:
         return path
 
     def encode(self, prepared: Any) -> Any:
-        with open(prepared, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            return self.tokenizer.encode_array(text)
+        with open(prepared, "rb") as file:
+            return self.tokenizer.encode_array(file)
 
 
 class Tiktoken(Encoding):
@@ -250,7 +249,7 @@ LIBRARIES: dict[str, type[Encoding]] = {
     "gigatoken": Gigatoken,
     "gigatoken-written": GigatokenWritten,
     "nbbpe-one-thread": NbbpeArray,
-    "nbbpe-one-thread-mapped": NbbpeMapped,
+    "nbbpe-one-thread-file": NbbpeOpenFile,
     "tiktoken-one-thread": TiktokenOneThread,
     "gigatoken-one-thread": GigatokenOneThread,
     "tokenizers-one-thread": TokenizersOneThread,

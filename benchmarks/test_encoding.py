@@ -63,7 +63,7 @@ def test_one_thread(benchmark, conclude, name: str):
     need("gigatoken")
     text = TEXTS[name]()
     libraries = {
-        "nbbpe encode_array of a mapped file": "nbbpe-one-thread-mapped",
+        "nbbpe encode_array of an open file": "nbbpe-one-thread-file",
         "nbbpe encode_array of bytes in memory": "nbbpe-one-thread",
         "gigatoken encode_files, not parallel": "gigatoken-one-thread",
     }
@@ -81,7 +81,7 @@ def test_one_thread(benchmark, conclude, name: str):
             f"encode {text}, one thread, first pass",
             list(entries.values()),
             claims,
-            f"all {ours.checked['n_ids']:,} ids equal; a file to an array in memory, the file read or mapped in the time; "
+            f"all {ours.checked['n_ids']:,} ids equal; a file to an array in memory, the file read in the time; "
             "and beside it, text that is in memory before",
         )
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +105,11 @@ def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
         yield data
 
 
-def to_data(text: Text) -> Data:
-    """As `to_bytes`, but of much text that is in no `bytes` (a mapped file, say) a view, without a copy."""
+def to_data(text: Text | Source) -> Data:
+    """As `to_bytes`, but of much text that is in no `bytes` (a mapped file, say) a view, without a copy.
+
+    What is no text, but read from, is for `as_source`; here it is a TypeError.
+    """
     if isinstance(text, str):  # first, as it mostly is
         return text.encode("utf-8", _KEEP_SURROGATES)
     if type(text) is bytes:  # and nothing derived, which a kernel would not know
@@ -114,7 +117,8 @@ def to_data(text: Text) -> Data:
     try:
         view = memoryview(text)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"text must be str or bytes, not {type(text).__name__}") from None
+        of_a_file = ' (of a file, open(path, "rb"))' if isinstance(text, (io.IOBase, os.PathLike)) else ""
+        raise TypeError(f"text must be str or bytes{of_a_file}, not {type(text).__name__}") from None
     if view.format not in ("B", "c") or view.ndim != 1 or not view.c_contiguous:
         raise TypeError(
             f"text must be str or bytes, not {type(text).__name__} of format {view.format!r} and shape {view.shape}, "
@@ -187,6 +191,22 @@ class Source(Protocol):
 
     def readinto(self, buffer: memoryview, /) -> int | None:
         """Fill the buffer or part of it; returns the number of bytes, 0 at the end, None where they are still to come."""
+
+
+def as_source(text: object) -> Source | None:
+    """A file of bytes, or what reads like one, as something to read from; None for all else."""
+    return cast(Source, text) if hasattr(text, "readinto") else None
+
+
+def bytes_left(source: Source) -> int | None:
+    """How many bytes an open file has from where it stands on; None where only reading tells (a pipe, packed text)."""
+    raw = getattr(source, "raw", source)
+    if not isinstance(raw, io.FileIO) or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+        return None
+    file = cast(io.FileIO, source)
+    file.flush()  # what was written to it counts
+    size = os.fstat(raw.fileno()).st_size
+    return max(size - file.tell(), 0) or None  # files that the system makes up as they are read say 0
 
 
 class TextStream:

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from .conversion import load
-from .corpus import Path, Text
+from .corpus import Path, Source, Text
 from .tokenizer import Tokenizer
 
 _default: Tokenizer | None = None
@@ -24,7 +24,7 @@ def use(tokenizer: Tokenizer | Path) -> Tokenizer:
     return _default
 
 
-def encode_array(text: Text) -> NDArray[Any]:
+def encode_array(text: Text | Source) -> NDArray[Any]:
     """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
 
     All special tokens are recognised. The default is what `nbbpe.use` set, else what the environment variable

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Data, TextReader, Window, Windows, join, padded, to_text
+from .corpus import Data, Reader, Source, TextReader, Window, Windows, join, padded, to_text
 from .kernels import context, encode, encode_text, learn, piece_table, remembered
 from .kernels.batch import new_batch
 from .kernels.encode_text import encode_pieces
@@ -204,6 +204,22 @@ class Encoder:
             if n_ids >= 0:
                 return n_ids
         return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
+
+    def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
+        """The ids of the next `n_bytes` of a source, or of all it has, as an array of its own. Its errors pass."""
+        reader = Reader(source, n_bytes, specials, self.at_once)
+        if n_bytes is None or self.in_python:
+            parts = [ids.copy() for ids, _ in self.encode_all(reader)]
+            return np.concatenate([np.empty(0, dtype=self.dtype), *parts])
+        room = Room(n_bytes + remembered.SPARE_BYTES, self.dtype)
+        return room.cut(self._encode_windows(reader, room.array, self._id_size))
+
+    def count_source(self, source: Source, specials: SpecialTokens) -> int:
+        """The number of ids of all that a source has."""
+        reader = Reader(source, None, specials, self.at_once)
+        if self.in_python:
+            return sum(len(ids) for ids, _ in self.encode_all(reader))
+        return self._encode_windows(reader, None, 0)
 
     def _window(self, documents: list[bytes], specials: SpecialTokens) -> Window:
         """One window of all documents, as they are to be encoded."""

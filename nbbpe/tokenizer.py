@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import tokenfile
-from .corpus import Data, Lent, Path, Reader, Text, TextStream, to_bytes, to_data, to_text
+from .corpus import Data, Lent, Path, Reader, Source, Text, TextStream, as_source, bytes_left, to_bytes, to_data, to_text
 from .decoder import Decoder
 from .formats import folder, gpt2, huggingface, tiktoken
 from .lazy import lazy
@@ -294,39 +294,49 @@ class Tokenizer:
 
     # Text to ids
 
-    def encode(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> list[int]:
+    def encode(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> list[int]:
         """The ids of a text, a list of int; with a normalizer, of what it makes of the text between special tokens.
 
         `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. Bytes may be in any object that lends them: a
         bytearray, a memoryview, a NumPy array of uint8, or an mmap of a file, which is read where it lies. They must not
-        change meanwhile. In a str, a lone surrogate that "surrogateescape" made of a byte stands for that byte, any other
-        for the three bytes that "surrogatepass" gives.
+        change meanwhile. Or they are what a file has that is open for reading bytes (open(path, "rb"), gzip.open(path)),
+        from where it stands to its end; it is read a megabyte at a time. In a str, a lone surrogate that "surrogateescape"
+        made of a byte stands for that byte, any other for the three bytes that "surrogatepass" gives.
 
         Special tokens in the text become their ids, the longest first where several match. With `allowed_special` as a
         set, only those do and others are plain text; one that is in `disallowed_special` (or, with "all", not allowed)
         raises ValueError. Names and meanings are tiktoken's; by default all of the tokenizer's own are recognised. Each is
-        "all" or a collection of special tokens.
+        "all" or a collection of special tokens. Of a file nothing can be disallowed (ValueError).
         """
         return self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special).tolist()
 
-    def encode_array(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> NDArray[Any]:
+    def encode_array(
+        self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
+    ) -> NDArray[Any]:
         """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
+        if type(text) is not str and (source := as_source(text)) is not None:
+            specials = self._sought(allowed_special, disallowed_special)
+            return self._encoder.encode_source(source, bytes_left(source), specials)
         data = to_data(text)
         if allowed_special is ALL and disallowed_special is NONE and type(data) is bytes:  # as below, for less
             return self._encoder.encode_text(data, self._specials)
         with Lent(data):
             return self._encoder.encode_text(data, self._recognised(data, allowed_special, disallowed_special))
 
-    def count(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
+    def count(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
+        if type(text) is not str and (source := as_source(text)) is not None:
+            return self._encoder.count_source(source, self._sought(allowed_special, disallowed_special))
         data = to_data(text)
         if allowed_special is ALL and disallowed_special is NONE and type(data) is bytes:  # as below, for less
             return self._encoder.count(data, self._specials)
         with Lent(data):
             return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
 
-    def encode_ordinary(self, text: Text) -> list[int]:
+    def encode_ordinary(self, text: Text | Source) -> list[int]:
         """The ids of a text in which no special token is recognised."""
+        if type(text) is not str and as_source(text) is not None:
+            return self.encode(text, allowed_special=())
         data = to_data(text)
         if type(data) is bytes:  # as below, for less
             return self._encoder.encode_text(data, None).tolist()
@@ -520,8 +530,10 @@ class Tokenizer:
         chosen.check(text)
         return chosen.recognised
 
-    def _sought(self, allowed: Choice) -> SpecialTokens:
-        """The special tokens to look for in a source."""
+    def _sought(self, allowed: Choice, disallowed: Choice = NONE) -> SpecialTokens:
+        """The special tokens to look for in a source, in which none can be `disallowed`."""
+        if disallowed:
+            raise ValueError("disallowed_special cannot be looked for in a file before it is encoded: read it, or mmap it")
         return self._chosen(allowed, NONE).recognised or pack_special_tokens({})
 
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
