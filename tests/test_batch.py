@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
+from pathlib import Path
 
 import naive
 import numpy as np
+import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,6 +142,23 @@ def test_homes_of_keys_are_found_together_as_one_by_one():
         mixed = [(low * factor_1 + high * factor_2) % (1 << 64) for low, high in keys]
         assert out[:LINE].astype(np.uint64).tolist() == [((m >> shift) * 32 + (1 << 20)) % (1 << 64) for m in mixed]
         assert out[LINE] == -1
+
+
+ENDS = """
+import hashlib, sys
+sys.path.insert(0, sys.argv[1])
+import test_batch, texts
+from nbbpe.kernels import simd_look_up
+data = texts.SAMPLE.encode() * 3 + b"a b." * 99 + bytes(range(256)) + b"x" * 200
+found = [test_batch.piece_ends(data, [(100, 107), (300, 301)], name=name) for name in ("gpt2", "o200k")]
+print(simd_look_up.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
+"""
+
+
+def test_other_processors_find_the_same_pieces(tmp_path):
+    here = processes.run(ENDS, Path(__file__).parent).split()
+    elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
+    assert processes.run(ENDS, Path(__file__).parent, **elsewhere).split() == ["False", here[1]]
 
 
 TEXT = (b"It's a cat, 42 mats;\n\n\tand  more. " * 9)[:290]
