@@ -128,19 +128,20 @@ def test_any_number_of_pieces_may_end_in_a_block(n_cuts):
 
 
 @njit
-def homes_of(keys, factor_1, factor_2, shift, slots_at, out):
-    write_homes(address_of(out), address_of(keys), factor_1, factor_2, shift, slots_at)
+def homes_of(keys, factor_1, factor_2, mask, slots_at, out):
+    write_homes(address_of(out), address_of(keys), factor_1, factor_2, mask, slots_at)
 
 
 def test_homes_of_keys_are_found_together_as_one_by_one():
     source = random.Random(3)
     factor_1, factor_2 = (source.getrandbits(64) | 1 for _ in range(2))
-    for shift in 1, 30, 46, 63:
+    for n_slots in 1, 2, 1 << 20, 1 << 40:
         keys = [(source.getrandbits(64), source.getrandbits(source.choice([0, 20, 64]))) for _ in range(LINE)]
         out = np.full(LINE + 1, -1, dtype=np.int64)
-        homes_of(np.array(keys, dtype=np.uint64), np.uint64(factor_1), np.uint64(factor_2), shift, 1 << 20, out)
-        mixed = [(low * factor_1 + high * factor_2) % (1 << 64) for low, high in keys]
-        assert out[:LINE].astype(np.uint64).tolist() == [((m >> shift) * 32 + (1 << 20)) % (1 << 64) for m in mixed]
+        homes_of(np.array(keys, dtype=np.uint64), np.uint64(factor_1), np.uint64(factor_2), 4 * n_slots - 1, 1 << 20, out)
+        mixed = [((low * factor_1 + high * factor_2) % (1 << 64)).to_bytes(8, "big") for low, high in keys]
+        slots = [int.from_bytes(each, "little") % n_slots for each in mixed]
+        assert out[:LINE].tolist() == [32 * slot + (1 << 20) for slot in slots]
         assert out[LINE] == -1
 
 

@@ -217,3 +217,17 @@ def test_empty_words_are_left_out():
     table = WordTable()
     table.add(WordCounts(padded(b"ab"), np.array([0, 0, 1, 1, 2, 2]), np.array([5, 1, 5, 2, 5])))
     assert as_dict(table.take()) == {b"a": 1, b"b": 2}
+
+
+def test_keys_that_come_in_the_order_of_another_table_lie_as_far_apart_as_any():
+    source = random.Random(5)
+    keys = [source.randbytes(source.choice([5, 9, 20])) for _ in range(1 << 14)]
+    words = words_from_dict(dict.fromkeys(keys, 1))
+    whole = WordTable()
+    whole.add(words)
+    # The first of them by slots, as worker processes hand words over: they fill a small table to the half.
+    first = [key_in(whole.table, slot) for slot in np.flatnonzero(whole.table.slots[1::SLOT])[: 1 << 9] * SLOT]
+    small = filled(first, 1 << 10)
+    slots = [find(small, key) // SLOT for key in first]
+    assert min(slots) < 100
+    assert max(slots) > 900

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .jit import inlined, kernel, part
 from .memory import longer, zeros
-from .simd import LINE, address_of, leading_zeros, multiply_fold, prefetch, read_i64, read_u64, write_homes, write_u64
+from .simd import LINE, address_of, multiply_fold, prefetch, read_i64, read_u64, swapped_bytes, write_homes, write_u64
 
 SLOT = 4  # uint64 words in a slot
 INLINE_BYTES = 15  # the longest key that lies in its slot
@@ -49,7 +49,7 @@ class PieceTable(NamedTuple):
 
 
 def new_table(capacity: int, pool_size: int) -> PieceTable:
-    """Make an empty table of `capacity` slots (a power of two, at least 2) with room for `pool_size` bytes of long keys."""
+    """Make an empty table of `capacity` slots (a power of two) with room for `pool_size` bytes of long keys."""
     slots = zeros(capacity * SLOT)  # none of which crosses a cache line
     pool = np.empty(max(pool_size, POOL_START), dtype=np.uint8)
     return PieceTable(slots, pool, np.array([0, POOL_START], dtype=np.int64))
@@ -114,22 +114,18 @@ def rehash(slots, larger):
 def home_slot(key_low, key_high, n_words):
     """Where the search for a key starts, as an index into slots of `n_words` words; the key is what `key_of` returned.
 
-    The highest bits of a sum of products, which depend on all bits of the key, and which vectors can do as well.
+    A sum of products, which vectors can do as well. Its highest byte, which depends on all bits of the key, is made the
+    lowest: so the order of a table's slots is not that of a smaller one's, where keys taken from the one in order would
+    all come to lie together until it has grown.
     """
-    mixed = key_low * _MULTIPLIER_1 + key_high * _MULTIPLIER_2
-    return np.int64(mixed >> np.uint64(home_shift(n_words))) * SLOT
-
-
-@inlined
-def home_shift(n_words):
-    """How many bits of a mixed key say nothing of its home, in `n_words` words of slots, a power of two of at least two."""
-    return leading_zeros(np.uint64(n_words)) + 3
+    mixed = swapped_bytes(key_low * _MULTIPLIER_1 + key_high * _MULTIPLIER_2)
+    return np.int64(mixed * np.uint64(SLOT) & np.uint64(n_words - 1))
 
 
 @inlined
 def ask_for_homes(to_at, keys_at, table_at):
     """Write the addresses of the home slots of LINE keys that stand side by side, and ask for their cache lines."""
-    write_homes(to_at, keys_at, _MULTIPLIER_1, _MULTIPLIER_2, home_shift(table_at[1]), table_at[0])
+    write_homes(to_at, keys_at, _MULTIPLIER_1, _MULTIPLIER_2, table_at[1] - 1, table_at[0])
     for i in range(LINE):
         prefetch(read_i64(to_at + 8 * i))
 

@@ -250,6 +250,16 @@ def multiply_fold(typingctx, left, right):
 
 
 @intrinsic
+def swapped_bytes(typingctx, value):
+    """A uint64 with its bytes in reverse order."""
+
+    def codegen(context, builder, signature, args):
+        return builder.bswap(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
 def popcount(typingctx, value):
     """The number of set bits of a uint64."""
 
@@ -299,11 +309,11 @@ def write_masked_16(typingctx, to_at, from_at, mask_at):
 
 
 @intrinsic
-def write_homes(typingctx, to_at, keys_at, factor_1, factor_2, shift, slots_at):
-    """Write the addresses of the home slots, of 32 bytes each, of LINE keys of two uint64.
+def write_homes(typingctx, to_at, keys_at, factor_1, factor_2, mask, slots_at):
+    """Write the addresses of the home slots, of four words each, of LINE keys of two uint64; see piece_table.home_slot.
 
     to_at : address of int64[LINE];  keys_at : address of uint64[LINE, 2]
-    factor_1, factor_2, shift, slots_at : see piece_table.home_slot
+    mask, slots_at : one less than the number of words of the slots, and their address
     """
 
     def codegen(context, builder, signature, args):
@@ -315,10 +325,12 @@ def write_homes(typingctx, to_at, keys_at, factor_1, factor_2, shift, slots_at):
         lows, highs = (
             builder.shuffle_vector(*halves, ir.Constant(order, list(range(first, 2 * LINE, 2)))) for first in (0, 1)
         )
-        factor_1, factor_2, shift, slots = (lanes_of(builder, value, lanes) for value in args[2:])
+        factor_1, factor_2, mask, slots = (lanes_of(builder, value, lanes) for value in args[2:])
         mixed = builder.add(builder.mul(lows, factor_1), builder.mul(highs, factor_2))
-        places = builder.shl(builder.lshr(mixed, shift), ir.Constant(lanes, [5] * LINE))
-        builder.store(builder.add(places, slots), pointer(builder, args[0], lanes), align=1)
+        swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(lanes, [lanes]), "llvm.bswap.v8i64")
+        to_words, to_bytes = (ir.Constant(lanes, [shift] * LINE) for shift in (2, 3))
+        words = builder.and_(builder.shl(builder.call(swap, [mixed]), to_words), mask)
+        builder.store(builder.add(builder.shl(words, to_bytes), slots), pointer(builder, args[0], lanes), align=1)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.uint64, types.uint64, types.int64, types.int64), codegen
