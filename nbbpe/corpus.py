@@ -201,12 +201,14 @@ def as_source(text: object) -> Source | None:
 def bytes_left(source: Source) -> int | None:
     """How many bytes an open file has from where it stands on; None where only reading tells (a pipe, packed text)."""
     raw = getattr(source, "raw", source)
-    if not isinstance(raw, io.FileIO) or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+    if not isinstance(raw, io.FileIO):
         return None
     file = cast(io.FileIO, source)
     file.flush()  # what was written to it counts
-    size = os.fstat(raw.fileno()).st_size
-    return max(size - file.tell(), 0) or None  # files that the system makes up as they are read say 0
+    size = file_size(raw.fileno())
+    if not size:  # files that the system makes up as they are read say 0
+        return None
+    return max(size - file.tell(), 0) or None
 
 
 class TextStream:
@@ -365,8 +367,8 @@ def check_readable(paths: Sequence[Path]) -> None:
             open(path, "rb").close()
 
 
-def file_size(path: Path) -> int | None:
-    """The size of a regular file in bytes; None for a pipe or the like."""
+def file_size(path: Path | int) -> int | None:
+    """The size of a regular file in bytes, by its path or its number where it is open; None for a pipe or the like."""
     status = os.stat(path)
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 

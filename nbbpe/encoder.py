@@ -188,8 +188,7 @@ class Encoder:
         specials = specials or new_special_tokens([], [])
         if self.at_once:
             return self._encode_documents(self._window([bytes(text)], specials))
-        room = Room(len(text) + remembered.SPARE_BYTES, self.dtype)
-        return room.cut(self._encode_windows(TextReader(text, specials), room.array, self._id_size))
+        return self._encode_whole(TextReader(text, specials), len(text))
 
     def count(self, text: Data, specials: SpecialTokens | None) -> int:
         """The number of ids of a text; arguments as of `encode_text`."""
@@ -211,8 +210,7 @@ class Encoder:
         if n_bytes is None or self.in_python:
             parts = [ids.copy() for ids, _ in self.encode_all(reader)]
             return np.concatenate([np.empty(0, dtype=self.dtype), *parts])
-        room = Room(n_bytes + remembered.SPARE_BYTES, self.dtype)
-        return room.cut(self._encode_windows(reader, room.array, self._id_size))
+        return self._encode_whole(reader, n_bytes)
 
     def count_source(self, source: Source, specials: SpecialTokens) -> int:
         """The number of ids of all that a source has."""
@@ -272,6 +270,11 @@ class Encoder:
                     taken = position
                     if (end - position) * self._id_size > _OUT_BYTES:
                         state.need_out((end - position) * self._id_size)
+
+    def _encode_whole(self, reader: Windows, n_bytes: int) -> NDArray[Any]:
+        """The ids of all windows of a reader, `n_bytes` of text, as an array of its own."""
+        room = Room(n_bytes + remembered.SPARE_BYTES, self.dtype)
+        return room.cut(self._encode_windows(reader, room.array, self._id_size))
 
     def _encode_windows(self, reader: Windows, out: NDArray[Any] | None, step: int) -> int:
         """Encode all windows of a reader into `out`, which has room for all, or with None count only; returns how many."""
