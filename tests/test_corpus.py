@@ -222,7 +222,6 @@ def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
     data = bytes(range(1, 200))
     for window in 1, 7, 50, 100, 101, 1000:
         monkeypatch.setattr(corpus, "WINDOW", window)
-        monkeypatch.setattr(corpus, "TEXT_WINDOW", window)
         for n_bytes in 0, 1, 50, 99, 100, 101, 199:
             source = io.BytesIO(data)
             reader = Reader(source, n_bytes, specials())
@@ -236,7 +235,6 @@ def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
 
 def test_the_bytes_after_a_text_are_zero(monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", 64)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 64)
     for n in range(1, 200):
         reader = Reader(io.BytesIO(b"\xff" * 500), n, specials())
         taken = 0
@@ -248,7 +246,6 @@ def test_the_bytes_after_a_text_are_zero(monkeypatch):
 
 def test_a_source_that_is_wanted_at_once_is_one_window(monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", 10)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 10)
     data = texts.SAMPLE.encode()
     reader = Reader(Trickle(data, 1), None, specials(), at_once=True)
     seen = reader.advance(0)
@@ -269,7 +266,6 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path):
 
 def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", 1000)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 1000)
     reader = Reader(io.BytesIO(b"the cat " * 50_000), None, specials(SPECIAL))
     longest = taken = 0
     while (seen := reader.advance(taken)) is not None:

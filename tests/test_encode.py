@@ -503,7 +503,6 @@ def test_items_with_lone_surrogates_give_the_ids_of_the_joined_text(small):
 
 def test_an_iterable_is_read_as_its_ids_are_taken(small, monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", 1000)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 1000)
     n_read = 0
 
     def items():

@@ -406,7 +406,6 @@ def test_a_long_run_of_marks_takes_no_time_by_its_square(ours, form, run):
 
 def test_a_long_piece_is_looked_through_a_few_times_only(monkeypatch):
     monkeypatch.setattr(corpus, "WINDOW", 100)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 100)
     specials = new_special_tokens([], [])
     stream = corpus.TextStream(["e\u0301" * 100_000])
     reader = normalization.NormalizingReader(corpus.Reader(stream, None, specials), "NFC")
