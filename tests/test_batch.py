@@ -313,6 +313,19 @@ def test_a_piece_that_comes_up_changes_places_with_what_is_in_its_home(keys, dat
     assert len(table.slots) == capacity
 
 
+def test_pieces_that_come_up_in_a_table_as_full_as_may_be_are_all_found():
+    source = random.Random(3)
+    keys = sorted({source.randbytes(source.randrange(4, 18)) for _ in range(512)})
+    table = filled(keys, capacity=1024, pool=1 << 14)
+    assert len(table.slots) == 1024 * piece_table.SLOT
+    came = 0
+    for key in source.choices(keys, k=2000):
+        before, after, _ = bring(table, key)
+        came += before != after
+    assert came > 50
+    assert_holds(table, keys)
+
+
 def test_a_piece_is_brought_home_around_the_end_of_the_table_and_stays_there():
     source = random.Random(1)
     table = piece_table.new_table(8, 0)

@@ -134,6 +134,23 @@ def test_many_keys_grow_the_slots_and_the_pool(size):
     assert len(table.slots) >= 2 * SLOT * len(keys)  # half of the slots stay free, so that searches are short
 
 
+@njit
+def search_order(home, n_words):
+    """All slots in the order of the search that starts at `home`."""
+    slots = [home]
+    while len(slots) < n_words // SLOT:
+        slots.append(piece_table.next_slot(slots[-1], home, n_words))
+    return slots
+
+
+@pytest.mark.parametrize("capacity", [2, 4, 64])
+def test_a_search_goes_through_the_line_of_its_home_and_then_line_after_line(capacity):
+    for home in range(capacity):
+        line = home & ~1
+        expected = [home, home ^ 1, *((line + 2 + i) % capacity for i in range(capacity - 2))]
+        assert [slot // SLOT for slot in search_order(home * SLOT, capacity * SLOT)] == expected
+
+
 def test_a_full_table_refuses_a_key_and_stays_as_it_was():
     table = filled([b"a", b"b"], capacity=4)
     before = [array.copy() for array in table]

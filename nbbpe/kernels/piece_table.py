@@ -1,6 +1,6 @@
 """A hash table whose keys are byte strings: the memory of every distinct piece (or word) that was seen.
 
-Open addressing with linear probing over slots of 32 bytes, so that a look-up touches one cache line:
+Open addressing over slots of 32 bytes, two in a cache line, of which a look-up mostly touches one:
 
     slot = [key_low, key_high, value_0, value_1]      four uint64
 
@@ -38,7 +38,7 @@ _HIGH_BYTES = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(INLINE_BYTES
 class PieceTable(NamedTuple):
     """The arrays of the table; made by `new_table` only, so that each kernel is compiled for one type.
 
-    slots : uint64[4 * capacity]   capacity is a power of two; 64-byte aligned
+    slots : uint64[4 * capacity]   capacity is a power of two, 2 or more; 64-byte aligned
     pool  : uint8[*]               keys longer than INLINE_BYTES
     state : int64[2]               number of entries, bytes used of the pool
     """
@@ -97,9 +97,10 @@ def move_entries(from_at, n_from, to_at, n_to):
         low, high = read_u64(slot_at), read_u64(slot_at + 8)
         if high != 0:
             # A long key's place in the pool is no part of what a search knows.
-            target = home_slot(low, min(high, _LONG_KEY), n_to)
+            home = home_slot(low, min(high, _LONG_KEY), n_to)
+            target = home
             while read_u64(to_at + 8 * target + 8) != 0:
-                target = (target + SLOT) & (n_to - 1)
+                target = next_slot(target, home, n_to)
             for i in range(0, 8 * SLOT, 8):
                 write_u64(to_at + 8 * target + i, read_u64(slot_at + i))
 
@@ -120,6 +121,17 @@ def home_slot(key_low, key_high, n_words):
     """
     mixed = swapped_bytes(key_low * _MULTIPLIER_1 + key_high * _MULTIPLIER_2)
     return np.int64(mixed * np.uint64(SLOT) & np.uint64(n_words - 1))
+
+
+@inlined
+def next_slot(slot, home, n_words):
+    """The slot that follows another in the search that starts at `home`: the other one of its cache line, which is there
+    already, and from the next line on one after another."""
+    if slot == home:
+        return slot ^ SLOT
+    if slot == home ^ SLOT:
+        slot |= SLOT
+    return (slot + SLOT) & (n_words - 1)
 
 
 @inlined
@@ -184,15 +196,16 @@ def find(table_at, key_at, length, key_low, key_high):
 
 
 @inlined
-def find_from(table_at, slot, key_at, length, key_low, key_high):
+def find_from(table_at, home, key_at, length, key_low, key_high):
     """As `find`, for a key whose home slot is known."""
     slots_at, n_words, pool_at, _, _ = table_at
+    slot = home
     if key_high != _LONG_KEY:
         while True:
             stored = read_u64(slots_at + 8 * slot + 8)
             if (stored == key_high and read_u64(slots_at + 8 * slot) == key_low) or stored == 0:
                 return slot
-            slot = (slot + SLOT) & (n_words - 1)
+            slot = next_slot(slot, home, n_words)
     while True:
         stored = read_u64(slots_at + 8 * slot + 8)
         if stored == 0:
@@ -200,14 +213,16 @@ def find_from(table_at, slot, key_at, length, key_low, key_high):
         same_hash = stored >= _LONG_KEY and read_u64(slots_at + 8 * slot) == key_low
         if same_hash and equals_pool(pool_at + np.int64(stored ^ _LONG_KEY), key_at, length):
             return slot
-        slot = (slot + SLOT) & (n_words - 1)
+        slot = next_slot(slot, home, n_words)
 
 
 @inlined
 def swap_slots(table_at, slot, other):
-    """Let two keys, and their values, change places, where no slot from one to the other is free: all are found as before.
+    """Let two keys, and their values, change places, of which one stands in the home slot of the other: all are found as
+    before.
 
-    (The search for the key that goes further away has passed its former slot, and goes on, as from there none is free.)
+    (The search for the key that goes further away comes to its former slot, and goes on as the search for the other key did,
+    which met no free slot. Where both are of one cache line it looks at both, in whatever order.)
     """
     slot_at, other_at = table_at[0] + 8 * slot, table_at[0] + 8 * other
     for i in range(0, 8 * SLOT, 8):
