@@ -221,8 +221,8 @@ def swap_slots(table_at, slot, other):
     """Let two keys, and their values, change places, of which one stands in the home slot of the other: all are found as
     before.
 
-    (The search for the key that goes further away comes to its former slot, and goes on as the search for the other key did,
-    which met no free slot. Where both are of one cache line it looks at both, in whatever order.)
+    (The search for the key that goes further away comes to its former slot, and goes on as the search for the other key
+    did, which met no free slot. Where both are of one cache line it looks at both, in whatever order.)
     """
     slot_at, other_at = table_at[0] + 8 * slot, table_at[0] + 8 * other
     for i in range(0, 8 * SLOT, 8):
