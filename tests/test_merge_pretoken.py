@@ -1,4 +1,5 @@
-"""kernels/merge_table.py against a dict, and both ways of merging a pretoken (kernels/encode.py) against the textbook."""
+"""kernels/merge_table.py against a dict, and the ways of merging a pretoken (encode.py, lanes.py, encode_long.py)
+against the textbook."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from nbbpe.kernels import encode, encode_long, merge_table
+from nbbpe.kernels import encode, encode_long, lanes, merge_table
+from nbbpe.kernels.memory import zeros
 from nbbpe.kernels.merge_table import NO_SYMBOL, Merges, new_merges
 from nbbpe.kernels.simd import LINE, NO_RANK, address_of
 from nbbpe.ranks import merges_by_rank
@@ -45,9 +47,24 @@ def apply(text, n, merges, scratch, out, way, id_size):
 @njit
 def settle(text, n, merges, scratch, out):
     merges_at = merge_table.merges_addresses(merges)
-    encode.start_short(address_of(scratch), address_of(text), n, merges_at)
-    encode.settle_short(address_of(scratch), merges_at)
-    return encode.finish_short(address_of(scratch), merges_at, address_of(out), 4)
+    lanes.start_short(address_of(scratch), address_of(text), n, merges_at)
+    lanes.settle_short(address_of(scratch), merges_at)
+    return lanes.finish_short(address_of(scratch), merges_at, address_of(out), 4)
+
+
+@njit
+def merge_together(text, starts, merges, scratch, out, ends):
+    """The ids of pretokens that stand side by side, each merged in a lane of its own; ends[i] is where those of one end."""
+    merges_at, lanes_at, n = merge_table.merges_addresses(merges), address_of(scratch), starts.shape[0] - 1
+    for i in range(n):
+        lanes.start_short(
+            lanes_at + i * lanes.LANE_BYTES, address_of(text) + starts[i], starts[i + 1] - starts[i], merges_at
+        )
+    lanes.merge_lanes(lanes_at, n, merges_at)
+    n_ids = 0
+    for i in range(n):
+        n_ids += lanes.finish_short(lanes_at + i * lanes.LANE_BYTES, merges_at, address_of(out) + 4 * n_ids, 4)
+        ends[i] = n_ids
 
 
 @njit
@@ -89,7 +106,7 @@ def assert_merged(pretoken: bytes, pairs: list[tuple[bytes, bytes]], merges: Mer
     wanted = [ids[token] for token in naive.encode_pretoken(pretoken, ranks)]
     for id_size in 2, 4:
         assert merged(pretoken, merges, HEAP, id_size) == wanted
-        if len(pretoken) <= encode.SHORT:
+        if len(pretoken) <= lanes.SHORT:
             assert merged(pretoken, merges, SHORT, id_size) == wanted
         if merges.n_ascending:
             assert merged(pretoken, merges, RANKS, id_size) == wanted
@@ -192,6 +209,22 @@ def test_pretokens_of_every_length_are_merged_as_the_textbook_does(alphabet):
             assert not in_order or merges.n_ascending == len(pairs)
             for n in [*range(1, 70), 127, 128, 129, 253, 254, 255, 300]:
                 assert_merged(bytes(source.choices(alphabet, k=n)), pairs, merges, ids)
+
+
+@pytest.mark.parametrize("n_lanes", [1, 2, 16, 17, 63])
+@pytest.mark.parametrize("in_order", [False, True])
+def test_pretokens_in_lanes_are_merged_as_the_textbook_does(n_lanes, in_order):
+    source = random.Random(n_lanes)
+    pairs = random_pairs(source, b"the cat", 40, in_order)
+    merges, ids = table_of(pairs, in_order)
+    ranks = {pair: rank for rank, pair in reversed(list(enumerate(pairs)))}
+    for longest in 1, 3, 12, 40, lanes.SHORT:
+        pretokens = [bytes(source.choices(b"the cat", k=source.randint(1, longest))) for _ in range(n_lanes)]
+        text, starts = np.frombuffer(b"".join(pretokens), dtype=np.uint8), np.cumsum([0, *map(len, pretokens)])
+        out, ends = np.empty(len(text), dtype=np.uint32), np.empty(n_lanes, dtype=np.int64)
+        merge_together(text, starts, merges, zeros(n_lanes * lanes.LANE_BYTES // 8), out, ends)
+        parts = [[ids[token] for token in naive.encode_pretoken(pretoken, ranks)] for pretoken in pretokens]
+        assert [part.tolist() for part in np.split(out[: ends[-1]], ends[:-1])] == parts
 
 
 @given(st.integers(0, 10**6), st.binary(min_size=1, max_size=255), st.integers(0, 60), st.booleans())

@@ -5,8 +5,9 @@ from numpy.typing import NDArray
 
 from .batch import bound_of, find_prepared, has_key, home_of, prepared_key
 from .context import GRAMMAR, LANES, NEED_LONG, NEED_MEMORY, NEED_SCRATCH, SCRATCH, TABLE, five, merges_of, scan_tables
-from .encode import LANE_BYTES, SHORT, finish_short, merge_if_short, merge_pretoken, settle_short, start_short, step_short
-from .jit import called, inlined, kernel, part
+from .encode import merge_if_short, merge_pretoken
+from .jit import inlined, kernel, part
+from .lanes import LANE_BYTES, OWN_AT, SHORT, finish_short, merge_lanes, start_short
 from .memory import zeros
 from .merge_table import whole_token
 from .piece_table import find, is_free, key_of
@@ -79,18 +80,6 @@ def learn_long_piece(context_at, key_at, length, ids_at, id_size):
     return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
 
 
-@called
-def merge_lanes(lanes_at, n_lanes, merges_at):
-    """Do all merges of the pretokens in the first lanes, a step in each before the next step in any."""
-    for lane in range(n_lanes):
-        settle_short(lanes_at + lane * LANE_BYTES, merges_at)
-    unfinished = (1 << n_lanes) - 1
-    while unfinished:
-        for lane in range(n_lanes):
-            if (unfinished >> lane) & 1 and not step_short(lanes_at + lane * LANE_BYTES, merges_at):
-                unfinished &= ~(1 << lane)
-
-
 @part
 def learn_ahead(context_at, text_at, batch, row, n_found, id_size):
     """Remember pieces of a batch that are not in the table, those that are one short pretoken.
@@ -123,16 +112,16 @@ def learn_ahead(context_at, text_at, batch, row, n_found, id_size):
                 if is_free(table_at, slot) and is_mergeable(key_at, length, grammar, tables, merges_at):
                     lane_at = lanes_at + n_lanes * LANE_BYTES
                     start_short(lane_at, key_at, length, merges_at)
-                    write_i64(lane_at + 16, key_at)
-                    write_i64(lane_at + 24, row)
-                    write_i64(lane_at + 32, slot)
+                    write_i64(lane_at + OWN_AT, key_at)
+                    write_i64(lane_at + OWN_AT + 8, row)
+                    write_i64(lane_at + OWN_AT + 16, slot)
                     n_lanes += 1
         merge_lanes(lanes_at, n_lanes, merges_at)
         for lane in range(n_lanes):
             lane_at = lanes_at + lane * LANE_BYTES
-            length, key_at, row = read_i64(lane_at), read_i64(lane_at + 16), read_i64(lane_at + 24)
+            length, key_at, row = read_i64(lane_at), read_i64(lane_at + OWN_AT), read_i64(lane_at + OWN_AT + 8)
             low, high = prepared_key(batch, row)
-            slot = read_i64(lane_at + 32)
+            slot = read_i64(lane_at + OWN_AT + 16)
             if not is_free(table_at, slot):  # taken from another lane
                 slot = find_prepared(batch, row, table_at, key_at, length)
                 if not is_free(table_at, slot):
