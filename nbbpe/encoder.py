@@ -18,6 +18,7 @@ from .kernels.merge_table import Merges
 from .kernels.scan import new_masks
 from .kernels.simd import PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
+from .kernels.waiting import new_waiting
 from .normalization import Form, NormalizingReader, is_normal, normal_window, normalized
 from .parallel import interruptible
 from .patterns import Pattern, get_pattern
@@ -50,7 +51,7 @@ class _State:
         self.work = context.new_work()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
         self._breaks = np.empty((_SHORT_BREAKS, 3), dtype=np.int64)
-        self._lanes = learn.new_lanes(len(self._batch))
+        self._waiting = new_waiting()
         self._longest = _FIRST_SCRATCH
         self._scratch = encode.new_scratch(self._longest, encoder.merges)
         self.need_out(_OUT_BYTES)
@@ -110,7 +111,7 @@ class _State:
             self.memory_state,
             self._text,
             self.out,
-            self._lanes,
+            self._waiting,
             former,
             self.work,
             self.specials,

@@ -16,7 +16,7 @@ from .simd import read_i64
 from .special import SpecialTokens
 
 # Where the parts of a context start.
-SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, LANES = 0, 6, 7, 16, 18, 20, 25, 28, 32
+SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, WAITING = 0, 6, 7, 16, 18, 20, 25, 28, 32
 JOINS, FORMER, WORK, SPECIALS, BREAKS = 33, 35, 37, 38, 44
 _SIZE = 46
 # Why encoding stopped, see encode_text.encode_pieces.
@@ -56,7 +56,7 @@ def new_context(
     memory_state: NDArray[np.int64],
     text: NDArray[np.uint8],
     out: NDArray[Any],
-    lanes: NDArray[np.uint64],
+    waiting: NDArray[np.uint64],
     former: NDArray[np.uint64] | None,
     work: NDArray[np.int64],
     specials: SpecialTokens,
@@ -72,7 +72,7 @@ def new_context(
                               remembered
     text, out               : uint8[SHORT_TEXT + PADDING], where a short text is copied to, and uint16[*] or uint32[*],
                               where its ids go
-    lanes                   : scratch for merging several pretokens at a time, see learn.new_lanes
+    waiting                 : new pieces that wait to be merged, see waiting.new_waiting
     former                  : slots the entries of which are to be moved into the table, see piece_table.with_room
     work                    : see new_work
     specials, breaks        : the special tokens to find in a short text; int64[n, 3], where they are listed then
@@ -101,8 +101,8 @@ def new_context(
         table.state.ctypes.data,
     )
     context[IDS_POOL:TEXT] = ids_pool.ctypes.data, len(ids_pool), memory_state.ctypes.data
-    context[TEXT:LANES] = text.ctypes.data, out.ctypes.data, out.nbytes, out.itemsize
-    context[LANES] = lanes.ctypes.data
+    context[TEXT:WAITING] = text.ctypes.data, out.ctypes.data, out.nbytes, out.itemsize
+    context[WAITING] = waiting.ctypes.data
     context[JOINS:FORMER] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
     context[FORMER:WORK] = (0, 0) if former is None else (former.ctypes.data, len(former))
     context[WORK] = work.ctypes.data

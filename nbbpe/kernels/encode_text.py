@@ -11,6 +11,7 @@ from .context import (
     IDS_POOL,
     JOINS,
     N_IDS,
+    NEED_MEMORY,
     NEED_OUT,
     PIECE_END,
     POSITION,
@@ -18,6 +19,7 @@ from .context import (
     STEP,
     TABLE,
     TEXT,
+    WAITING,
     WORK,
     five,
     merges_of,
@@ -26,12 +28,13 @@ from .context import (
 )
 from .encode import merge_pretoken
 from .jit import inlined, kernel
-from .learn import N_LANES, learn_ahead, learn_piece
+from .learn import learn_piece
 from .merge_table import write_id
-from .piece_table import N_ENTRIES, is_free
+from .piece_table import is_free
 from .remembered import SPARE_BYTES, copy_slot, move_former
 from .simd import address_of, read_i64, read_u8, write_i64, write_u8, write_u64
 from .special import list_specials
+from .waiting import BEHIND_BYTES, MOST_WAITING, learn_waiting, let_wait, must_end, n_waiting
 
 SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_pieces` takes itself
 
@@ -111,11 +114,14 @@ def encode_pieces(context_at, text, with_specials):
         next_break += 1
     break_start = read_i64(breaks_at + 24 * next_break) if next_break < n_breaks else -1
     first_break = next_break
+    waiting_at = read_i64(context_at + 8 * WAITING)
+    out_end = out_at + out_bytes
     ids_at = out_at + n_out * step
+    first_at = ids_at  # ids of the output from there on are not counted in `n_out` yet
+    must_learn = False
     piece = start
     block = start
     state = 0
-    n_learned = N_LANES
     while block < end:
         of_breaks = breaks_at, first_break, n_breaks
         found, block, state = next_pieces(
@@ -127,14 +133,19 @@ def encode_pieces(context_at, text, with_specials):
         if found == 0:
             continue
         batch_end = bound_of(batch, found)
-        if (batch_end - piece) * id_size + SPARE_BYTES > out_at + out_bytes - ids_at:
-            leave(work_at, piece, batch_end, n_out)
-            return -NEED_OUT
-        # Ids are counted by where they go: those of this batch go to `first_at` and on, also where they are not kept.
-        first_at = ids_at
-        # Looking through a batch for pieces to learn together pays where there are several, of which the last batch tells.
-        looked = n_learned < 2
-        n_before = read_i64(table_at[4] + 8 * N_ENTRIES)
+        n_bytes = batch_end - piece
+        if n_waiting(waiting_at) > 0 and must_end(waiting_at, ids_at, n_bytes, text_at + batch_end, id_size, out_end):
+            ids_at, learned = learn_waiting(context_at, ids_at, id_size)
+            if not learned:
+                write_i64(work_at + 8 * N_IDS, n_out + (ids_at - first_at) // id_size)
+                return -NEED_MEMORY
+        if n_waiting(waiting_at) == 0:
+            n_out += (ids_at - first_at) // id_size
+            ids_at = first_at = ids_at if step > 0 else out_at
+            if n_bytes * id_size + SPARE_BYTES > out_end - ids_at:
+                leave(work_at, piece, batch_end, n_out)
+                return -NEED_OUT
+        may_wait = n_bytes * id_size <= BEHIND_BYTES
         break_row = find_row(batch, 0, found, break_start)
         row = 0
         while row < found:
@@ -148,6 +159,14 @@ def encode_pieces(context_at, text, with_specials):
             if row == found:
                 break
             piece, piece_end = bound_of(batch, row), bound_of(batch, row + 1)
+            # Where marks are to be made, the ids before a break must be there to be counted.
+            must_learn = must_learn or n_waiting(waiting_at) == MOST_WAITING or (row == break_row and marks_at != 0)
+            if must_learn and n_waiting(waiting_at) > 0:
+                ids_at, learned = learn_waiting(context_at, ids_at, id_size)
+                if not learned:
+                    write_i64(work_at + 8 * N_IDS, n_out + (ids_at - first_at) // id_size)
+                    return -NEED_MEMORY
+            must_learn = False
             if row == break_row:
                 row += 1
                 if piece_end > piece:
@@ -164,28 +183,36 @@ def encode_pieces(context_at, text, with_specials):
             if piece_end > piece:
                 key_at, length = text_at + piece, piece_end - piece
                 slot = find_prepared(batch, row, table_at, key_at, length)
-                # Not at once: after all was forgotten, others must not take the room of the piece that needed it.
-                if is_free(table_at, slot) and not looked and piece > start:
-                    learn_ahead(context_at, text_at, batch, row, found, id_size)
-                    looked = True
-                    slot = find_prepared(batch, row, table_at, key_at, length)
                 if is_free(table_at, slot):
                     low, high = prepared_key(batch, row)
-                    n_bytes = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
-                    if n_bytes < 0:
+                    # The first piece does not wait: after all was forgotten, others might take its room again and again.
+                    waits = may_wait and piece > start
+                    following_at = let_wait(context_at, key_at, length, low, high, ids_at) if waits else 0
+                    if following_at != 0:
+                        ids_at = following_at
+                        row += 1
+                        continue
+                    n_learned = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
+                    if n_learned >= 0:
+                        ids_at += n_learned
+                    elif n_waiting(waiting_at) > 0:
+                        must_learn = True  # those before it come first; then the loop comes here again
+                        continue
+                    else:
                         leave(work_at, piece, piece_end, n_out + (ids_at - first_at) // id_size)
-                        return n_bytes
+                        return n_learned
                 else:
                     slot = bring_home(batch, row, table_at, slot, length)
-                    n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, ids_at)
-                ids_at += n_bytes
+                    ids_at += copy_slot(table_at[0] + 8 * slot, pool_at, ids_at)
             row += 1
         piece = batch_end
-        n_learned = read_i64(table_at[4] + 8 * N_ENTRIES) - n_before
-        n_out += (ids_at - first_at) // id_size
-        if step == 0:
-            ids_at = first_at
         first_break = next_break
+    if n_waiting(waiting_at) > 0:
+        ids_at, learned = learn_waiting(context_at, ids_at, id_size)
+        if not learned:
+            write_i64(work_at + 8 * N_IDS, n_out + (ids_at - first_at) // id_size)
+            return -NEED_MEMORY
+    n_out += (ids_at - first_at) // id_size
     leave(work_at, piece, piece, n_out)
     return n_out
 

@@ -1,0 +1,145 @@
+"""New pieces that wait to be merged together, while what follows them is encoded.
+
+New words of a text come one by one, but merging one alone is mostly waiting for memory. So a new piece gets a lane and
+waits until MOST_WAITING do, or the text ends. How many ids it will have is not known before, nor, therefore, where the ids
+of what follows go: those are kept behind the lanes meanwhile, and then all are put together. Of 40 MB of English, with
+84,000 new pieces, a first pass takes three quarters of the time that it takes when each piece is merged as it comes.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .context import GRAMMAR, IDS_POOL, PIECE_END, POSITION, TABLE, WAITING, WORK, five, merges_of, scan_tables
+from .jit import called, inlined
+from .lanes import LANE_BYTES, OWN_AT, SHORT, finish_short, merge_lanes, start_short
+from .memory import zeros
+from .merge_table import whole_token
+from .piece_table import find, is_free
+from .remembered import SPARE_BYTES, copy_ids, copy_slot, remember
+from .simd import BLOCK, mask_between, read_i64, read_u8, read_u64, write_i64, write_u64
+from .split import pretoken_end, starts_as_whole_word
+
+MOST_WAITING = 16
+BEHIND_BYTES = 1 << 14  # room for the ids of what follows the pieces that wait
+
+# Where what is, see new_waiting; and of a lane, in what is its owner's.
+_OUT, _LANES = 8, 64
+_BEHIND = _LANES + (MOST_WAITING + 1) * LANE_BYTES  # the last lane only says where the ids of the one before it end
+_KEY, _LOW, _HIGH, _FOLLOWING = (OWN_AT + 8 * i for i in range(4))
+_ONE = np.uint64(1)
+
+
+def new_waiting() -> NDArray[np.uint64]:
+    """Make room for pieces that wait; 64-byte aligned.
+
+    It holds how many there are, and the address where the ids of the first one will go; MOST_WAITING lanes and one more,
+    each with the address of the piece, its key words, and where the ids of what follows it are; and those ids.
+    """
+    return zeros((_BEHIND + BEHIND_BYTES + SPARE_BYTES) // 8)
+
+
+@inlined
+def n_waiting(waiting_at):
+    """How many pieces wait."""
+    return read_i64(waiting_at)
+
+
+@inlined
+def must_end(waiting_at, ids_at, n_bytes, text_end, id_size, out_end):
+    """Whether there may be no room for the ids of the next `n_bytes` of text, which end at `text_end`, while pieces wait.
+
+    Neither behind the lanes, where the next id goes to `ids_at`, nor for all ids since the first piece in the output.
+    """
+    out_at, text_at = read_i64(waiting_at + _OUT), read_i64(waiting_at + _LANES + _KEY)
+    return (
+        ids_at + n_bytes * id_size > waiting_at + _BEHIND + BEHIND_BYTES
+        or out_at + (text_end - text_at) * id_size + SPARE_BYTES > out_end
+    )
+
+
+@called
+def let_wait(context_at, key_at, length, low, high, ids_at):
+    """Let a piece wait that is not in the table.
+
+    key_at, length, low, high : as for piece_table.insert
+    ids_at : where its ids would go
+
+    There must be fewer than MOST_WAITING (unchecked). Returns where the ids of what follows go; or 0, and does nothing,
+    where the piece is not one short pretoken whose ids are found by merging.
+    """
+    tables, merges_at, grammar = scan_tables(context_at), merges_of(context_at), read_i64(context_at + 8 * GRAMMAR)
+    if length > SHORT or not is_mergeable(key_at, length, grammar, tables, merges_at):
+        return np.int64(0)
+    waiting_at = read_i64(context_at + 8 * WAITING)
+    n = n_waiting(waiting_at)
+    if n == 0:
+        write_i64(waiting_at + _OUT, ids_at)
+        ids_at = waiting_at + _BEHIND
+    lane_at = waiting_at + _LANES + n * LANE_BYTES
+    start_short(lane_at, key_at, length, merges_at)
+    write_i64(lane_at + _KEY, key_at)
+    write_u64(lane_at + _LOW, low)
+    write_u64(lane_at + _HIGH, high)
+    write_i64(lane_at + _FOLLOWING, ids_at)
+    write_i64(waiting_at, n + 1)
+    return ids_at
+
+
+@called
+def learn_waiting(context_at, ids_end, id_size):
+    """Merge the pieces that wait, remember them, and write their ids to the output, each with those of what follows it.
+
+    ids_end : where the ids end of what follows the last of them
+
+    Returns where the ids end in the output, and whether all are done. Where a piece cannot be remembered, the ids end
+    before it, and the work has its start and end. None waits any more.
+    """
+    table_at, merges_at = five(context_at, TABLE), merges_of(context_at)
+    pool_at, waiting_at = read_i64(context_at + 8 * IDS_POOL), read_i64(context_at + 8 * WAITING)
+    n, out_at, lane_at = n_waiting(waiting_at), read_i64(waiting_at + _OUT), waiting_at + _LANES
+    write_i64(waiting_at, 0)
+    merge_lanes(lane_at, n, merges_at)
+    write_i64(lane_at + n * LANE_BYTES + _FOLLOWING, ids_end)
+    for _ in range(n):
+        length, key_at = read_i64(lane_at), read_i64(lane_at + _KEY)
+        low, high = read_u64(lane_at + _LOW), read_u64(lane_at + _HIGH)
+        slot = find(table_at, key_at, length, low, high)
+        if is_free(table_at, slot):
+            n_bytes = finish_short(lane_at, merges_at, out_at, id_size) * id_size
+            if not remember(context_at, slot, key_at, length, low, high, out_at, n_bytes):
+                work_at = read_i64(context_at + 8 * WORK)
+                start = key_at - read_i64(work_at)
+                write_i64(work_at + 8 * POSITION, start)
+                write_i64(work_at + 8 * PIECE_END, start + length)
+                return out_at, False
+        else:  # the same piece stood in a lane before
+            n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, out_at)
+        out_at += n_bytes
+        following_at = read_i64(lane_at + _FOLLOWING)
+        lane_at += LANE_BYTES
+        n_bytes = read_i64(lane_at + _FOLLOWING) - following_at
+        copy_ids(following_at, out_at, n_bytes)
+        out_at += n_bytes
+    return out_at, True
+
+
+@inlined
+def is_mergeable(key_at, length, grammar, tables, merges_at):
+    """Whether a piece is one pretoken whose ids are found by merging."""
+    if merges_at[5] != 0 and whole_token(merges_at[5], key_at, length) >= 0:
+        return False
+    end = key_at + length
+    if starts_as_whole_word(key_at, end, grammar, tables) or is_plain_word(key_at, length):
+        return True
+    return pretoken_end(key_at, end, grammar, tables) == end
+
+
+@inlined
+def is_plain_word(key_at, length):
+    """Whether a piece is a word of ASCII in less than BLOCK bytes: perhaps a space, and letters, only the first a capital.
+
+    That is a pretoken in all grammars. Most new pieces are, and this is sooner known than where their pretoken ends.
+    """
+    led = np.uint64(read_u8(key_at) == 0x20)
+    letters = mask_between(key_at, ord("a"), 26) >> led | mask_between(key_at, ord("A"), 26) >> led & _ONE
+    return np.int64(led) < length < BLOCK and ~letters & ((_ONE << (np.uint64(length) - led)) - _ONE) == 0

@@ -1,0 +1,151 @@
+"""kernels/waiting.py: pieces that wait change no id, whatever ends their wait; and what it takes for granted of pieces."""
+
+from __future__ import annotations
+
+import functools
+import random
+
+import naive
+import numpy as np
+import pytest
+import texts
+from numba import njit
+
+import nbbpe
+from nbbpe import encoder
+from nbbpe.corpus import padded
+from nbbpe.kernels import waiting
+from nbbpe.kernels.lanes import SHORT
+from nbbpe.kernels.simd import address_of
+from nbbpe.kernels.waiting import is_plain_word
+from nbbpe.patterns import NAMED, get_pattern
+
+
+@njit
+def are_plain(text, starts, found):
+    """Fill `found` with what is_plain_word says of pieces that stand side by side."""
+    for i in range(starts.shape[0] - 1):
+        found[i] = is_plain_word(address_of(text) + starts[i], starts[i + 1] - starts[i])
+
+
+def random_pieces() -> list[bytes]:
+    """Every short length with each byte somewhere, and words of every length up to beyond a block."""
+    source = random.Random(1)
+    pieces = [bytes([byte]) for byte in range(256)] + [b" " + bytes([byte]) for byte in range(256)]
+    for length in range(1, 80):
+        for lead in (b"", b" ", b"  "):
+            word = bytes(source.choices(b"abcxyz", k=length))
+            place = source.randrange(length)
+            pieces += [
+                lead + word,
+                lead + word.capitalize(),
+                lead + source.choice([b"@", b"["]) + word[1:],
+                lead + word[:place] + word[place:].capitalize(),
+                lead + word[:place] + source.choice([b"`", b"{", b" ", b"A", b"\xe1", b"'"]) + word[place + 1 :],
+            ]
+    return pieces
+
+
+def test_plain_words_are_those_of_the_twin_whatever_stands_beside_them():
+    pieces = random_pieces()
+    random.Random(2).shuffle(pieces)
+    starts = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+    found = np.empty(len(pieces), dtype=np.bool_)
+    are_plain(padded(b"".join(pieces)), starts, found)
+    wanted = [naive.is_plain_word(piece) for piece in pieces]
+    assert found.tolist() == wanted
+    assert 100 < sum(wanted) < len(wanted) - 100
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_plain_word_is_one_pretoken_in_each_pattern(name):
+    plain = [piece.decode() for piece in random_pieces() if naive.is_plain_word(piece)]
+    assert all(NAMED[name].compiled.findall(piece) == [piece] for piece in plain)
+
+
+# How many of a thousand pieces are new, and how many of those are more than a pretoken, long, or longer than what may wait.
+KINDS = {
+    "all wait": (900, 0, 0, 0),
+    "few wait": (2, 0, 0, 0),
+    "one waits behind much that is known": (0, 0, 0, 0),
+    "several pretokens among them": (300, 400, 0, 0),
+    "long ones among them": (300, 100, 100, 0),
+    "huge ones among them": (50, 100, 20, 100),
+}
+
+
+def text_of(kind: str, n: int, source: random.Random) -> bytes:
+    """A text of `n` pieces; the first is new, and some new ones stand twice."""
+    new, several, long, huge = KINDS[kind]
+    known = [b" the", b" cat", b" sat on", b" mat", b"\n", b",", " naïve".encode(), " Страна".encode()]
+    parts, recent = [b"begin"], [b" of"]
+    for _ in range(n):
+        if source.randrange(1000) >= new:
+            parts.append(source.choice(known))
+            continue
+        length = source.randint(2, 20)
+        tail = b""
+        which = source.randrange(1000)
+        if which < several:
+            tail = bytes(source.choices(b"=>(!)", k=3)) + b"\n"
+        elif which < several + long:
+            length = source.randint(SHORT - 2, SHORT + 300)
+        elif which < several + long + huge:
+            length = source.randint(1, 2 * waiting.BEHIND_BYTES)
+        recent.append(b" " + bytes(source.choices(b"abcdehst", k=length)) + tail)
+        parts.append(recent[-1] if source.randrange(4) else source.choice(recent[-12:]))
+        if source.randrange(20) == 0:
+            parts.append(texts.SPECIAL.encode())
+    return b"".join(parts)
+
+
+def by_pretoken(tokenizer: nbbpe.Tokenizer, data: bytes) -> list[int]:
+    """The ids of a text, each distinct pretoken merged by the twin."""
+    ranks = {pair: rank for rank, pair in reversed(list(enumerate(tokenizer.merges)))}
+    ids = {token: i for i, token in reversed(tokenizer.vocab.items())}
+    merged = functools.cache(lambda pretoken: [ids[token] for token in naive.encode_pretoken(pretoken, ranks)])
+    compiled = get_pattern(tokenizer.pattern).compiled
+    out = []
+    for document, special in naive.documents(data, [texts.SPECIAL.encode()]):
+        for pretoken in naive.split(document, compiled):
+            out += merged(pretoken)
+        if special is not None:
+            out.append(ids[special])
+    return out
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_waits_changes_no_id(small, monkeypatch, kind, pattern):
+    n = 300 if "huge" in kind else 20_000 if "few" in kind or "one" in kind else 3000
+    data = text_of(kind, n, random.Random(kind))
+    wanted = by_pretoken(
+        small if pattern == "gpt2" else nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern), data
+    )
+    monkeypatch.setattr(encoder, "_OUT_BYTES", 1 << 12)  # the output of counting and of streams is full again and again
+    for max_pieces in 1_000_000, 200, 17, 1, 0:
+        tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern, max_pieces=max_pieces)
+        assert tokenizer.count(data) == len(wanted)
+        tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern, max_pieces=max_pieces)
+        for _ in range(2):
+            assert tokenizer.encode_array(data).tolist() == wanted
+        tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern, max_pieces=max_pieces)
+        assert list(tokenizer.encode_iterable([data.decode()])) == wanted
+
+
+def test_the_ids_of_many_documents_start_where_they_do_whatever_waits(small):
+    source = random.Random(4)
+    documents = [text_of(kind, source.randrange(40), source) for kind in source.choices(list(KINDS)[:-1], k=300)]
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], max_pieces=500)
+    flat, starts = tokenizer.encode_batch_flat(documents)
+    wanted = [by_pretoken(small, document) for document in documents]
+    assert [part.tolist() for part in np.split(flat, starts[1:-1])] == wanted
+    assert starts[-1] == len(flat)
+
+
+def test_each_number_of_pieces_may_wait_when_a_text_ends(small):
+    source = random.Random(5)
+    for n in range(3 * waiting.MOST_WAITING):
+        data = b"".join(b" " + bytes(source.choices(b"abcdehst", k=6)) for _ in range(n))
+        tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL])
+        assert tokenizer.encode(data) == by_pretoken(small, data)
