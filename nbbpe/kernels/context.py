@@ -12,7 +12,7 @@ from .jit import inlined
 from .merge_table import Merges
 from .piece_table import PieceTable
 from .scan import Scanner
-from .simd import read_i64
+from .simd import read_i64, write_i64
 from .special import SpecialTokens
 
 # Where the parts of a context start.
@@ -140,3 +140,11 @@ def merges_of(context_at):
     """What the helpers of merging take."""
     at = context_at + 8 * (MERGES + 5)
     return *five(context_at, MERGES), read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
+
+
+@inlined
+def leave(work_at, position, piece_end, n_ids):
+    """Write down how far the work has come."""
+    write_i64(work_at + 8 * POSITION, position)
+    write_i64(work_at + 8 * PIECE_END, piece_end)
+    write_i64(work_at + 8 * N_IDS, n_ids)

@@ -10,11 +10,8 @@ from .context import (
     ID_SIZE,
     IDS_POOL,
     JOINS,
-    N_IDS,
     NEED_MEMORY,
     NEED_OUT,
-    PIECE_END,
-    POSITION,
     SCRATCH,
     STEP,
     TABLE,
@@ -22,6 +19,7 @@ from .context import (
     WAITING,
     WORK,
     five,
+    leave,
     merges_of,
     scan_tables,
     specials_of,
@@ -71,14 +69,6 @@ def take_short(context_at, work_at, text, with_specials):
     for i in range(len(work)):
         write_i64(work_at + 8 * i, work[i])
     return listed_to >= n
-
-
-@inlined
-def leave(work_at, position, piece_end, n_ids):
-    """Write down how far the work has come."""
-    write_i64(work_at + 8 * POSITION, position)
-    write_i64(work_at + 8 * PIECE_END, piece_end)
-    write_i64(work_at + 8 * N_IDS, n_ids)
 
 
 @kernel
@@ -135,9 +125,8 @@ def encode_pieces(context_at, text, with_specials):
         batch_end = bound_of(batch, found)
         n_bytes = batch_end - piece
         if n_waiting(waiting_at) > 0 and must_end(waiting_at, ids_at, n_bytes, text_at + batch_end, id_size, out_end):
-            ids_at, learned = learn_waiting(context_at, ids_at, id_size)
-            if not learned:
-                write_i64(work_at + 8 * N_IDS, n_out + (ids_at - first_at) // id_size)
+            ids_at = learn_waiting(context_at, ids_at, first_at, n_out, id_size)
+            if ids_at == 0:
                 return -NEED_MEMORY
         if n_waiting(waiting_at) == 0:
             n_out += (ids_at - first_at) // id_size
@@ -162,9 +151,8 @@ def encode_pieces(context_at, text, with_specials):
             # Where marks are to be made, the ids before a break must be there to be counted.
             must_learn = must_learn or n_waiting(waiting_at) == MOST_WAITING or (row == break_row and marks_at != 0)
             if must_learn and n_waiting(waiting_at) > 0:
-                ids_at, learned = learn_waiting(context_at, ids_at, id_size)
-                if not learned:
-                    write_i64(work_at + 8 * N_IDS, n_out + (ids_at - first_at) // id_size)
+                ids_at = learn_waiting(context_at, ids_at, first_at, n_out, id_size)
+                if ids_at == 0:
                     return -NEED_MEMORY
             must_learn = False
             if row == break_row:
@@ -208,9 +196,8 @@ def encode_pieces(context_at, text, with_specials):
         piece = batch_end
         first_break = next_break
     if n_waiting(waiting_at) > 0:
-        ids_at, learned = learn_waiting(context_at, ids_at, id_size)
-        if not learned:
-            write_i64(work_at + 8 * N_IDS, n_out + (ids_at - first_at) // id_size)
+        ids_at = learn_waiting(context_at, ids_at, first_at, n_out, id_size)
+        if ids_at == 0:
             return -NEED_MEMORY
     n_out += (ids_at - first_at) // id_size
     leave(work_at, piece, piece, n_out)

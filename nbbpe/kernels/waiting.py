@@ -9,7 +9,7 @@ of what follows go: those are kept behind the lanes meanwhile, and then all are 
 import numpy as np
 from numpy.typing import NDArray
 
-from .context import GRAMMAR, IDS_POOL, PIECE_END, POSITION, TABLE, WAITING, WORK, five, merges_of, scan_tables
+from .context import GRAMMAR, IDS_POOL, TABLE, WAITING, WORK, five, leave, merges_of, scan_tables
 from .jit import called, inlined
 from .lanes import LANE_BYTES, OWN_AT, SHORT, finish_short, merge_lanes, start_short
 from .memory import zeros
@@ -86,13 +86,14 @@ def let_wait(context_at, key_at, length, low, high, ids_at):
 
 
 @called
-def learn_waiting(context_at, ids_end, id_size):
+def learn_waiting(context_at, ids_end, first_at, n_ids, id_size):
     """Merge the pieces that wait, remember them, and write their ids to the output, each with those of what follows it.
 
     ids_end : where the ids end of what follows the last of them
+    first_at, n_ids : a place in the output before the first of them, and how many ids there are before it
 
-    Returns where the ids end in the output, and whether all are done. Where a piece cannot be remembered, the ids end
-    before it, and the work has its start and end. None waits any more.
+    Returns where the ids end in the output; or 0 where a piece cannot be remembered, and has then left the work where that
+    piece begins. None waits any more.
     """
     table_at, merges_at = five(context_at, TABLE), merges_of(context_at)
     pool_at, waiting_at = read_i64(context_at + 8 * IDS_POOL), read_i64(context_at + 8 * WAITING)
@@ -109,9 +110,8 @@ def learn_waiting(context_at, ids_end, id_size):
             if not remember(context_at, slot, key_at, length, low, high, out_at, n_bytes):
                 work_at = read_i64(context_at + 8 * WORK)
                 start = key_at - read_i64(work_at)
-                write_i64(work_at + 8 * POSITION, start)
-                write_i64(work_at + 8 * PIECE_END, start + length)
-                return out_at, False
+                leave(work_at, start, start + length, n_ids + (out_at - first_at) // id_size)
+                return np.int64(0)
         else:  # the same piece stood in a lane before
             n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, out_at)
         out_at += n_bytes
@@ -120,7 +120,7 @@ def learn_waiting(context_at, ids_end, id_size):
         n_bytes = read_i64(lane_at + _FOLLOWING) - following_at
         copy_ids(following_at, out_at, n_bytes)
         out_at += n_bytes
-    return out_at, True
+    return out_at
 
 
 @inlined
