@@ -19,7 +19,7 @@ AHEAD = 8  # how many pairs ahead the cache line is asked for where a pair would
 
 # Where a row has its columns, and a block what it has besides places, in bytes.
 _SYMBOL, _LINK_BEFORE, _LINK_AFTER, _RANK = range(0, 16, 4)
-_N_PLACES, _OLDER = 4 * PLACES, 4 * PLACES + 4
+_N_PLACES, _NEWER = 4 * PLACES, 4 * PLACES + 4
 _NONE = -1
 _32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -34,7 +34,7 @@ def long_scratch(longest: int, n_ascending: int) -> int:
     by_heap = _HEAP_BYTES * (min(longest, MIN_BYTES) if n_ascending else longest) + 48
     if not n_ascending or longest < MIN_BYTES:
         return by_heap
-    return max(by_heap, (_ROW + 4) * longest + 4 * n_ascending + _BLOCK * (_most_blocks(longest, n_ascending) + 1))
+    return max(by_heap, (_ROW + 4) * longest + 8 * n_ascending + _BLOCK * (_most_blocks(longest, n_ascending) + 1))
 
 
 def _most_blocks(n: int, n_ascending: int) -> int:
@@ -229,15 +229,16 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
 
 @inlined
-def add_place(lists_at, latest_at, n_blocks, rank, position):
+def add_place(lists_at, ends_at, n_blocks, rank, position):
     """Add a position to the list of a rank; returns the number of blocks that are in use."""
-    block = np.int64(read_i32(latest_at + 4 * rank))
+    block = np.int64(read_i32(ends_at + 8 * rank + 4))
     n_places = np.int64(PLACES)
     if block != _NONE:
         n_places = np.int64(read_i32(lists_at + _BLOCK * block + _N_PLACES))
     if n_places == PLACES:
-        write_u32(lists_at + _BLOCK * n_blocks + _OLDER, block)
-        write_u32(latest_at + 4 * rank, n_blocks)
+        write_u32(ends_at + 8 * rank if block == _NONE else lists_at + _BLOCK * block + _NEWER, n_blocks)
+        write_u32(ends_at + 8 * rank + 4, n_blocks)
+        write_u32(lists_at + _BLOCK * n_blocks + _NEWER, _NONE)
         block = n_blocks
         n_blocks += 1
         n_places = np.int64(0)
@@ -279,40 +280,41 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
     rows   : int32[n, 4]      see `start_rows`
     merged : int32[n]         see `merge_run`
-    latest : int32[n_ranks]   of each rank the block where its list goes on, or -1
-    lists  : int32[*, 16]     blocks: PLACES positions, how many of them are filled, and the block before this one (or -1).
-                              A position whose pair has changed is void, and seen to be when its rank comes
+    ends   : int32[n_ranks, 2]   of each rank the first and the last block of its list, or -1
+    lists  : int32[*, 16]     blocks: PLACES positions, how many of them are filled, and the block after this one (or -1).
+                              A position whose pair has changed is void, and seen to be when its rank comes. They mostly
+                              ascend, so that a run of pairs that lie in each other is met where it begins
 
     Cost: O(n + n_ranks), whatever the text is.
     """
     n_ranks = merges_at[8]
-    rows_at, merged_at, latest_at = scratch_at, scratch_at + _ROW * n, scratch_at + (_ROW + 4) * n
-    lists_at = (latest_at + 4 * n_ranks + _BLOCK - 1) & ~(_BLOCK - 1)
-    for rank in range(n_ranks):
-        write_u32(latest_at + 4 * rank, _NONE)
+    rows_at, merged_at, ends_at = scratch_at, scratch_at + _ROW * n, scratch_at + (_ROW + 4) * n
+    lists_at = (ends_at + 8 * n_ranks + _BLOCK - 1) & ~(_BLOCK - 1)
+    for i in range(2 * n_ranks):
+        write_u32(ends_at + 4 * i, _NONE)
     n_blocks = np.int64(0)
     start_rows(rows_at, text_at, n, merges_at)
     for i in range(n - 1):
         rank = of_row(rows_at, i, _RANK)
         if rank != _NONE:
-            n_blocks = add_place(lists_at, latest_at, n_blocks, rank, i)
+            n_blocks = add_place(lists_at, ends_at, n_blocks, rank, i)
     for rank in range(n_ranks):
-        block = np.int64(read_i32(latest_at + 4 * rank))
+        block = np.int64(read_i32(ends_at + 8 * rank))
         if block == _NONE:
             continue
         symbol = merged_symbol(merges_at, rank)
         n_merged = np.int64(0)
         while block != _NONE:
             block_at = lists_at + _BLOCK * block
-            older = np.int64(read_i32(block_at + _OLDER))
-            if older != _NONE:
+            newer = np.int64(read_i32(block_at + _NEWER))
+            if newer != _NONE:
                 for i in range(PLACES):
-                    prefetch(rows_at + _ROW * np.int64(read_i32(lists_at + _BLOCK * older + 4 * i)))
+                    prefetch(rows_at + _ROW * np.int64(read_i32(lists_at + _BLOCK * newer + 4 * i)))
             for i in range(np.int64(read_i32(block_at + _N_PLACES))):
                 position = np.int64(read_i32(block_at + 4 * i))
                 if of_row(rows_at, position, _RANK) == rank:
                     n_merged = merge_run(rows_at, n, position, rank, symbol, merged_at, n_merged)
-            block = older
+            block = newer
         last = np.int64(_NONE)
         for i in range(n_merged + AHEAD):
             if i < n_merged:
@@ -328,6 +330,6 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
                     if left >= 0 and left != last:  # the pair of `last` was looked up with the symbol after it
                         found = new_rank(rows_at, n, left, merges_at)
                         if found != _NONE:
-                            n_blocks = add_place(lists_at, latest_at, n_blocks, found, left)
+                            n_blocks = add_place(lists_at, ends_at, n_blocks, found, left)
                 last = position
     return write_ids(rows_at, n, merges_at, ids_at, id_size)
