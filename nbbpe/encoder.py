@@ -227,7 +227,7 @@ class Encoder:
     def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The ids of a window that is whole, its breaks included.
 
-        marks : int64[n_breaks], filled with the number of ids before each break
+        marks : int64[n_breaks], filled with the number of ids before each break without id
         """
         if self.at_once:
             return self._encode_documents(window, marks)

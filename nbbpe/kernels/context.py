@@ -33,12 +33,13 @@ def new_work() -> NDArray[np.int64]:
     end       : end of the text
     limit     : boundaries after it are not trusted yet; `end` where no text follows
     breaks, n_breaks : see batch.next_pieces; a break's id stands for it, -1 for nothing
-    marks     : address of int64[n_breaks], filled with the number of ids before each break that was reached; or 0
+    marks     : address of int64[n_breaks], filled with the number of ids before each break without id (-1) that was
+                reached; or 0
     out, out_bytes : where ids go, and how much room is there
     n_ids     : how many ids there are already
     id_size   : bytes of each, 2 or 4
     step      : id_size; or 0 to count the ids only, where `out` is just scratch
-    piece end : end of the piece at `position` where encoding stopped before all was done
+    piece end : where encoding stopped before all was done, the end of what there must be room for, from `position` on
     """
     return np.zeros(13, dtype=np.int64)
 

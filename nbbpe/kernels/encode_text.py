@@ -148,8 +148,9 @@ def encode_pieces(context_at, text, with_specials):
             if row == found:
                 break
             piece, piece_end = bound_of(batch, row), bound_of(batch, row + 1)
-            # Where marks are to be made, the ids before a break must be there to be counted.
-            must_learn = must_learn or n_waiting(waiting_at) == MOST_WAITING or (row == break_row and marks_at != 0)
+            marks = row == break_row and marks_at != 0 and read_i64(breaks_at + 24 * next_break + 16) < 0
+            # What is marked are ids that must be there to be counted.
+            must_learn = must_learn or n_waiting(waiting_at) == MOST_WAITING or marks
             if must_learn and n_waiting(waiting_at) > 0:
                 ids_at = learn_waiting(context_at, ids_at, first_at, n_out, id_size)
                 if ids_at == 0:
@@ -158,7 +159,7 @@ def encode_pieces(context_at, text, with_specials):
             if row == break_row:
                 row += 1
                 if piece_end > piece:
-                    if marks_at != 0:
+                    if marks:
                         write_i64(marks_at + 8 * next_break, n_out + (ids_at - first_at) // id_size)
                     token_id = read_i64(breaks_at + 24 * next_break + 16)
                     if token_id >= 0:
