@@ -21,7 +21,7 @@ from .simd import (
     NO_RANK,
     RANK_BITS,
     address_of,
-    prefetch,
+    prefetch_shared,
     rank_in_line,
     read_i64,
     read_u32,
@@ -271,7 +271,7 @@ def pair_rank(merges_at, left, right):
 @inlined
 def ask_for_pair(merges_at, left, right):
     """Ask for the cache line where `pair_rank` will look for a pair."""
-    prefetch(merges_at[0] + 8 * first_entry(pair_key(left, right), merges_at[4]))
+    prefetch_shared(merges_at[0] + 8 * first_entry(pair_key(left, right), merges_at[4]))
 
 
 @inlined

@@ -153,18 +153,27 @@ def write_u64(typingctx, address, value):
     return _writer(64, types.uint64)
 
 
-@intrinsic
-def prefetch(typingctx, address):
-    """Ask for the cache line at an address, to be written soon; nothing is read, and any address is allowed."""
-
+def _prefetcher(writes):
     def codegen(context, builder, signature, args):
         i32 = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), i32, i32, i32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(function, [pointer(builder, args[0], I8), i32(1), i32(3), i32(1)])
+        builder.call(function, [pointer(builder, args[0], I8), i32(writes), i32(3), i32(1)])
         return context.get_dummy_value()
 
     return types.void(types.int64), codegen
+
+
+@intrinsic
+def prefetch(typingctx, address):
+    """Ask for the cache line at an address, to be written soon; nothing is read, and any address is allowed."""
+    return _prefetcher(1)
+
+
+@intrinsic
+def prefetch_shared(typingctx, address):
+    """As `prefetch`, for what is only read, by several threads perhaps: other cores keep the line, too."""
+    return _prefetcher(0)
 
 
 @intrinsic
