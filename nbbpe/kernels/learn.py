@@ -16,8 +16,8 @@ def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
 
     merge : merge_if_short or merge_pretoken
 
-    Returns how many bytes they take, or, less than 0, the status with which `encode_pieces` must return. Cost: half a
-    microsecond for a word.
+    Returns how many bytes they take, or, less than 0, the status with which `encode_pieces` must return if no piece waits.
+    Cost: half a microsecond for a word.
     """
     tables = scan_tables(context_at)
     grammar = read_i64(context_at + 8 * GRAMMAR)

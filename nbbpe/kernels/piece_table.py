@@ -49,7 +49,7 @@ class PieceTable(NamedTuple):
 
 
 def new_table(capacity: int, pool_size: int) -> PieceTable:
-    """Make an empty table of `capacity` slots (a power of two) with room for `pool_size` bytes of long keys."""
+    """Make an empty table of `capacity` slots (a power of two, 2 or more) with room for `pool_size` bytes of long keys."""
     slots = zeros(capacity * SLOT)  # none of which crosses a cache line
     pool = np.empty(max(pool_size, POOL_START), dtype=np.uint8)
     return PieceTable(slots, pool, np.array([0, POOL_START], dtype=np.int64))

@@ -1,9 +1,10 @@
 """New pieces that wait to be merged together, while what follows them is encoded.
 
 New words of a text come one by one, but merging one alone is mostly waiting for memory. So a new piece gets a lane and
-waits until MOST_WAITING do, or the text ends. How many ids it will have is not known before, nor, therefore, where the ids
-of what follows go: those are kept behind the lanes meanwhile, and then all are put together. Of 40 MB of English, with
-84,000 new pieces, a first pass takes three quarters of the time that it takes when each piece is merged as it comes.
+waits until MOST_WAITING do, or until their ids are needed: the text ends, or a document. How many ids it will have is not
+known before, nor, therefore, where the ids of what follows go: those are kept behind the lanes meanwhile, and then all are
+put together. Of 40 MB of English, with 84,000 new pieces, a first pass takes three quarters of the time that it takes when
+each piece is merged as it comes.
 """
 
 import numpy as np
@@ -45,15 +46,13 @@ def n_waiting(waiting_at):
 
 
 @inlined
-def must_end(waiting_at, ids_at, n_bytes, text_end, id_size, out_end):
-    """Whether there may be no room for the ids of the next `n_bytes` of text, which end at `text_end`, while pieces wait.
-
-    Neither behind the lanes, where the next id goes to `ids_at`, nor for all ids since the first piece in the output.
-    """
-    out_at, text_at = read_i64(waiting_at + _OUT), read_i64(waiting_at + _LANES + _KEY)
+def must_end(waiting_at, ids_at, n_bytes, end_at, id_size, out_end):
+    """Whether the next `n_bytes` of text, up to the address `end_at`, may have more ids than there is room for while pieces
+    wait: behind the lanes, where the next id goes to `ids_at`, or in the output, for all ids since the first piece."""
+    out_at, first_at = read_i64(waiting_at + _OUT), read_i64(waiting_at + _LANES + _KEY)
     return (
         ids_at + n_bytes * id_size > waiting_at + _BEHIND + BEHIND_BYTES
-        or out_at + (text_end - text_at) * id_size + SPARE_BYTES > out_end
+        or out_at + (end_at - first_at) * id_size + SPARE_BYTES > out_end
     )
 
 
