@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .corpus import Data, Reader, Source, TextReader, Window, Windows, join, padded, to_text
 from .kernels import context, encode, encode_text, learn, piece_table, remembered
 from .kernels.batch import new_batch
-from .kernels.encode_text import encode_pieces
+from .kernels.encode_text import ORDINARY, WITH_SPECIALS, WORK_ALONE
 from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
 from .kernels.scan import new_masks
@@ -34,6 +34,11 @@ _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to 
 def _merged(work: Callable[[], T], n_bytes: int) -> T:
     """What a call returns that merges so many bytes; see `interruptible`."""
     return work() if n_bytes < _LONG else interruptible(work)
+
+
+def _encode_none(context_at: int, text: object, what: int) -> int:
+    """In place of the kernel where a pattern has no table: no text is encoded by it alone."""
+    return -1
 
 
 class _State:
@@ -60,6 +65,7 @@ class _State:
         """Make room in `out` for ids of so many bytes."""
         dtype = self._encoder.dtype
         self.out = np.empty((max(n_bytes, _OUT_BYTES) + remembered.SPARE_BYTES) // dtype.itemsize, dtype=dtype)
+        self.ids = self.out.data  # the same, of which a few are sooner made a list
         self._renew_context()
 
     def need_scratch(self, n_bytes: int) -> None:
@@ -139,7 +145,7 @@ class Encoder:
         self.at_once = pattern.cuts is None  # without a table of boundaries nothing is certain before a text's end
         self.in_python = self.at_once  # whether threads would wait for each other
         self._id_size = dtype.itemsize
-        self._short = -1 if self.at_once else encode_text.SHORT_TEXT
+        self._encode_pieces = _encode_none if self.at_once else encode_text.compiled_encode_pieces()
         self._idle: list[_State] = []  # append and pop are atomic, so no lock that a fork could leave locked
         # Where there is no table of boundaries, another pattern's stands in the context and is not used.
         tables = pattern if pattern.cuts is not None else get_pattern("gpt2")
@@ -169,23 +175,44 @@ class Encoder:
         state.trim()
         self._idle.append(state)
 
+    def _encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
+        """The ids of a short text, a str or bytes; None for any other object, which is for `encode_text` or an error.
+
+        form : what is wanted: np.ndarray (an array of its own), list, or int (how many there are)
+
+        What a call costs counts here: hence no helpers, and no more attributes than need be.
+        """
+        idle = self._idle
+        try:
+            state = idle.pop()
+        except IndexError:
+            state = _State(self)
+        if specials is None:
+            what = ORDINARY
+        else:
+            what = WITH_SPECIALS
+            if specials is not state.specials:
+                state.look_for(specials)
+        n_ids = self._encode_pieces(state.context_at, text, what)
+        ids: Any
+        if n_ids < 0:
+            ids = None
+        elif form is list:
+            ids = state.ids[:n_ids].tolist()
+        elif form is int:
+            ids = n_ids
+        else:
+            ids = state.out[:n_ids].copy()
+        idle.append(state)
+        return ids
+
+    encode_short = _encode_short  # which a class that does more to a text overrides, and still uses the other
+
     def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """The ids of a text, as an array of its own; of its special tokens those in `specials` are recognised."""
-        if 0 < len(text) <= self._short:
-            # What a call costs counts here: hence no helpers, and no more attributes than need be.
-            idle = self._idle
-            try:
-                state = idle.pop()
-            except IndexError:
-                state = _State(self)
-            if specials is not None and specials is not state.specials:
-                state.look_for(specials)
-            n_ids = encode_pieces(state.context_at, text, specials is not None)
-            if n_ids >= 0:
-                ids = state.out[:n_ids].copy()
-                idle.append(state)
-                return ids
-            idle.append(state)
+        ids: NDArray[Any] | None = self._encode_short(text, specials, np.ndarray)
+        if ids is not None:
+            return ids
         specials = specials or new_special_tokens([], [])
         if self.at_once:
             return self._encode_documents(self._window([bytes(text)], specials))
@@ -195,14 +222,9 @@ class Encoder:
         """The number of ids of a text; arguments as of `encode_text`."""
         if self.at_once:
             return len(self.encode_text(text, specials))
-        if 0 < len(text) <= self._short:
-            state = self._state()
-            if specials is not None and specials is not state.specials:
-                state.look_for(specials)
-            n_ids = encode_pieces(state.context_at, text, specials is not None)
-            self._idle.append(state)
-            if n_ids >= 0:
-                return n_ids
+        n_ids: int | None = self._encode_short(text, specials, int)
+        if n_ids is not None:
+            return n_ids
         return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
 
     def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
@@ -322,7 +344,7 @@ class Encoder:
             step,
         )
         while True:
-            status = -min(encode_pieces(state.context_at, b"", False), 0)
+            status = -min(self._encode_pieces(state.context_at, b"", WORK_ALONE), 0)
             position, piece_end, n_ids = state.work[[context.POSITION, context.PIECE_END, context.N_IDS]].tolist()
             if status == context.NEED_LONG:
                 n_bytes = self._learn_long(state, window.data[position:piece_end], out.view(np.uint8)[n_ids * step :])
@@ -404,6 +426,9 @@ class NormalizingEncoder(Encoder):
         super().__init__(merges, pattern, dtype, max_pieces, specials)
         self._form = form
         self.in_python = True
+
+    def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
+        """None, as `encode_text` is to see every text."""
 
     def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """See Encoder."""

@@ -308,40 +308,43 @@ class Tokenizer:
         raises ValueError. Names and meanings are tiktoken's; by default all of the tokenizer's own are recognised. Each is
         "all" or a collection of special tokens. Of a file nothing can be disallowed (ValueError).
         """
+        if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
+            ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
+            if ids is not None:
+                return ids
         return self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special).tolist()
 
     def encode_array(
         self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
     ) -> NDArray[Any]:
         """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
-        if type(text) is not str and (source := as_source(text)) is not None:
+        if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
+            ids: NDArray[Any] | None = self._encoder.encode_short(text, self._specials, np.ndarray)
+            if ids is not None:
+                return ids
+        if (source := as_source(text)) is not None:
             specials = self._sought(allowed_special, disallowed_special)
             return self._encoder.encode_source(source, bytes_left(source), specials)
         data = to_data(text)
-        if allowed_special is ALL and disallowed_special is NONE and type(data) is bytes:  # as below, for less
-            return self._encoder.encode_text(data, self._specials)
         with Lent(data):
             return self._encoder.encode_text(data, self._recognised(data, allowed_special, disallowed_special))
 
     def count(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
-        if type(text) is not str and (source := as_source(text)) is not None:
+        if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
+            n_ids: int | None = self._encoder.encode_short(text, self._specials, int)
+            if n_ids is not None:
+                return n_ids
+        if (source := as_source(text)) is not None:
             return self._encoder.count_source(source, self._sought(allowed_special, disallowed_special))
         data = to_data(text)
-        if allowed_special is ALL and disallowed_special is NONE and type(data) is bytes:  # as below, for less
-            return self._encoder.count(data, self._specials)
         with Lent(data):
             return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
 
     def encode_ordinary(self, text: Text | Source) -> list[int]:
         """The ids of a text in which no special token is recognised."""
-        if type(text) is not str and as_source(text) is not None:
-            return self.encode(text, allowed_special=())
-        data = to_data(text)
-        if type(data) is bytes:  # as below, for less
-            return self._encoder.encode_text(data, None).tolist()
-        with Lent(data):
-            return self._encoder.encode_text(data, None).tolist()
+        ids: list[int] | None = self._encoder.encode_short(text, None, list)
+        return self.encode(text, allowed_special=()) if ids is None else ids
 
     def encode_batch(
         self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE

@@ -212,6 +212,16 @@ def digest_words(word_counts):
     return total % 2**64
 
 
+def utf8(text, room):
+    """The bytes of a text, if it has no more than `room` and is one that kernels take: str without surrogates, or bytes."""
+    if type(text) is str:
+        try:
+            text = text.encode()
+        except UnicodeEncodeError:
+            return None
+    return text if type(text) is bytes and len(text) <= room else None
+
+
 def encode_pretoken(pretoken, ranks):
     """The tokens of a pretoken: merge the pair of lowest rank, the leftmost of several, one at a time."""
     symbols = [bytes([byte]) for byte in pretoken]

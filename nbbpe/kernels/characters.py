@@ -1,9 +1,9 @@
-"""Characters: their classes, and decoding them from UTF-8."""
+"""Characters: their classes, and their UTF-8."""
 
 import numpy as np
 
 from .jit import inlined
-from .simd import BLOCK, N_CLASSES, mask_between, read_u8, read_u16, trailing_zeros
+from .simd import BLOCK, N_CLASSES, mask_between, read_u8, read_u16, trailing_zeros, write_u8
 
 # The order is part of the shipped cut tables (nbbpe/patterns.py).
 LOWER, UPPER, CASELESS, MARK, NUMBER, APOSTROPHE, SLASH, OTHER, SPACE, NEWLINE, BLANK = range(N_CLASSES)
@@ -55,6 +55,28 @@ def decode_character(text_at):
     if fourth & 0xC0 != 0x80 or code_point < 0x10000 or code_point > 0x10FFFF:
         return -1, 1
     return code_point, 4
+
+
+@inlined
+def encode_character(code_point, to_at):
+    """Write a code point, which must be no surrogate, as UTF-8 to an address; returns the number of bytes."""
+    if code_point < 0x80:
+        write_u8(to_at, code_point)
+        return 1
+    if code_point < 0x800:
+        write_u8(to_at, 0xC0 | code_point >> 6)
+        n = 2
+    elif code_point < 0x10000:
+        write_u8(to_at, 0xE0 | code_point >> 12)
+        write_u8(to_at + 1, 0x80 | code_point >> 6 & 0x3F)
+        n = 3
+    else:
+        write_u8(to_at, 0xF0 | code_point >> 18)
+        write_u8(to_at + 1, 0x80 | code_point >> 12 & 0x3F)
+        write_u8(to_at + 2, 0x80 | code_point >> 6 & 0x3F)
+        n = 4
+    write_u8(to_at + n - 1, 0x80 | code_point & 0x3F)
+    return n
 
 
 @inlined

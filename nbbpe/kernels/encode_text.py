@@ -1,6 +1,9 @@
 """From text to ids in one pass: scan, look-up, and for new pieces merging and remembering."""
 
+from collections.abc import Callable
+
 import numpy as np
+from numba import types
 
 from .batch import batch_of, bound_of, bring_home, find_prepared, has_key, home_of, next_pieces, prepared_key
 from .context import (
@@ -25,16 +28,18 @@ from .context import (
     specials_of,
 )
 from .encode import merge_pretoken
-from .jit import inlined, kernel
+from .jit import entry_point, inlined, kernel
 from .learn import learn_piece
 from .merge_table import write_id
 from .piece_table import is_free
 from .remembered import SPARE_BYTES, copy_slot, move_former
-from .simd import address_of, read_i64, read_u8, write_i64, write_u8, write_u64
+from .simd import read_i64, write_i64, write_u64
 from .special import list_specials
+from .text_argument import TEXT_ARGUMENT, copy_utf8
 from .waiting import BEHIND_BYTES, MOST_WAITING, learn_waiting, let_wait, must_end, n_waiting
 
 SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_pieces` takes itself
+ORDINARY, WITH_SPECIALS, WORK_ALONE = range(3)  # what to encode, see encode_pieces
 
 _ZERO = np.uint64(0)
 
@@ -51,15 +56,14 @@ def find_row(batch, row, n_found, start):
 
 @inlined
 def take_short(context_at, work_at, text, with_specials):
-    """Make the whole of a short text, bytes, a context's work, with the context's own place for it and for its ids.
+    """Make the whole of a short text a context's work, with the context's own place for it and for its ids.
 
-    Returns False where it has more special tokens than there is room for.
+    Returns False where it is not short, has more special tokens than there is room for, or is for Python to make UTF-8 of.
     """
     text_at, out_at, out_bytes, id_size, _ = five(context_at, TEXT)
-    n = len(text)
-    from_at = address_of(text)
-    for i in range(n):
-        write_u8(text_at + i, read_u8(from_at + i))
+    n = copy_utf8(text, text_at, SHORT_TEXT)
+    if n < 0:
+        return False
     write_u64(text_at + n, _ZERO)
     breaks_at, room = read_i64(context_at + 8 * BREAKS), read_i64(context_at + 8 * BREAKS + 8)
     n_breaks, listed_to = (
@@ -72,23 +76,25 @@ def take_short(context_at, work_at, text, with_specials):
 
 
 @kernel
-def encode_pieces(context_at, text, with_specials):
+def encode_pieces(context_at, text, what):
     """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
 
     context_at : address of a context; what it leads to is modified
-    text       : bytes. Of 1 to SHORT_TEXT bytes: encoded as a whole, ids go to the context's own output. Empty: what is to
+    text       : a TextArgument, of which `what` says what to do
+    what       : ORDINARY, a short text is encoded as a whole, and its ids go to the context's own output. WITH_SPECIALS, as
+                 that, and the context's special tokens are found in it. WORK_ALONE, the text is not looked at: what is to
                  be encoded stands in the context's work, see context.new_work
-    with_specials : bool    whether the context's special tokens are to be found in a short text
 
-    Returns the number of ids where all is done that can be, else less than 0, and has then left in the work how far it has
-    come. -NEED_OUT, -NEED_MEMORY: give more room, for what lies between position and piece end at least, and call again
-    with the same work. -NEED_LONG: give what lies between them to `learn_long_piece`, and go on behind it. Cost: scan, one
-    look-up and a 16-byte write a piece, 2 ns a byte.
+    Returns the number of ids where all is done that can be, else less than 0. Of a text: where it has more than SHORT_TEXT
+    bytes, or does not fit otherwise, so that it must be made work. Of work: how far it has come was left in it then.
+    -NEED_OUT, -NEED_MEMORY: give more room, for what lies between position and piece end at least, and call again with the
+    same work. -NEED_LONG: give what lies between them to `learn_long_piece`, and go on behind it. Cost: scan, one look-up
+    and a 16-byte write a piece, 2 ns a byte.
 
     One kernel for texts of all sizes, as all of encoding is compiled into it.
     """
     work_at = read_i64(context_at + 8 * WORK)
-    if len(text) > 0 and not take_short(context_at, work_at, text, with_specials):
+    if what != WORK_ALONE and not take_short(context_at, work_at, text, what == WITH_SPECIALS):
         return -NEED_OUT
     text_at, start, end, limit, breaks_at = five(work_at, 0)
     n_breaks, marks_at, out_at, out_bytes, n_out = five(work_at, 5)
@@ -203,6 +209,11 @@ def encode_pieces(context_at, text, with_specials):
     n_out += (ids_at - first_at) // id_size
     leave(work_at, piece, piece, n_out)
     return n_out
+
+
+def compiled_encode_pieces() -> Callable[[int, object, int], int]:
+    """`encode_pieces`, compiled; its second argument may be any object."""
+    return entry_point(encode_pieces, types.int64, TEXT_ARGUMENT, types.int64)
 
 
 @kernel

@@ -1,0 +1,123 @@
+"""Texts as kernels take them: as UTF-8, from whatever Python keeps them in; everything else is refused, nothing is lost."""
+
+import sys
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numba import njit, types
+
+import nbbpe
+from nbbpe.kernels.encode_text import SHORT_TEXT
+from nbbpe.kernels.jit import entry_point
+from nbbpe.kernels.simd import address_of
+from nbbpe.kernels.text_argument import TEXT_ARGUMENT, copy_utf8
+
+ROOM = 40
+
+
+class Words(str):
+    pass
+
+
+class Data(bytes):
+    pass
+
+
+@njit
+def _copy(text, out, room):
+    return copy_utf8(text, address_of(out), room)
+
+
+def copied(text, room=ROOM):
+    """What `copy_utf8` writes, None where it says that it does not take the text."""
+    out = np.full(room + 8, 0xAA, dtype=np.uint8)
+    n = entry_point(_copy, TEXT_ARGUMENT, types.Array(types.uint8, 1, "C"), types.int64)(text, out, room)
+    assert (out[room + 3 :] == 0xAA).all()
+    return None if n < 0 else out[:n].tobytes()
+
+
+# In Python's memory a str has one, two or four bytes a character, after the greatest of them.
+greatest = st.sampled_from([0x7F, 0xFF, 0x7FF, 0xFFFF, 0x10FFFF])
+strings = greatest.flatmap(lambda last: st.text(st.characters(max_codepoint=last)))  # surrogates among them
+
+
+@given(strings | st.binary(), st.integers(0, ROOM))
+@example("\ud7ff\ue000\uffff", ROOM)
+@example("a" * 40, 40)
+@example("a" * 41, 40)
+@example("é" * 20, 40)
+@example("é" * 20 + "a", 40)
+@example("a中" * 10, 40)
+@example("a中" * 10, 39)
+@example("😀" * 10, 40)
+@example("a" + "😀" * 10, 40)
+def test_a_text_is_copied_as_utf8_or_refused(text, room):
+    assert copied(text, room) == naive.utf8(text, room)
+
+
+def test_every_character_is_written_as_python_writes_it():
+    for first in range(0, 0x110000, 64):
+        text = "".join(map(chr, range(first, first + 64)))
+        assert copied(text, 256) == naive.utf8(text, 256), hex(first)
+    for character in map(chr, (0x80, 0x7FF, 0x800, 0xD7FF, 0xD800, 0xDFFF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF)):
+        assert copied(character) == naive.utf8(character, ROOM)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        3,
+        3.5,
+        ["a"],
+        bytearray(b"a"),
+        memoryview(b"a"),
+        np.zeros(3, np.uint8),
+        Words("a"),
+        Data(b"a"),
+        str,
+        bytes,
+    ],
+    ids=repr,
+)
+def test_what_is_no_str_and_no_bytes_is_refused(text):
+    assert copied(text) is None
+    assert naive.utf8(text, ROOM) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["hello world", "é" * 9, "中" * 9, "😀" * 9, "\udcff" * 3, b"hello", "a" * 99, Words("hello"), None], ids=repr
+)
+def test_no_reference_is_kept_or_given_away(text):
+    copied(text)
+    before = sys.getrefcount(text), sys.getrefcount(type(text))
+    for _ in range(100):
+        copied(text)
+    after = sys.getrefcount(text), sys.getrefcount(type(text))
+    assert abs(after[0] - before[0]) < 50
+    assert abs(after[1] - before[1]) < 50
+
+
+def test_a_text_of_other_characters_keeps_no_utf8():
+    text = "中" * 1000
+    before = sys.getsizeof(text)
+    nbbpe.Tokenizer(dict(enumerate(bytes([byte]) for byte in range(256))), []).encode(text)
+    assert sys.getsizeof(text) == before
+
+
+@pytest.mark.parametrize("character", ["a", "é", "中", "😀", "\udcff"])
+@pytest.mark.parametrize("call", ["encode", "encode_array", "encode_ordinary", "count"])
+def test_texts_about_as_long_as_a_kernel_takes_at_once(character, call):
+    tokenizer = nbbpe.Tokenizer(dict(enumerate(bytes([byte]) for byte in range(256))), [])
+    size = len(character.encode(errors="surrogatepass"))
+    for n in range(SHORT_TEXT // size - 2, SHORT_TEXT // size + 3):
+        for before in ("", "x"):
+            text = before + character * n
+            expected = list(
+                before.encode() + (b"\xff" if character == "\udcff" else character.encode(errors="surrogatepass")) * n
+            )
+            ids = getattr(tokenizer, call)(text)
+            assert (ids == len(expected)) if call == "count" else (list(ids) == expected)
