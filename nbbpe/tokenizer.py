@@ -454,7 +454,8 @@ class Tokenizer:
 
         Ids are integers of any type, and no bools; an array of them has one dimension.
         """
-        return self._decoder.decode(ids)
+        data: bytes = self._decoder.decode(ids)
+        return data
 
     def decode(
         self, ids: Iterable[int] | NDArray[Any], errors: str = "replace", *, skip_special_tokens: bool = False
@@ -465,7 +466,8 @@ class Tokenizer:
         and with errors="strict" UnicodeDecodeError.
         """
         decoder = self._decoder_of_text if skip_special_tokens else self._decoder
-        return decoder.decode(ids).decode(errors=errors)
+        text: str = decoder.decode(ids, errors)
+        return text
 
     def decode_batch(
         self,

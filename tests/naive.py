@@ -311,6 +311,13 @@ def decode(ids, vocab):
     return b"".join(vocab[token_id] for token_id in ids)
 
 
+def plain_ids(ids):
+    """A list of ids, if it is one that kernels take: of int and nothing derived, in 64 bits."""
+    if type(ids) is list and all(type(token_id) is int and -(2**63) <= token_id < 2**63 for token_id in ids):
+        return ids
+    return None
+
+
 def char_offsets(tokens, characters):
     """Of each token (bytes) the first and one more than the last character that it holds a byte of.
 
