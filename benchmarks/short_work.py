@@ -42,7 +42,13 @@ def _chats(text: str) -> Texts:
     return [SEPARATOR.join([text[start : start + 20], text[start + 20 : start + 200], ""]) for start in range(N_TEXTS)]
 
 
-CASES: dict[str, Callable[[str], Texts]] = {"hello": _one, "message": _messages, "chat": _chats, "batch": _batches}
+CASES: dict[str, Callable[[str], Texts]] = {
+    "hello": _one,
+    "message": _messages,
+    "chat": _chats,
+    "batch": _batches,
+    "decode": _messages,
+}
 
 
 def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[str, Any]]:
@@ -52,7 +58,12 @@ def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[s
     theirs.load_vocabulary(vocabs)
     with open(path, encoding="utf-8") as file:
         texts = CASES[case](file.read(400 * 100 * N_TEXTS).replace(SEPARATOR, "\n"))
-    calls = {"batch": _batch_calls, "chat": _chat_calls}.get(case, _text_calls)(ours.tokenizer, theirs.tokenizer)
+    n_bytes = _n_bytes(texts)
+    calls = {"batch": _batch_calls, "chat": _chat_calls, "decode": _decode_calls}.get(case, _text_calls)(
+        ours.tokenizer, theirs.tokenizer
+    )
+    if case == "decode":
+        texts = [ours.tokenizer.encode(text) for text in texts]  # so kernels are in use, as in most processes
     facts = {}
     for label, (library, call, ids_of) in calls.items():
         digest = ids_digest((ids_of(call(text)) for text in texts), ours.vocabulary.separator_id)
@@ -63,7 +74,7 @@ def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[s
         assert len({of[name] for of in facts.values() if name in of}) == 1, f"{name} differs: {facts}"
     for label, seconds in _take_turns({label: call for label, (_, call, _) in calls.items()}, texts).items():
         low, _, high = quantiles(seconds, n=4)
-        facts[label] |= {"seconds": median(seconds), "quartiles": [low, high], "n_bytes": _n_bytes(texts)}
+        facts[label] |= {"seconds": median(seconds), "quartiles": [low, high], "n_bytes": n_bytes}
     return facts
 
 
@@ -74,6 +85,7 @@ def _text_calls(ours: Any, theirs: Any) -> Calls:
     return {
         "nbbpe encode_array": ("nbbpe", ours.encode_array, _same),
         "nbbpe encode": ("nbbpe", ours.encode, _same),
+        "nbbpe encode_ordinary": ("nbbpe", ours.encode_ordinary, _same),
         COUNT: ("nbbpe", ours.count, lambda n: [0] * n),
         "tiktoken encode": ("tiktoken", theirs.encode, _same),
         "tiktoken encode_ordinary": ("tiktoken", theirs.encode_ordinary, _same),
@@ -96,6 +108,18 @@ def _batch_calls(ours: Any, theirs: Any) -> Calls:
         "tiktoken encode_ordinary_batch": ("tiktoken", theirs.encode_ordinary_batch, _joined),
         "tiktoken encode_ordinary, one by one": ("tiktoken", lambda batch: [*map(encode_ordinary, batch)], _joined),
     }
+
+
+def _decode_calls(ours: Any, theirs: Any) -> Calls:
+    return {
+        "nbbpe decode": ("nbbpe", ours.decode, _bytes_of),
+        "tiktoken decode": ("tiktoken", theirs.decode, _bytes_of),
+    }
+
+
+def _bytes_of(text: str) -> list[int]:
+    """The bytes of a decoded text, to be compared as ids are."""
+    return list(text.encode())
 
 
 def _same(ids: Any) -> Any:
