@@ -43,12 +43,28 @@ class _LinkedOnly(JITCodeLibrary):
         """Do nothing: only wrappers for Python read a function's environment."""
 
 
+class _NeverInlined(_LinkedOnly):
+    """That of a part which LLVM is to leave a function: an attribute that Numba has no option for."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        for function in ir_module.functions:
+            if not function.is_declaration:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
+
 class _PartCompiler(Compiler):
     """Numba's compiler, which puts what it makes into a library of ours."""
 
+    library_class = _LinkedOnly
+
     def __init__(self, typing_context: Any, target_context: Any, _: None, *rest: Any) -> None:
-        library = _LinkedOnly(target_context.codegen(), "part")
+        library = self.library_class(target_context.codegen(), "part")
         super().__init__(typing_context, target_context, library, *rest)
+
+
+class _NeverInlinedCompiler(_PartCompiler):
+    library_class = _NeverInlined
 
 
 def compile_as_part(function: Callable[..., Any], never_inline: bool = False, **options: Any) -> Any:
@@ -61,13 +77,10 @@ def compile_as_part(function: Callable[..., Any], never_inline: bool = False, **
         raise TypeError(f"{function.__module__}.{function.__name__} is a part of kernels: call it from compiled code")
 
     def add_overload(compiled: Any) -> None:
-        if never_inline:
-            # Of the code as it will be linked, the attributes of which Numba has no option for.
-            code = compiled.library._final_module.get_function(compiled.fndesc.llvm_func_name)
-            code.add_function_attribute("noinline")
         part.overloads[tuple(compiled.signature.args)] = compiled
 
-    part: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=_PartCompiler, **options)(function)
+    compiler = _NeverInlinedCompiler if never_inline else _PartCompiler
+    part: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=compiler, **options)(function)
     part._compile_for_args = refuse
     part.add_overload = add_overload  # as Numba does, but without telling its dispatcher of an address to call
     return part
