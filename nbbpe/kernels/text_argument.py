@@ -5,11 +5,10 @@ takes. And of a str that is not ASCII, no UTF-8 stays behind in the object, as i
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 from numba.core import cgutils
-from numba.extending import NativeValue, make_attribute_wrapper, models, register_model, unbox
+from numba.extending import NativeValue, unbox
 
+from .arguments import Argument, call_api, has_numbers, is_exactly
 from .characters import encode_character
 from .jit import inlined
 from .simd import I64, read_u8, read_u16, read_u32, write_u8
@@ -17,7 +16,8 @@ from .simd import I64, read_u8, read_u16, read_u32, write_u8
 BYTES, NO_TEXT = 0, -1  # kinds; see TextArgument
 
 
-class TextArgument(types.Type):
+@has_numbers("at", "n", "kind")
+class TextArgument(Argument):
     """What a kernel has of a text.
 
     at   : address of its units
@@ -28,20 +28,8 @@ class TextArgument(types.Type):
     The text is the caller's, who keeps it. Any object may be given; it is for the kernel to tell what kinds it refuses.
     """
 
-    def __init__(self):
-        super().__init__("TextArgument")
-
 
 TEXT_ARGUMENT = TextArgument()
-make_attribute_wrapper(TextArgument, "at", "at")
-make_attribute_wrapper(TextArgument, "n", "n")
-make_attribute_wrapper(TextArgument, "kind", "kind")
-
-
-@register_model(TextArgument)
-class _Model(models.StructModel):
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, [("at", types.int64), ("n", types.int64), ("kind", types.int64)])
 
 
 @unbox(TextArgument)
@@ -49,20 +37,14 @@ def _unbox(kind, obj, c):
     builder, api = c.builder, c.pyapi
     text = cgutils.create_struct_proxy(kind)(c.context, builder)
     text.at, text.n, text.kind = I64(0), I64(0), I64(NO_TEXT)
-    its_type = api.object_type(obj)
-    api.decref(its_type)  # the object has it for longer than it is looked at here
-
-    def is_a(name):
-        return builder.icmp_unsigned("==", its_type, api.get_c_object(name))
-
-    with builder.if_then(is_a("PyUnicode_Type")):
-        _, at, n, unit, is_ascii, _ = api.string_as_string_size_and_kind(obj)
-        text.at, text.n = builder.ptrtoint(at, I64), n
-        text.kind = builder.select(cgutils.is_true(builder, is_ascii), I64(BYTES), builder.zext(unit, I64))
-    with builder.if_then(is_a("PyBytes_Type")):
-        as_string = api._get_function(ir.FunctionType(api.cstring, [api.pyobj]), "PyBytes_AsString")
-        size = api._get_function(ir.FunctionType(api.py_ssize_t, [api.pyobj]), "PyBytes_Size")
-        text.at, text.n = builder.ptrtoint(builder.call(as_string, [obj]), I64), builder.call(size, [obj])
+    with builder.if_then(is_exactly(c, obj, "PyUnicode_Type")):
+        is_known, at, n, unit, is_ascii, _ = api.string_as_string_size_and_kind(obj)
+        with builder.if_then(is_known):
+            text.at, text.n = builder.ptrtoint(at, I64), n
+            text.kind = builder.select(cgutils.is_true(builder, is_ascii), I64(BYTES), builder.zext(unit, I64))
+    with builder.if_then(is_exactly(c, obj, "PyBytes_Type")):
+        text.at = builder.ptrtoint(call_api(c, "PyBytes_AsString", api.cstring, obj), I64)
+        text.n = call_api(c, "PyBytes_Size", I64, obj)
         text.kind = I64(BYTES)
     return NativeValue(text._getvalue())
 
