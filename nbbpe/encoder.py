@@ -428,7 +428,8 @@ class NormalizingEncoder(Encoder):
         self.in_python = True
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
-        """None, as `encode_text` is to see every text."""
+        """None: `encode_text` is to see every text."""
+        return None
 
     def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
         """See Encoder."""

@@ -312,7 +312,7 @@ class Tokenizer:
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
             if ids is not None:
                 return ids
-        return self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special).tolist()
+        return self._encode_any(text, allowed_special, disallowed_special).tolist()
 
     def encode_array(
         self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
@@ -322,12 +322,7 @@ class Tokenizer:
             ids: NDArray[Any] | None = self._encoder.encode_short(text, self._specials, np.ndarray)
             if ids is not None:
                 return ids
-        if (source := as_source(text)) is not None:
-            specials = self._sought(allowed_special, disallowed_special)
-            return self._encoder.encode_source(source, bytes_left(source), specials)
-        data = to_data(text)
-        with Lent(data):
-            return self._encoder.encode_text(data, self._recognised(data, allowed_special, disallowed_special))
+        return self._encode_any(text, allowed_special, disallowed_special)
 
     def count(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
@@ -344,7 +339,7 @@ class Tokenizer:
     def encode_ordinary(self, text: Text | Source) -> list[int]:
         """The ids of a text in which no special token is recognised."""
         ids: list[int] | None = self._encoder.encode_short(text, None, list)
-        return self.encode(text, allowed_special=()) if ids is None else ids
+        return self._encode_any(text, (), NONE).tolist() if ids is None else ids
 
     def encode_batch(
         self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
@@ -528,6 +523,14 @@ class Tokenizer:
     def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
         """What the choices of special tokens mean that were asked for."""
         return {}
+
+    def _encode_any(self, text: Text | Source, allowed: Choice, disallowed: Choice) -> NDArray[Any]:
+        """See `encode_array`."""
+        if (source := as_source(text)) is not None:
+            return self._encoder.encode_source(source, bytes_left(source), self._sought(allowed, disallowed))
+        data = to_data(text)
+        with Lent(data):
+            return self._encoder.encode_text(data, self._recognised(data, allowed, disallowed))
 
     def _recognised(self, text: Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
         """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""
