@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .corpus import padded
 from .kernels import encode, merge_table, piece_table, ranks
+from .parallel import interruptible
+
+T = TypeVar("T")
+_LONG = 1 << 21  # bytes of tokens from which on merging them takes long enough, 0.2 s, to be interrupted meanwhile
 
 
 class _Tokens(NamedTuple):
@@ -56,6 +61,11 @@ def _packed(vocab: dict[int, bytes]) -> _Tokens:
     return _Tokens(padded(b"".join(tokens)), starts, np.array(ordered, dtype=np.int32))
 
 
+def _merged(work: Callable[[], T], tokens: _Tokens) -> T:
+    """What a call returns that merges the bytes of all tokens; see `interruptible`."""
+    return work() if len(tokens.text) < _LONG else interruptible(work)
+
+
 def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | None]:
     """The list of merges that a vocabulary of ranks comes to.
 
@@ -74,7 +84,8 @@ def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | 
     id_of_symbol[symbols] = tokens.ranks
     sides = np.empty((n, 2), dtype=np.int64)
     merges = merge_table.empty_merges(n, symbols, np.arange(n))
-    done = ranks.find_sides(tokens.text, tokens.starts, merges, *tokens.scratch(merges), sides)
+    room = tokens.scratch(merges)
+    done = _merged(lambda: int(ranks.find_sides(tokens.text, tokens.starts, merges, *room, sides)), tokens)
     merged = np.flatnonzero(~is_byte[:done])
     found = np.column_stack([id_of_symbol[sides[merged]], tokens.ranks[merged]])
     return np.ascontiguousarray(found), int(tokens.ranks[done]) if done < n else None
@@ -83,17 +94,45 @@ def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | 
 def merges_by_rank(vocab: dict[int, bytes]) -> merge_table.Merges:
     """The table that merges the pair whose joined bytes have the lowest rank; `vocab` as for recovered_merges."""
     tokens = _packed(vocab)
-    table = tokens.as_table(np.ones(len(tokens.ranks), dtype=np.bool_))
-    columns = [np.empty(0, dtype=np.int32)] * 3
-    for _ in range(2):  # count, then fill
-        n_pairs = ranks.find_pairs(tokens.text, tokens.starts, tokens.ranks, table, *columns)
-        if len(columns[0]) < n_pairs:
-            columns = [np.empty(n_pairs, dtype=np.int32) for _ in range(3)]
-    lefts, rights, results = columns
+    lefts, rights, results = joining_pairs([vocab[rank] for rank in tokens.ranks.tolist()], tokens.ranks)
     # Ranks may leave gaps; a table numbers them without.
     dense_ranks = np.searchsorted(tokens.ranks, results).astype(np.int32)
     merges = merge_table.new_merges(lefts, rights, dense_ranks, results, tokens.byte_ids())
     return _with_whole(tokens, merges)
+
+
+def joining_pairs(tokens: list[bytes], ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """The ids of left, right and result of all pairs of tokens that join to a token, three int32[n_pairs].
+
+    tokens : distinct
+    ids    : int32[len(tokens)]
+
+    They come in the order of their results, and of one result the shortest left first. Cost: n log n in the bytes of all
+    tokens: no two sides are looked up, which would be read whole for each split.
+    """
+    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    at_length = np.full(int(lengths.max(initial=0)) + 1, -1, dtype=np.int32)
+    chains = _longest_prefixes(tokens), _longest_prefixes([token[::-1] for token in tokens])
+    columns = [np.empty(0, dtype=np.int32)] * 3
+    for _ in range(2):  # count, then fill
+        n_pairs = ranks.find_pairs(lengths, *chains, ids, at_length, *columns)
+        if len(columns[0]) < n_pairs:
+            columns = [np.empty(n_pairs, dtype=np.int32) for _ in range(3)]
+    return columns
+
+
+def _longest_prefixes(tokens: list[bytes]) -> NDArray[np.int32]:
+    """Of each of several distinct tokens the number of the longest other one that it begins with, or -1: int32[n]."""
+    prefixes = np.full(len(tokens), -1, dtype=np.int32)
+    # Sorted, a token comes after those that it begins with, and between them stand only others that begin with them too.
+    open_prefixes: list[int] = []
+    for number in sorted(range(len(tokens)), key=tokens.__getitem__):
+        while open_prefixes and not tokens[number].startswith(tokens[open_prefixes[-1]]):
+            open_prefixes.pop()
+        if open_prefixes:
+            prefixes[number] = open_prefixes[-1]
+        open_prefixes.append(number)
+    return prefixes
 
 
 def with_whole_tokens(vocab: dict[int, bytes], merges: merge_table.Merges) -> merge_table.Merges:
@@ -103,7 +142,8 @@ def with_whole_tokens(vocab: dict[int, bytes], merges: merge_table.Merges) -> me
 
 def _with_whole(tokens: _Tokens, merges: merge_table.Merges) -> merge_table.Merges:
     is_unmerged = np.empty(len(tokens.ranks), dtype=np.bool_)
-    ranks.mark_unmerged(tokens.text, tokens.starts, merges, *tokens.scratch(merges), is_unmerged)
+    room = tokens.scratch(merges)
+    _merged(lambda: ranks.mark_unmerged(tokens.text, tokens.starts, merges, *room, is_unmerged), tokens)
     if not is_unmerged.any():
         return merges
     # A pretoken is such a token as a whole, and not in parts.

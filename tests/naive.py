@@ -277,6 +277,17 @@ def encode_by_ranks(data, ranks, pattern):
     return out
 
 
+def joining_pairs(tokens):
+    """(left, right, token), as numbers of tokens, for each way in which two tokens join to one; shorter lefts first."""
+    numbers = {token: number for number, token in enumerate(tokens)}
+    return [
+        (numbers[token[:middle]], numbers[token[middle:]], number)
+        for number, token in enumerate(tokens)
+        for middle in range(1, len(token))
+        if token[:middle] in numbers and token[middle:] in numbers
+    ]
+
+
 def irregular(ranks):
     """The tokens whose bytes, merged by ranks below their own, do not end as exactly two tokens, by ascending rank."""
     found = []

@@ -20,8 +20,8 @@ import numpy as np
 from .encode import merge_pretoken
 from .jit import kernel
 from .merge_table import enter_merge, merges_addresses
-from .piece_table import find, insert, is_free, key_of, table_addresses
-from .simd import address_of, read_u64, write_u64
+from .piece_table import find, insert, key_of, table_addresses
+from .simd import address_of, write_u64
 
 
 @kernel
@@ -77,32 +77,40 @@ def enter_tokens(text, starts, ids, chosen, table):
 
 
 @kernel
-def find_pairs(text, starts, ids, table, lefts, rights, results):
-    """List all pairs of tokens that join to a token.
+def find_pairs(lengths, starts_with, ends_with, ids, at_length, lefts, rights, results):
+    """List all pairs of tokens that join to a token: by ascending token, and of one token the shortest left first.
 
-    text, starts, ids : as for enter_tokens;  table : PieceTable with all of them
+    lengths     : int64[n]            bytes of each token
+    starts_with : int32[n]            the number of the longest other token that each begins with, or -1
+    ends_with   : int32[n]            likewise of the longest that it ends with
+    ids         : int32[n]
+    at_length   : int32[longest + 1], scratch, -1 throughout before and after
     lefts, rights, results : int32[*], filled as far as they reach
 
-    Returns the number of pairs. Cost: two look-ups for each byte.
+    All tokens that one begins with are a chain in `starts_with`, from the longest to the shortest; likewise at the end.
+
+    Returns the number of pairs. Cost: one step for each link of these chains, of which there are fewer than bytes.
     """
-    table_at = table_addresses(table)
     found = 0
     for token in range(ids.shape[0]):
-        start, end = address_of(text) + starts[token], address_of(text) + starts[token + 1]
-        for middle in range(start + 1, end):
-            low, high = key_of(start, middle - start)
-            left = find(table_at, start, middle - start, low, high)
-            if is_free(table_at, left):
-                continue
-            low, high = key_of(middle, end - middle)
-            right = find(table_at, middle, end - middle, low, high)
-            if is_free(table_at, right):
-                continue
-            if found < lefts.shape[0]:
-                lefts[found] = read_u64(table_at[0] + 8 * left + 16)
-                rights[found] = read_u64(table_at[0] + 8 * right + 16)
-                results[found] = ids[token]
-            found += 1
+        left = starts_with[token]
+        while left >= 0:
+            at_length[lengths[left]] = left
+            left = starts_with[left]
+        right = ends_with[token]
+        while right >= 0:
+            left = at_length[lengths[token] - lengths[right]]
+            if left >= 0:
+                if found < lefts.shape[0]:
+                    lefts[found] = ids[left]
+                    rights[found] = ids[right]
+                    results[found] = ids[token]
+                found += 1
+            right = ends_with[right]
+        left = starts_with[token]
+        while left >= 0:
+            at_length[lengths[left]] = -1
+            left = starts_with[left]
     return found
 
 
@@ -112,6 +120,8 @@ def mark_unmerged(text, starts, merges, scratch, out, is_unmerged):
 
     text, starts : as for enter_tokens;  merges, scratch, out : as for find_sides, with all merges
     is_unmerged  : bool[n], filled
+
+    Cost: merging n tokens.
     """
     merges_at = merges_addresses(merges)
     id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
