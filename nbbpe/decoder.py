@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .lazy import lazy
+from .numbering import without_far_ids
 
 # How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: where kernels are
 # in use, which takes some milliseconds, and where Numba must be imported for it.
@@ -94,7 +95,7 @@ class Decoder:
         return data if errors is None else data.decode(errors=errors)
 
     def _copy(self, ids: object, ids_at: int, n: int, errors: str | None) -> Any:
-        """As `decode`, by the kernel, which takes ids as given here; None where one of them is no id, or no int."""
+        """As `decode`, by the kernel, which takes ids as given here; None where it does not know one of them."""
         idle = self._idle
         try:
             out = idle.pop()
@@ -116,19 +117,23 @@ class Decoder:
     def _pool(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         from .kernels.decode import new_pool
 
-        return new_pool(self._vocab)
+        return new_pool(self._pooled)
 
     @lazy
-    def _has_few_gaps(self) -> bool:
-        """Whether a table by id is not much larger than the vocabulary."""
-        return max(self._vocab) < 16 * len(self._vocab)
+    def _pooled(self) -> dict[int, bytes]:
+        """The tokens that the compiled loop knows; it gives up texts with others, which are looked up."""
+        return without_far_ids(self._vocab)
+
+    @lazy
+    def _pools_most(self) -> bool:
+        return 2 * len(self._pooled) > len(self._vocab)
 
     def _kernel_pays(self, n_ids: int) -> bool:
         """Whether to use the compiled loop for so many more ids."""
         if self._idle:
             return True
         self._n_ids += n_ids
-        return self._n_ids >= (_MANY if "nbbpe.kernels" in sys.modules else _VERY_MANY) and self._has_few_gaps
+        return self._n_ids >= (_MANY if "nbbpe.kernels" in sys.modules else _VERY_MANY) and self._pools_most
 
     def _plain_int(self, token_id: object, place: int) -> int:
         """An id of any integer type as an int."""

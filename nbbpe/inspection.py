@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .corpus import Path, Text
+from .numbering import Numbering
 from .progress import Progress, ProgressOption
 from .sources import Tally, find_inputs, total_size, warn_of_skipped
 from .special_tokens import ALL, Choice
@@ -63,7 +64,7 @@ class TextFigures:
     n_used : how many of them the text uses
     unused : those it does not use, by id
     most_frequent : (token, how often), the most frequent first
-    counts : int64[vocab_size], how often each id occurs, special tokens included
+    counts : int64[number of tokens], how often each token occurs, by ascending id, special tokens included
     """
 
     n_bytes: int
@@ -175,11 +176,12 @@ def text_figures(
     allowed_special: Choice = ALL,
 ) -> TextFigures:
     """How a tokenizer does on a text; arguments are those of `nbbpe.train` and `encode_file`. Memory is bounded."""
-    counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
+    numbering = Numbering(tokenizer._model.vocab)
+    counts = np.zeros(len(numbering.ids), dtype=np.int64)
     options: dict[str, Any] = {"field": field, "on_error": on_error, "allowed_special": allowed_special}
     for ids in encoded(tokenizer, source, "count tokens", progress, **options):
-        counts += np.bincount(ids, minlength=len(counts))
-    return _text_figures(tokenizer, counts, n_most_frequent)
+        counts += numbering.count(ids)
+    return _text_figures(tokenizer, numbering, counts, n_most_frequent)
 
 
 def compare(
@@ -200,18 +202,18 @@ def compare(
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
-    counts = [np.zeros(tokenizer.vocab_size, dtype=np.int64) for tokenizer in (a, b)]
-    lengths = [_lengths(a), _lengths(b)]
+    numberings = [Numbering(tokenizer._model.vocab) for tokenizer in (a, b)]
+    counts = [np.zeros(len(numbering.ids), dtype=np.int64) for numbering in numberings]
     n_same = n_differing = n_differing_bytes = 0
     stretches: Counter[tuple[bytes, bytes]] = Counter()
     streams = (
         encoded(a, source, "compare", progress, field=field, on_error=on_error),
         encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False),
     )
-    for ids in _aligned(streams, lengths):
+    for ids in _aligned(streams, numberings):
         if a.normalizer != b.normalizer and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
             raise _different_texts()
-        ends = [np.cumsum(length[part]) for length, part in zip(lengths, ids, strict=True)]
+        ends = _ends(numberings, ids)
         common = np.intersect1d(ends[0], ends[1], assume_unique=True)
         stops = [np.searchsorted(end, common) + 1 for end in ends]
         n_in = [np.diff(stop, prepend=0) for stop in stops]
@@ -223,11 +225,11 @@ def compare(
         short = sizes <= _LONGEST_STRETCH
         bounds = [(stop[differs][short], n[differs][short]) for stop, n in zip(stops, n_in, strict=True)]
         _count_stretches(stretches, ids, bounds)
-        for count, part in zip(counts, ids, strict=True):
-            count += np.bincount(part, minlength=len(count))
+        for count, numbering, part in zip(counts, numberings, ids, strict=True):
+            count += numbering.count(part)
     return Comparison(
-        a=_text_figures(a, counts[0]),
-        b=_text_figures(b, counts[1]),
+        a=_text_figures(a, numberings[0], counts[0]),
+        b=_text_figures(b, numberings[1], counts[1]),
         n_shared=len(tokens_a & tokens_b),
         n_only_a=len(tokens_a - tokens_b),
         n_only_b=len(tokens_b - tokens_a),
@@ -242,7 +244,7 @@ def compare(
 
 
 def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """How often each merge was applied to a text, int64[n_merges], from how often each token is in it.
+    """How often each merge was applied to a text, int64[n_merges], from how often each token is in it (TextFigures.counts).
 
     A merge is applied once for each of its tokens in the text, and for each that went into a longer one. That is so where
     every merge makes a token of its own of tokens that are there already; None where the merges are not of this kind, or
@@ -256,7 +258,9 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
         if left not in known or right not in known or left + right in known:
             return None
         known.add(left + right)
-    made = {token: int(token_counts[token_id]) for token_id, token in tokenizer._model.ordinary.items()}
+    ordinary = tokenizer._model.ordinary
+    numbers = Numbering(tokenizer._model.vocab).of(np.fromiter(ordinary, dtype=np.int64, count=len(ordinary)))
+    made = dict(zip(ordinary.values(), token_counts[numbers].tolist(), strict=True))
     applied = np.zeros(len(merges), dtype=np.int64)
     for rank in range(len(merges) - 1, -1, -1):
         left, right = merges[rank]
@@ -275,18 +279,17 @@ def compression_by_size(
     text is empty. Each merge that is applied makes one token fewer: no text has to be encoded again.
     """
     applied = merge_counts(tokenizer, token_counts)
-    n_bytes = int((token_counts * _lengths(tokenizer)).sum())
+    numbering = Numbering(tokenizer._model.vocab)
+    n_bytes = int((token_counts * numbering.lengths).sum())
     if applied is None or not n_bytes:
         return None
-    special = np.array(list(tokenizer.special_tokens.values()), dtype=np.int64)
-    n_shortest = n_bytes - int((token_counts * (_lengths(tokenizer) - 1))[special].sum())
+    special = numbering.of(np.array(list(tokenizer.special_tokens.values()), dtype=np.int64))
+    n_shortest = n_bytes - int((token_counts * (numbering.lengths - 1))[special].sum())
     n_tokens = n_shortest - np.cumsum(np.concatenate([[0], applied]))
     return len(tokenizer) - len(applied) + np.arange(len(applied) + 1), n_bytes / n_tokens
 
 
-def _aligned(
-    streams: Sequence[Iterator[NDArray[Any]]], lengths: Sequence[NDArray[np.int64]]
-) -> Iterator[list[NDArray[Any]]]:
+def _aligned(streams: Sequence[Iterator[NDArray[Any]]], numberings: Sequence[Numbering]) -> Iterator[list[NDArray[Any]]]:
     """Two encodings of one text, stretch by stretch: ids of both, which begin and end at the same bytes of the text."""
     left: list[NDArray[Any]] = [np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)]
     sizes = [0, 0]  # bytes of text of what is left
@@ -299,10 +302,10 @@ def _aligned(
             continue
         # An array is ours only until the next one is asked for.
         left[behind] = np.concatenate([left[behind], ids]).astype(ids.dtype)
-        sizes[behind] += int(lengths[behind][ids].sum())
+        sizes[behind] += int(numberings[behind].lengths_of(ids).sum())
         if running == [True, True] and sizes[behind] < max(sizes):
             continue
-        ends = [np.cumsum(length[part]) for length, part in zip(lengths, left, strict=True)]
+        ends = _ends(numberings, left)
         common = np.intersect1d(ends[0], ends[1], assume_unique=True)
         if len(common):
             stops = [int(np.searchsorted(end, common[-1])) + 1 for end in ends]
@@ -311,6 +314,11 @@ def _aligned(
             sizes = [size - int(common[-1]) for size in sizes]
     if any(sizes):
         raise _different_texts()
+
+
+def _ends(numberings: Sequence[Numbering], ids: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
+    """Where each token of two encodings ends, in bytes."""
+    return [np.cumsum(numbering.lengths_of(part)) for numbering, part in zip(numberings, ids, strict=True)]
 
 
 def _different_texts() -> ValueError:
@@ -344,20 +352,22 @@ def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any],
     )
 
 
-def _text_figures(tokenizer: Tokenizer, counts: NDArray[np.int64], n_most_frequent: int = 10) -> TextFigures:
+def _text_figures(
+    tokenizer: Tokenizer, numbering: Numbering, counts: NDArray[np.int64], n_most_frequent: int = 10
+) -> TextFigures:
     ordinary = tokenizer._model.ordinary
-    special = set(tokenizer.special_tokens.values())
-    order = np.argsort(-counts, kind="stable").tolist()
-    frequent = [token_id for token_id in order[: n_most_frequent + len(special)] if counts[token_id]]
-    frequent = [token_id for token_id in frequent if token_id not in special][:n_most_frequent]
-    unused = [Token(token_id, ordinary[token_id]) for token_id in sorted(ordinary) if not counts[token_id]]
+    order = np.argsort(-counts, kind="stable")[: n_most_frequent + len(numbering.ids) - len(ordinary)]
+    frequent = zip(numbering.ids[order].tolist(), counts[order].tolist(), strict=True)
+    found = [(Token(token_id, ordinary[token_id]), n) for token_id, n in frequent if n and token_id in ordinary]
+    unused_ids = numbering.ids[counts == 0].tolist()
+    unused = [Token(token_id, ordinary[token_id]) for token_id in unused_ids if token_id in ordinary]
     return TextFigures(
-        n_bytes=int((counts * _lengths(tokenizer)).sum()),
+        n_bytes=int((counts * numbering.lengths).sum()),
         n_tokens=int(counts.sum()),
         n_vocab=len(ordinary),
         n_used=len(ordinary) - len(unused),
         unused=unused,
-        most_frequent=[(Token(token_id, ordinary[token_id]), int(counts[token_id])) for token_id in frequent],
+        most_frequent=found[:n_most_frequent],
         counts=counts,
     )
 
@@ -368,11 +378,3 @@ def _merges(tokenizer: Tokenizer) -> list[tuple[bytes, bytes]] | None:
         return tokenizer.merges
     except ValueError:
         return None
-
-
-def _lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
-    """The length in bytes of each token by id, 0 for an id that no token has."""
-    lengths = np.zeros(tokenizer.vocab_size, dtype=np.int64)
-    for token_id, token in tokenizer.vocab.items():
-        lengths[token_id] = len(token)
-    return lengths
