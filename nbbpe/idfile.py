@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .corpus import Path
 from .document_ends import read_ends
+from .excerpt import cut, shown
 from .sidecar import check_described, read_sidecar, sidecar_path
 
 if TYPE_CHECKING:
@@ -299,10 +300,12 @@ def read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(file)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a NumPy array file ({error})") from None
+    except Exception as error:  # NumPy reads the header as Python, and passes on whatever that raises
+        raise ValueError(f"{path} is not a NumPy array file ({cut(str(error), 200)})") from None
     if len(shape) != 1 or dtype.kind not in "iu":
-        raise ValueError(f"{path} must hold a 1-D array of integers, and holds one of {dtype} with the shape {shape}")
+        raise ValueError(
+            f"{path} must hold a 1-D array of integers, and holds one of {cut(str(dtype))} with the shape {shown(shape)}"
+        )
     return dtype, file.tell(), shape[0]
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .excerpt import shown
 from .lazy import lazy
 from .normalization import Form, check_normalizer
 from .patterns import Pattern, PatternLike, get_pattern
@@ -153,7 +154,7 @@ class Model:
         from .ranks import recovered_merges
 
         _, token_id = recovered_merges(self.ordinary)
-        example = "" if token_id is None else f": {self.vocab[token_id]!r} (id {token_id}) does not"
+        example = "" if token_id is None else f": {shown(self.vocab[token_id])} (id {token_id}) does not"
         raise ValueError(
             "this tokenizer merges by rank and has no list of merges, for which the bytes of every token would have to "
             f"end as two tokens when merged by lower ranks{example}"
@@ -222,9 +223,9 @@ def check_vocab(vocab: Vocab) -> None:
     is_good = types == {int, bytes} and min(vocab) >= 0 and max(vocab) <= MAX_ID and all(vocab.values())
     for token_id, token in vocab.items() if not is_good else ():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not isinstance(token, bytes):
-            raise TypeError(f"vocab must map int to bytes, and has {token_id!r}: {token!r}")
+            raise TypeError(f"vocab must map int to bytes, and has {shown(token_id)}: {shown(token)}")
         if not 0 <= token_id <= MAX_ID:
-            raise ValueError(f"vocab has the id {token_id} (for {token!r}); ids must be from 0 to {MAX_ID:,}")
+            raise ValueError(f"vocab has the id {shown(token_id)} (for {shown(token)}); ids must be from 0 to {MAX_ID:,}")
         if not token:
             raise ValueError(f"vocab has the empty token as id {token_id}")
     missing = {bytes([byte]) for byte in range(256)} - set(vocab.values())
@@ -245,7 +246,7 @@ def check_merges(vocab: Vocab, merges: list[Merge]) -> None:
     is_good = are_pairs and set(map(type, chain.from_iterable(merges))) == {bytes} and are_known(merges, known)
     for rank, merge in enumerate(merges) if not is_good else ():
         if len(merge) != 2 or not all(isinstance(token, bytes) for token in merge):
-            raise TypeError(f"merge {rank} must be a pair of bytes, and is {merge!r}")
+            raise TypeError(f"merge {rank} must be a pair of bytes, and is {shown(merge)}")
         for token in (*merge, merge[0] + merge[1]):
             if token not in known:
-                raise ValueError(f"merge {rank} {merge!r} needs token {token!r}, which is not in the vocab")
+                raise ValueError(f"merge {rank} {shown(merge)} needs token {shown(token)}, which is not in the vocab")

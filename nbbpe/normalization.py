@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .corpus import LONGEST_CHARACTER, Window, Windows, padded, to_text
+from .excerpt import shown
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
@@ -28,7 +29,7 @@ def check_normalizer(name: object) -> Form | None:
     """The name of a normal form, or None for no normalizer. Raises ValueError for all else."""
     if name is None or name in FORMS:
         return name
-    raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {name!r}")
+    raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {shown(name)}")
 
 
 def is_normal(data: bytes, form: Form) -> bool:

@@ -21,6 +21,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from .excerpt import shown
 from .lazy import lazy
 
 if TYPE_CHECKING:
@@ -330,6 +331,26 @@ SEQUENCES: dict[tuple[str | None, ...], str] = {(r"\p{N}", NAMED["gpt2"].regex):
 _LIKE_A_NAME = regex.compile(r"[\w.-]*\w[\w.-]*")
 
 
+# `regex` writes the least number of repeats out when it compiles, at 270 bytes each: these take 30 MB, and more is no use.
+_MOST_WRITTEN_OUT = 100_000
+_REPEAT = regex.compile(r"(\))?\{\s*(\d+)")
+_IS_VERBOSE = regex.compile(r"\(\?[A-Za-z0-9]*x")
+
+
+def _n_written_out(pattern: str) -> int:
+    """How many repeats `regex` writes out at the most; a group's number multiplies those in it, as any of them may be."""
+    in_groups, others = 1, 0
+    is_verbose = _IS_VERBOSE.search(pattern) is not None  # so that blanks may stand between a group and its number
+    for match in _REPEAT.finditer(pattern):
+        # A number of more digits is too large whatever it is, and Python reads no thousands of them.
+        number = max(int(match[2][:20]), 1)
+        if match[1] or is_verbose:
+            in_groups = min(in_groups * number, 1 << 60)
+        else:
+            others += number if number > 1 else 0
+    return in_groups * max(others, 1)
+
+
 # What callers may give as a pattern.
 PatternLike = str | Sequence[str] | Pattern | None
 
@@ -355,20 +376,28 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     name = ALIASES.get(pattern) or SPELLINGS.get(pattern) or pattern
     if name in NAMED:
         return NAMED[name]
+    if _n_written_out(pattern) > _MOST_WRITTEN_OUT:
+        raise ValueError(
+            f"pattern {shown(pattern)} repeats something more than {_MOST_WRITTEN_OUT:,} times, which `regex` would "
+            "write out"
+        )
     try:
         compiled = regex.compile(pattern)
+        matches_nothing = compiled.search("") is not None
     except regex.error as error:
         names = ", ".join(NAMED)
-        raise ValueError(f"pattern {pattern!r} is neither a name ({names}) nor a valid regex: {error}") from None
-    if compiled.search("") is not None:
+        raise ValueError(f"pattern {shown(pattern)} is neither a name ({names}) nor a valid regex: {error}") from None
+    except Exception as error:  # RecursionError of groups within groups, MemoryError of (?R), and what else there may be
+        raise ValueError(f"pattern {shown(pattern)} is too much for `regex` ({type(error).__name__})") from None
+    if matches_nothing:
         raise ValueError(
-            f"pattern {pattern!r} matches the empty string, so it cannot say where pretokens end; use + instead of *"
+            f"pattern {shown(pattern)} matches the empty string, so it cannot say where pretokens end; use + instead of *"
         )
     if compiled.flags & regex.REVERSE:
-        raise ValueError(f"pattern {pattern!r} searches backwards, (?r), and pretokens follow each other forwards")
+        raise ValueError(f"pattern {shown(pattern)} searches backwards, (?r), and pretokens follow each other forwards")
     if _LIKE_A_NAME.fullmatch(pattern):
         names, also = ", ".join(NAMED), ", ".join(ALIASES)
-        raise ValueError(f"unknown pattern {pattern!r}; the named ones are {names} (or by their encodings: {also})")
+        raise ValueError(f"unknown pattern {shown(pattern)}; the named ones are {names} (or by their encodings: {also})")
     return Pattern(name=None, regex=pattern)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .excerpt import cut
 from .patterns import CLASSES, Pattern, character_classes
 from .version import __version__
 
@@ -110,9 +111,11 @@ def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_
         return
     version = recorded.get("versions", {}).get("regex", "of unknown version")
     raise ValueError(
-        f"{name}: was made with regex {version}, which takes some characters for letters, digits or the like where the "
+        f"{name}: was made with regex {cut(str(version))}, which takes some characters for letters, digits or the "
+        "like where the "
         f"installed regex {library_versions()['regex']} does not, or the other way round (digests of the character "
-        f"classes: {theirs} and {classes_digest()}), so that texts with them may get other ids here: install that "
+        f"classes: {cut(str(theirs))} and {classes_digest()}), so that texts with them may get other ids here: "
+        "install that "
         f"version, or {way_out}"
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .corpus import padded
+from .excerpt import shown
 from .kernels import encode, merge_table, piece_table, ranks
 from .parallel import interruptible
 
@@ -162,24 +163,25 @@ def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:
     ids: dict[bytes, int] = {}
     for token_id, token in sorted(vocab.items()):
         if ids.setdefault(token, token_id) != token_id:
-            raise ValueError(f"ids {ids[token]} and {token_id} are both {token!r}, and a token can have only one rank")
+            raise ValueError(f"ids {ids[token]} and {token_id} are both {shown(token)}, and a token can have only one rank")
     falls = np.flatnonzero(np.diff(merges[:, 2]) < 0)
     if len(falls):
         before, after = merges[falls[0] : falls[0] + 2, 2].tolist()
         raise ValueError(
-            f"the merges are not in the order of their tokens' ids, which would be the ranks: {vocab[before]!r} "
-            f"(id {before}) comes before {vocab[after]!r} (id {after})"
+            f"the merges are not in the order of their tokens' ids, which would be the ranks: {shown(vocab[before])} "
+            f"(id {before}) comes before {shown(vocab[after])} (id {after})"
         )
     recovered, irregular = recovered_merges(vocab)
     if irregular is not None:
         raise ValueError(
-            f"the token {vocab[irregular]!r} (id {irregular}) is not made of two tokens of lower ids, so that merging by "
+            f"the token {shown(vocab[irregular])} (id {irregular}) is not made of two tokens of lower ids, so that "
+            "merging by "
             "rank would give other ids"
         )
     known = set(map(tuple, merges[:, :2].tolist()))
     for left, right, result in recovered.tolist():
         if (left, right) not in known:
             raise ValueError(
-                f"by ranks {vocab[left]!r} and {vocab[right]!r} would merge to {vocab[result]!r} (id {result}), and the "
-                "list of merges does not have that"
+                f"by ranks {shown(vocab[left])} and {shown(vocab[right])} would merge to {shown(vocab[result])} "
+                f"(id {result}), and the list of merges does not have that"
             )

@@ -11,7 +11,9 @@ import numpy as np
 
 from .corpus import Path
 from .document_ends import ends_path, is_ours
+from .excerpt import shown
 from .files import put
+from .formats.json_text import read_json
 from .provenance import describe_pattern
 
 if TYPE_CHECKING:
@@ -104,16 +106,13 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     """What the JSON beside a file of ids says; None where there is none. Raises ValueError that names what is broken."""
     path = sidecar_path(ids_path)
     try:
-        with open(path, encoding="utf-8") as file:
-            about = json.load(file)
+        about = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not valid JSON ({error})") from None
     if not isinstance(about, dict) or about.get("format") != _FORMAT:
         raise ValueError(f'{path}: must be an object with "format": "{_FORMAT}"')
     if about.get("version") != _VERSION:
-        raise ValueError(f"{path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
+        raise ValueError(f"{path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
     about.setdefault("document_ends", 0)  # as before there were any
     separators = about.get("separator_ids")
     for name, fits, wanted in (
@@ -126,7 +125,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         ("versions", isinstance(about.get("versions"), dict), "an object"),
     ):
         if not fits:
-            raise ValueError(f"{path}: {name} must be {wanted}, and is {about.get(name)!r}")
+            raise ValueError(f"{path}: {name} must be {wanted}, and is {shown(about.get(name))}")
     return about
 
 
@@ -140,4 +139,4 @@ def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np
 
 
 def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
+    return type(value) is int and 0 <= value < 2**63

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .corpus import Data, to_bytes
+from .excerpt import shown
 
 if TYPE_CHECKING:
     from .kernels.special import SpecialTokens as PackedTokens
@@ -31,15 +32,15 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
     tokens = list(special_tokens)
     for i, token in enumerate(tokens):
         if not isinstance(token, str):
-            raise TypeError(f"special token {i} must be str, not {type(token).__name__}: {token!r}")
+            raise TypeError(f"special token {i} must be str, not {type(token).__name__}: {shown(token)}")
         if not token:
             raise ValueError(f"special token {i} is the empty string")
         if token in tokens[:i]:
-            raise ValueError(f"special token {token!r} is given twice")
+            raise ValueError(f"special token {shown(token)} is given twice")
         try:
             token.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"special token {token!r} holds a lone surrogate, which has no UTF-8") from None
+            raise ValueError(f"special token {shown(token)} holds a lone surrogate, which has no UTF-8") from None
     return tokens
 
 
@@ -83,7 +84,9 @@ def place_special_tokens(wanted: SpecialTokens | None, vocab: Mapping[int, bytes
         token_id = None if token.encode() in needed else known.get(token.encode())
         if token_id is None:
             if following > MAX_ID:
-                raise ValueError(f"special token {token!r} would have the id {following}; ids must be from 0 to {MAX_ID:,}")
+                raise ValueError(
+                    f"special token {shown(token)} would have the id {following}; ids must be from 0 to {MAX_ID:,}"
+                )
             token_id = following
             following += 1
         placed[token] = token_id
@@ -95,19 +98,21 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
     check_special_tokens(list(wanted))
     for token, token_id in wanted.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int):
-            raise TypeError(f"the id of special token {token!r} must be an integer, not {token_id!r}")
+            raise TypeError(f"the id of special token {shown(token)} must be an integer, not {shown(token_id)}")
         if not 0 <= token_id <= MAX_ID:
-            raise ValueError(f"special token {token!r} has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
+            raise ValueError(f"special token {shown(token)} has the id {shown(token_id)}; ids must be from 0 to {MAX_ID:,}")
         if vocab.get(token_id, token.encode()) != token.encode():
-            raise ValueError(f"special token {token!r} has the id {token_id}, which in the vocab is {vocab[token_id]!r}")
+            raise ValueError(
+                f"special token {shown(token)} has the id {token_id}, which in the vocab is {shown(vocab[token_id])}"
+            )
     check_distinct_ids(wanted)
     taken = set(wanted.values())
     ordinary = {spelled for token_id, spelled in vocab.items() if token_id not in taken}
     for token, token_id in wanted.items():
         if token.encode() in needed and token.encode() not in ordinary:
             raise ValueError(
-                f"special token {token!r} has the id {token_id}, which ordinary text needs for {token.encode()!r}: give it "
-                "an id that is free"
+                f"special token {shown(token)} has the id {token_id}, which ordinary text needs for "
+                f"{shown(token.encode())}: give it an id that is free"
             )
     return dict(wanted)
 
@@ -117,7 +122,7 @@ def check_distinct_ids(special: Mapping[str, int]) -> None:
     owners: dict[int, str] = {}
     for token, token_id in special.items():
         if owners.setdefault(token_id, token) != token:
-            raise ValueError(f"special tokens {owners[token_id]!r} and {token!r} both have the id {token_id}")
+            raise ValueError(f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}")
 
 
 def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dict[str, int]:
@@ -133,9 +138,11 @@ def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dic
     check_special_tokens(list(wanted))
     for token, token_id in wanted.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
-            raise ValueError(f"special token {token!r} has the id {token_id!r}; ids are integers from 0 to {MAX_ID:,}")
+            raise ValueError(
+                f"special token {shown(token)} has the id {shown(token_id)}; ids are integers from 0 to {MAX_ID:,}"
+            )
         if token_id in vocab:
-            raise ValueError(f"special token {token!r} has the id {token_id}, as {vocab[token_id]!r} has")
+            raise ValueError(f"special token {shown(token)} has the id {token_id}, as {shown(vocab[token_id])} has")
     return dict(wanted)
 
 
@@ -150,7 +157,9 @@ def add_special_tokens(
     if isinstance(wanted, Mapping):
         for token, token_id in wanted.items():
             if special.get(token, token_id) != token_id:
-                raise ValueError(f"special token {token!r} is given the id {token_id}, but has {special[token]} already")
+                raise ValueError(
+                    f"special token {shown(token)} is given the id {shown(token_id)}, but has {special[token]} already"
+                )
         new: SpecialTokens = {token: token_id for token, token_id in wanted.items() if token not in special}
     else:
         new = [token for token in check_special_tokens(wanted) if token not in special]

@@ -25,7 +25,7 @@ LAYERS = [
     {"kernels"},
     {
         *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
-        *("joining", "lazy"),
+        *("joining", "lazy", "excerpt"),
         *("normalization", "pretokenize", "version", "early"),
     },
     {"merging", "ranks", "provenance", "model"},

@@ -14,6 +14,8 @@ from typing import Literal
 
 import regex
 
+from ..excerpt import shown
+
 Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
 
 _PIECE = regex.compile(
@@ -82,7 +84,7 @@ class _Translation:
 
     def refuse(self, what: str, why: str) -> ValueError:
         return ValueError(
-            f"{what!r} (character {self.place} of the split pattern {self.pattern!r}) {why} in the regexes of "
+            f"{shown(what)} (character {self.place} of the split pattern {shown(self.pattern)}) {why} in the regexes of "
             f"{self.source} and {self.target}"
         )
 
@@ -95,10 +97,10 @@ class _Translation:
             self.take(match.lastgroup, match[0])
             self.place = max(self.place, match.end())
         if len(self.groups) > 1:
-            raise ValueError(f"the split pattern {self.pattern!r} has a group that is not closed")
+            raise ValueError(f"the split pattern {shown(self.pattern)} has a group that is not closed")
         if self.groups[0].least() == 0:
             # Where one match is empty, engines go on in different ways.
-            raise ValueError(f"the split pattern {self.pattern!r} can match without taking a character")
+            raise ValueError(f"the split pattern {shown(self.pattern)} can match without taking a character")
         return "".join(self.out)
 
     def take(self, kind: str | None, text: str) -> None:

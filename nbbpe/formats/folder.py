@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..corpus import Path
+from ..excerpt import naming, shown
 from ..files import name_in_errors, put, scratch_folder
 from ..model import Model, check_vocab
 from ..normalization import check_normalizer
@@ -20,6 +21,7 @@ from ..provenance import check_classes, taken_as_it_is
 from ..special_tokens import MAX_ID
 from . import gpt2
 from .collector import paused_collector
+from .json_text import read_json
 
 _ABOUT = "nbbpe.json"
 _VOCAB = "vocab.json"
@@ -102,30 +104,20 @@ def read_model(path: Path, check: bool = True) -> Model:
     if not os.path.exists(about_path):
         what = "has no nbbpe.json, so it is no folder that Tokenizer.save wrote" if os.path.exists(folder) else "is missing"
         raise FileNotFoundError(f"{folder!r} {what}")
-    with open(about_path, encoding="utf-8") as file:
-        try:
-            about = json.load(file)
-        except ValueError as error:
-            raise ValueError(f"{about_path}: not valid JSON ({error})") from None
+    about = read_json(about_path)
     if not isinstance(about, dict) or about.get("format") != "nbbpe":
         raise ValueError(f'{about_path}: must be an object with "format": "nbbpe"')
     if about.get("version") != _VERSION:
-        raise ValueError(f"{about_path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
-    special = about.get("special_tokens")
-    if not isinstance(special, dict) or not all(
-        token and type(token_id) is int and 0 <= token_id <= MAX_ID for token, token_id in special.items()
-    ):
-        raise ValueError(
-            f"{about_path}: special_tokens must be an object from tokens, none of them empty, to ids from 0 to "
-            f"{MAX_ID:,}, and is {special!r}"
-        )
+        raise ValueError(f"{about_path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
+    special = _special_tokens(about.get("special_tokens"), about_path)
     if "pattern" not in about:
         raise ValueError(f"{about_path}: has no pattern")
-    try:
-        pattern = get_pattern(about["pattern"])
+    with naming(about_path):
+        try:
+            pattern = get_pattern(about["pattern"])
+        except TypeError as error:
+            raise ValueError(str(error)) from None
         normalizer = check_normalizer(about.get("normalizer"))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{about_path}: {error}") from None
     vocab_path = os.path.join(folder, _VOCAB)
     merges: list[tuple[bytes, bytes]] | None = None
     whole = about.get("merging") == "whole"
@@ -134,32 +126,58 @@ def read_model(path: Path, check: bool = True) -> Model:
     elif about["merging"] == "ranks":
         vocab = gpt2.read_vocab(vocab_path)
     else:
-        raise ValueError(f"{about_path}: has merging {about['merging']!r}, and this nbbpe knows only 'ranks' and 'whole'")
+        raise ValueError(
+            f"{about_path}: has merging {shown(about['merging'])}, and this nbbpe knows only 'ranks' and 'whole'"
+        )
     ordinary = set(vocab)
     for token, token_id in special.items():
         if token_id in ordinary:
-            raise ValueError(f"{about_path}: special token {token!r} has id {token_id}, as {vocab[token_id]!r} has")
+            raise ValueError(
+                f"{about_path}: special token {shown(token)} has id {token_id}, as {shown(vocab[token_id])} has"
+            )
         vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
     fingerprint, provenance = _read_origin(about, about_path)
-    check_vocab(vocab)
+    with naming(vocab_path):
+        check_vocab(vocab)
     origin = provenance if check else taken_as_it_is(provenance, pattern)
     model = Model(vocab, merges, special, pattern, whole, origin, normalizer)
     if check:
         if fingerprint not in (None, model.fingerprint):
             raise ValueError(
                 f"{folder}: the files are not those that were saved together (fingerprint {model.fingerprint}, and "
-                f"nbbpe.json says {fingerprint}): save the tokenizer anew, or pass check=False to load it as it is now"
+                f"nbbpe.json says {shown(fingerprint)}): save the tokenizer anew, or pass check=False to load it as "
+                "it is now"
             )
         check_classes(provenance, pattern, folder, "take it as it is here: nbbpe.load(path, check=False).save(path)")
     return model
+
+
+def _special_tokens(special: object, about_path: str) -> dict[str, int]:
+    """The special tokens in the content of a nbbpe.json. Raises ValueError for what cannot be some."""
+    if not isinstance(special, dict):
+        raise ValueError(
+            f"{about_path}: special_tokens must be an object from tokens to ids from 0 to {MAX_ID:,}, and is "
+            f"{shown(special)}"
+        )
+    for token, token_id in special.items():
+        if not token or type(token_id) is not int or not 0 <= token_id <= MAX_ID:
+            raise ValueError(
+                f"{about_path}: special_tokens must be an object from tokens, none of them empty, to ids from 0 to "
+                f"{MAX_ID:,}, and has {shown(token)}: {shown(token_id)}"
+            )
+        with naming(about_path):
+            token.encode()
+    return special
 
 
 def _read_origin(about: dict[str, Any], about_path: str) -> tuple[str | None, dict[str, Any]]:
     """The fingerprint and the provenance in the content of a nbbpe.json. Raises ValueError for what cannot be one."""
     fingerprint = about.get("fingerprint")
     if "fingerprint" in about and not isinstance(fingerprint, str):
-        raise ValueError(f"{about_path}: fingerprint must be a string, and is {fingerprint!r}")
+        raise ValueError(f"{about_path}: fingerprint must be a string, and is {shown(fingerprint)}")
     provenance = about.get("provenance", {})
     if not isinstance(provenance, dict) or not isinstance(provenance.get("versions", {}), dict):
-        raise ValueError(f"{about_path}: provenance must be an object with versions as an object, and is {provenance!r}")
+        raise ValueError(
+            f"{about_path}: provenance must be an object with versions as an object, and is {shown(provenance)}"
+        )
     return fingerprint, provenance

@@ -13,12 +13,12 @@ from typing import Any
 
 from ..alphabet import byte_characters
 from ..corpus import Path
+from ..excerpt import naming, shown
 from ..files import name_in_errors, whole_file
 from ..model import Model, are_known, check_vocab
-from ..patterns import PatternLike
+from ..patterns import PatternLike, get_pattern
 from ..special_tokens import MAX_ID, SpecialTokens
 from .collector import paused_collector
-from .excerpt import shown
 from .json_text import read_json
 
 _END = "<|endoftext|>"
@@ -92,8 +92,8 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[tu
         for token in left, right, left + right:
             if token not in known:
                 raise ValueError(
-                    f"{os.fspath(merges_path)}, line {number}: merges {left!r} and {right!r}, but {token!r} is not in "
-                    f"{os.fspath(vocab_path)}"
+                    f"{os.fspath(merges_path)}, line {number}: merges {shown(left)} and {shown(right)}, but {shown(token)} "
+                    f"is not in {os.fspath(vocab_path)}"
                 )
     return vocab, list(merges.values())
 
@@ -110,8 +110,10 @@ def read_model(
     if special_tokens is None:
         has_end = _END.encode() in vocab.values() and _END.encode() not in starmap(add, merges)
         special_tokens = [_END] if has_end else []
-    check_vocab(vocab)
-    return Model.fitting(vocab, merges, special_tokens, pattern)
+    split = get_pattern(pattern)
+    with naming(vocab_path):
+        check_vocab(vocab)
+        return Model.fitting(vocab, merges, special_tokens, split)
 
 
 def read_vocab(path: Path) -> dict[int, bytes]:
@@ -135,18 +137,18 @@ def vocab_of(entries: dict[str, Any], tokens: dict[str, bytes], name: str) -> di
     """
     for text, token_id in entries.items():
         if type(token_id) is not int or token_id < 0:
-            raise ValueError(f"{name}: token {text!r} has the id {token_id!r}, which is no integer from 0 up")
+            raise ValueError(f"{name}: token {shown(text)} has the id {shown(token_id)}, which is no integer from 0 up")
         if token_id > MAX_ID:
-            raise ValueError(f"{name}: token {text!r} has the id {token_id}; ids must be at most {MAX_ID:,}")
+            raise ValueError(f"{name}: token {shown(text)} has the id {shown(token_id)}; ids must be at most {MAX_ID:,}")
     try:
         vocab = {token_id: tokens.get(text) or text.encode() for text, token_id in entries.items()}
     except UnicodeEncodeError as error:
-        raise ValueError(f"{name}: token {error.object!r} holds a lone surrogate, which has no UTF-8") from None
+        raise ValueError(f"{name}: token {shown(error.object)} holds a lone surrogate, which has no UTF-8") from None
     if len(vocab) < len(entries):
         owners: dict[int, str] = {}
         for text, token_id in entries.items():
             if owners.setdefault(token_id, text) != text:
-                raise ValueError(f"{name}: id {token_id} is given to {owners[token_id]!r} and to {text!r}")
+                raise ValueError(f"{name}: id {token_id} is given to {shown(owners[token_id])} and to {shown(text)}")
     return vocab
 
 
@@ -161,7 +163,7 @@ def spelled_vocab(vocab: dict[int, bytes], special: Mapping[str, int] | None = N
     for token_id, token in sorted(vocab.items()):
         first = spelled.setdefault(names.get(token_id) or spell(token), token_id)
         if first != token_id:
-            raise ValueError(f"ids {first} and {token_id} are both {token!r}, which vocab.json cannot hold")
+            raise ValueError(f"ids {first} and {token_id} are both {shown(token)}, which vocab.json cannot hold")
     return spelled
 
 

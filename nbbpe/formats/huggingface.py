@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ..corpus import Path
+from ..excerpt import cut, naming, shown
 from ..files import whole_file
 from ..model import Model, are_known, check_vocab
 from ..normalization import FORMS, Form
@@ -22,7 +23,6 @@ from ..patterns import NAMED, Pattern, get_pattern
 from ..special_tokens import MAX_ID
 from .collector import paused_collector
 from .dialects import escaped, translated
-from .excerpt import shown
 from .gpt2 import known_merges, spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
 from .json_text import parse_json, read_json
 
@@ -57,19 +57,22 @@ def _document(model: Model) -> dict[str, Any]:
     for token in model.special if model.whole else ():
         if token_of(token) != token.encode():
             raise ValueError(
-                f"special token {token!r} is spelled like {token_of(token)!r}, for which tokenizers would take it, as this "
+                f"special token {shown(token)} is spelled like {shown(token_of(token))}, for which tokenizers would "
+                "take it, as this "
                 "tokenizer looks up pretokens"
             )
     for token, token_id in model.special.items():
         # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
         if entries.setdefault(token, token_id) != token_id:
             raise ValueError(
-                f"special token {token!r} (id {token_id}) is spelled like token {unspell(token)!r} (id {entries[token]}), "
+                f"special token {shown(token)} (id {token_id}) is spelled like token {shown(unspell(token))} (id "
+                f"{entries[token]}), "
                 "so tokenizer.json cannot tell them apart"
             )
         if owners.setdefault(token_id, token) != token:
             raise ValueError(
-                f"special tokens {owners[token_id]!r} and {token!r} both have the id {token_id}, which tokenizer.json "
+                f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}, which "
+                "tokenizer.json "
                 "cannot hold"
             )
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
@@ -127,7 +130,7 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") 
         document = read_json(path_or_tokenizer)
         name = os.fspath(path_or_tokenizer)
     if normalizer not in ("apply", "ignore"):
-        raise ValueError(f'normalizer must be "apply" or "ignore", and is {normalizer!r}')
+        raise ValueError(f'normalizer must be "apply" or "ignore", and is {shown(normalizer)}')
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         flat = isinstance(document, dict) and document and all(type(token_id) is int for token_id in document.values())
         other = "; this is a vocabulary as GPT-2's, which needs its merges.txt: give both" if flat else ""
@@ -156,7 +159,7 @@ class _Reader:
     def model(self, document: dict[str, Any], normalizer: Normalizer) -> Model:
         self.check_known(document, _PARTS, "the file")
         if document.get("version", "1.0") != "1.0":
-            raise self.error(f'version must be "1.0", and is {document["version"]!r}')
+            raise self.error(f'version must be "1.0", and is {shown(document["version"])}')
         form = self.form(document.get("normalizer")) if normalizer == "apply" else None
         model = document["model"]
         self.check_model(model)
@@ -173,21 +176,24 @@ class _Reader:
         self.check_spelling(ordinary, tokens, special, whole)
         for token, token_id in special.items():
             if token_id in vocab:
-                raise self.error(f"added token {token!r} has the id {token_id}, as {vocab[token_id]!r} of model.vocab has")
+                raise self.error(
+                    f"added token {shown(token)} has the id {token_id}, as {shown(vocab[token_id])} of model.vocab has"
+                )
         merges = self.merges(model.get("merges"), vocab, tokens, special)
-        check_vocab(vocab)
-        found = Model.fitting(vocab, merges, special, pattern, form)
-        if whole:
-            from ..ranks import with_whole_tokens
+        with naming(self.name):
+            check_vocab(vocab)
+            found = Model.fitting(vocab, merges, special, pattern, form)
+            if whole:
+                from ..ranks import with_whole_tokens
 
-            # Mostly merging gives every token from its own bytes, and there is nothing to look up.
-            found.whole = len(with_whole_tokens(found.ordinary, found.merge_table()).whole) > 0
+                # Mostly merging gives every token from its own bytes, and there is nothing to look up.
+                found.whole = len(with_whole_tokens(found.ordinary, found.merge_table()).whole) > 0
         return found
 
     def check_known(self, part: dict[str, Any], known: set[str], where: str) -> None:
         unknown = sorted(set(part) - known)
         if unknown:
-            raise self.error(f"{where} has {unknown[0]!r}, which nbbpe does not know, so it cannot honour it")
+            raise self.error(f"{where} has {shown(unknown[0])}, which nbbpe does not know, so it cannot honour it")
 
     def form(self, part: Any) -> Form | None:
         """The normal form that a normalizer puts text into."""
@@ -197,7 +203,7 @@ class _Reader:
                 return form
         if kinds:
             raise self.error(
-                f"normalizer is {', '.join(kinds)}, and nbbpe can honour one of {', '.join(FORMS)} alone. "
+                f"normalizer is {cut(', '.join(kinds), 200)}, and nbbpe can honour one of {', '.join(FORMS)} alone. "
                 'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
             )
         return None
@@ -207,7 +213,7 @@ class _Reader:
     def check_model(self, model: dict[str, Any]) -> None:
         kind = model.get("type", "BPE")
         if kind != "BPE":
-            raise self.error(f"model.type is {kind!r}, and nbbpe reads BPE only")
+            raise self.error(f"model.type is {shown(kind)}, and nbbpe reads BPE only")
         self.check_known(model, _MODEL, "model")
         whys = {
             "dropout": "which makes encoding random",
@@ -217,19 +223,21 @@ class _Reader:
         }
         for key, why in whys.items():
             if model.get(key):
-                raise self.error(f"model.{key} is {model[key]!r}, {why}")
+                raise self.error(f"model.{key} is {shown(model[key])}, {why}")
         # unk_token and fuse_unk are about characters that the vocab lacks: in byte-level BPE there are none.
         if not isinstance(model.get("ignore_merges", False), bool):
-            raise self.error(f"model.ignore_merges must be true or false, and is {model['ignore_merges']!r}")
+            raise self.error(f"model.ignore_merges must be true or false, and is {shown(model['ignore_merges'])}")
 
     def check_after(self, document: dict[str, Any]) -> None:
         for step in self.steps(document.get("post_processor"), "post_processor", "processors"):
             if self.kind(step, "post_processor") not in _POST_PROCESSORS:
-                raise self.error(f"post_processor is {step['type']!r}, which nbbpe does not know")
+                raise self.error(f"post_processor is {shown(step['type'])}, which nbbpe does not know")
         # Without a decoder nothing is said of decoding.
         for step in self.steps(document.get("decoder"), "decoder", "decoders"):
             if self.kind(step, "decoder") not in ("ByteLevel", "Fuse"):
-                raise self.error(f"decoder is {step['type']!r}; only ByteLevel turns tokens into the bytes they stand for")
+                raise self.error(
+                    f"decoder is {shown(step['type'])}; only ByteLevel turns tokens into the bytes they stand for"
+                )
 
     def steps(self, part: Any, where: str, inner: str) -> list[Any]:
         """The steps that a part consists of: none where it is null, those of a Sequence, within it too."""
@@ -238,7 +246,7 @@ class _Reader:
         if self.kind(part, where) != "Sequence":
             return [part]
         if not isinstance(part.get(inner), list):
-            raise self.error(f"{where} is a Sequence, whose {inner!r} must be a list")
+            raise self.error(f"{where} is a Sequence, whose {shown(inner)} must be a list")
         return [step for each in part[inner] for step in self.steps(each, where, inner)]
 
     def kind(self, part: Any, where: str) -> str:
@@ -253,7 +261,7 @@ class _Reader:
         steps = self.steps(part, where, "pretokenizers")
         kinds = [self.kind(step, where) for step in steps]
         if kinds[-1:] != ["ByteLevel"] or not set(kinds[:-1]) <= {"Split", "Digits"}:
-            found = " and ".join(kinds) or "null"
+            found = cut(" and ".join(kinds), 200) or "null"
             raise self.error(f"{where} is {found}; nbbpe can honour ByteLevel, with Split and Digits before it or none")
         byte_level = steps[-1]
         # What a file leaves out is on, as in tokenizers.
@@ -262,7 +270,8 @@ class _Reader:
         patterns = [self.split(step, where) if step["type"] == "Split" else self.digits(step) for step in steps[:-1]]
         if byte_level.get("use_regex", True):
             patterns.append(get_pattern("gpt2"))
-        return get_pattern([str(each.regex) for each in patterns] or None)
+        with naming(self.name):
+            return get_pattern([str(each.regex) for each in patterns] or None)
 
     def digits(self, part: dict[str, Any]) -> Pattern:
         return get_pattern(r"\p{N}" if part.get("individual_digits", False) else r"\p{N}+")
@@ -281,7 +290,7 @@ class _Reader:
         behavior, invert = part.get("behavior"), part.get("invert", False)
         # Removing what is no match comes to the same where all is matched, as the named patterns do.
         if behavior != "Isolated" and not (behavior == "Removed" and invert and pattern.name):
-            how = f"{behavior!r} and invert {invert!r}"
+            how = f"{shown(behavior)} and invert {shown(invert)}"
             raise self.error(f"{where} is a Split with behavior {how}, and nbbpe can honour 'Isolated' only")
         return pattern
 
@@ -298,25 +307,29 @@ class _Reader:
             content = token.get("content") if isinstance(token, dict) else None
             if not isinstance(content, str) or not content:
                 raise self.error(f"{where} must be an object with a content, and is {shown(token)}")
+            with naming(f"{self.name}: {where}"):
+                content.encode()
             if content in special:
-                raise self.error(f"{where} is {content!r}, which comes twice")
+                raise self.error(f"{where} is {shown(content)}, which comes twice")
             for flag in ("lstrip", "rstrip", "single_word"):
                 if token.get(flag):
                     raise self.error(
-                        f"{where}, {content!r}, has {flag}, which nbbpe has not: it would match at other places"
+                        f"{where}, {shown(content)}, has {flag}, which nbbpe has not: it would match at other places"
                     )
             # tokenizers does not look at the id that stands there.
             token_id = entries[content] if content in entries else max((*special.values(), len(entries) - 1)) + 1
             if type(token_id) is not int or type(token.get("id")) is not int or token["id"] != token_id:
                 raise self.error(
-                    f"{where}, {content!r}, has the id {token.get('id')!r}, but tokenizers would give it {token_id!r} "
+                    f"{where}, {shown(content)}, has the id {shown(token.get('id'))}, but tokenizers would give it "
+                    f"{shown(token_id)} "
                     "(what model.vocab says, else the next that is free)"
                 )
             if not 0 <= token_id <= MAX_ID:
-                raise self.error(f"{where}, {content!r}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
+                raise self.error(f"{where}, {shown(content)}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
             if form is not None and token.get("normalized"):
                 raise self.error(
-                    f"{where}, {content!r}, has normalized, so that tokenizers looks for it in the text that {form} makes; "
+                    f"{where}, {shown(content)}, has normalized, so that tokenizers looks for it in the text that "
+                    f"{form} makes; "
                     "nbbpe looks for added tokens in the text as it is. "
                     'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
                 )
@@ -333,7 +346,8 @@ class _Reader:
                 overlap = any(later.endswith(token[:n]) for n in range(1, min(len(token), len(later))))
                 if overlap or token in later:
                     raise self.error(
-                        f"added tokens {token!r} and {later!r} can overlap in a text, and only the second has normalized, "
+                        f"added tokens {shown(token)} and {shown(later)} can overlap in a text, and only the second "
+                        "has normalized, "
                         "so that tokenizers looks for the first one first; nbbpe looks for all at once"
                     )
 
@@ -346,16 +360,18 @@ class _Reader:
         for text in (text for text in ordinary if text not in tokens):
             token = text.encode()
             if token in spellings:
-                raise self.error(f"model.vocab: {text!r} and {spellings[token]!r} both stand for {token!r}")
+                raise self.error(f"model.vocab: {shown(text)} and {shown(spellings[token])} both stand for {shown(token)}")
             if whole:
                 raise self.error(
-                    f"model.vocab: {text!r} has characters that stand for no byte, so that with ignore_merges it is found "
+                    f"model.vocab: {shown(text)} has characters that stand for no byte, so that with ignore_merges it "
+                    "is found "
                     "in no text, and nbbpe would find it"
                 )
         for text in special if whole else ():
             if token_of(text) != text.encode():
                 raise self.error(
-                    f"added token {text!r} is spelled like {token_of(text)!r}, for which tokenizers would take it with "
+                    f"added token {shown(text)} is spelled like {shown(token_of(text))}, for which tokenizers would "
+                    "take it with "
                     "ignore_merges"
                 )
 
@@ -384,14 +400,16 @@ class _Reader:
             try:
                 left, right = (tokens.get(side) or unspell(side) for side in sides)
             except KeyError as error:
-                raise self.error(f"{where}: the character {error.args[0]!r} in {line!r} stands for no byte") from None
+                raise self.error(
+                    f"{where}: the character {shown(error.args[0])} in {shown(line)} stands for no byte"
+                ) from None
             for token in (left, right, left + right):
                 if token not in known:
                     what = "is an added token" if spell(token) in special else "is not in model.vocab"
-                    raise self.error(f"{where} merges {left!r} and {right!r}, but {token!r} {what}")
+                    raise self.error(f"{where} merges {shown(left)} and {shown(right)}, but {shown(token)} {what}")
             first = numbers.setdefault((left, right), number)
             if first != number:
-                raise self.error(f"{where} merges {left!r} and {right!r}, as model.merges[{first}] does")
+                raise self.error(f"{where} merges {shown(left)} and {shown(right)}, as model.merges[{first}] does")
         return list(numbers)
 
 

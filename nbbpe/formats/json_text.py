@@ -1,4 +1,7 @@
-"""JSON in files that people made: errors name the file and the place, and nothing that comes twice is lost."""
+"""JSON in files that people made: errors name the file and the place, and nothing that comes twice is lost.
+
+What is nested deeply is refused here, once, so that nobody who walks through it has to mind Python's limit of recursion.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ import os
 from typing import Any
 
 from ..corpus import Path
+from ..excerpt import shown
+
+_DEEPEST = 100  # containers within each other; files of tokenizers have ten
 
 
 def read_json(path: Path) -> Any:
@@ -27,12 +33,29 @@ def parse_json(text: str, name: str) -> Any:
         if len(entries) != len(pairs):
             seen: set[str] = set()
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise ValueError(f"{name}: token {twice!r} comes twice")
+            raise ValueError(f"token {shown(twice)} comes twice")
         return entries
 
     try:
-        return json.loads(text, object_pairs_hook=unique)
+        value = json.loads(text, object_pairs_hook=unique)
+        if _is_deep(value):
+            raise RecursionError
+        return value
     except json.JSONDecodeError as error:
         raise ValueError(f"{name}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})") from None
+    except ValueError as error:  # an entry twice, or a number of thousands of digits, which Python refuses
+        raise ValueError(f"{name}: {error}") from None
     except RecursionError:
         raise ValueError(f"{name}: not valid JSON (nested too deeply)") from None
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether there are containers in containers, more than _DEEPEST of them."""
+    level = [value]
+    for _ in range(_DEEPEST + 1):
+        inner: list[Any] = []
+        for each in level:
+            if isinstance(each, (dict, list)):
+                inner.extend(each.values() if isinstance(each, dict) else each)
+        level = inner
+    return bool(level)

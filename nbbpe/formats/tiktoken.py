@@ -10,13 +10,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..corpus import Path
+from ..excerpt import naming, shown
 from ..files import whole_file
 from ..model import Model, check_vocab
 from ..patterns import Pattern, PatternLike, get_pattern
 from ..special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
 from .collector import paused_collector
 from .dialects import translated
-from .excerpt import shown
 
 _ALL = r"(?s:.+)"  # what says to tiktoken that nothing is split
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
@@ -62,6 +62,7 @@ def read_model(
     vocab: dict[int, bytes]
     known: Known | None
     if is_encoding(path_or_encoding):
+        name = _name_of(path_or_encoding)
         vocab, known = of_encoding(path_or_encoding)
     elif isinstance(path_or_encoding, (str, os.PathLike)):
         name = os.fspath(path_or_encoding)
@@ -80,15 +81,16 @@ def read_model(
     else:
         raise TypeError(f"give a path or a tiktoken.Encoding, not {type(path_or_encoding).__name__}")
     split = get_pattern(known.pattern if pattern is None and known is not None else pattern)
-    if special_tokens is None:  # two of an encoding's own may have one id
-        special = place_beside_ranks(known.special_tokens if known else {}, vocab)
-    else:
-        special = place_beside_ranks(special_tokens, vocab)
-        check_distinct_ids(special)
-    check_vocab(vocab)
     from ..ranks import recovered_merges
 
-    merges, first_irregular = recovered_merges(vocab)
+    with naming(name):
+        if special_tokens is None:  # two of an encoding's own may have one id
+            special = place_beside_ranks(known.special_tokens if known else {}, vocab)
+        else:
+            special = place_beside_ranks(special_tokens, vocab)
+            check_distinct_ids(special)
+        check_vocab(vocab)
+        merges, first_irregular = recovered_merges(vocab)
     return Model(vocab, merges if first_irregular is None else None, special, split)
 
 
@@ -118,13 +120,17 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
                 f"{name}, line {number}: must be a token in base64, one blank and its rank, and is {shown(line)}"
             )
         if lines.setdefault(token, number) != number:
-            raise ValueError(f"{name}, line {number}: token {token!r} has a rank in line {lines[token]} already")
+            raise ValueError(f"{name}, line {number}: token {shown(token)} has a rank in line {lines[token]} already")
         if vocab.setdefault(rank, token) is not token:
             first = lines[vocab[rank]]
-            raise ValueError(f"{name}, line {number}: rank {rank} is that of {vocab[rank]!r} in line {first} already")
+            raise ValueError(
+                f"{name}, line {number}: rank {shown(rank)} is that of {shown(vocab[rank])} in line {first} already"
+            )
     if vocab and max(vocab) > MAX_ID:
         line_number = lines[vocab[max(vocab)]]
-        raise ValueError(f"{name}, line {line_number}: rank {max(vocab)} is too large; ranks must be at most {MAX_ID:,}")
+        raise ValueError(
+            f"{name}, line {line_number}: rank {shown(max(vocab))} is too large; ranks must be at most {MAX_ID:,}"
+        )
     check_bytes(vocab, name)
     stem = os.path.basename(name).split(".")[0]
     return vocab, ENCODINGS.get(_SHA256.get(hashlib.sha256(data).hexdigest(), stem))
@@ -174,6 +180,11 @@ def is_encoding(value: object) -> bool:
     return all(hasattr(value, name) for name in ("_mergeable_ranks", "_pat_str", "_special_tokens"))
 
 
+def _name_of(encoding: Any) -> str:
+    """What errors call a tiktoken.Encoding."""
+    return f"the encoding {getattr(encoding, 'name', '')!r}"
+
+
 def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
     """(From rank to token, pattern and special tokens) of a tiktoken.Encoding.
 
@@ -181,10 +192,10 @@ def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
     """
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
     vocab = {rank: token for token, rank in sorted(ranks.items(), key=lambda item: item[1])}
-    name = f"the encoding {getattr(encoding, 'name', '')!r}"
+    name = _name_of(encoding)
     if len(vocab) < len(ranks):
         twice = next(token for token, rank in ranks.items() if vocab[rank] != token)
-        raise ValueError(f"{name} gives rank {ranks[twice]} to {twice!r} and to {vocab[ranks[twice]]!r}")
+        raise ValueError(f"{name} gives rank {ranks[twice]} to {shown(twice)} and to {shown(vocab[ranks[twice]])}")
     check_bytes(vocab, name)
     pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str
     return vocab, Known(pattern, dict(encoding._special_tokens))
