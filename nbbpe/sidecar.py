@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "nbbpe ids"
 _VERSION = 1
+_LONGEST = 64  # characters of digests and versions
 DTYPES = ("uint16", "uint32")
 
 
@@ -114,15 +115,16 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     if about.get("version") != _VERSION:
         raise ValueError(f"{path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
     about.setdefault("document_ends", 0)  # as before there were any
-    separators = about.get("separator_ids")
+    separators, versions, classes = (about.get(name) for name in ("separator_ids", "versions", "character_classes"))
     for name, fits, wanted in (
         ("dtype", about.get("dtype") in DTYPES, " or ".join(DTYPES)),
         ("n_ids", _is_count(about.get("n_ids")), "an integer from 0 up"),
         ("vocab_size", _is_count(about.get("vocab_size")), "an integer from 0 up"),
-        ("fingerprint", isinstance(about.get("fingerprint"), str), "a string"),
+        ("fingerprint", _is_short(about.get("fingerprint")), f"a string of up to {_LONGEST} characters"),
         ("separator_ids", isinstance(separators, list) and all(map(_is_count, separators)), "a list of ids"),
         ("document_ends", _is_count(about["document_ends"]), "an integer from 0 up"),
-        ("versions", isinstance(about.get("versions"), dict), "an object"),
+        ("versions", isinstance(versions, dict) and all(map(_is_short, versions.values())), "an object of short strings"),
+        ("character_classes", classes is None or _is_short(classes), f"null or a string of up to {_LONGEST} characters"),
     ):
         if not fits:
             raise ValueError(f"{path}: {name} must be {wanted}, and is {shown(about.get(name))}")
@@ -136,6 +138,10 @@ def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np
             f"{os.fspath(ids_path)} holds {n_ids:,} ids of {dtype}, and {os.path.basename(sidecar_path(ids_path))} says "
             f"{about['n_ids']:,} of {about['dtype']}: one was changed without the other; encode the text anew"
         )
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST
 
 
 def _is_count(value: object) -> bool:

@@ -6,6 +6,7 @@ NBBPE_MUTATIONS says how many of each format there are, NBBPE_SEED which.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import os
 import random
@@ -39,6 +40,7 @@ class Format(NamedTuple):
     read: Callable[[Path], None]
 
 
+@functools.cache
 def trained() -> nbbpe.Tokenizer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -94,6 +96,7 @@ def read_ids(suffix: str) -> Callable[[Path], None]:
         data = nbbpe.TokenFile(folder / f"ids{suffix}", dtype=np.uint16 if suffix == ".bin" else None)
         data.document_starts  # noqa: B018
         sum(map(len, data.documents()))
+        nbbpe.TokenFile(folder / f"ids{suffix}", trained())
 
     return read
 
