@@ -10,7 +10,6 @@ import functools
 import json
 import os
 import random
-import resource
 import shutil
 import traceback
 import warnings
@@ -23,6 +22,8 @@ import numpy as np
 import pytest
 
 import nbbpe
+
+resource = pytest.importorskip("resource", reason="limits its address space")
 
 N_MUTATIONS = int(os.environ.get("NBBPE_MUTATIONS", "600"))
 SEED = int(os.environ.get("NBBPE_SEED", "1"))
