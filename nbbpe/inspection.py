@@ -14,7 +14,7 @@ from .corpus import Path, Text
 from .numbering import Numbering
 from .progress import Progress, ProgressOption
 from .sources import Tally, find_inputs, total_size, warn_of_skipped
-from .special_tokens import ALL, Choice
+from .special_tokens import Choice
 from .tokenfile import find_separator
 from .tokenizer import Tokenizer
 
@@ -141,7 +141,7 @@ def encoded(
     separator: str | None = None,
     field: str = "text",
     on_error: str = "raise",
-    allowed_special: Choice = ALL,
+    allowed_special: Choice | None = None,
     warn: bool = True,
 ) -> Iterator[NDArray[Any]]:
     """The ids of a source, array by array, with a bar of progress; each is the caller's until the next is asked for.
@@ -173,7 +173,7 @@ def text_figures(
     *,
     field: str = "text",
     on_error: str = "raise",
-    allowed_special: Choice = ALL,
+    allowed_special: Choice | None = None,
 ) -> TextFigures:
     """How a tokenizer does on a text; arguments are those of `nbbpe.train` and `encode_file`. Memory is bounded."""
     numbering = Numbering(tokenizer._model.vocab)

@@ -54,6 +54,17 @@ def check_choice(allowed_special: object, disallowed_special: object) -> None:
             raise TypeError(f'{name} must be "all" or a set of special tokens, and is {choice!r}')
 
 
+def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
+    """The special tokens that are allowed in a source; None allows all in plain text, and none in records.
+
+    In a file of plain text special tokens separate documents. A record is one document, whoever wrote it: a special token
+    that it spells would make two of it.
+    """
+    if allowed is None:
+        return NONE if has_records else ALL
+    return allowed
+
+
 def tokens_of_merges(merges: Collection[tuple[bytes, bytes]]) -> set[bytes]:
     """The tokens that encoding needs: the bytes, and the sides and results of merges."""
     tokens = {bytes([byte]) for byte in range(256)}
@@ -193,12 +204,13 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     """What a choice means with a tokenizer's special tokens; `everything` is all of them.
 
     `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do: "all" or a collection of
-    special tokens. Warns of one that is allowed and that the tokenizer does not have, as such a text would be plain text.
-    Raises TypeError or ValueError for what is no choice.
+    special tokens. Disallowed wins: "all" disallows every token that `allowed` does not name one by one. Warns of one that
+    is allowed and that the tokenizer does not have, as such a text would be plain text. Raises TypeError or ValueError for
+    what is no choice.
     """
-    all_allowed, all_disallowed = (isinstance(choice, str) for choice in (allowed, disallowed))
-    if all_disallowed:
-        disallowed = () if all_allowed else set(special).difference(allowed)
+    all_allowed = isinstance(allowed, str)
+    if isinstance(disallowed, str):
+        disallowed = set(special).difference(() if all_allowed else allowed)
     for token in disallowed:
         if not isinstance(token, str) or not token:
             raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and has {token!r}')

@@ -22,7 +22,7 @@ from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
 from .sidecar import check_replaceable, describe_ids, publish, sidecar_path
 from .sources import NO_ID, Input, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
-from .special_tokens import ALL, Choice
+from .special_tokens import Choice
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
@@ -43,23 +43,26 @@ def encode_file(
     separator: str | None = None,
     field: str = "text",
     on_error: str = "raise",
-    allowed_special: Choice = ALL,
+    allowed_special: Choice | None = None,
 ) -> int:
     """Encode text into a file of ids.
+
+    In files of plain text, all special tokens that the text spells become their ids. In records (JSON lines, Parquet, an
+    iterable of documents) none does, unless `allowed_special` says so: whoever wrote a record could end it with one.
 
     Parameters
     ----------
     input_path : what `nbbpe.train` takes as its source: files of plain text (a pipe will do), .jsonl, .parquet, packed
         ones, a list of them, a pattern, a URL, or an iterable of documents. The ids are those of each document alone, in
-        order; special tokens in a text become their ids, and invalid bytes are kept
+        order; invalid bytes are kept
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
     separator : one of the tokenizer's special tokens, whose id is written after each document: record, row, item of an
         iterable, or whole file of plain text (there, special tokens in the text may separate documents besides). None
         writes nothing between documents; where records end is then kept in a file of its own
     field, on_error : see `nbbpe.train`
-    allowed_special : the special tokens that become their ids where a text has them, see `Tokenizer.encode`; others are
-        plain text, as all should be where people you do not know wrote the records
+    allowed_special : the special tokens that become their ids where a text has them, "all" or a collection of them; others
+        are plain text. None allows all in plain text and none in records
 
     Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, and for
     records without a separator a file that says where they end (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output
@@ -78,7 +81,7 @@ def encode_file(
         raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
     n_workers = check_workers(workers)
     separator_id = find_separator(tokenizer, separator)
-    allowed = list(tokenizer._chosen(allowed_special, ()).tokens)
+    allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
     inputs = find_inputs(input_path, field, on_error, "input_path")
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
@@ -93,9 +96,12 @@ def encode_file(
         n_ids = _encode_parts(make_job, tokenizer, inputs, allowed, folder, output_path, header, n_workers, progress)
         whole = os.path.join(folder, "0")
         sources = [(path, each.size()) for each in inputs if (path := each.path()) is not None]
-        separators = allowed if separator is None else [separator]
-        if separator is None and all(each.has_records for each in inputs):
+        if separator is not None:
+            separators = [separator]
+        elif all(each.has_records for each in inputs):
             separators = []  # special tokens in a record are a part of it
+        else:
+            separators = list(tokenizer.special_tokens) if allowed is None else allowed
         about = describe_ids(tokenizer, n_ids, sources, separators, count_ends(ends_path(whole)))
         with name_in_errors(output_path):
             if header:
@@ -128,7 +134,7 @@ class PartEncoder:
         header: int,
         separator_id: int,
         on_error: str,
-        allowed_special: Sequence[str],
+        allowed_special: Sequence[str] | None,
         joiner: Joiner | None,
     ) -> None:
         """With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder."""
@@ -211,7 +217,7 @@ def _encode_parts(
     make_job: Callable[[Joiner | None], PartEncoder],
     tokenizer: Tokenizer,
     inputs: Sequence[Input],
-    allowed_special: Sequence[str],
+    allowed_special: Sequence[str] | None,
     folder: str,
     output_path: Path,
     header: int,
@@ -227,7 +233,8 @@ def _encode_parts(
         n_workers = 1
     # One process writes a file for each input; several take turns, in parts small enough that they end together.
     part_bytes = min(_CHUNK_BYTES, n_text // (4 * n_workers) + 1) if n_workers > 1 else n_text + 1
-    special_tokens = [token.encode() for token in allowed_special]  # others are text that must not be cut there
+    recognised = tokenizer.special_tokens if allowed_special is None else allowed_special
+    special_tokens = [token.encode() for token in recognised]  # others are text that must not be cut there
     parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._model.pattern, special_tokens)]
     if n_workers > 1:
         list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again

@@ -19,7 +19,7 @@ from .lazy import lazy
 from .model import Merge, Model, Vocab
 from .padding import Padded, Side, encode_padded
 from .patterns import PatternLike
-from .special_tokens import ALL, NONE, Choice, Chosen, check_choice, choose, pack_special_tokens
+from .special_tokens import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .streaming import StreamDecoder
 from .threads import encode_batch_flat
 from .tokens import Tokens, show
@@ -304,9 +304,10 @@ class Tokenizer:
         made of a byte stands for that byte, any other for the three bytes that "surrogatepass" gives.
 
         Special tokens in the text become their ids, the longest first where several match. With `allowed_special` as a
-        set, only those do and others are plain text; one that is in `disallowed_special` (or, with "all", not allowed)
-        raises ValueError. Names and meanings are tiktoken's; by default all of the tokenizer's own are recognised. Each is
-        "all" or a collection of special tokens. Of a file nothing can be disallowed (ValueError).
+        set, only those do and others are plain text; one that is in `disallowed_special` raises ValueError. Each is "all"
+        or a collection of special tokens; disallowed wins, and as "all" spares only those that `allowed_special` names.
+        Names and meanings are tiktoken's, but by default all tokens are allowed and none is disallowed. Of a file nothing
+        can be disallowed (ValueError).
         """
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
@@ -430,13 +431,15 @@ class Tokenizer:
         show(self.tokenize(text).tokens, file, color)
 
     def encode_part(
-        self, part: Part, separator: int, tally: Tally, allowed_special: Choice = ALL
+        self, part: Part, separator: int, tally: Tally, allowed_special: Choice | None = None
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         """The ids of a part of a source, bit by bit, with the id `separator` after each document (see tokenfile).
 
-        With each bit of ids comes how many of them there are up to the end of each record that has no separator.
+        `allowed_special` is that of `encode_file`. With each bit of ids comes how many of them there are up to the end of
+        each record that has no separator.
         """
-        with part.open(self._sought(allowed_special), self._encoder.at_once, separator, tally) as reader:
+        specials = self._sought(allowed_in(part.has_records, allowed_special))
+        with part.open(specials, self._encoder.at_once, separator, tally) as reader:
             yield from self._encoder.encode_all(reader)
 
     # Its parameters and what they mean are written there, once; the first is the tokenizer.

@@ -49,7 +49,8 @@ def train(
     vocab_size
         Number of tokens in all: 256 bytes, merges, special tokens.
     special_tokens
-        Strings that separate documents and never take part in a merge. They get the last ids, in their order.
+        Strings that separate documents and never take part in a merge, in plain text and in records. They get the last
+        ids, in their order.
     pattern
         How text is split into pretokens, across which nothing is merged: a name ("gpt2"), a regex of your own in the
         syntax of the `regex` package, a list of these that split in turn (each one sees what those before have left, part

@@ -226,6 +226,18 @@ def test_special_tokens_in_a_text_can_be_plain_text(run, tmp_path, small):
     assert json.loads(run("count", tmp_path / "a.txt", *options, "--json").out)[0]["n_tokens"] == len(wanted)
 
 
+def test_special_tokens_in_a_record_are_plain_text_unless_allowed(run, tmp_path, small):
+    text = f"the cat{texts.SPECIAL}sat"
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": text}))
+    options = [tmp_path / "a.jsonl", "-t", "tok"]
+    for more, wanted in ([], small.encode_ordinary(text)), (["--allow-special"], small.encode(text)):
+        assert list(map(int, run("encode", *options, *more).out.split())) == wanted
+        assert run("encode", *options, *more, "-o", tmp_path / "a.bin").code == 0
+        assert np.fromfile(tmp_path / "a.bin", dtype="<u2").tolist() == wanted
+        assert json.loads(run("count", *options, *more, "--json").out)[0]["n_tokens"] == len(wanted)
+    assert "in records only with --allow-special" in " ".join(run("encode", "--help").out.split())
+
+
 def test_records_and_several_inputs(run, tmp_path, small):
     records = [{"body": "the cat"}, {"body": "sat\n"}, {"other": "x"}, {"body": "aaa"}]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))

@@ -277,7 +277,9 @@ def mapped(path: Path) -> Iterator[mmap.mmap]:
 def test_disallowing_all_means_all_that_are_not_allowed(trained):
     text = "éa"
     assert trained.encode(text, allowed_special={"é"}, disallowed_special="all") == trained.encode(text)
-    assert trained.encode(text, disallowed_special="all") == trained.encode(text)
+    assert trained.encode("xa", disallowed_special="all") == trained.encode("xa")
+    with pytest.raises(ValueError, match="'é', which is disallowed"):
+        trained.encode(text, disallowed_special="all")
     assert trained.encode(text, allowed_special=set(), disallowed_special=()) == trained.encode_ordinary(text)
 
 

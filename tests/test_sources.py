@@ -120,10 +120,11 @@ def cut_everywhere(monkeypatch) -> Callable[[int], None]:
     return cut
 
 
-def ids_of(tokenizer: nbbpe.Tokenizer, documents, separator: str | None = None) -> list[int]:
-    """The ids of each document alone, each with the separator after it."""
+def ids_of(tokenizer: nbbpe.Tokenizer, documents, separator: str | None = None, plain: bool = False) -> list[int]:
+    """The ids of each document alone, each with the separator after it; special tokens are known in plain text only."""
+    encode = tokenizer.encode if plain else tokenizer.encode_ordinary
     after = [] if separator is None else [tokenizer.special_tokens[separator]]
-    return [token_id for document in documents for token_id in [*tokenizer.encode(document), *after]]
+    return [token_id for document in documents for token_id in [*encode(document), *after]]
 
 
 def encoded(tokenizer: nbbpe.Tokenizer, source, folder: Path, workers: int = 1, **options) -> list[int]:
@@ -186,6 +187,10 @@ def test_records_without_a_separator_are_documents_all_the_same(tokenizer, tmp_p
         cut_everywhere(n)
         tokenizer.encode_file(source, tmp_path / "ids.bin", workers)
         data = nbbpe.TokenFile(tmp_path / "ids.bin", tokenizer)
+        assert [ids.tolist() for ids in data.documents()] == list(map(tokenizer.encode_ordinary, DOCUMENTS)) * 3
+        assert data.separator_ids == ()
+        tokenizer.encode_file(source, tmp_path / "ids.bin", workers, allowed_special="all")
+        data = nbbpe.TokenFile(tmp_path / "ids.bin", tokenizer)
         assert [ids.tolist() for ids in data.documents()] == list(map(tokenizer.encode, DOCUMENTS)) * 3
         assert data.separator_ids == ()  # a special token in a record is a part of it
 
@@ -229,8 +234,10 @@ def test_packed_plain_text_is_its_text(tokenizer, tmp_path, cut_everywhere, pack
     path.write_bytes(pack(data, packing))
     cut_everywhere(200)
     sources = [path] * 3
-    assert encoded(tokenizer, sources, tmp_path, workers) == ids_of(tokenizer, [data] * 3)
-    assert encoded(tokenizer, sources, tmp_path, workers, separator="<|sep|>") == ids_of(tokenizer, [data] * 3, "<|sep|>")
+    assert encoded(tokenizer, sources, tmp_path, workers) == ids_of(tokenizer, [data] * 3, plain=True)
+    assert encoded(tokenizer, sources, tmp_path, workers, separator="<|sep|>") == ids_of(
+        tokenizer, [data] * 3, "<|sep|>", True
+    )
     options = {"special_tokens": [texts.SPECIAL], "pattern": tokenizer.pattern}
     assert nbbpe.train(sources, 300, workers=workers, **options) == nbbpe.train(iter([data] * 3), 300, **options)
 
@@ -725,7 +732,8 @@ def test_files_elsewhere_are_read_like_those_here(small, tmp_path, cut_everywher
     for name in "a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet":
         upload(f"{bucket}/{name}", write(tmp_path / name, DOCUMENTS).read_bytes())
     upload(f"{bucket}/e.txt", "".join(DOCUMENTS).encode())
-    wanted = ids_of(small, [*(DOCUMENTS * 4), "".join(DOCUMENTS)], texts.SPECIAL)
+    wanted = ids_of(small, DOCUMENTS * 4, texts.SPECIAL)
+    wanted += ids_of(small, ["".join(DOCUMENTS)], texts.SPECIAL, plain=True)
     urls = [f"{bucket}/{name}" for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet", "e.txt")]
     for n in 300, 1 << 20:
         cut_everywhere(n)

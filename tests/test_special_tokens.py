@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import json
 import pickle
 
 import numpy as np
@@ -174,3 +175,50 @@ def test_a_choice_of_special_tokens_is_all_or_a_set(small, argument, choice):
     for method in small.encode, small.encode_array, small.count, small.tokenize:
         with pytest.raises(TypeError, match=f'{argument} must be "all" or a set of special tokens, and is {choice!r}'):
             method(f"a{texts.SPECIAL}", **{argument: choice})
+
+
+# Disallowed wins
+
+
+@pytest.mark.parametrize("text", [f"a{texts.SPECIAL}", "b" * 100_000 + texts.SPECIAL], ids=["short", "long"])
+def test_disallowing_all_raises_for_all_that_is_not_allowed_by_name(small, text):
+    more = small.with_special_tokens(["<other>"])
+
+    def in_batch(text, **choice):
+        return more.encode_batch([text], **choice)
+
+    for allowed in {}, {"allowed_special": "all"}, {"allowed_special": ()}, {"allowed_special": {"<other>"}}:
+        for method in more.encode, more.encode_array, more.count, more.tokenize, in_batch:
+            with pytest.raises(ValueError, match=r"special token '<\|endoftext\|>', which is disallowed"):
+                method(text, disallowed_special="all", **allowed)
+    assert more.encode(text, allowed_special={texts.SPECIAL}, disallowed_special="all") == more.encode(text)
+    assert more.encode("<other", disallowed_special="all") == more.encode("<other")
+
+
+# Records
+
+
+def test_records_recognise_no_special_tokens_unless_asked(small, tmp_path):
+    end = small.special_tokens[texts.SPECIAL]
+    records = [f"the{texts.SPECIAL} cat", "sat", texts.SPECIAL]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": record}) + "\n" for record in records))
+    sources = {"iterable": lambda: iter(records), "list": lambda: records, "json lines": lambda: tmp_path / "a.jsonl"}
+    for name, source in sources.items():
+        for allowed, encode in (None, small.encode_ordinary), ("all", small.encode), ((), small.encode_ordinary):
+            options = {} if allowed is None else {"allowed_special": allowed}
+            small.encode_file(source(), tmp_path / "ids.bin", separator=texts.SPECIAL, **options)
+            ids = nbbpe.TokenFile(tmp_path / "ids.bin", small)
+            assert ids.ids.tolist() == [token_id for record in records for token_id in [*encode(record), end]], name
+            assert len(ids.document_starts) == (5 if allowed == "all" else 3), name
+
+
+def test_plain_text_beside_records_has_its_special_tokens(small, tmp_path):
+    end = small.special_tokens[texts.SPECIAL]
+    text = f"the{texts.SPECIAL} cat"
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": text}))
+    (tmp_path / "a.txt").write_text(text)
+    small.encode_file([tmp_path / "a.txt", tmp_path / "a.jsonl"], tmp_path / "ids.bin", separator=texts.SPECIAL)
+    wanted = [*small.encode(text), end, *small.encode_ordinary(text), end]
+    assert nbbpe.TokenFile(tmp_path / "ids.bin", small).ids.tolist() == wanted
+    small.encode_file(tmp_path / "a.txt", tmp_path / "ids.bin", allowed_special=())
+    assert nbbpe.TokenFile(tmp_path / "ids.bin", small).ids.tolist() == small.encode_ordinary(text)

@@ -21,7 +21,7 @@ from ..formats.folder import scratch_for
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns import Pattern, get_pattern
-from ..special_tokens import ALL, check_special_tokens
+from ..special_tokens import ALL, NONE, Choice, allowed_in, check_special_tokens
 from ..ties import TIE_BREAKS
 from ..tokenfile import find_separator
 from ..tokenizer import Tokenizer
@@ -91,7 +91,21 @@ def _tokenizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
-_no_special_option = click.option("--no-special", is_flag=True, help="Take special tokens in the text for plain text.")
+def _allowed(context: click.Context, parameter: click.Parameter, value: bool | None) -> Choice | None:
+    """What --allow-special and --no-special mean, None where neither is given."""
+    if value is None:
+        return None
+    return ALL if value else NONE
+
+
+_special_option = click.option(
+    "--allow-special/--no-special",
+    "allowed",
+    default=None,
+    callback=_allowed,
+    help="Whether special tokens in the text become their ids, or are plain text.  [default: in plain text they do, in "
+    "records (.jsonl, .parquet) not]",
+)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, for scripts.")
 _workers_option = click.option(
     "--workers",
@@ -252,7 +266,7 @@ def train(
     "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Of ids on stdout.  [default: text]"
 )
 @click.option("--separator", metavar="TOKEN", help="The special token to put after each document.")
-@_no_special_option
+@_special_option
 @_tokenizer_option
 @_source_options
 @_workers_option
@@ -262,7 +276,7 @@ def encode(
     target: str,
     form: str,
     separator: str | None,
-    no_special: bool,
+    allowed: Choice | None,
     tokenizer: str,
     field: str,
     on_error: str,
@@ -273,10 +287,10 @@ def encode(
 
     A .bin file holds them as raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file as a NumPy
     array. On stdout they are numbers, and each line of the text begins a new line; or raw, as in a .bin file. INPUTS may
-    be whatever `nbbpe train` reads.
+    be whatever `nbbpe train` reads. Special tokens are recognised in plain text, and in records only with --allow-special:
+    whoever wrote a record could end it with one.
     """
-    options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error}
-    options["allowed_special"] = () if no_special else ALL
+    options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error, "allowed_special": allowed}
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json is for figures, and with -o - the ids take their place")
@@ -305,7 +319,7 @@ def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, op
     writer = IdWriter(tokenizer, form)
     if list(inputs) == [STDIN] and options["separator"] is None:
         # As it comes: whoever writes and whoever reads may both be slow.
-        for ids in tokenizer.encode_stream(stdin_blocks(), allowed_special=options["allowed_special"]):
+        for ids in tokenizer.encode_stream(stdin_blocks(), allowed_special=allowed_in(False, options["allowed_special"])):
             writer.write(ids)
     else:
         with _as_paths(inputs) as paths:
@@ -351,14 +365,13 @@ def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
     "nbbpe count a.txt --json",
 )
 @click.argument("inputs", nargs=-1)
-@_no_special_option
+@_special_option
 @_tokenizer_option
 @_source_options
 @_json_option
-def count(inputs: Sequence[str], no_special: bool, tokenizer: str, field: str, on_error: str, as_json: bool) -> None:
+def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: str, on_error: str, as_json: bool) -> None:
     """Count the tokens of the texts INPUTS, or of stdin."""
     counter = read_tokenizer(tokenizer)
-    allowed = () if no_special else ALL
     rows = []
     for source in inputs or [STDIN]:
         with as_path(source) as path:

@@ -43,6 +43,10 @@ class File(Protocol):
 class Part(Protocol):
     """What one worker reads at a time. It can be sent to another process (but for an iterable, which is one part)."""
 
+    @property
+    def has_records(self) -> bool:
+        """As of the Input that it is a part of."""
+
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> AbstractContextManager[Windows]:
         """The windows of the part's text.
 

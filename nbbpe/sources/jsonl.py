@@ -34,6 +34,11 @@ class JsonPart(NamedTuple):
     start: int
     end: int | None
 
+    @property
+    def has_records(self) -> bool:
+        """See Part."""
+        return True
+
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""

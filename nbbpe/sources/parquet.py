@@ -41,6 +41,11 @@ class RowsPart(NamedTuple):
     first_row: int
     size: int  # their share of the file's bytes
 
+    @property
+    def has_records(self) -> bool:
+        """See Part."""
+        return True
+
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""

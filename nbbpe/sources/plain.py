@@ -25,6 +25,11 @@ class TextPart(NamedTuple):
     end: int | None
     is_last: bool  # of its file
 
+    @property
+    def has_records(self) -> bool:
+        """See Part."""
+        return False
+
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part. The whole file is a document: those that special tokens make of it bring their own separators."""
