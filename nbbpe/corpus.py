@@ -174,16 +174,43 @@ def padded(data: Data) -> NDArray[np.uint8]:
 
 def find_breaks(data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens) -> NDArray[np.int64]:
     """The special tokens in data[start:end] that start before `stop`, as int64[n, 3]: start, end, id."""
-    from .kernels.special import find_specials
+    return _specials_in(data, start, end, stop, specials, False)
+
+
+def _specials_in(
+    data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens, overlapping: bool
+) -> NDArray[np.int64]:
+    """See `find_breaks`; with `overlapping`, those are listed, too, that begin within one before them."""
+    from .kernels.special import NO_ROOM, find_specials
 
     parts = []
-    room = 64
-    while len(specials.ids) and start < stop:
-        breaks = np.empty((room, 3), dtype=np.int64)
-        found, start = find_specials(data.ctypes.data, start, end, stop, specials, breaks)
-        parts.append(breaks[:found])
-        room = 16384
+    at_once, room = WINDOW, 1 << 14
+    breaks = np.empty((0, 3), dtype=np.int64)
+    while specials.longest and start < stop:
+        until = min(start + max(at_once, specials.longest), stop)
+        if len(breaks) == 0:
+            breaks = np.empty((min(room, until - start), 3), dtype=np.int64)
+        found, going_on = find_specials(data.ctypes.data, start, end, until, specials, breaks, overlapping)
+        if found == NO_ROOM:  # so many: as few bytes at once as there is room for whatever they hold
+            at_once = 1 << 16
+            room = max(at_once, specials.longest)
+            breaks = breaks[:0]
+            continue
+        if found:
+            parts.append(breaks[:found].copy())
+        start = going_on
     return np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.int64)
+
+
+def first_special(text: Data, specials: SpecialTokens) -> bytes | None:
+    """The first of some special tokens in a text, the longest at its place; None where there is none."""
+    reader = TextReader(text, specials)
+    taken = 0
+    while (window := reader.advance(taken)) is not None:
+        for start, end, _ in window.breaks[:1].tolist():
+            return window.data[start:end].tobytes()
+        taken = window.limit
+    return None
 
 
 class Source(Protocol):
@@ -236,7 +263,7 @@ def hold_back(specials: SpecialTokens) -> int:
 
     A boundary needs the whole character after it; a special token that has only begun may yet be one.
     """
-    return int(np.diff(specials.starts).max(initial=1)) - 1 + LONGEST_CHARACTER
+    return max(specials.longest, 1) - 1 + LONGEST_CHARACTER
 
 
 class Windows(Protocol):

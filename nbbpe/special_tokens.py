@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import operator
-import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .corpus import Data, to_bytes
+import numpy as np
+
+from .corpus import SEPARATOR, Data, first_special, to_bytes, to_text
 from .excerpt import shown
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokeni
 ALL: Literal["all"] = "all"
 NONE: tuple[str, ...] = ()
 MAX_ID = 2**31 - 2
+_SHORT = 1 << 12  # bytes of a text that is sooner looked through by Python than put where a kernel can read it
 _CALLER = 4  # frames from `choose` to who calls a method of the tokenizer
 
 
@@ -30,13 +32,15 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
     if isinstance(special_tokens, (str, bytes, Set, Mapping)):
         raise TypeError(f"special_tokens must be a list of str, not one {type(special_tokens).__name__}")
     tokens = list(special_tokens)
+    known: set[str] = set()
     for i, token in enumerate(tokens):
         if not isinstance(token, str):
             raise TypeError(f"special token {i} must be str, not {type(token).__name__}: {shown(token)}")
         if not token:
             raise ValueError(f"special token {i} is the empty string")
-        if token in tokens[:i]:
+        if token in known:
             raise ValueError(f"special token {shown(token)} is given twice")
+        known.add(token)
         try:
             token.encode()
         except UnicodeEncodeError:
@@ -183,17 +187,23 @@ class Chosen(NamedTuple):
 
     tokens     : those that become their ids, with them
     recognised : the same as the kernels look for them; None for none, so that all is plain text
-    disallowed : finds those that must not be in a text; None where there are none
+    disallowed : those that must not be in a text, as `recognised`; None where there are none
+    harmless   : the bytes that none of these ends with
     """
 
     tokens: Mapping[str, int]
     recognised: PackedTokens | None
-    disallowed: re.Pattern[bytes] | None
+    disallowed: PackedTokens | None
+    harmless: bytes
 
     def check(self, text: Data, what: str = "the text") -> None:
         """Raise ValueError where a text holds a special token that is disallowed; `what` is what the text is called."""
-        if self.disallowed is not None and (found := self.disallowed.search(text)):
-            token = found.group().decode(errors="surrogateescape")
+        if self.disallowed is None:
+            return
+        if len(text) <= _SHORT and not bytes(text).translate(None, self.harmless):  # most short texts, in less time
+            return
+        if found := first_special(text, self.disallowed):
+            token = found.decode(errors="surrogateescape")
             raise ValueError(
                 f"{what} holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} to "
                 "make it its id, or leave it out of disallowed_special to encode it as plain text"
@@ -214,11 +224,11 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     for token in disallowed:
         if not isinstance(token, str) or not token:
             raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and has {token!r}')
-    # Of several at one place the longest is named.
-    spelled = sorted((to_bytes(token) for token in disallowed), key=len, reverse=True)
-    pattern = re.compile(b"|".join(map(re.escape, spelled))) if spelled else None
+    spelled = {to_bytes(token) for token in disallowed}
+    refused = _pack(spelled, [0] * len(spelled)) if spelled else None
+    harmless = bytes({*range(256)}.difference(token[-1] for token in spelled))
     if all_allowed:
-        return Chosen(special, everything if special else None, pattern)
+        return Chosen(special, everything if special else None, refused, harmless)
     unknown = [token for token in allowed if token not in special]
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
@@ -228,11 +238,42 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
         )
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
     packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
-    return Chosen(tokens, packed if tokens else None, pattern)
+    return Chosen(tokens, packed if tokens else None, refused, harmless)
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
     """Special tokens with their ids as the kernels look for them."""
+    return _pack((token.encode() for token in tokens), list(tokens.values()))
+
+
+def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] | None:
+    """A token of `first` and one of `later` that it lies within, or whose end it can begin with in a text; or None.
+
+    No token is in both. Cost: linear in their bytes.
+    """
+    from .kernels.special import FALLBACK, FIRST, TOKEN, beginning_node
+
+    if not first or not later:
+        return None
+    # A token of valid UTF-8 has no separator; others are refused elsewhere.
+    within = first_special(SEPARATOR.join(map(to_bytes, later)), _pack(map(to_bytes, first), [0] * len(first)))
+    if within is not None:
+        return to_text(within), next(token for token in later if within in to_bytes(token))
+    endings = _pack(map(to_bytes, later), list(range(len(later))))
+    for token in first:
+        spelled = np.frombuffer(to_bytes(token), dtype=np.uint8)
+        node = int(beginning_node(spelled.ctypes.data, 0, len(spelled), endings))
+        # Of a token of `later` that is the end of no other, all would be the beginning: that is no overlap.
+        while node and endings.nodes[node, FIRST] == endings.nodes[node + 1, FIRST]:
+            node = int(endings.nodes[node, FALLBACK])
+        if node:
+            while endings.nodes[node, FIRST] < endings.nodes[node + 1, FIRST]:
+                node = int(endings.nodes[node, FIRST])
+            return token, later[endings.tokens[endings.nodes[node, TOKEN], 1]]
+    return None
+
+
+def _pack(tokens: Iterable[bytes], ids: list[int]) -> PackedTokens:
     from .kernels.special import new_special_tokens
 
-    return new_special_tokens([token.encode() for token in tokens], list(tokens.values()))
+    return new_special_tokens(list(tokens), ids)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from .corpus import cut_file
 from .model import Model
 from .patterns import get_pattern
+from .special_tokens import find_overlap
 from .ties import TIE_BREAKS
 from .tokenizer import Tokenizer
 from .trainer import train
@@ -98,6 +99,10 @@ def _merge_by_rank(more: list[bytes]) -> Callable[[], None]:
     return encode
 
 
+def _compare_special_tokens() -> None:
+    find_overlap(["<a>"], ["<b>"])
+
+
 def _tokenizer(pattern: str | None = "gpt2", special_id: int = 300) -> Tokenizer:
     vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"th", 257: b"the", special_id: _SPECIAL.encode()}
     return Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], [_SPECIAL], pattern)
@@ -109,6 +114,7 @@ JOBS: tuple[Callable[[], object], ...] = (
     _train_on_files,
     _train_with_own_pattern,
     _cut_a_file,
+    _compare_special_tokens,
     *(_encode_with(pattern, special_id) for pattern in ("gpt2", _OWN_PATTERN, None) for special_id in (300, 70_000)),
     *map(_merge_by_rank, ([], [b"th", b"the"], [b"xyz", b" the cat"])),
 )

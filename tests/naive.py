@@ -165,6 +165,43 @@ def find_specials(data, specials):
     return found
 
 
+def endings(tokens):
+    """Of each ending of some tokens: the longest shorter ending that it begins with, and the longest token, or None."""
+    found = {token[i:] for token in tokens for i in range(len(token) + 1)}
+    longest_first = sorted(found, key=len, reverse=True)
+    return {
+        ending: (
+            next((other for other in longest_first if len(other) < len(ending) and ending.startswith(other)), b""),
+            max((token for token in tokens if ending.startswith(token)), key=len, default=None),
+        )
+        for ending in found
+    }
+
+
+def beginning(data, tokens):
+    """The longest ending of a token that some bytes begin with."""
+    return max(
+        (token[i:] for token in tokens for i in range(len(token)) if data.startswith(token[i:])), key=len, default=b""
+    )
+
+
+def overlapping_specials(data, specials):
+    """[(start, end)] of the longest special token at each place."""
+    longest = (
+        (i, max((len(token) for token in specials if data.startswith(token, i)), default=0)) for i in range(len(data))
+    )
+    return [(i, i + n) for i, n in longest if n]
+
+
+def find_overlap(first, later):
+    """Whether a token of `first` lies within one of `later`, or one of these ends as one of the first begins."""
+    return any(
+        token in other or any(other.endswith(token[:n]) for n in range(1, min(len(token), len(other))))
+        for token in first
+        for other in later
+    )
+
+
 def documents(data, specials):
     """The text between special tokens, with the special token after each (None after the last)."""
     out, done = [], 0

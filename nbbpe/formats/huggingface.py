@@ -20,7 +20,7 @@ from ..files import whole_file
 from ..model import Model, are_known, check_vocab
 from ..normalization import FORMS, Form
 from ..patterns import NAMED, Pattern, get_pattern
-from ..special_tokens import MAX_ID
+from ..special_tokens import MAX_ID, find_overlap
 from .collector import paused_collector
 from .dialects import escaped, translated
 from .gpt2 import known_merges, spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
@@ -302,6 +302,7 @@ class _Reader:
             raise self.error(f"added_tokens must be a list, not {type(added).__name__}")
         special: dict[str, int] = {}
         normalized: dict[str, bool] = {}
+        following = len(entries)  # the id of the next token that model.vocab does not have
         for number, token in enumerate(added):
             where = f"added_tokens[{number}]"
             content = token.get("content") if isinstance(token, dict) else None
@@ -317,7 +318,7 @@ class _Reader:
                         f"{where}, {shown(content)}, has {flag}, which nbbpe has not: it would match at other places"
                     )
             # tokenizers does not look at the id that stands there.
-            token_id = entries[content] if content in entries else max((*special.values(), len(entries) - 1)) + 1
+            token_id = entries.get(content, following)
             if type(token_id) is not int or type(token.get("id")) is not int or token["id"] != token_id:
                 raise self.error(
                     f"{where}, {shown(content)}, has the id {shown(token.get('id'))}, but tokenizers would give it "
@@ -334,22 +335,20 @@ class _Reader:
                     'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
                 )
             special[content] = token_id
+            following = max(following, token_id + 1)
             normalized[content] = bool(token.get("normalized"))
         self.check_turns(normalized)
         return special
 
     def check_turns(self, normalized: dict[str, bool]) -> None:
         """Refuse added tokens where it matters that tokenizers looks for those with `normalized` in a second turn."""
-        first = [token for token in normalized if not normalized[token]]
-        for later in normalized:
-            for token in first if normalized[later] else []:
-                overlap = any(later.endswith(token[:n]) for n in range(1, min(len(token), len(later))))
-                if overlap or token in later:
-                    raise self.error(
-                        f"added tokens {shown(token)} and {shown(later)} can overlap in a text, and only the second "
-                        "has normalized, "
-                        "so that tokenizers looks for the first one first; nbbpe looks for all at once"
-                    )
+        first, later = ([token for token in normalized if normalized[token] is turn] for turn in (False, True))
+        overlap = find_overlap(first, later)
+        if overlap is not None:
+            raise self.error(
+                f"added tokens {shown(overlap[0])} and {shown(overlap[1])} can overlap in a text, and only the second has "
+                "normalized, so that tokenizers looks for the first one first; nbbpe looks for all at once"
+            )
 
     def check_spelling(
         self, ordinary: Mapping[str, int], tokens: Mapping[str, bytes], special: Mapping[str, int], whole: bool

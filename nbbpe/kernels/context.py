@@ -114,7 +114,14 @@ def new_context(
 
 def put_specials(context: NDArray[np.int64], specials: SpecialTokens) -> None:
     """Put other special tokens into a context, which must outlive their use."""
-    context[SPECIALS:BREAKS] = (*(array.ctypes.data for array in specials), len(specials.ids), len(specials.first_bytes))
+    context[SPECIALS:BREAKS] = (
+        specials.nodes.ctypes.data,
+        specials.root.ctypes.data,
+        specials.tokens.ctypes.data,
+        specials.last_bytes.ctypes.data,
+        len(specials.last_bytes),
+        specials.longest,
+    )
 
 
 @inlined

@@ -67,7 +67,7 @@ def take_short(context_at, work_at, text, with_specials):
     write_u64(text_at + n, _ZERO)
     breaks_at, room = read_i64(context_at + 8 * BREAKS), read_i64(context_at + 8 * BREAKS + 8)
     n_breaks, listed_to = (
-        list_specials(text_at, 0, n, n, specials_of(context_at), breaks_at, room) if with_specials else (0, n)
+        list_specials(text_at, 0, n, n, specials_of(context_at), breaks_at, room, False) if with_specials else (0, n)
     )
     work = (text_at, 0, n, n, breaks_at, n_breaks, 0, out_at, out_bytes, 0, id_size, id_size)
     for i in range(len(work)):

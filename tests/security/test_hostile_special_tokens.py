@@ -1,0 +1,180 @@
+"""Special tokens that strangers chose: whatever they are, looking for them takes time linear in the text and in them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import mmap
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import nbbpe
+from nbbpe import corpus
+from nbbpe.kernels.special import SpecialTokens, beginning_node, find_specials, new_special_tokens
+
+MB = 1_000_000
+
+
+def seconds(work: Callable[[], object], times: int = 3) -> float:
+    """The least of some times, as other processes may be busy."""
+    found = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+def looked_through(tokens: list[bytes], data: bytes) -> float:
+    """Seconds that it takes to find tokens in a text."""
+    specials, text = packed(tokens), corpus.padded(data)
+    corpus.find_breaks(text, 0, 100, 100, specials)
+    return seconds(lambda: corpus.find_breaks(text, 0, len(data), len(data), specials))
+
+
+def packed(tokens: list[bytes]) -> SpecialTokens:
+    return new_special_tokens(tokens, list(range(len(tokens))))
+
+
+def word(source: random.Random, n: int) -> bytes:
+    return bytes(source.choices(range(33, 127), k=n))
+
+
+@pytest.mark.parametrize("length", [100, 10_000, 300_000])
+@pytest.mark.parametrize("make", [lambda n: b"a" * n + b"b", lambda n: b"b" + b"a" * n, lambda n: b"a" * n])
+@pytest.mark.parametrize("shorter", [[], [b"a"], [b"a" * n for n in range(1, 500)]], ids=["alone", "a", "many"])
+def test_a_token_that_nearly_matches_everywhere_takes_linear_time(length, make, shorter):
+    # Comparing it at each place took 10,000 steps a byte and more: 51 s.
+    tokens = list({make(length), *shorter})
+    assert looked_through(tokens, b"a" * MB) < 0.4
+
+
+def test_tokens_with_all_first_bytes_take_linear_time():
+    source = random.Random(1)
+    data = word(source, MB)
+    few = [b"%c%s" % (first, word(source, 7)) for first in range(33, 127)]
+    many = [word(source, 8) for _ in range(10_000)]
+    for tokens in few, [token[::-1] for token in few], many:
+        assert looked_through(tokens, data) < 0.4
+
+
+def test_ten_thousand_disallowed_tokens_take_no_longer_than_one(small):
+    source = random.Random(2)
+    text = ("<|0" * (MB // 3)).encode()
+    some, many = ({f"<|{i:05d}|>{word(source, 8).decode()}" for i in range(n)} for n in (1, 10_000))
+    times = []
+    for tokens in some, many:
+        small.count(text[:100], disallowed_special=tokens)
+        times.append(seconds(lambda tokens=tokens: small.count(text, disallowed_special=tokens)))
+    assert times[1] < 10 * times[0] + 0.2  # 7,000 times as long with a regex
+
+
+def test_making_the_automaton_takes_time_and_memory_linear_in_the_tokens():
+    for make in lambda n: [b"a" * n], lambda n: [b"%07d" % i + b"x" * 100 for i in range(n // 107)]:
+        short, long = (make(n) for n in (200_000, 1_600_000))
+        packed(short)
+        assert seconds(lambda short=short, long=long: packed(long)) < 30 * seconds(lambda short=short: packed(short)) + 0.1
+    specials = packed([b"%07d" % i + b"x" * 100 for i in range(5000)])
+    assert sum(array.nbytes for array in specials[:4]) <= 16 * 5000 * 107 + 10_000 + 16 * 5000
+
+
+@pytest.mark.parametrize("turns", [[False], [False, True]])
+def test_loading_a_file_with_many_added_tokens_takes_linear_time(tmp_path, turns):
+    nbbpe.train(["the cat sat on the mat " * 9], 262).to_hf(tmp_path / "t.json")
+    document = json.loads((tmp_path / "t.json").read_text())
+    n_tokens = len(document["model"]["vocab"])
+
+    def load(n: int) -> None:
+        flags = {"single_word": False, "lstrip": False, "rstrip": False, "special": True}
+        document["added_tokens"] = [
+            {"id": n_tokens + i, "content": f"<|added {i}|>", "normalized": turns[i % len(turns)], **flags}
+            for i in range(n)
+        ]
+        (tmp_path / "t.json").write_text(json.dumps(document))
+        assert len(nbbpe.load(tmp_path / "t.json").special_tokens) == n
+
+    load(10)
+    assert seconds(lambda: load(8000)) < 10 * seconds(lambda: load(2000)) + 0.1
+
+
+def test_many_special_tokens_are_checked_in_linear_time(quiet):
+    def train(n: int) -> None:
+        nbbpe.train(iter(["the cat"]), 256 + n, [f"<|{i}|>" for i in range(n)])
+
+    train(10)
+    assert seconds(lambda: train(20_000)) < 10 * seconds(lambda: train(5000)) + 0.1  # 20 times before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of one thread are POSIX's")
+def test_ctrl_c_is_answered_while_a_long_text_is_looked_through():
+    specials = packed([b"b" + b"a" * 1000])
+    text = corpus.padded(b"a" * (100 * MB))
+    timer = threading.Timer(0.3, signal.pthread_kill, [threading.get_ident(), signal.SIGINT])
+    began = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        corpus.find_breaks(text, 0, 100 * MB, 100 * MB, specials)
+    assert time.perf_counter() - began < 0.3 + 0.7
+    timer.join()
+
+
+# Nothing is read outside of the text and its padding
+
+
+@contextlib.contextmanager
+def between_guards(n_bytes: int) -> Iterator[int]:
+    """The address of so many bytes that end where a page begins that may not be read; so is the page before the first."""
+    page = mmap.PAGESIZE
+    size = -(-n_bytes // page) * page
+    area = mmap.mmap(-1, size + 2 * page)
+    held = ctypes.c_char.from_buffer(area)
+    at = ctypes.addressof(held)
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    protect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+    for guard in at, at + page + size:
+        assert protect(guard, page, 0) == 0
+    try:
+        yield at + page + size - n_bytes
+    finally:
+        for guard in at, at + page + size:
+            assert protect(guard, page, 3) == 0
+        del held
+        area.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pages are guarded by POSIX's mprotect")
+def test_looking_for_tokens_reads_nothing_but_the_text_and_its_padding():
+    source = random.Random(3)
+    every = [bytes([i]) for i in range(256)]
+    for tokens in [b"a"], [b"ab", b"ba", b"b" * 70], every, [b"a" * 200, b"b"]:
+        specials = packed(tokens)
+        breaks = np.empty((600, 3), dtype=np.int64)
+        for n in [*range(130), 500]:
+            data = bytes(source.choices(b"ab", k=n))
+            wanted = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials).tolist()
+            padded = corpus.padded(data).tobytes()
+            with between_guards(len(padded)) as at:
+                ctypes.memmove(at, padded, len(padded))
+                found, _ = find_specials(at, 0, len(data), len(data), specials, breaks, False)
+                assert breaks[:found].tolist() == wanted
+            with between_guards(len(data)) as at:  # this one reads no block
+                ctypes.memmove(at, data, len(data))
+                beginning_node(at, 0, len(data), specials)
+    # And nothing before it: the text begins where a page does.
+    size = 2 * mmap.PAGESIZE
+    with between_guards(size) as at:
+        n = size - 128
+        ctypes.memset(at, ord("a"), n)
+        ctypes.memset(at + n, 0, 128)
+        room = np.empty((n, 3), dtype=np.int64)
+        for start in 0, 1, 63, 64, 65, n - 1, n:
+            assert find_specials(at, start, n, n, packed([b"a"]), room, False) == (n - start, n)
+            assert find_specials(at, start, n, n, packed([b"b"]), room, False) == (0, n)
