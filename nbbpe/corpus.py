@@ -27,6 +27,7 @@ Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
 
 WINDOW = 1 << 20  # bytes of a file in memory at a time, unless one piece is longer
 TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by what happens between two of them
+_LOOK = 1 << 16  # bytes of a file in which a special token is looked for before a boundary will do as a place to cut it
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 SEPARATOR = b"\xff"  # stands between joined documents: no part of any UTF-8 text, so nothing grows together across it
@@ -465,84 +466,118 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
     if desired_num_chunks < 1:
         raise ValueError(f"desired_num_chunks must be at least 1, not {desired_num_chunks}")
     size = file.seek(0, os.SEEK_END)
-    boundaries = {0, size}
-    for i in range(1, desired_num_chunks):
-        boundaries.add(find_from(file, size * i // desired_num_chunks, size, split_special_token))
-    return sorted(boundaries)
+    return sorted({0, size, *find_near(file, size, desired_num_chunks, split_special_token)})
 
 
-def find_from(file: BinaryIO, position: int, size: int, token: bytes) -> int:
-    """The offset of the first `token` at or after `position` in a file of `size` bytes, or `size` where there is none."""
-    overlap = len(token) - 1
-    while position < size:
-        file.seek(position)
-        block = file.read(max(1 << 16, 2 * len(token)))
-        if not block:
-            break
-        found = block.find(token)
-        if found >= 0:
-            return position + found
-        position += max(len(block) - overlap, 1) if position + len(block) < size else len(block)
-    return size
+def find_near(file: BinaryIO, size: int, n_parts: int, token: bytes) -> Iterator[int]:
+    """The offsets of the first `token` at or after each place that divides a file of `size` bytes into even parts.
+
+    Ascending, each once. The file is read once at most, but for the `token`'s length between two blocks: a search that goes
+    beyond the next place serves that, too.
+    """
+    block, begin = b"", 0
+    part = 1
+    while part < n_parts:
+        position = size * part // n_parts
+        found = -1
+        while found < 0:
+            if not begin <= position <= begin + len(block) - len(token):
+                block, begin = _read_at(file, position, max(1 << 16, 2 * len(token))), position
+                if len(block) < len(token):
+                    return
+            found = block.find(token, position - begin)
+            position = begin + len(block) - len(token) + 1
+        yield begin + found
+        part = _first_part_after(begin + found, size, n_parts)
+
+
+def _first_part_after(position: int, size: int, n_parts: int) -> int:
+    """The number of the first of the even parts of a file that starts after an offset of it."""
+    return -(-(position + 1) * n_parts // size)
+
+
+def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
+    """So many bytes of a file, or as many as there are."""
+    file.seek(position)
+    blocks = [file.read(n_bytes)]
+    while blocks[-1] and sum(map(len, blocks)) < n_bytes:
+        blocks.append(file.read(n_bytes - sum(map(len, blocks))))
+    return b"".join(blocks)
 
 
 def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> list[Chunk]:
     """Cut a file into chunks of about `chunk_bytes` that can be taken independently of each other.
 
-    At special tokens where the file has them, else at certain boundaries, else not at all. What cannot be cut, or has no
-    size, is one chunk.
+    At a special token soon after each even place, else at the next certain boundary or special token. What cannot be cut,
+    or has no size, is one chunk. Only some bytes at each place are read, and never all of the file more than once, but for
+    what special tokens reach across two blocks.
     """
+    from .kernels.special import new_special_tokens
+
     size = file_size(path)
     if not size:  # of what the system makes when it is read (in /proc) it says 0, too
         return [Chunk(path, 0, None)]
-    n_chunks = max(1, round(size / chunk_bytes))
-    boundaries = [0, size]
+    specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
+    # No chunk is shorter than a special token, so that what is read around one place is less than two chunks.
+    n_chunks = max(1, min(round(size / chunk_bytes), size // max(specials.longest, 1)))
+    cuts = []
     if n_chunks > 1:
-        with open(path, "rb") as file:
-            for token in special_tokens:
-                boundaries = sorted({*boundaries, *find_chunk_boundaries(file, n_chunks, token)})
-                if len(boundaries) > n_chunks:
-                    break
-            if len(boundaries) - 1 <= n_chunks // 2 and pattern.cuts is not None:
-                wanted = [size * i // n_chunks for i in range(1, n_chunks)]
-                boundaries = sorted({0, size, *(_certain_cut(file, at, size, pattern, special_tokens) for at in wanted)})
-            inner = [at for at in boundaries[1:-1] if not _cuts_special(file, at, special_tokens)]
-            boundaries = [0, *inner, size]
-    return [Chunk(path, start, end) for start, end in pairwise(boundaries)]
+        with open(path, "rb", buffering=0) as file:
+            cuts = list(_find_cuts(file, size, n_chunks, pattern, specials))
+    return [Chunk(path, start, end) for start, end in pairwise([0, *cuts, size])]
 
 
-def _cuts_special(file: BinaryIO, at: int, special_tokens: Sequence[bytes]) -> bool:
-    """Whether some special token lies across an offset of a file (one may lie inside of another)."""
-    for token in special_tokens:
-        reach = len(token) - 1
-        begin = max(at - reach, 0)
-        file.seek(begin)
-        if token in file.read(at + reach - begin):
-            return True
-    return False
+def _find_cuts(file: BinaryIO, size: int, n_chunks: int, pattern: Pattern, specials: SpecialTokens) -> Iterator[int]:
+    """Where to cut a file, at or soon after the places that divide it evenly; ascending, each once."""
+    part = 1
+    while part < n_chunks:
+        position = size * part // n_chunks
+        n_bytes = max(min(_LOOK, size // n_chunks), specials.longest)
+        cut = None
+        while cut is None:
+            if position >= size:
+                return
+            until = min(position + n_bytes, size)
+            cut = _first_cut(file, position, until, size, pattern, specials)
+            position = until
+            n_bytes = max(n_bytes, min(2 * n_bytes, WINDOW))
+        yield cut
+        part = _first_part_after(cut, size, n_chunks)
 
 
-def _certain_cut(file: BinaryIO, position: int, size: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> int:
-    """The first certain boundary between two ASCII characters from `position` on that no special token lies across.
+def _first_cut(
+    file: BinaryIO, position: int, until: int, size: int, pattern: Pattern, specials: SpecialTokens
+) -> int | None:
+    """The first place from `position` to `until` where a special token starts, else where a certain boundary stands.
+
+    No special token lies across it. None where there is no such place.
+    """
+    reach = max(specials.longest, 1)
+    begin, end = max(position - reach, 0), min(until + reach, size)
+    block = _read_at(file, begin, end - begin)
+    if len(block) < end - begin:
+        raise OSError(f"{file.name!r} became shorter while it was read")
+    text = padded(block)
+    starts, ends, _ = _specials_in(text, 0, len(block), until - begin, specials, True).T
+    covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # up to where special tokens reach that start before
+    for find in lambda: starts, lambda: _certain_boundaries(text, len(block), pattern):
+        places = find()
+        places = places[(position - begin <= places) & (places < until - begin)]
+        is_free = covered[np.searchsorted(starts, places)] <= places
+        if is_free.any():
+            return begin + int(places[is_free.argmax()])
+    return None
+
+
+def _certain_boundaries(text: NDArray[np.uint8], n_bytes: int, pattern: Pattern) -> NDArray[np.intp]:
+    """The certain boundaries between two ASCII characters of a text with padding after `n_bytes`.
 
     ASCII, because the class of another character may depend on bytes before the place where reading began.
     """
+    if pattern.cuts is None:
+        return np.empty(0, dtype=np.intp)
     from .kernels.scan import mark_cuts, new_masks
 
-    scanner = pattern.scanner()
-    masks = new_masks()
-    while position < size:
-        begin = max(position - 1, 0)
-        file.seek(begin)
-        block = file.read(1 << 16)
-        if len(block) < 2:
-            raise OSError(f"{file.name!r} became shorter while it was read")
-        text = padded(block)
-        is_cut = np.zeros(len(block), dtype=np.uint8)
-        mark_cuts(text, len(block), scanner, masks, is_cut)
-        ascii_pair = (text[1 : len(block)] < 128) & (text[: len(block) - 1] < 128)
-        for at in (np.flatnonzero(is_cut[1:].astype(bool) & ascii_pair) + 1).tolist():
-            if not _cuts_special(file, begin + at, special_tokens):
-                return begin + at
-        position = begin + len(block)
-    return size
+    is_cut = np.zeros(n_bytes, dtype=np.uint8)
+    mark_cuts(text, n_bytes, pattern.scanner(), new_masks(), is_cut)
+    return np.flatnonzero(is_cut[1:].astype(bool) & (text[1:n_bytes] < 128) & (text[: n_bytes - 1] < 128)) + 1

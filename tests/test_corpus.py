@@ -108,10 +108,16 @@ def cut(path: Path, data: bytes, n: int, pattern=GPT2, tokens=(SPECIAL,)) -> lis
     return [data[chunk.start : chunk.end] for chunk in chunks]
 
 
-@given(data=texts.data(300), n=st.integers(1, 100))
-def test_chunks_can_be_split_apart_from_each_other(tmp_path, data, n):
-    for tokens in (SPECIAL,), (), (b"ab", b"b "):
-        parts = cut(tmp_path / "f", data, n, tokens=tokens)
+@given(
+    data=st.one_of(texts.data(300), st.lists(st.sampled_from([b"ab", b"b ", b" a", b"a", b".", SPECIAL])).map(b"".join)),
+    n=st.integers(1, 100),
+    look=st.sampled_from([1, 5, 1 << 16]),
+)
+def test_chunks_can_be_split_apart_from_each_other(tmp_path, data, n, look):
+    for tokens in (SPECIAL,), (), (b"ab", b"b "), (b"ab", b"b a", b"abab ", b"."):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(corpus, "_LOOK", look)
+            parts = cut(tmp_path / "f", data, n, tokens=tokens)
         assert sum(map(bool, parts)) == len(parts) or not data
         pretokens = [
             word for part in parts for d, _ in naive.documents(part, tokens) for word in naive.split(d, GPT2.compiled)

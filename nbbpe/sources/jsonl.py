@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..corpus import DocumentReader, Windows, find_from, to_bytes
+from ..corpus import DocumentReader, Windows, find_near, to_bytes
 from .compressed import PackableFile, Stream, open_stream
 from .inputs import File, Part
 from .tally import Line, Tally
@@ -130,6 +130,5 @@ class JsonLines(PackableFile):
         boundaries = {0, size}
         if n_parts > 1:
             with open(self.file.path, "rb") as file:
-                for i in range(1, n_parts):
-                    boundaries.add(min(find_from(file, size * i // n_parts, size, b"\n") + 1, size))
+                boundaries.update(newline + 1 for newline in find_near(file, size, n_parts, b"\n"))
         return [JsonPart(self.file, "", self._field, start, end) for start, end in pairwise(sorted(boundaries))]
