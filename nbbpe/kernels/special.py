@@ -48,7 +48,7 @@ class SpecialTokens(NamedTuple):
 def new_special_tokens(tokens: list[bytes], ids: list[int]) -> SpecialTokens:
     """Special tokens, none of which is empty or comes twice, with what is to be reported for each.
 
-    Cost: some 20 ns for each of their bytes, and at most 24 bytes of memory, of which 16 are kept. Raises ValueError for
+    Cost: 20 to 200 ns for each of their bytes, and at most 24 bytes of memory, of which 16 are kept. Raises ValueError for
     more than 2 GB of them.
     """
     if not tokens:
