@@ -13,6 +13,7 @@ from .corpus import Data, Reader, Source, TextReader, Window, Windows, join, pad
 from .kernels import context, encode, encode_text, learn, piece_table, remembered
 from .kernels.batch import new_batch
 from .kernels.encode_text import ORDINARY, WITH_SPECIALS, WORK_ALONE
+from .kernels.lanes import SHORT
 from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
 from .kernels.scan import new_masks
@@ -25,7 +26,7 @@ from .patterns import Pattern, get_pattern
 
 T = TypeVar("T")
 
-_FIRST_SCRATCH, _KEPT_SCRATCH = 256, 1 << 18  # bytes of the longest pretoken there is scratch for, which takes 32 for each
+_FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18  # bytes of the longest pretoken there is scratch for, which takes 20 for each
 _SHORT_BREAKS = 1024  # special tokens in a short text; one that has more is encoded as a long one
 _LONG = 1 << 21  # bytes from which on merging takes long enough, 0.2 s, to be interrupted meanwhile
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache

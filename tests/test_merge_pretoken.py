@@ -94,9 +94,9 @@ def table_of(pairs: list[tuple[bytes, bytes]], in_order: bool = False) -> tuple[
 def merged(pretoken: bytes, merges: Merges, way: int, id_size: int) -> list[int]:
     text = np.frombuffer(pretoken, dtype=np.uint8)
     out = np.empty(len(pretoken), dtype=f"<u{id_size}")
-    # Of a short pretoken the scratch has no room for lists, which are for long ones.
+    # For merges that ascend the scratch has no room for a heap, and for short pretokens none for lists.
     room_for = merges._replace(n_ascending=0) if way == HEAP else merges
-    scratch = encode.new_scratch(len(pretoken) + encode_long.MIN_BYTES, room_for)
+    scratch = encode.new_scratch(len(pretoken) if way == ANY else max(len(pretoken), lanes.SHORT + 1), room_for)
     n = apply(text, len(pretoken), merges, scratch, out, way, id_size)
     return out[:n].tolist()
 
@@ -318,7 +318,7 @@ def test_very_long_pretokens_are_the_same_by_heap_and_by_ranks(alphabet):
     source = random.Random(len(alphabet))
     pairs = random_pairs(source, alphabet, 300, ascending=True)
     merges, _ = table_of(pairs)
-    for n in encode_long.MIN_BYTES - 1, encode_long.MIN_BYTES, 50_000:
+    for n in lanes.SHORT, lanes.SHORT + 1, 1000, 50_000:
         pretoken = bytes(source.choices(alphabet, k=n))
         wanted = merged(pretoken, merges, HEAP, 4)
         assert merged(pretoken, merges, RANKS, 4) == wanted

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .encode_long import long_scratch, merge_by_rank, merge_long, ranks_pay
+from .encode_long import long_scratch, merge_by_rank, merge_long
 from .jit import inlined, part
 from .lanes import LANE_BYTES, SHORT, finish_short, merge_lanes, start_short
 from .memory import zeros
@@ -12,7 +12,8 @@ from .merge_table import Merges, whole_token, write_id
 
 def new_scratch(longest: int, merges: Merges) -> NDArray[np.uint64]:
     """Make room for merging pretokens of up to `longest` bytes by these merges; 64-byte aligned."""
-    return zeros(max(LANE_BYTES, long_scratch(longest, merges.n_ascending)) // 8 + 1)
+    n_bytes = LANE_BYTES if longest <= SHORT else max(LANE_BYTES, long_scratch(longest, merges.n_ascending))
+    return zeros(n_bytes // 8 + 1)
 
 
 @part
@@ -55,6 +56,6 @@ def merge_pretoken(text_at, n, merges_at, scratch_at, ids_at, id_size):
     n_ids = merge_if_short(text_at, n, merges_at, scratch_at, ids_at, id_size)
     if n_ids >= 0:
         return n_ids
-    if ranks_pay(n, merges_at):
+    if merges_at[8] != 0:
         return merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size)
     return merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size)
