@@ -344,13 +344,14 @@ class Encoder:
             id_size,
             step,
         )
+        work = memoryview(state.work)  # of which single numbers are sooner read and written
         while True:
             status = -min(self._encode_pieces(state.context_at, b"", WORK_ALONE), 0)
-            position, piece_end, n_ids = state.work[[context.POSITION, context.PIECE_END, context.N_IDS]].tolist()
+            position, piece_end, n_ids = work[context.POSITION], work[context.PIECE_END], work[context.N_IDS]
             if status == context.NEED_LONG:
-                n_bytes = self._learn_long(state, window.data[position:piece_end], out.view(np.uint8)[n_ids * step :])
+                n_bytes = self._learn_long(state, work[context.TEXT_AT] + position, piece_end - position, out_at + n_ids * step)
                 if n_bytes >= 0:
-                    state.work[[context.POSITION, context.N_IDS]] = piece_end, n_ids + n_bytes // id_size
+                    work[context.POSITION], work[context.N_IDS] = piece_end, n_ids + n_bytes // id_size
                     continue
                 status = -n_bytes
             if status == context.NEED_SCRATCH:
@@ -361,15 +362,10 @@ class Encoder:
                 state.former = None  # a large table's slots are not kept longer than they are read
                 return status, position, piece_end, n_ids
 
-    def _learn_long(self, state: _State, piece: NDArray[np.uint8], out: NDArray[np.uint8]) -> int:
+    def _learn_long(self, state: _State, piece_at: int, n_bytes: int, ids_at: int) -> int:
         """See learn.learn_long_piece."""
-
-        def learn_it() -> int:
-            return int(
-                learn.learn_long_piece(state.context_at, piece.ctypes.data, len(piece), out.ctypes.data, self._id_size)
-            )
-
-        return _merged(learn_it, len(piece))
+        arguments = state.context_at, piece_at, n_bytes, ids_at, self._id_size
+        return int(_merged(lambda: learn.learn_long_piece(*arguments), n_bytes))
 
     def _encode_documents(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The ids of a window where each document goes to `regex` whole; `marks` as in `encode_window`."""
