@@ -301,7 +301,7 @@ class TextReader:
             end = until
             limit = max(end - self._hold_back, taken)
         else:
-            data = padded(self._text[taken:])
+            data = padded(memoryview(self._text)[taken:])
             end = limit = len(self._text) - taken
             taken = 0
         self._last = Window(data, taken, end, limit, find_breaks(data, taken, end, limit, self._specials))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,12 @@ from .kernels.encode_text import ORDINARY, WITH_SPECIALS, WORK_ALONE
 from .kernels.lanes import SHORT
 from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
-from .kernels.scan import new_masks
+from .kernels.scan import Scanner, new_masks
 from .kernels.simd import PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
 from .kernels.waiting import new_waiting
 from .normalization import Form, NormalizingReader, is_normal, normal_window, normalized
-from .parallel import interruptible
+from .parallel import default_workers, interruptible
 from .patterns import Pattern, get_pattern
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ _FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18  # bytes of the longest pretoken 
 _SHORT_BREAKS = 1024  # special tokens in a short text; one that has more is encoded as a long one
 _LONG = 1 << 21  # bytes from which on merging takes long enough, 0.2 s, to be interrupted meanwhile
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache
+# What the states that no thread uses may take of memory, all together, for each processor; and how many they may be.
+_IDLE_BYTES, _MOST_IDLE = 128 << 20, 64
 
 
 def _merged(work: Callable[[], T], n_bytes: int) -> T:
@@ -42,16 +45,26 @@ def _encode_none(context_at: int, text: object, what: int) -> int:
     return -1
 
 
+class _Fixed(NamedTuple):
+    """What encoding reads. A state has this and not the encoder, which has the states: so all go when the encoder does."""
+
+    merges: Merges
+    scanner: Scanner
+    grammar: int
+    dtype: np.dtype[Any]
+    max_pieces: int
+
+
 class _State:
     """What encoding changes as it goes; one thread has it at a time."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self.specials = encoder.specials
+    def __init__(self, fixed: _Fixed, specials: SpecialTokens) -> None:
+        self._fixed = fixed
+        self.specials = specials
         # What is forgotten is overwritten with zeros: no more slots than the limit needs.
-        self.table = piece_table.new_table(min(1 << 13, 4 << encoder.max_pieces.bit_length()), 1 << 16)
+        self.table = piece_table.new_table(min(1 << 13, 4 << fixed.max_pieces.bit_length()), 1 << 16)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
-        self.memory_state = np.array([0, encoder.max_pieces], dtype=np.int64)
+        self.memory_state = np.array([0, fixed.max_pieces], dtype=np.int64)
         self._masks = new_masks()
         self._batch = new_batch()
         self.work = context.new_work()
@@ -59,12 +72,12 @@ class _State:
         self._breaks = np.empty((_SHORT_BREAKS, 3), dtype=np.int64)
         self._waiting = new_waiting()
         self._longest = _FIRST_SCRATCH
-        self._scratch = encode.new_scratch(self._longest, encoder.merges)
+        self._scratch = encode.new_scratch(self._longest, fixed.merges)
         self.need_out(_OUT_BYTES)
 
     def need_out(self, n_bytes: int) -> None:
         """Make room in `out` for ids of so many bytes."""
-        dtype = self._encoder.dtype
+        dtype = self._fixed.dtype
         self.out = np.empty((max(n_bytes, _OUT_BYTES) + remembered.SPARE_BYTES) // dtype.itemsize, dtype=dtype)
         self.ids = self.out.data  # the same, of which a few are sooner made a list
         self._renew_context()
@@ -73,14 +86,14 @@ class _State:
         """Make room for merging a pretoken of so many bytes."""
         if n_bytes > self._longest:
             self._longest = 2 * n_bytes
-            self._scratch = encode.new_scratch(self._longest, self._encoder.merges)
+            self._scratch = encode.new_scratch(self._longest, self._fixed.merges)
             self._renew_context()
 
     def trim(self) -> None:
         """Let go of what a huge piece needed and most texts do not."""
         if self._longest > _KEPT_SCRATCH or self.out.nbytes > 4 * _OUT_BYTES:
             self._longest = _FIRST_SCRATCH
-            self._scratch = encode.new_scratch(self._longest, self._encoder.merges)
+            self._scratch = encode.new_scratch(self._longest, self._fixed.merges)
             self.need_out(_OUT_BYTES)
 
     def need_memory(self, n_bytes: int) -> None:
@@ -97,19 +110,23 @@ class _State:
             return
         self.table, former = piece_table.with_room(self.table, n_bytes)
         used = int(self.memory_state[remembered.IDS_USED])
-        needed = n_bytes * self._encoder.dtype.itemsize + remembered.SPARE_BYTES
+        needed = n_bytes * self._fixed.dtype.itemsize + remembered.SPARE_BYTES
         if used + needed > len(self.ids_pool):
             self.ids_pool = longer(self.ids_pool, used, needed)
         self._renew_context(former)
 
     def _renew_context(self, former: NDArray[np.uint64] | None = None) -> None:
-        encoder = self._encoder
+        fixed = self._fixed
         self.former = former  # which the next kernel reads
+        # How much memory the state takes, but for what all states take alike.
+        self.n_bytes = sum(
+            part.nbytes for part in (self.table.slots, self.table.pool, self.ids_pool, self._scratch, self.out)
+        )
         self._context = context.new_context(
-            encoder.scanner,
+            fixed.scanner,
             self._masks,
-            encoder.grammar,
-            encoder.merges,
+            fixed.grammar,
+            fixed.merges,
             self._batch,
             self._scratch,
             self._longest,
@@ -141,17 +158,18 @@ class Encoder:
         self.merges = merges
         self.specials = specials
         self.dtype = dtype
-        self.max_pieces = max_pieces
         self._pattern = pattern
         self.at_once = pattern.cuts is None  # without a table of boundaries nothing is certain before a text's end
         self.in_python = self.at_once  # whether threads would wait for each other
         self._id_size = dtype.itemsize
         self._encode_pieces = _encode_none if self.at_once else encode_text.compiled_encode_pieces()
-        self._idle: list[_State] = []  # append and pop are atomic, so no lock that a fork could leave locked
+        # Append and pop are atomic, so no lock that a fork could leave locked. Where there is no room for another, the one
+        # that was not used for longest goes.
+        self._idle: deque[_State] = deque(maxlen=_MOST_IDLE)
+        self._idle_bytes = _IDLE_BYTES * default_workers()
         # Where there is no table of boundaries, another pattern's stands in the context and is not used.
         tables = pattern if pattern.cuts is not None else get_pattern("gpt2")
-        self.scanner = tables.scanner()
-        self.grammar = tables.packed_grammar()
+        self._fixed = _Fixed(merges, tables.scanner(), tables.packed_grammar(), dtype, max_pieces)
 
     def _state(self) -> _State:
         """A state that is nobody's; whoever takes it appends it to `_idle`, but for an error that may have left it half
@@ -159,7 +177,7 @@ class Encoder:
         try:
             return self._idle.pop()
         except IndexError:
-            return _State(self)
+            return _State(self._fixed, self.specials)
 
     @contextmanager
     def _borrowed(self) -> Iterator[_State]:
@@ -174,7 +192,15 @@ class Encoder:
 
     def _give_back(self, state: _State) -> None:
         state.trim()
-        self._idle.append(state)
+        idle = self._idle
+        idle.append(state)
+        # What more threads have needed than there are processors is given back. The states that were used last are kept.
+        room = self._idle_bytes
+        for other in reversed(idle.copy()):
+            room -= other.n_bytes
+            if room < 0 and other is not state:
+                with suppress(ValueError):  # another thread has it now
+                    idle.remove(other)
 
     def _encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """The ids of a short text, a str or bytes; None for any other object, which is for `encode_text` or an error.
@@ -187,7 +213,7 @@ class Encoder:
         try:
             state = idle.pop()
         except IndexError:
-            state = _State(self)
+            state = _State(self._fixed, self.specials)
         if specials is None:
             what = ORDINARY
         else:
@@ -344,12 +370,14 @@ class Encoder:
             id_size,
             step,
         )
-        work = memoryview(state.work)  # of which single numbers are sooner read and written
+        work = state.work.data  # of which single numbers are sooner read and written
         while True:
             status = -min(self._encode_pieces(state.context_at, b"", WORK_ALONE), 0)
             position, piece_end, n_ids = work[context.POSITION], work[context.PIECE_END], work[context.N_IDS]
             if status == context.NEED_LONG:
-                n_bytes = self._learn_long(state, work[context.TEXT_AT] + position, piece_end - position, out_at + n_ids * step)
+                n_bytes = self._learn_long(
+                    state, work[context.TEXT_AT] + position, piece_end - position, out_at + n_ids * step
+                )
                 if n_bytes >= 0:
                     work[context.POSITION], work[context.N_IDS] = piece_end, n_ids + n_bytes // id_size
                     continue

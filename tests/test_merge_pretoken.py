@@ -96,8 +96,10 @@ def merged(pretoken: bytes, merges: Merges, way: int, id_size: int) -> list[int]
     out = np.empty(len(pretoken), dtype=f"<u{id_size}")
     # For merges that ascend the scratch has no room for a heap, and for short pretokens none for lists.
     room_for = merges._replace(n_ascending=0) if way == HEAP else merges
-    scratch = encode.new_scratch(len(pretoken) if way == ANY else max(len(pretoken), lanes.SHORT + 1), room_for)
+    n_words = len(encode.new_scratch(len(pretoken) if way == ANY else max(len(pretoken), lanes.SHORT + 1), room_for))
+    scratch = zeros(n_words + 8)
     n = apply(text, len(pretoken), merges, scratch, out, way, id_size)
+    assert not scratch[n_words:].any()  # what is behind it was not touched
     return out[:n].tolist()
 
 
@@ -323,6 +325,22 @@ def test_very_long_pretokens_are_the_same_by_heap_and_by_ranks(alphabet):
         wanted = merged(pretoken, merges, HEAP, 4)
         assert merged(pretoken, merges, RANKS, 4) == wanted
         assert merged(pretoken, merges, ANY, 4) == wanted
+
+
+def test_every_rank_is_met_however_many_there_are():
+    # The lists of ranks are found by a bit for each, in words of 64 and groups of 64 words: here there are three groups.
+    source = random.Random(3)
+    letters = [bytes([byte]) for byte in range(100)]
+    pairs = [(left, right) for left in letters for right in letters]
+    source.shuffle(pairs)
+    pairs += list({(left + right, source.choice(letters)): None for left, right in source.sample(pairs, 2000)})
+    merges, ids = table_of(pairs)
+    for n in 255, 3000:
+        text = bytes(source.choices(range(100), k=n))
+        assert_merged(text, pairs, merges, ids)
+        # Pairs of ranks beside the limits of words and groups.
+        chosen = [pairs[rank] for rank in (0, 63, 64, 4095, 4096, 4097, 8191, 8192, 9999, 10_000)]
+        assert_merged(b"".join(left + right for left, right in source.choices(chosen, k=n // 2)), pairs, merges, ids)
 
 
 @njit

@@ -321,8 +321,8 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
     In the scratch lie
 
     groups : uint64[*]        bit w % 64 of number w / 64 says that words[w] is not 0; else words[w] means nothing
-    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] means nothing. So what is
-                              done for a pretoken does not grow with the number of ranks, but for 1 bit in 4096
+    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] means nothing. So of all
+                              ranks, nothing is cleared and looked at but one bit for 64 of them
     ends   : int32[n_ranks, 2]   of each rank the first and the last block of its list
     rows   : int32[n, 2]      see `start_rows`
     merged : int32[n / 2]     see `merge_run`
@@ -331,7 +331,7 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
                               be when its rank comes. They mostly ascend, so that a run of pairs that lie in each other is
                               met where it begins
 
-    Cost: O(n + n_ranks / 4096), whatever the text is.
+    Cost: O(n), whatever the text is, and one step for 4096 ranks.
     """
     n_ranks = merges_at[8]
     n_groups = (n_ranks >> 12) + 1

@@ -104,8 +104,8 @@ def encode_pieces(context_at, text, what):
     joins_at = context_at + 8 * JOINS
     joins, grammar = (read_i64(joins_at), read_i64(joins_at + 8)), read_i64(context_at + 8 * GRAMMAR)
     keys_at, homes_at, bounds_at, n_rows = batch_of(read_i64(context_at + 8 * BATCH), read_i64(context_at + 8 * BATCH + 8))
-    # A long piece ends the call, and the next one finds what follows anew. So the first batch ends with the first piece (and
-    # an empty one before it): where one long piece follows another, full batches took half of the time.
+    # A long piece ends the call, and the next call finds what follows anew. So the first batch ends with the first piece
+    # (an empty one may come before it): where one long piece follows another, full batches took half of the time.
     n_wanted = MIN_ROWS + 1 if what == WORK_ALONE else n_rows
     pool_at = read_i64(context_at + 8 * IDS_POOL)
     next_break = 0
