@@ -72,7 +72,7 @@ def learn_merges(
     pair_table.enter_first_pairs(table, linked, np.full(pair_table.N_BYTE_PAIRS, words.NONE, dtype=np.int32))
     n_pairs = int(table.state[pair_table.N_PAIRS])
     longest = int(table.lengths[:n_pairs].max(initial=1))
-    scratch = merge.Scratch(*(np.empty(2 * longest, dtype=np.int32) for _ in range(2)))
+    found = np.empty(2 * longest, dtype=np.int32)
     ties = _tie_rule(tie_break, n_tokens)
     tokens = merge.Tokens(
         merges=np.empty((n_tokens - merge.N_BYTES, 2), dtype=np.int32),
@@ -85,7 +85,7 @@ def learn_merges(
     min_count = min(min_frequency, 2**63 - 1)
     merge.push_all_pairs(queue, table, ties, min_count)
     while True:
-        status = merge.merge_batch(linked, table, queue, ties, tokens, scratch, min_count, max_length, BATCH_BUDGET)
+        status = merge.merge_batch(linked, table, queue, ties, tokens, found, min_count, max_length, BATCH_BUDGET)
         learned = int(tokens.state[merge.N_TOKENS])
         if report is not None:
             report(learned)

@@ -628,7 +628,7 @@ def test_what_a_huge_piece_needed_is_let_go(small, pattern):
         assert tokenizer.count(huge) == len(ids)
         assert (state._scratch.nbytes, state.out.nbytes) == before
         assert tokenizer.encode(texts.SAMPLE) == expected(tokenizer, texts.SAMPLE.encode())
-    assert tokenizer._encoder._idle == [state]
+    assert list(tokenizer._encoder._idle) == [state]
 
 
 # Threads and processes
@@ -795,5 +795,5 @@ def test_what_takes_long_can_be_interrupted_and_called_again(small, monkeypatch,
         patched.setattr(encoder, "interruptible", interrupted)
         with pytest.raises(KeyboardInterrupt):
             tokenizer.encode(text + "b" * 3000)
-    assert tokenizer._encoder._idle == []
+    assert not tokenizer._encoder._idle
     assert tokenizer.encode(text) == wanted

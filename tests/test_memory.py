@@ -114,3 +114,18 @@ def test_long_words_cost_not_much_more_than_those_just_short_of_being_long():
     seconds(1000)  # kernels are compiled or loaded
     long, short = zip(*((seconds(1000), seconds(250)) for _ in range(7)), strict=True)
     assert min(long) < 4 * min(short)
+
+
+@linux_only
+def test_training_on_one_word_of_many_megabytes_takes_few_bytes_of_memory_for_each_of_its_own():
+    script = f"""{MEASURE}
+n = 1 << 24
+text = b"a" * n
+nbbpe.train([b"a" * 32], 261)
+forget_peak()
+before = status("VmRSS")
+merges = nbbpe.train([text], 280).merges
+assert merges == [(b"a" * 2**i, b"a" * 2**i) for i in range(24)]
+print((status("VmHWM") - before) / n)
+"""
+    assert float(run(script)) < 33  # 12 for its rows and words, 8 for lists, 4 for tokens as long as itself, 1 for text

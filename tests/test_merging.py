@@ -16,7 +16,7 @@ from numba import njit
 
 from nbbpe import alphabet, merging
 from nbbpe.kernels import bucket_queue, merge, pair_table
-from nbbpe.kernels.words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL
+from nbbpe.kernels.words import NONE, PAIR, SYMBOL
 from nbbpe.merging import learn_merges
 from nbbpe.pretokenize import words_from_dict
 from nbbpe.ties import TIE_BREAKS
@@ -217,15 +217,16 @@ def test_no_pair_is_frequent_enough_for_the_largest_min_frequency():
 # Structures
 
 
-def walk(words, starts: list[int]):
+def walk(words, starts: list[int], lengths: list[int]):
     """Each word as [(position, symbol, pair)]."""
     for first, end in itertools.pairwise(starts):
-        row, position, previous = [], first, NONE
-        while first < end and position != NONE:
-            assert first <= position < end
-            assert words.nodes[position, PREVIOUS] == previous
-            row.append((position, int(words.nodes[position, SYMBOL]), int(words.nodes[position, PAIR])))
-            previous, position = position, int(words.nodes[position, FOLLOWING])
+        row, position = [], first
+        while position < end:
+            symbol = int(words.nodes[position, SYMBOL])
+            row.append((position, symbol, int(words.nodes[position, PAIR])))
+            position += lengths[symbol]
+            assert lengths[symbol] == 1 or words.nodes[position - 1, SYMBOL] == -lengths[symbol]
+        assert position == end
         yield row
 
 
@@ -236,7 +237,7 @@ def check_structures(counted, words, table, ties, tokens) -> None:
     texts_of = [ties.text[ties.starts[i] : ties.starts[i + 1]].tobytes() for i in range(n_tokens)]
     recounted: Counter[int] = Counter()
     positions: dict[int, set[int]] = {}
-    for number, row in enumerate(walk(words, starts)):
+    for number, row in enumerate(walk(words, starts, [*map(len, texts_of)])):
         word = counted.text[starts[number] : starts[number + 1]].tobytes()
         assert b"".join(texts_of[symbol] for _, symbol, _ in row) == word
         for (position, left, pair), (_, right, _) in itertools.pairwise(row):

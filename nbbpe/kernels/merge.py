@@ -9,7 +9,7 @@ from .bucket_queue import pop_heap, push, settle, tie_addresses
 from .jit import kernel, part
 from .pair_table import N_OCCURRENCES, N_PAIRS, add_pair, reserve_lists
 from .simd import address_of, prefetch
-from .words import FOLLOWING, NONE, PAIR, PREVIOUS, SYMBOL
+from .words import NONE, PAIR, SYMBOL
 
 # How many list entries ahead the merge loop asks for a position's cache lines. Lists of rare pairs point all over the
 # memory: on 8.3 million positions this and the row layout of the nodes took the loop from 1.05 to 0.76 s.
@@ -35,16 +35,6 @@ class Tokens(NamedTuple):
     left_at: NDArray[np.int32]
     right_at: NDArray[np.int32]
     state: NDArray[np.int64]
-
-
-class Scratch(NamedTuple):
-    """What one merge finds, before its occurrences are sorted by pair; each of twice the longest list.
-
-    pairs, positions : int32
-    """
-
-    pairs: NDArray[np.int32]
-    positions: NDArray[np.int32]
 
 
 @part
@@ -84,13 +74,14 @@ def spell_token(ties, token, left, right):
 
 
 @part
-def apply_merge(pair, token, words, table, tokens, scratch):
+def apply_merge(pair, token, left_length, right_length, words, table, tokens, found):
     """Replace every occurrence of `pair` by `token`, left to right, and enter the pairs that this makes.
 
+    left_length, right_length : int64  the bytes of the two sides of the pair
     words   : LinkedWords, modified
     table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
     tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair mean nothing
-    scratch : Scratch, filled
+    found   : int32[*], scratch        where the new pairs stand, before these are sorted by pair; twice the longest list
 
     Room for two new pairs and two new occurrences for each entry of the pair's list, and for AHEAD occurrences more,
     must be there (unchecked).
@@ -101,24 +92,24 @@ def apply_merge(pair, token, words, table, tokens, scratch):
     left, right, counts, starts, lengths = table.left, table.right, table.counts, table.starts, table.lengths
     occurrences = table.occurrences
     left_at, right_at = tokens.left_at, tokens.right_at
-    found_pairs, found_positions = scratch.pairs, scratch.positions
     first_new = table.state[N_PAIRS]
     n_pairs = first_new
     n_found = 0
     for i in range(starts[pair], starts[pair] + lengths[pair]):
         position = occurrences[i]
         ahead = np.int64(occurrences[i + AHEAD])
-        prefetch(nodes_at + 16 * ahead)
+        prefetch(nodes_at + 8 * ahead)
         prefetch(words_at + 4 * ahead)
         if nodes[position, PAIR] != pair:
             continue
-        removed = nodes[position, FOLLOWING]
-        after = nodes[removed, FOLLOWING]
-        before = nodes[position, PREVIOUS]
-        weight = word_counts[word_of[position]]
+        removed = position + left_length
+        after = removed + right_length
+        word = word_of[position]
+        weight = word_counts[word]
         nodes[position, SYMBOL] = token
-        nodes[position, FOLLOWING] = after
-        if before != NONE:
+        nodes[after - 1, SYMBOL] = -(left_length + right_length)
+        if position > 0 and word_of[position - 1] == word:
+            before = position + min(nodes[position - 1, SYMBOL], -1)
             counts[nodes[before, PAIR]] -= weight
             symbol = nodes[before, SYMBOL]
             new_pair = np.int64(left_at[symbol])
@@ -130,14 +121,14 @@ def apply_merge(pair, token, words, table, tokens, scratch):
             counts[new_pair] += weight
             lengths[new_pair] += 1
             nodes[before, PAIR] = new_pair
-            found_pairs[n_found] = new_pair
-            found_positions[n_found] = before
-            n_found += 1
-        if after == NONE:
+            if n_found == 0 or found[n_found - 1] != before:  # where it is, its pair has changed again
+                found[n_found] = before
+                n_found += 1
+        pair_after = nodes[removed, PAIR]
+        if pair_after == NONE:
             nodes[position, PAIR] = NONE
         else:
-            counts[nodes[removed, PAIR]] -= weight
-            nodes[after, PREVIOUS] = position
+            counts[pair_after] -= weight
             symbol = nodes[after, SYMBOL]
             # Never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
             # tokens is found from its right side only, by the code above, and has one entry.
@@ -150,26 +141,24 @@ def apply_merge(pair, token, words, table, tokens, scratch):
             counts[new_pair] += weight
             lengths[new_pair] += 1
             nodes[position, PAIR] = new_pair
-            found_pairs[n_found] = new_pair
-            found_positions[n_found] = position
+            found[n_found] = position
             n_found += 1
         nodes[removed, PAIR] = NONE
     counts[pair] = 0
     table.state[N_PAIRS] = n_pairs
     table.state[N_OCCURRENCES] = reserve_lists(first_new, n_pairs, table.state[N_OCCURRENCES], starts, lengths)
     for i in range(n_found):
-        new_pair = found_pairs[i]
-        # A pair that a later replacement of the same merge has changed again is stale already.
-        if nodes[found_positions[i], PAIR] == new_pair:
-            occurrences[starts[new_pair] + lengths[new_pair]] = found_positions[i]
-            lengths[new_pair] += 1
+        new_pair = nodes[found[i], PAIR]
+        occurrences[starts[new_pair] + lengths[new_pair]] = found[i]
+        lengths[new_pair] += 1
 
 
 @kernel
-def merge_batch(words, table, queue, ties, tokens, scratch, min_count, max_length, budget):
+def merge_batch(words, table, queue, ties, tokens, found, min_count, max_length, budget):
     """Learn merges until there is no room for another, or no pair is left, or about `budget` list entries were seen.
 
-    words, table, queue, ties, tokens, scratch : modified
+    words, table, queue, ties, tokens : modified
+    found      : scratch, see apply_merge
     min_count  : int64   pairs that occur less often are not merged; >= 1
     max_length : int64   pairs that are longer, in bytes, are not merged
 
@@ -191,7 +180,8 @@ def merge_batch(words, table, queue, ties, tokens, scratch, min_count, max_lengt
             return NO_PAIRS
         left = left_of[pair]
         right = right_of[pair]
-        n_bytes = starts[left + 1] - starts[left] + starts[right + 1] - starts[right]
+        left_length, right_length = starts[left + 1] - starts[left], starts[right + 1] - starts[right]
+        n_bytes = left_length + right_length
         if n_bytes > max_length:
             # For good: a pair is queued once. It keeps its count and its places, for the merges around it.
             pop_heap(queue, ties_at)
@@ -214,7 +204,7 @@ def merge_batch(words, table, queue, ties, tokens, scratch, min_count, max_lengt
         merges[token - N_BYTES, 1] = right
         state[N_TOKENS] = token + 1
         first_new = table_state[N_PAIRS]
-        apply_merge(pair, token, words, table, tokens, scratch)
+        apply_merge(pair, token, left_length, right_length, words, table, tokens, found)
         push_pairs(queue, counts, ties_at, first_new, table_state[N_PAIRS], min_count)
         work += length
     return BATCH_DONE

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .jit import inlined, kernel
-from .words import FOLLOWING, NONE, PAIR, SYMBOL
+from .words import NONE, PAIR, SYMBOL
 
 N_PAIRS, N_OCCURRENCES = 0, 1  # where PairTable.state keeps its numbers
 N_BYTE_PAIRS = 1 << 16
@@ -79,8 +79,8 @@ def enter_first_pairs(table, words, pair_of_bytes):
     left, right, counts, starts, lengths = table.left, table.right, table.counts, table.starts, table.lengths
     occurrences = table.occurrences
     n_pairs = 0
-    for position in range(nodes.shape[0]):
-        if nodes[position, FOLLOWING] == NONE:
+    for position in range(nodes.shape[0] - 1):
+        if word_of[position + 1] != word_of[position]:
             continue
         key = nodes[position, SYMBOL] * 256 + nodes[position + 1, SYMBOL]
         pair = pair_of_bytes[key]

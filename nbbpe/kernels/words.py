@@ -1,8 +1,9 @@
 """Distinct words packed for training: symbols in CSR form, and the linked arrays that merging rewires.
 
-The symbols of all words stand one after another; `starts[w]` to `starts[w + 1]` are those of word w. Each position knows
-the position before and after it in its word, so that a merge removes a symbol without moving the others: the left
-position of the pair takes the new symbol, the right one is unlinked.
+The symbols of all words stand one after another; `starts[w]` to `starts[w + 1]` are those of word w. A merge removes a
+symbol without moving the others: the left position of the pair takes the new symbol, the right one is unlinked. A symbol
+has as many positions as bytes, so that the one after it is found by its length; and for the one before it, the last
+position of a symbol of several bytes has its length. That takes 8 bytes a position where two links would take 16.
 """
 
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from .jit import inlined, kernel
 
 NONE = -1  # no position, no pair
-SYMBOL, PAIR, PREVIOUS, FOLLOWING = range(4)  # the columns of LinkedWords.nodes
+SYMBOL, PAIR = range(2)  # the columns of LinkedWords.nodes
 
 # Of digest_words. Changing one changes the corpus fingerprint of every text.
 _ZERO, _27, _30, _31 = (np.uint64(n) for n in (0, 27, 30, 31))
@@ -23,11 +24,10 @@ _MIX_1, _MIX_2, _FNV_PRIME = (np.uint64(n) for n in (0xBF58476D1CE4E5B9, 0x94D04
 class LinkedWords(NamedTuple):
     """Made by `link_words`.
 
-    nodes  : int32[n_positions, 4]   one row a position; a row is read as a whole, so it lies in one cache line:
-                 SYMBOL      token id of the symbol that starts here
+    nodes  : int32[n_positions, 2]   one row a position; a row is read as a whole, so it lies in one cache line:
+                 SYMBOL      token id of the symbol that starts here; minus the length of the symbol of several bytes that
+                             ends here; at the positions between these, nothing that means anything
                  PAIR        index of the pair of this symbol and the next; NONE at a word's end and where unlinked
-                 PREVIOUS    position of the symbol before it in the word, or NONE
-                 FOLLOWING   position of the symbol after it in the word, or NONE
     words  : int32[n_positions]      which word the position belongs to
     counts : int64[n_words]          how often each word occurs
     """
@@ -48,7 +48,7 @@ def link_words(text: NDArray[np.uint8], starts: NDArray[np.int64], counts: NDArr
             f"the distinct words hold {n_positions:,} bytes, and at most {2**31 - 2:,} can be trained on at once; "
             "use a split pattern that gives shorter pretokens, or less text"
         )
-    nodes = np.empty((n_positions, 4), dtype=np.int32)
+    nodes = np.empty((n_positions, 2), dtype=np.int32)
     word_of = np.empty(n_positions, dtype=np.int32)
     fill_links(text, starts, nodes, word_of)
     return LinkedWords(nodes, word_of, counts)
@@ -58,17 +58,10 @@ def link_words(text: NDArray[np.uint8], starts: NDArray[np.int64], counts: NDArr
 def fill_links(text, starts, nodes, word_of):
     """Fill `nodes` (with PAIR NONE) and `word_of` of LinkedWords from words as bytes in CSR form. Cost: O(n)."""
     for word in range(starts.shape[0] - 1):
-        first = starts[word]
-        end = starts[word + 1]
-        for position in range(first, end):
+        for position in range(starts[word], starts[word + 1]):
             nodes[position, SYMBOL] = text[position]
             nodes[position, PAIR] = NONE
-            nodes[position, PREVIOUS] = position - 1
-            nodes[position, FOLLOWING] = position + 1
             word_of[position] = word
-        if end > first:
-            nodes[first, PREVIOUS] = NONE
-            nodes[end - 1, FOLLOWING] = NONE
 
 
 @inlined
