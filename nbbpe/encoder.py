@@ -375,9 +375,7 @@ class Encoder:
             status = -min(self._encode_pieces(state.context_at, b"", WORK_ALONE), 0)
             position, piece_end, n_ids = work[context.POSITION], work[context.PIECE_END], work[context.N_IDS]
             if status == context.NEED_LONG:
-                n_bytes = self._learn_long(
-                    state, work[context.TEXT_AT] + position, piece_end - position, out_at + n_ids * step
-                )
+                n_bytes = self._learn_long(state, window.data[position:piece_end], out_at + n_ids * step)
                 if n_bytes >= 0:
                     work[context.POSITION], work[context.N_IDS] = piece_end, n_ids + n_bytes // id_size
                     continue
@@ -390,10 +388,10 @@ class Encoder:
                 state.former = None  # a large table's slots are not kept longer than they are read
                 return status, position, piece_end, n_ids
 
-    def _learn_long(self, state: _State, piece_at: int, n_bytes: int, ids_at: int) -> int:
+    def _learn_long(self, state: _State, piece: NDArray[np.uint8], ids_at: int) -> int:
         """See learn.learn_long_piece."""
-        arguments = state.context_at, piece_at, n_bytes, ids_at, self._id_size
-        return int(_merged(lambda: learn.learn_long_piece(*arguments), n_bytes))
+        arguments = state.context_at, piece.ctypes.data, len(piece), ids_at, self._id_size
+        return int(_merged(lambda: learn.learn_long_piece(*arguments), len(piece)))
 
     def _encode_documents(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """The ids of a window where each document goes to `regex` whole; `marks` as in `encode_window`."""

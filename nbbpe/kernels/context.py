@@ -21,8 +21,8 @@ JOINS, FORMER, WORK, SPECIALS, BREAKS = 33, 35, 37, 38, 44
 _SIZE = 46
 # Why encoding stopped, see encode_text.encode_pieces.
 DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
-# Where in the work some of it stands; encoding changes POSITION, N_IDS and PIECE_END.
-TEXT_AT, POSITION, N_IDS, ID_SIZE, STEP, PIECE_END = 0, 1, 9, 10, 11, 12
+# Where in the work some of it stands; encoding changes the first two, and the last.
+POSITION, N_IDS, ID_SIZE, STEP, PIECE_END = 1, 9, 10, 11, 12
 
 
 def new_work() -> NDArray[np.int64]:
