@@ -30,13 +30,14 @@ def sidecar_path(ids_path: Path) -> str:
 def describe_ids(
     tokenizer: Tokenizer,
     n_ids: int,
-    sources: Sequence[tuple[Path, int | None]],
+    sources: Sequence[tuple[Path, int | None, int | None]],
     separators: Sequence[str] | None = None,
     n_ends: int = 0,
 ) -> dict[str, Any]:
     """What is to stand beside a file of ids that a tokenizer has made.
 
-    sources    : path and size in bytes (None for a pipe or the like) of each; only the last part of a path is kept
+    sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
+                 nanoseconds since 1970 (None for a pipe or the like)
     separators : the special tokens by which documents end; None for all that the tokenizer has
     n_ends     : how many documents end without one, see document_ends
     """
@@ -52,7 +53,10 @@ def describe_ids(
         "vocab_size": tokenizer.vocab_size,
         "separator_ids": sorted({special[token] for token in (special if separators is None else separators)}),
         "document_ends": n_ends,
-        "sources": [{"name": os.path.basename(os.fspath(path)), "bytes": size} for path, size in sources],
+        "sources": [
+            {"name": os.path.basename(os.fspath(path)), "bytes": size, "mtime_ns": mtime_ns}
+            for path, size, mtime_ns in sources
+        ],
         "character_classes": made_here["character_classes"],
         "versions": made_here["versions"],
         "tokenizer": tokenizer.provenance,

@@ -70,8 +70,8 @@ def encode_file(
     Workers are threads where all they do is compiled (plain text, and a pattern with a table), else processes.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
-    cannot be read or written, FileExistsError where a file that is not nbbpe's lies in the place of one of those beside it,
-    ImportError where a package is missing.
+    cannot be read or written, or changed while it was read, FileExistsError where a file that is not nbbpe's lies in the
+    place of one of those beside it, ImportError where a package is missing.
     """
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
@@ -92,7 +92,7 @@ def encode_file(
         make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error, allowed)
         n_ids = _encode_parts(make_job, tokenizer, inputs, allowed, folder, output_path, header, n_workers, progress)
         whole = os.path.join(folder, "0")
-        sources = [(path, each.size()) for each in inputs if (path := each.path()) is not None]
+        sources = [(path, each.size(), each.mtime_ns()) for each in inputs if (path := each.path()) is not None]
         separators = allowed if separator is None else [separator]
         if separator is None and all(each.has_records for each in inputs):
             separators = []  # special tokens in a record are a part of it

@@ -68,7 +68,7 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
         "vocab_size": 400,
         "separator_ids": [399],
         "document_ends": 0,
-        "sources": [{"name": "text.txt", "bytes": len(DATA)}],
+        "sources": [{"name": "text.txt", "bytes": len(DATA), "mtime_ns": source.stat().st_mtime_ns}],
         "character_classes": provenance.classes_digest(),
         "versions": provenance.library_versions(),
         "tokenizer": small.provenance,
@@ -80,9 +80,9 @@ def test_separators_may_be_some_of_the_special_tokens(small):
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL, "<|pad|>", "<|x|>"])
     ids = tokenizer.special_tokens
     assert sidecar.describe_ids(tokenizer, 5, [])["separator_ids"] == sorted(ids.values())
-    some = sidecar.describe_ids(tokenizer, 5, [("a/b", 3), ("c", None)], ["<|x|>", texts.SPECIAL])
+    some = sidecar.describe_ids(tokenizer, 5, [("a/b", 3, 5), ("c", None, None)], ["<|x|>", texts.SPECIAL])
     assert some["separator_ids"] == sorted([ids["<|x|>"], ids[texts.SPECIAL]])
-    assert some["sources"] == [{"name": "b", "bytes": 3}, {"name": "c", "bytes": None}]
+    assert some["sources"] == [{"name": "b", "bytes": 3, "mtime_ns": 5}, {"name": "c", "bytes": None, "mtime_ns": None}]
 
 
 def test_a_pipe_has_no_size(small, tmp_path):

@@ -124,7 +124,7 @@ class JsonLines(PackableFile):
         n_parts = max(1, round(size / part_bytes))
         boundaries = {0, size}
         if n_parts > 1:
-            with open(self.file.path, "rb") as file:
+            with self.file.open() as file:
                 for i in range(1, n_parts):
                     boundaries.add(min(find_from(file, size * i // n_parts, size, b"\n") + 1, size))
         return [JsonPart(self.file, "", self._field, start, end) for start, end in pairwise(sorted(boundaries))]
