@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from .corpus import Path
 from .document_ends import ends_path, is_ours
-from .files import put
 from .provenance import describe_pattern
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ def sidecar_path(ids_path: Path) -> str:
 def describe_ids(
     tokenizer: Tokenizer,
     n_ids: int,
+    crc32: int,
     sources: Sequence[tuple[Path, int | None, int | None]],
     separators: Sequence[str] | None = None,
     n_ends: int = 0,
 ) -> dict[str, Any]:
     """What is to stand beside a file of ids that a tokenizer has made.
 
+    crc32      : of the bytes of the ids
     sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
                  nanoseconds since 1970 (None for a pipe or the like)
     separators : the special tokens by which documents end; None for all that the tokenizer has
@@ -49,6 +51,7 @@ def describe_ids(
         "dtype": tokenizer.dtype.name,
         "byte_order": "little",
         "n_ids": n_ids,
+        "crc32": f"{crc32:08x}",
         "fingerprint": tokenizer.fingerprint,
         "vocab_size": tokenizer.vocab_size,
         "separator_ids": sorted({special[token] for token in (special if separators is None else separators)}),
@@ -83,25 +86,11 @@ def check_replaceable(ids_path: Path) -> None:
         ) from None
 
 
-def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
-    """Give a finished file of ids (`whole`, in a scratch folder) its name, with `about` beside it.
-
-    The ends of documents are those beside `whole`, where `about` says that there are any. An older JSON goes first and the
-    new one comes last, so that whenever this is cut short there is either a file of ids with its own JSON, or one with
-    none, and never one with another's.
-    """
-    path = sidecar_path(ids_path)
-    with open(whole + ".json", "w", encoding="ascii", newline="\n") as file:
+def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
+    """Write what `describe_ids` gave beside a file of ids."""
+    with open(sidecar_path(ids_path), "w", encoding="ascii", newline="\n") as file:
         json.dump(about, file, indent=2)
         file.write("\n")
-    if os.path.lexists(path):
-        os.remove(path)
-    if os.path.lexists(ends_path(ids_path)):
-        os.remove(ends_path(ids_path))
-    put(whole, ids_path)
-    if about["document_ends"]:
-        put(ends_path(whole), ends_path(ids_path))
-    put(whole + ".json", path)
 
 
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
@@ -119,10 +108,12 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     if about.get("version") != _VERSION:
         raise ValueError(f"{path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
     about.setdefault("document_ends", 0)  # as before there were any
+    about.setdefault("crc32", None)
     separators = about.get("separator_ids")
     for name, fits, wanted in (
         ("dtype", about.get("dtype") in DTYPES, " or ".join(DTYPES)),
         ("n_ids", _is_count(about.get("n_ids")), "an integer from 0 up"),
+        ("crc32", about["crc32"] is None or _is_crc32(about["crc32"]), "8 hexadecimal digits"),
         ("vocab_size", _is_count(about.get("vocab_size")), "an integer from 0 up"),
         ("fingerprint", isinstance(about.get("fingerprint"), str), "a string"),
         ("separator_ids", isinstance(separators, list) and all(map(_is_count, separators)), "a list of ids"),
@@ -141,6 +132,24 @@ def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np
             f"{os.fspath(ids_path)} holds {n_ids:,} ids of {dtype}, and {os.path.basename(sidecar_path(ids_path))} says "
             f"{about['n_ids']:,} of {about['dtype']}: one was changed without the other; encode the text anew"
         )
+
+
+def check_checksum(ids_path: Path, said: str | None, crc32: int) -> None:
+    """Raise ValueError unless a file's ids have the checksum that the JSON beside it says; None for a JSON without any."""
+    path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
+    if said is None:
+        raise ValueError(
+            f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text anew"
+        )
+    if int(said, 16) != crc32:
+        raise ValueError(
+            f"{path} does not hold the ids that were written: their checksum is {crc32:08x}, and {name} says {said}: the "
+            "file was damaged or changed; encode the text anew"
+        )
+
+
+def _is_crc32(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{8}", value) is not None
 
 
 def _is_count(value: object) -> bool:
