@@ -1,67 +1,54 @@
-"""The checksum of a file's ids: CRC-32, as zlib and other programs know it, of parts that come in any order."""
+"""The checksum of a file's ids, made of those of its parts in whatever order they come.
+
+With the bytes of the ids as little-endian 16-bit numbers, it is the sum of number[i] * BASE^(n - 1 - i), modulo 2^64; in
+Python, `functools.reduce(lambda sum, number: (sum * BASE + number) % 2**64, numbers, 0)`. It tells damage and other ids,
+not what somebody has changed with care. CRC-32 takes a twelfth of the time of encoding, this a hundredth.
+"""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-_BIT_0 = 1 << 31  # as CRC-32 writes polynomials over two elements, this is 1, the next lower bit x, and so on
-_POLYNOMIAL = 0xEDB88320
-_ZEROS = memoryview(bytes(1 << 16))  # below this, to read zeros is faster than to multiply
+import numpy as np
+from numpy.typing import NDArray
+
+_MODULUS = 1 << 64
 
 
 class Checksum(NamedTuple):
-    """Of some bytes: their CRC-32, and how many they are."""
+    """Of some ids: the value, and of how many numbers of 16 bits."""
 
-    crc32: int = 0
-    n_bytes: int = 0
+    value: int = 0
+    n_numbers: int = 0
 
-    def after(self, data: memoryview) -> Checksum:
-        """The checksum of these bytes with others after them."""
-        return Checksum(zlib.crc32(data, self.crc32), self.n_bytes + data.nbytes)
-
-
-def concatenated(parts: Iterable[Checksum]) -> Checksum:
-    """The checksum of bytes one after another, from that of each stretch; at most some 100 microseconds a stretch."""
-    crc32 = n_bytes = 0
-    for part in parts:
-        crc32 = _moved(crc32, part.n_bytes) ^ part.crc32
-        n_bytes += part.n_bytes
-    return Checksum(crc32, n_bytes)
-
-
-def _moved(crc32: int, n_bytes: int) -> int:
-    """What bytes with this CRC-32 have in that of themselves and `n_bytes` more, which have the rest of it."""
-    if n_bytes <= len(_ZEROS):
-        zeros = _ZEROS[:n_bytes]
-        return zlib.crc32(zeros, crc32) ^ zlib.crc32(zeros)
-    # It is a remainder of polynomials, and each bit that follows multiplies it by x.
-    return _times(crc32, _power_of_x(8 * n_bytes))
-
-
-def _times(a: int, b: int) -> int:
-    """The product of two polynomials, modulo the one of CRC-32."""
-    product = 0
-    while a:
-        if a & _BIT_0:
-            product ^= b
-        a = (a << 1) & 0xFFFFFFFF
-        b = (b >> 1) ^ (_POLYNOMIAL if b & 1 else 0)
-    return product
-
-
-def _power_of_x(n: int) -> int:
-    """x to the power n, modulo the polynomial of CRC-32."""
-    power = _BIT_0
-    for k in range(n.bit_length()):
-        if n >> k & 1:
-            power = _times(power, _squared(k))
-    return power
+    def __str__(self) -> str:
+        return f"{self.value:016x}"
 
 
 @cache
-def _squared(k: int) -> int:
-    """x squared k times."""
-    return _times(_squared(k - 1), _squared(k - 1)) if k else _BIT_0 >> 1
+def _weights() -> NDArray[np.uint64]:
+    from .kernels.checksum import new_weights
+
+    return new_weights()
+
+
+def checksum(ids: NDArray[Any]) -> Checksum:
+    """The checksum of ids as they are to be in a file, a contiguous array of little-endian uint16 or uint32."""
+    from .kernels.checksum import hash_numbers
+
+    # One type for the kernel: a file that is mapped may not be written to.
+    numbers = (ids if ids.flags.writeable else ids.copy()).view(np.uint16)
+    return Checksum(int(hash_numbers(numbers, _weights())), len(numbers))
+
+
+def concatenated(parts: Iterable[Checksum]) -> Checksum:
+    """The checksum of ids one after another, from that of each stretch of them."""
+    from .kernels.checksum import BASE
+
+    value = n_numbers = 0
+    for part in parts:
+        value = (value * pow(BASE, part.n_numbers, _MODULUS) + part.value) % _MODULUS
+        n_numbers += part.n_numbers
+    return Checksum(value, n_numbers)

@@ -6,6 +6,7 @@ The file holds MAGIC, and then for each document the number of ids up to its end
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,17 @@ def ends_path(ids_path: Path) -> str:
     return os.fspath(ids_path) + ".ends"
 
 
+def is_file_or_nothing(path: str) -> bool:
+    """Whether there is a file that can be opened without waiting, or nothing. One look: it may be replaced meanwhile."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
 def is_ours(path: str) -> bool:
     """Whether there is nothing, or a file of ends."""
-    if os.path.exists(path) and not os.path.isfile(path):
+    if not is_file_or_nothing(path):
         return False
     try:
         with open(path, "rb") as file:

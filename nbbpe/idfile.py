@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .checksum import checksum, concatenated
 from .corpus import Path
 from .document_ends import checked_ends, map_ends
 from .publishing import publishing
@@ -93,7 +93,7 @@ class TokenFile:
         self.ids, self._ends, about = _open(self.path, self._given_dtype)
         self.dtype, self._n_ids = self.ids.dtype, len(self.ids)
         self.fingerprint: str | None = about["fingerprint"] if about else None
-        self._crc32: str | None = about["crc32"] if about else None
+        self._checksum: str | None = about["checksum"] if about else None
         return about
 
     def __getstate__(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class TokenFile:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._open()
-        if any(getattr(self, name) != state[name] for name in ("dtype", "_n_ids", "fingerprint", "_crc32")):
+        if any(getattr(self, name) != state[name] for name in ("dtype", "_n_ids", "fingerprint", "_checksum")):
             raise ValueError(f"{self.path} is no longer the file that it was when this TokenFile was opened: open it anew")
 
     def __len__(self) -> int:
@@ -113,11 +113,9 @@ class TokenFile:
 
     def verify(self) -> None:
         """Read all ids and compare their checksum with the JSON's. Raises ValueError where they differ, or it has none."""
-        crc32 = 0
         ids = np.asarray(self.ids)
-        for first in range(0, self._n_ids, _IDS_AT_ONCE):
-            crc32 = zlib.crc32(ids[first : first + _IDS_AT_ONCE].data, crc32)
-        check_checksum(self.path, self._crc32, crc32)
+        parts = (ids[first : first + _IDS_AT_ONCE] for first in range(0, self._n_ids, _IDS_AT_ONCE))
+        check_checksum(self.path, self._checksum, concatenated(map(checksum, parts)))
 
     # Documents
 

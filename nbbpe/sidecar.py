@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .checksum import Checksum
 from .corpus import Path
-from .document_ends import ends_path, is_ours
+from .document_ends import ends_path, is_file_or_nothing, is_ours
 from .provenance import describe_pattern
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ def sidecar_path(ids_path: Path) -> str:
 def describe_ids(
     tokenizer: Tokenizer,
     n_ids: int,
-    crc32: int,
+    checksum: Checksum,
     sources: Sequence[tuple[Path, int | None, int | None]],
     separators: Sequence[str] | None = None,
     n_ends: int = 0,
 ) -> dict[str, Any]:
     """What is to stand beside a file of ids that a tokenizer has made.
 
-    crc32      : of the bytes of the ids
+    checksum   : of the ids
     sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
                  nanoseconds since 1970 (None for a pipe or the like)
     separators : the special tokens by which documents end; None for all that the tokenizer has
@@ -51,7 +52,7 @@ def describe_ids(
         "dtype": tokenizer.dtype.name,
         "byte_order": "little",
         "n_ids": n_ids,
-        "crc32": f"{crc32:08x}",
+        "checksum": str(checksum),
         "fingerprint": tokenizer.fingerprint,
         "vocab_size": tokenizer.vocab_size,
         "separator_ids": sorted({special[token] for token in (special if separators is None else separators)}),
@@ -76,7 +77,7 @@ def check_replaceable(ids_path: Path) -> None:
         if not is_ours(path):
             raise ValueError
         path = sidecar_path(ids_path)
-        if os.path.exists(path) and not os.path.isfile(path):
+        if not is_file_or_nothing(path):
             raise ValueError
         read_sidecar(ids_path)
     except ValueError:
@@ -108,12 +109,12 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     if about.get("version") != _VERSION:
         raise ValueError(f"{path}: has version {about.get('version')!r}, and this nbbpe reads {_VERSION}")
     about.setdefault("document_ends", 0)  # as before there were any
-    about.setdefault("crc32", None)
+    about.setdefault("checksum", None)
     separators = about.get("separator_ids")
     for name, fits, wanted in (
         ("dtype", about.get("dtype") in DTYPES, " or ".join(DTYPES)),
         ("n_ids", _is_count(about.get("n_ids")), "an integer from 0 up"),
-        ("crc32", about["crc32"] is None or _is_crc32(about["crc32"]), "8 hexadecimal digits"),
+        ("checksum", about["checksum"] is None or _is_checksum(about["checksum"]), "16 hexadecimal digits"),
         ("vocab_size", _is_count(about.get("vocab_size")), "an integer from 0 up"),
         ("fingerprint", isinstance(about.get("fingerprint"), str), "a string"),
         ("separator_ids", isinstance(separators, list) and all(map(_is_count, separators)), "a list of ids"),
@@ -134,22 +135,22 @@ def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np
         )
 
 
-def check_checksum(ids_path: Path, said: str | None, crc32: int) -> None:
+def check_checksum(ids_path: Path, said: str | None, found: Checksum) -> None:
     """Raise ValueError unless a file's ids have the checksum that the JSON beside it says; None for a JSON without any."""
     path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
     if said is None:
         raise ValueError(
             f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text anew"
         )
-    if int(said, 16) != crc32:
+    if said != str(found):
         raise ValueError(
-            f"{path} does not hold the ids that were written: their checksum is {crc32:08x}, and {name} says {said}: the "
-            "file was damaged or changed; encode the text anew"
+            f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {said}: the file "
+            "was damaged or changed; encode the text anew"
         )
 
 
-def _is_crc32(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{8}", value) is not None
+def _is_checksum(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None
 
 
 def _is_count(value: object) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .checksum import Checksum, concatenated
+from .checksum import Checksum, checksum, concatenated
 from .corpus import Path, Text
 from .document_ends import DTYPE as END_DTYPE
 from .document_ends import MAGIC, append_ends, count_ends, ends_path
@@ -21,7 +21,7 @@ from .files import name_in_errors, scratch_folder
 from .joining import BlockWriter, Joiner
 from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
-from .publishing import publish
+from .publishing import publish, publishing
 from .sidecar import check_replaceable, describe_ids, sidecar_path
 from .sources import NO_ID, Input, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
 from .special_tokens import ALL, Choice
@@ -84,21 +84,25 @@ def encode_file(
     inputs = find_inputs(input_path, field, on_error, "input_path")
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
-    check_replaceable(output_path)
-    for path in (each.path() for each in inputs):
-        for output in output_path, sidecar_path(output_path), ends_path(output_path):
-            if path is not None and _is_same_file(path, output):
-                raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
-    with scratch_folder(output_path) as folder:
+    with ExitStack() as stack:
+        with publishing(output_path, shared=True):  # what another run puts there is not looked at half-done
+            check_replaceable(output_path)
+            for path in (each.path() for each in inputs):
+                for output in output_path, sidecar_path(output_path), ends_path(output_path):
+                    if path is not None and _is_same_file(path, output):
+                        raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
+            folder = stack.enter_context(scratch_folder(output_path))
         header = _NPY_HEADER if suffix == ".npy" else 0
         make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error, allowed)
-        n_ids, crc32 = _encode_parts(make_job, tokenizer, inputs, allowed, folder, output_path, header, n_workers, progress)
+        n_ids, checksum_of_all = _encode_parts(
+            make_job, tokenizer, inputs, allowed, folder, output_path, header, n_workers, progress
+        )
         whole = os.path.join(folder, "0")
         sources = [(path, each.size(), each.mtime_ns()) for each in inputs if (path := each.path()) is not None]
         separators = allowed if separator is None else [separator]
         if separator is None and all(each.has_records for each in inputs):
             separators = []  # special tokens in a record are a part of it
-        about = describe_ids(tokenizer, n_ids, crc32, sources, separators, count_ends(ends_path(whole)))
+        about = describe_ids(tokenizer, n_ids, checksum_of_all, sources, separators, count_ends(ends_path(whole)))
         with name_in_errors(output_path):
             if header:
                 with open(whole, "r+b") as file:
@@ -166,14 +170,14 @@ class PartEncoder:
         n_before = n_ids = n_waiting = 0
         dtype = self._tokenizer.dtype.newbyteorder("<")
         tally = Tally(self._on_error)
-        checksum = Checksum()
+        checksums = []
         with ExitStack() as files:
             write = files.enter_context(self._joiner.part(number) if self._joiner else self._part_file(number))
             write_ends: Callable[[memoryview], None] | None = None
             for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally, self._allowed_special):
-                data = ids.astype(dtype, copy=False).data
-                write(data)
-                checksum = checksum.after(data)
+                ids = ids.astype(dtype, copy=False)
+                write(ids.data)
+                checksums.append(checksum(ids))
                 if len(ends):
                     write_ends = write_ends or files.enter_context(self._ends_file(number))
                     write_ends((ends + n_before).astype(END_DTYPE, copy=False).data)
@@ -184,7 +188,7 @@ class PartEncoder:
                     yield tally.newly_read(), n_ids
                     n_ids = n_waiting = 0
         yield tally.newly_read(), n_ids
-        yield _Encoded(checksum, tally.skipped())
+        yield _Encoded(concatenated(checksums), tally.skipped())
 
     def finish(self) -> None:
         """Nothing is left to say."""
@@ -236,8 +240,8 @@ def _encode_parts(
     header: int,
     n_workers: int,
     progress: ProgressOption,
-) -> tuple[int, int]:
-    """Encode all parts of the inputs and join them in the file "0" of a folder; returns the number of ids and their CRC-32.
+) -> tuple[int, Checksum]:
+    """Encode all parts of the inputs and join them in the file "0" of a folder; returns how many ids, and their checksum.
 
     The file begins with `header` bytes to be filled in. Beside it are the ends of documents without a separator.
     """
@@ -288,7 +292,7 @@ def _encode_parts(
                     _append(whole, next_part)
                 joined += 1
     warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
-    return total, concatenated(checksums).crc32
+    return total, concatenated(checksums)
 
 
 def _append(whole: str, part: str) -> None:

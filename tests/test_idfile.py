@@ -8,9 +8,9 @@ import multiprocessing
 import os
 import pickle
 import shutil
-import zlib
 from pathlib import Path
 
+import naive
 import numpy as np
 import processes
 import pytest
@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe import idfile, provenance, sidecar, tokenfile
+from nbbpe.checksum import Checksum
 
 PARTS = [texts.SAMPLE, "the cat", "", " a\n", "the cat sat on the mat " * 5]
 DATA = texts.SPECIAL.join(PARTS).encode()
@@ -65,7 +66,7 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
         "dtype": "uint16",
         "byte_order": "little",
         "n_ids": len(small.encode(DATA)),
-        "crc32": f"{zlib.crc32(small.encode_array(DATA).astype('<u2')):08x}",
+        "checksum": f"{naive.checksum(small.encode_array(DATA).tobytes()):016x}",
         "fingerprint": small.fingerprint,
         "vocab_size": 400,
         "separator_ids": [399],
@@ -81,8 +82,8 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
 def test_separators_may_be_some_of_the_special_tokens(small):
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL, "<|pad|>", "<|x|>"])
     ids = tokenizer.special_tokens
-    assert sidecar.describe_ids(tokenizer, 5, 0, [])["separator_ids"] == sorted(ids.values())
-    some = sidecar.describe_ids(tokenizer, 5, 0, [("a/b", 3, 5), ("c", None, None)], ["<|x|>", texts.SPECIAL])
+    assert sidecar.describe_ids(tokenizer, 5, Checksum(), [])["separator_ids"] == sorted(ids.values())
+    some = sidecar.describe_ids(tokenizer, 5, Checksum(), [("a/b", 3, 5), ("c", None, None)], ["<|x|>", texts.SPECIAL])
     assert some["separator_ids"] == sorted([ids["<|x|>"], ids[texts.SPECIAL]])
     assert some["sources"] == [{"name": "b", "bytes": 3, "mtime_ns": 5}, {"name": "c", "bytes": None, "mtime_ns": None}]
 
@@ -590,14 +591,14 @@ def test_ids_are_checked_on_wish(encoded, small, source):
         encoded.write_bytes(bad)
         file = nbbpe.TokenFile(encoded, small)
         for check in file.verify, lambda: nbbpe.TokenFile(encoded, small, verify=True), pickled(file).verify:
-            with pytest.raises(ValueError, match=r"ids\.\w+ does not hold the ids that were written: .* says [0-9a-f]{8}"):
+            with pytest.raises(ValueError, match=r"ids\.\w+ does not hold the ids that were written: .* says [0-9a-f]{16}"):
                 check()
     encoded.write_bytes(good)
-    change(encoded, crc32=None)
+    change(encoded, checksum=None)
     with pytest.raises(ValueError, match=r"has no checksum .*: ids\.\w+\.json is missing, or of an older nbbpe; encode"):
         nbbpe.TokenFile(encoded, small, verify=True)
     older = about(encoded)
-    del older["crc32"]
+    del older["checksum"]
     Path(f"{encoded}.json").write_text(json.dumps(older), encoding="utf-8")
     assert len(nbbpe.TokenFile(encoded, small)) == len(small.encode(DATA))
     os.remove(f"{encoded}.json")
@@ -618,7 +619,7 @@ def test_the_checksum_is_that_of_the_ids_however_they_are_cut(small, source, tmp
         for name in "a.bin", "a.npy":
             small.encode_file(text, tmp_path / name, workers)
             file = nbbpe.TokenFile(tmp_path / name, small, verify=True)
-            assert about(tmp_path / name)["crc32"] == f"{zlib.crc32(np.asarray(file.ids)):08x}"
+            assert about(tmp_path / name)["checksum"] == f"{naive.checksum(file.ids.tobytes()):016x}"
 
 
 def test_ends_are_those_of_the_ids_that_are_open(records, small):
@@ -630,9 +631,9 @@ def test_ends_are_those_of_the_ids_that_are_open(records, small):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"crc32": 5}, "crc32 must be 8 hexadecimal digits, and is 5"),
-        ({"crc32": "123"}, "crc32 must be 8 hexadecimal digits, and is '123'"),
-        ({"crc32": "0x123456"}, "crc32 must be 8 hexadecimal digits"),
+        ({"checksum": 5}, "checksum must be 16 hexadecimal digits, and is 5"),
+        ({"checksum": "123"}, "checksum must be 16 hexadecimal digits, and is '123'"),
+        ({"checksum": "0x12345678901234"}, "checksum must be 16 hexadecimal digits"),
         ({"dtype": "float32"}, "dtype must be uint16 or uint32, and is 'float32'"),
         ({"dtype": ["uint16"]}, "dtype must be uint16 or uint32"),
         ({"n_ids": -1}, "n_ids must be an integer from 0 up, and is -1"),
