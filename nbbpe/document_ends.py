@@ -6,6 +6,7 @@ The file holds MAGIC, and then for each document the number of ids up to its end
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,23 @@ def ends_path(ids_path: Path) -> str:
     return os.fspath(ids_path) + ".ends"
 
 
+def is_file_or_nothing(path: str) -> bool:
+    """Whether there is a file that can be opened without waiting, or nothing. One look: it may be replaced meanwhile."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
 def is_ours(path: str) -> bool:
     """Whether there is nothing, or a file of ends."""
-    if not os.path.exists(path):
-        return True
-    if not os.path.isfile(path):
+    if not is_file_or_nothing(path):
         return False
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (FileNotFoundError, NotADirectoryError):
+        return True
 
 
 def count_ends(path: str) -> int:
@@ -53,19 +63,30 @@ def append_ends(whole: str, part: str, n_before: int) -> None:
     os.remove(part)
 
 
-def read_ends(ids_path: Path, n_ends: int, n_ids: int) -> NDArray[np.int64]:
-    """The ends beside a file of ids, int64[n_ends]. Raises FileNotFoundError, or ValueError for another file's."""
+def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
+    """The ends beside a file of ids as they are now, mapped into memory; None where there are none that are ours."""
+    path = ends_path(ids_path)
+    try:
+        with open(path, "rb") as file:
+            n_ends, rest = divmod(os.fstat(file.fileno()).st_size - len(MAGIC), DTYPE.itemsize)
+            if n_ends < 1 or rest or file.read(len(MAGIC)) != MAGIC:
+                return None
+            return np.memmap(file, dtype=DTYPE, mode="r", offset=len(MAGIC), shape=(n_ends,))
+    except OSError:
+        return None  # who needs them is told
+
+
+def checked_ends(ids_path: Path, ends: NDArray[np.int64] | None, n_ends: int, n_ids: int) -> NDArray[np.int64]:
+    """Mapped ends as int64[n_ends] in memory. Raises FileNotFoundError, or ValueError for another file's."""
     if not n_ends:
         return np.empty(0, dtype=np.int64)
     path = ends_path(ids_path)
-    if not os.path.exists(path):
+    if ends is None and not os.path.exists(path):
         raise FileNotFoundError(f"{path!r} is missing, which says where the documents of {os.fspath(ids_path)!r} end")
-    ends = np.empty(0, dtype=np.int64)
-    if is_ours(path):
-        ends = np.fromfile(path, dtype=DTYPE, offset=len(MAGIC)).astype(np.int64, copy=False)
-    if len(ends) != n_ends or ends[-1] > n_ids or ends[0] < 0 or (np.diff(ends) < 0).any():
+    found = np.empty(0, dtype=np.int64) if ends is None else np.array(ends, dtype=np.int64)
+    if len(found) != n_ends or found[-1] > n_ids or found[0] < 0 or (np.diff(found) < 0).any():
         raise ValueError(
             f"{path} does not hold {n_ends:,} ends of documents, as {os.path.basename(os.fspath(ids_path))} has them: one "
             "was changed without the other; encode the text anew"
         )
-    return ends
+    return found

@@ -27,7 +27,10 @@ from .patterns import Pattern, get_pattern
 
 T = TypeVar("T")
 
-_FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18  # bytes of the longest pretoken there is scratch for, which takes 20 for each
+_FIRST_SCRATCH, _KEPT_SCRATCH = (
+    SHORT,
+    1 << 18,
+)  # bytes of the longest pretoken there is scratch for, which takes 20 for each
 _SHORT_BREAKS = 1024  # special tokens in a short text; one that has more is encoded as a long one
 _LONG = 1 << 21  # bytes from which on merging takes long enough, 0.2 s, to be interrupted meanwhile
 _OUT_BYTES = 1 << 18  # of ids written before they are handed on: few enough to stay in a core's cache

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .checksum import checksum, concatenated
 from .corpus import Path
-from .document_ends import read_ends
+from .document_ends import checked_ends, map_ends
 from .excerpt import cut, shown
-from .sidecar import check_described, read_sidecar, sidecar_path
+from .publishing import publishing
+from .sidecar import check_checksum, check_described, read_sidecar, sidecar_path
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
-_IDS_AT_ONCE = 1 << 22  # looked through for separators in one step
+_IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
 
 Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -37,6 +40,7 @@ class TokenFile:
     separator_ids : the ids by which documents end; by default those that the JSON names, or without one the tokenizer's
         special tokens
     check : False to take a file whose ids are of another tokenizer, or that has no JSON to tell
+    verify : True to read the whole file and check its ids, see `verify`
 
     Attributes
     ----------
@@ -48,10 +52,10 @@ class TokenFile:
     separator_ids : tuple of int, ascending
 
     It can be pickled and used in forked and spawned processes; each maps the file anew, and raises ValueError where it is
-    no longer the same.
+    no longer the same. While it is open, it stays what it was, whatever takes the file's place.
 
     Raises FileNotFoundError; TypeError for a dtype that is none of integers; ValueError for a file without ids, of a size
-    that does not fit dtype or JSON, with a broken or a missing JSON, or of another tokenizer.
+    that does not fit dtype or JSON, with a broken or a missing JSON, of another tokenizer, or as `verify` does.
     """
 
     ids: np.memmap[Any, np.dtype[Any]]
@@ -64,13 +68,13 @@ class TokenFile:
         dtype: DTypeLike | None = None,
         separator_ids: Collection[int] | None = None,
         check: bool = True,
+        verify: bool = False,
     ) -> None:
         if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {tokenizer!r:.100}")
         self.path = os.path.abspath(os.fspath(path))
         self._given_dtype = None if dtype is None else _id_dtype(dtype)
-        self.dtype, self._offset, self._n_ids, about = _measure(self.path, self._given_dtype)
-        self.fingerprint: str | None = about["fingerprint"] if about else None
+        about = self._open()
         self.vocab_size: int | None = about["vocab_size"] if about else None
         self._n_ends: int = about["document_ends"] if about else 0
         if tokenizer is not None and check:
@@ -82,27 +86,37 @@ class TokenFile:
         else:
             self.separator_ids = tuple(sorted(set(tokenizer.special_tokens.values()))) if tokenizer is not None else ()
         self._starts: NDArray[np.int64] | None = None
-        self._map()
+        if verify:
+            self.verify()
 
-    def _map(self) -> None:
-        self.ids = np.memmap(self.path, dtype=self.dtype, mode="r", offset=self._offset, shape=(self._n_ids,))
+    def _open(self) -> dict[str, Any] | None:
+        """Map the files that have the names now; returns the JSON."""
+        self.ids, self._ends, about = _open(self.path, self._given_dtype)
+        self.dtype, self._n_ids = self.ids.dtype, len(self.ids)
+        self.fingerprint: str | None = about["fingerprint"] if about else None
+        self._checksum: str | None = about["checksum"] if about else None
+        return about
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "ids"}
+        return {name: value for name, value in vars(self).items() if name not in ("ids", "_ends")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        dtype, offset, n_ids, about = _measure(self.path, self._given_dtype)
-        fingerprint = about["fingerprint"] if about else None
-        if (dtype, offset, n_ids, fingerprint) != (self.dtype, self._offset, self._n_ids, self.fingerprint):
+        self._open()
+        if any(getattr(self, name) != state[name] for name in ("dtype", "_n_ids", "fingerprint", "_checksum")):
             raise ValueError(f"{self.path} is no longer the file that it was when this TokenFile was opened: open it anew")
-        self._map()
 
     def __len__(self) -> int:
         return self._n_ids
 
     def __repr__(self) -> str:
         return f"TokenFile({self.path!r}, {self._n_ids:,} ids of {self.dtype}, fingerprint={self.fingerprint!r})"
+
+    def verify(self) -> None:
+        """Read all ids and compare their checksum with the JSON's. Raises ValueError where they differ, or it has none."""
+        ids = np.asarray(self.ids)
+        parts = (ids[first : first + _IDS_AT_ONCE] for first in range(0, self._n_ids, _IDS_AT_ONCE))
+        check_checksum(self.path, self._checksum, concatenated(map(checksum, parts)))
 
     # Documents
 
@@ -119,7 +133,7 @@ class TokenFile:
                     f"{self.path}: no separators are known, by which documents end (the tokenizer has no special tokens, "
                     "or the file has no JSON): pass separator_ids to TokenFile, for GPT-2 separator_ids=[50256]"
                 )
-            ends = read_ends(self.path, self._n_ends, self._n_ids)
+            ends = checked_ends(self.path, self._ends, self._n_ends, self._n_ids)
             # A separator may be the last id of a record.
             ends = np.sort(np.concatenate([ends, np.setdiff1d(self._separator_ends(), ends, assume_unique=True)]))
             starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])
@@ -261,15 +275,44 @@ def _id_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return found.newbyteorder("<") if found.isnative else found
 
 
-def _measure(path: str, dtype: np.dtype[Any] | None) -> tuple[np.dtype[Any], int, int, dict[str, Any] | None]:
-    """What a file of ids is: (dtype, offset of the first id in bytes, number of ids, its JSON).
+class _Opened(NamedTuple):
+    """The ids of a file, the ends of its documents where they lie beside it, and its JSON where it has one."""
+
+    ids: np.memmap[Any, np.dtype[Any]]
+    ends: NDArray[np.int64] | None
+    about: dict[str, Any] | None
+
+
+def _open(path: str, dtype: np.dtype[Any] | None) -> _Opened:
+    """Map a file of ids, with what belongs to it.
 
     Raises OSError, or ValueError that names what does not fit; before that the JSON is not believed.
     """
+    with suppress(FileNotFoundError, ValueError):
+        return _open_at_once(path, dtype)
+    # It may be that others take their place at this moment.
+    with publishing(path, shared=True):
+        return _open_at_once(path, dtype)
+
+
+def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
+    """See _open. While others are put in their places, there may be nothing, or what does not fit."""
     with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
         about = read_sidecar(path)
-        found, offset, said = read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
+        found, offset, n_ids = _measure(file, path, dtype, about)
+        ends = map_ends(path) if about and about["document_ends"] else None
+        # Others change only while there are no ids: as these are still the same, so is all that was read meanwhile.
+        if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+            raise ValueError(f"{path} was replaced while it was opened; open it again")
+        return _Opened(np.memmap(file, dtype=found, mode="r", offset=offset, shape=(n_ids,)), ends, about)
+
+
+def _measure(
+    file: BinaryIO, path: str, dtype: np.dtype[Any] | None, about: dict[str, Any] | None
+) -> tuple[np.dtype[Any], int, int]:
+    """What an open file of ids is: (dtype, offset of the first id in bytes, number of ids). Raises as _open does."""
+    size = os.fstat(file.fileno()).st_size
+    found, offset, said = read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
     if found is None:
         found = np.dtype(about["dtype"]).newbyteorder("<") if about else dtype
     if found is None:
@@ -291,7 +334,7 @@ def _measure(path: str, dtype: np.dtype[Any] | None) -> tuple[np.dtype[Any], int
         check_described(path, about, n_ids, found)
     if not n_ids:
         raise ValueError(f"{path} holds no ids: the text it was made from was empty")
-    return found, offset, n_ids, about
+    return found, offset, n_ids
 
 
 def read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:

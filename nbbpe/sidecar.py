@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .checksum import Checksum
 from .corpus import Path
-from .document_ends import ends_path, is_ours
+from .document_ends import ends_path, is_file_or_nothing, is_ours
 from .excerpt import shown
-from .files import put
 from .formats.json_text import read_json
 from .provenance import describe_pattern
 
@@ -33,13 +34,16 @@ def sidecar_path(ids_path: Path) -> str:
 def describe_ids(
     tokenizer: Tokenizer,
     n_ids: int,
-    sources: Sequence[tuple[Path, int | None]],
+    checksum: Checksum,
+    sources: Sequence[tuple[Path, int | None, int | None]],
     separators: Sequence[str] | None = None,
     n_ends: int = 0,
 ) -> dict[str, Any]:
     """What is to stand beside a file of ids that a tokenizer has made.
 
-    sources    : path and size in bytes (None for a pipe or the like) of each; only the last part of a path is kept
+    checksum   : of the ids
+    sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
+                 nanoseconds since 1970 (None for a pipe or the like)
     separators : the special tokens by which documents end; None for all that the tokenizer has
     n_ends     : how many documents end without one, see document_ends
     """
@@ -51,11 +55,15 @@ def describe_ids(
         "dtype": tokenizer.dtype.name,
         "byte_order": "little",
         "n_ids": n_ids,
+        "checksum": str(checksum),
         "fingerprint": tokenizer.fingerprint,
         "vocab_size": tokenizer.vocab_size,
         "separator_ids": sorted({special[token] for token in (special if separators is None else separators)}),
         "document_ends": n_ends,
-        "sources": [{"name": os.path.basename(os.fspath(path)), "bytes": size} for path, size in sources],
+        "sources": [
+            {"name": os.path.basename(os.fspath(path)), "bytes": size, "mtime_ns": mtime_ns}
+            for path, size, mtime_ns in sources
+        ],
         "character_classes": made_here["character_classes"],
         "versions": made_here["versions"],
         "tokenizer": tokenizer.provenance,
@@ -72,7 +80,7 @@ def check_replaceable(ids_path: Path) -> None:
         if not is_ours(path):
             raise ValueError
         path = sidecar_path(ids_path)
-        if os.path.exists(path) and not os.path.isfile(path):
+        if not is_file_or_nothing(path):
             raise ValueError
         read_sidecar(ids_path)
     except ValueError:
@@ -82,25 +90,11 @@ def check_replaceable(ids_path: Path) -> None:
         ) from None
 
 
-def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
-    """Give a finished file of ids (`whole`, in a scratch folder) its name, with `about` beside it.
-
-    The ends of documents are those beside `whole`, where `about` says that there are any. An older JSON goes first and the
-    new one comes last, so that whenever this is cut short there is either a file of ids with its own JSON, or one with
-    none, and never one with another's.
-    """
-    path = sidecar_path(ids_path)
-    with open(whole + ".json", "w", encoding="ascii", newline="\n") as file:
+def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
+    """Write what `describe_ids` gave beside a file of ids."""
+    with open(sidecar_path(ids_path), "w", encoding="ascii", newline="\n") as file:
         json.dump(about, file, indent=2)
         file.write("\n")
-    if os.path.lexists(path):
-        os.remove(path)
-    if os.path.lexists(ends_path(ids_path)):
-        os.remove(ends_path(ids_path))
-    put(whole, ids_path)
-    if about["document_ends"]:
-        put(ends_path(whole), ends_path(ids_path))
-    put(whole + ".json", path)
 
 
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
@@ -115,10 +109,12 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     if about.get("version") != _VERSION:
         raise ValueError(f"{path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
     about.setdefault("document_ends", 0)  # as before there were any
+    about.setdefault("checksum", None)
     separators, versions, classes = (about.get(name) for name in ("separator_ids", "versions", "character_classes"))
     for name, fits, wanted in (
         ("dtype", about.get("dtype") in DTYPES, " or ".join(DTYPES)),
         ("n_ids", _is_count(about.get("n_ids")), "an integer from 0 up"),
+        ("checksum", about["checksum"] is None or _is_checksum(about["checksum"]), "16 hexadecimal digits"),
         ("vocab_size", _is_count(about.get("vocab_size")), "an integer from 0 up"),
         ("fingerprint", _is_short(about.get("fingerprint")), f"a string of up to {_LONGEST} characters"),
         ("separator_ids", isinstance(separators, list) and all(map(_is_count, separators)), "a list of ids"),
@@ -142,6 +138,24 @@ def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np
 
 def _is_short(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST
+
+
+def check_checksum(ids_path: Path, said: str | None, found: Checksum) -> None:
+    """Raise ValueError unless a file's ids have the checksum that the JSON beside it says; None for a JSON without any."""
+    path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
+    if said is None:
+        raise ValueError(
+            f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text anew"
+        )
+    if said != str(found):
+        raise ValueError(
+            f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {said}: the file "
+            "was damaged or changed; encode the text anew"
+        )
+
+
+def _is_checksum(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None
 
 
 def _is_count(value: object) -> bool:

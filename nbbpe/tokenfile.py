@@ -9,10 +9,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .checksum import Checksum, checksum, concatenated
 from .corpus import Path, Text
 from .document_ends import DTYPE as END_DTYPE
 from .document_ends import MAGIC, append_ends, count_ends, ends_path
@@ -20,7 +21,8 @@ from .files import name_in_errors, scratch_folder
 from .joining import BlockWriter, Joiner
 from .parallel import ENDED, check_workers, run_jobs
 from .progress import Progress, ProgressOption
-from .sidecar import check_replaceable, describe_ids, publish, sidecar_path
+from .publishing import publish, publishing
+from .sidecar import check_replaceable, describe_ids, sidecar_path
 from .sources import NO_ID, Input, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
 from .special_tokens import Choice
 
@@ -73,8 +75,8 @@ def encode_file(
     Workers are threads where all they do is compiled (plain text, and a pattern with a table), else processes.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
-    cannot be read or written, FileExistsError where a file that is not nbbpe's lies in the place of one of those beside it,
-    ImportError where a package is missing.
+    cannot be read or written, or changed while it was read, FileExistsError where a file that is not nbbpe's lies in the
+    place of one of those beside it, ImportError where a package is missing.
     """
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
@@ -85,30 +87,41 @@ def encode_file(
     inputs = find_inputs(input_path, field, on_error, "input_path")
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
-    check_replaceable(output_path)
-    for path in (each.path() for each in inputs):
-        for output in output_path, sidecar_path(output_path), ends_path(output_path):
-            if path is not None and os.path.exists(output) and os.path.samefile(path, output):
-                raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
-    with scratch_folder(output_path) as folder:
+    with ExitStack() as stack:
+        with publishing(output_path, shared=True):  # what another run puts there is not looked at half-done
+            check_replaceable(output_path)
+            for path in (each.path() for each in inputs):
+                for output in output_path, sidecar_path(output_path), ends_path(output_path):
+                    if path is not None and _is_same_file(path, output):
+                        raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
+            folder = stack.enter_context(scratch_folder(output_path))
         header = _NPY_HEADER if suffix == ".npy" else 0
         make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error, allowed)
-        n_ids = _encode_parts(make_job, tokenizer, inputs, allowed, folder, output_path, header, n_workers, progress)
+        n_ids, checksum_of_all = _encode_parts(
+            make_job, tokenizer, inputs, allowed, folder, output_path, header, n_workers, progress
+        )
         whole = os.path.join(folder, "0")
-        sources = [(path, each.size()) for each in inputs if (path := each.path()) is not None]
+        sources = [(path, each.size(), each.mtime_ns()) for each in inputs if (path := each.path()) is not None]
         if separator is not None:
             separators = [separator]
         elif all(each.has_records for each in inputs):
             separators = []  # special tokens in a record are a part of it
         else:
             separators = list(tokenizer.special_tokens) if allowed is None else allowed
-        about = describe_ids(tokenizer, n_ids, sources, separators, count_ends(ends_path(whole)))
+        about = describe_ids(tokenizer, n_ids, checksum_of_all, sources, separators, count_ends(ends_path(whole)))
         with name_in_errors(output_path):
             if header:
                 with open(whole, "r+b") as file:
                     file.write(_npy_header(tokenizer.dtype, n_ids))
             publish(whole, output_path, about)
     return n_ids
+
+
+def _is_same_file(path: Path, output: Path) -> bool:
+    try:
+        return os.path.samefile(path, output)
+    except OSError:  # one of them is not there, or is no more
+        return False
 
 
 def find_separator(tokenizer: Tokenizer, separator: str | None) -> int:
@@ -121,6 +134,13 @@ def find_separator(tokenizer: Tokenizer, separator: str | None) -> int:
         known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
         raise ValueError(f"separator {separator!r} is none of the tokenizer's special tokens, which are: {known}")
     return tokenizer.special_tokens[separator]
+
+
+class _Encoded(NamedTuple):
+    """What is said of a part at last: the checksum of its ids, and the records that were left out."""
+
+    checksum: Checksum
+    skipped: Skipped
 
 
 class PartEncoder:
@@ -147,20 +167,23 @@ class PartEncoder:
         self._allowed_special = allowed_special
         self._joiner = joiner
 
-    def run(self, task: tuple[int, Part]) -> Iterator[tuple[int, int] | Skipped]:
+    def run(self, task: tuple[int, Part]) -> Iterator[tuple[int, int] | _Encoded]:
         """Encode part `number`.
 
-        Yields (bytes read, ids written) now and then, and at last the records that were left out.
+        Yields (bytes read, ids written) now and then, and at last what the part came to.
         """
         number, part = task
         n_before = n_ids = n_waiting = 0
         dtype = self._tokenizer.dtype.newbyteorder("<")
         tally = Tally(self._on_error)
+        checksums = []
         with ExitStack() as files:
             write = files.enter_context(self._joiner.part(number) if self._joiner else self._part_file(number))
             write_ends: Callable[[memoryview], None] | None = None
             for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally, self._allowed_special):
-                write(ids.astype(dtype, copy=False).data)
+                ids = ids.astype(dtype, copy=False)
+                write(ids.data)
+                checksums.append(checksum(ids))
                 if len(ends):
                     write_ends = write_ends or files.enter_context(self._ends_file(number))
                     write_ends((ends + n_before).astype(END_DTYPE, copy=False).data)
@@ -171,7 +194,7 @@ class PartEncoder:
                     yield tally.newly_read(), n_ids
                     n_ids = n_waiting = 0
         yield tally.newly_read(), n_ids
-        yield tally.skipped()
+        yield _Encoded(concatenated(checksums), tally.skipped())
 
     def finish(self) -> None:
         """Nothing is left to say."""
@@ -223,8 +246,8 @@ def _encode_parts(
     header: int,
     n_workers: int,
     progress: ProgressOption,
-) -> int:
-    """Encode all parts of the inputs and join them in the file "0" of a folder; returns the number of ids.
+) -> tuple[int, Checksum]:
+    """Encode all parts of the inputs and join them in the file "0" of a folder; returns how many ids, and their checksum.
 
     The file begins with `header` bytes to be filled in. Beside it are the ends of documents without a separator.
     """
@@ -244,6 +267,7 @@ def _encode_parts(
     total = 0
     joined = 1
     written = set()
+    checksums = [Checksum()] * len(parts)
     skipped: dict[int, Skipped] = {}
     with ExitStack() as opened:
         bar = opened.enter_context(Progress(progress, "encode", total_size(inputs), "B"))
@@ -256,9 +280,10 @@ def _encode_parts(
         for number, result in opened.enter_context(closing(results)):
             if number is None:
                 continue
-            if isinstance(result, Skipped):
-                if result.n:
-                    skipped[number] = result
+            if isinstance(result, _Encoded):
+                checksums[number] = result.checksum
+                if result.skipped.n:
+                    skipped[number] = result.skipped
                 continue
             if result is not ENDED:
                 bar.advance(result[0])
@@ -274,7 +299,7 @@ def _encode_parts(
                     _append(whole, next_part)
                 joined += 1
     warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
-    return total
+    return total, concatenated(checksums)
 
 
 def _append(whole: str, part: str) -> None:

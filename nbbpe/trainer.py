@@ -86,8 +86,8 @@ def train(
     ------
     TypeError, ValueError : an argument that cannot be meant, before any work
     ValueError : a source without text, a bad record
-    OSError : a file that is missing or cannot be read, before long work; one that is cut off, when its end is reached; an
-        iterable's own errors pass
+    OSError : a file that is missing or cannot be read, before long work; one that is cut off, when its end is reached; one
+        that changed while it was read; an iterable's own errors pass
     ImportError : a file that needs a package which is not installed, before long work
     """
     special_tokens = check_special_tokens(special_tokens)

@@ -249,6 +249,14 @@ def digest_words(word_counts):
     return total % 2**64
 
 
+def checksum(data):
+    """Bytes as little-endian 16-bit numbers, the digits of a number in a large base, of which the low 64 bits are kept."""
+    total = 0
+    for low, high in zip(data[::2], data[1::2], strict=True):
+        total = (total * 0x9E3779B97F4A7C15 + low + 256 * high) % 2**64
+    return total
+
+
 def utf8(text, room):
     """The bytes of a text, if it has no more than `room` and is one that kernels take: str without surrogates, or bytes."""
     if type(text) is str:

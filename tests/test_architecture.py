@@ -32,7 +32,7 @@ LAYERS = [
     {"formats"},
     {
         *("encoder", "decoder", "threads", "streaming", "padding", "tokens", "tokenfile", "idfile", "tokenizer"),
-        *("sidecar", "document_ends", "numbering"),
+        *("sidecar", "document_ends", "numbering", "publishing", "checksum"),
         *("trainer", "warmup", "inspection", "conversion", "default"),
     },
     {"__init__", "__main__", "cli"},

@@ -307,6 +307,29 @@ def test_inspect_shows_as_many_tokens_as_it_is_asked_for(run, longest, frequent,
     assert "the first learned being" in out or not unused
 
 
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+def test_inspect_shows_what_a_file_of_ids_holds_and_checks_it_on_wish(run, tmp_path, small, suffix):
+    path = tmp_path / f"ids{suffix}"
+    small.encode_file(iter([TEXT]), path)
+    n_ids = small.count(TEXT)
+    out = run("inspect", path).out
+    assert all(part in out for part in (f"{n_ids:,}", "uint16", f"{small.fingerprint}, 400 tokens"))
+    assert "checksum" not in out
+    assert "checksum" in run("inspect", path, "--verify").out
+    figures = json.loads(run("inspect", path, "--verify", "--json").out)
+    wanted = {"n_ids": n_ids, "dtype": "uint16", "fingerprint": small.fingerprint, "vocab_size": 400, "verified": True}
+    assert figures == {"ids": str(path), **wanted}
+    damaged = bytearray(path.read_bytes())
+    damaged[-2] ^= 1
+    path.write_bytes(damaged)
+    assert run("inspect", path).code == 0
+    done = run("inspect", path, "--verify")
+    assert (done.code, done.out) == (1, "")
+    assert "does not hold the ids that were written" in done.err
+    assert run("inspect", path, "--on", "text.txt").code == 2
+    assert run("inspect", "tok", "--verify").code == 2
+
+
 def test_inspect_takes_the_tokenizer_of_the_environment(run, monkeypatch):
     monkeypatch.setenv("NBBPE_TOKENIZER", "tok")
     assert run("inspect").out.startswith("tok\n")

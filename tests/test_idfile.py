@@ -10,6 +10,7 @@ import pickle
 import shutil
 from pathlib import Path
 
+import naive
 import numpy as np
 import processes
 import pytest
@@ -18,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import idfile, provenance, sidecar
+from nbbpe import idfile, provenance, sidecar, tokenfile
+from nbbpe.checksum import Checksum
 
 PARTS = [texts.SAMPLE, "the cat", "", " a\n", "the cat sat on the mat " * 5]
 DATA = texts.SPECIAL.join(PARTS).encode()
@@ -64,11 +66,12 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
         "dtype": "uint16",
         "byte_order": "little",
         "n_ids": len(small.encode(DATA)),
+        "checksum": f"{naive.checksum(small.encode_array(DATA).tobytes()):016x}",
         "fingerprint": small.fingerprint,
         "vocab_size": 400,
         "separator_ids": [399],
         "document_ends": 0,
-        "sources": [{"name": "text.txt", "bytes": len(DATA)}],
+        "sources": [{"name": "text.txt", "bytes": len(DATA), "mtime_ns": source.stat().st_mtime_ns}],
         "character_classes": provenance.classes_digest(),
         "versions": provenance.library_versions(),
         "tokenizer": small.provenance,
@@ -79,10 +82,10 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
 def test_separators_may_be_some_of_the_special_tokens(small):
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL, "<|pad|>", "<|x|>"])
     ids = tokenizer.special_tokens
-    assert sidecar.describe_ids(tokenizer, 5, [])["separator_ids"] == sorted(ids.values())
-    some = sidecar.describe_ids(tokenizer, 5, [("a/b", 3), ("c", None)], ["<|x|>", texts.SPECIAL])
+    assert sidecar.describe_ids(tokenizer, 5, Checksum(), [])["separator_ids"] == sorted(ids.values())
+    some = sidecar.describe_ids(tokenizer, 5, Checksum(), [("a/b", 3, 5), ("c", None, None)], ["<|x|>", texts.SPECIAL])
     assert some["separator_ids"] == sorted([ids["<|x|>"], ids[texts.SPECIAL]])
-    assert some["sources"] == [{"name": "b", "bytes": 3}, {"name": "c", "bytes": None}]
+    assert some["sources"] == [{"name": "b", "bytes": 3, "mtime_ns": 5}, {"name": "c", "bytes": None, "mtime_ns": None}]
 
 
 def test_a_pipe_has_no_size(small, tmp_path):
@@ -135,50 +138,6 @@ def test_a_dangling_link_in_the_place_of_the_json_is_replaced(small, source, tmp
     small.encode_file(source, tmp_path / "ids.bin")
     assert not (tmp_path / "nowhere").exists()
     assert len(nbbpe.TokenFile(tmp_path / "ids.bin", small)) == len(small.encode(DATA))
-
-
-def test_wherever_publishing_stops_no_json_tells_of_other_ids(encoded, small, source, tmp_path, monkeypatch):
-    old_ids = encoded.read_bytes()
-    old_about = about(encoded)
-    other = nbbpe.train([texts.SAMPLE], 400, ["<|e|>"])
-    real = {name: getattr(os, name) for name in ("remove", "replace")}
-    seen = set()
-    for steps in range(5):
-        taken = itertools.count()
-
-        def stopping(name, steps=steps, taken=taken):
-            def step(*args):
-                # Only the steps on the files that are published count; a scratch folder is cleared by other means.
-                if next(taken) == steps:
-                    raise KeyboardInterrupt
-                real[name](*args)
-
-            return step
-
-        with monkeypatch.context() as patch:
-            for name in real:
-                patch.setattr(sidecar.os, name, stopping(name))
-            try:
-                other.encode_file(source, encoded)
-            except KeyboardInterrupt:
-                whole = False
-            else:
-                whole = True
-        if not os.path.exists(f"{encoded}.json"):
-            seen.add("no JSON")
-        elif about(encoded) == old_about:
-            assert encoded.read_bytes() == old_ids
-            seen.add("old")
-        else:
-            assert whole
-            assert np.array_equal(nbbpe.TokenFile(encoded, other).ids, other.encode_array(DATA))
-            seen.add("new")
-        assert sorted(os.listdir(tmp_path)) in (
-            sorted([encoded.name, f"{encoded.name}.json", "text.txt"]),
-            sorted([encoded.name, "text.txt"]),
-        )
-        small.encode_file(source, encoded)
-    assert seen == {"no JSON", "old", "new"}
 
 
 # The ids
@@ -623,9 +582,58 @@ def test_a_broken_json_is_named(encoded, content, message):
         nbbpe.TokenFile(encoded)
 
 
+def test_ids_are_checked_on_wish(encoded, small, source):
+    nbbpe.TokenFile(encoded, small, verify=True).verify()
+    good = encoded.read_bytes()
+    for place in len(good) - 1, len(good) // 2 | 1:
+        bad = bytearray(good)
+        bad[place] ^= 1
+        encoded.write_bytes(bad)
+        file = nbbpe.TokenFile(encoded, small)
+        for check in file.verify, lambda: nbbpe.TokenFile(encoded, small, verify=True), pickled(file).verify:
+            with pytest.raises(ValueError, match=r"ids\.\w+ does not hold the ids that were written: .* says [0-9a-f]{16}"):
+                check()
+    encoded.write_bytes(good)
+    change(encoded, checksum=None)
+    with pytest.raises(ValueError, match=r"has no checksum .*: ids\.\w+\.json is missing, or of an older nbbpe; encode"):
+        nbbpe.TokenFile(encoded, small, verify=True)
+    older = about(encoded)
+    del older["checksum"]
+    Path(f"{encoded}.json").write_text(json.dumps(older), encoding="utf-8")
+    assert len(nbbpe.TokenFile(encoded, small)) == len(small.encode(DATA))
+    os.remove(f"{encoded}.json")
+    with pytest.raises(ValueError, match="has no checksum"):
+        nbbpe.TokenFile(encoded, dtype=np.uint16, verify=True)
+
+
+def pickled(file: nbbpe.TokenFile) -> nbbpe.TokenFile:
+    return pickle.loads(pickle.dumps(file))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_the_checksum_is_that_of_the_ids_however_they_are_cut(small, source, tmp_path, monkeypatch, workers):
+    for name, n in ("_CHUNK_BYTES", 100), ("_REPORT_BYTES", 10), ("MIN_BYTES_FOR_WORKERS", 0):
+        monkeypatch.setattr(tokenfile, name, n)
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in PARTS))
+    for text in source, [source, tmp_path / "a.jsonl"], [source] * 3, tmp_path / "a.jsonl":
+        for name in "a.bin", "a.npy":
+            small.encode_file(text, tmp_path / name, workers)
+            file = nbbpe.TokenFile(tmp_path / name, small, verify=True)
+            assert about(tmp_path / name)["checksum"] == f"{naive.checksum(file.ids.tobytes()):016x}"
+
+
+def test_ends_are_those_of_the_ids_that_are_open(records, small):
+    file = nbbpe.TokenFile(records, small)
+    small.encode_file(iter([RECORDS[0], *reversed(RECORDS[1:])]), records)
+    assert [small.decode(document) for document in file.documents()] == RECORDS
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"checksum": 5}, "checksum must be 16 hexadecimal digits, and is 5"),
+        ({"checksum": "123"}, "checksum must be 16 hexadecimal digits, and is '123'"),
+        ({"checksum": "0x12345678901234"}, "checksum must be 16 hexadecimal digits"),
         ({"dtype": "float32"}, "dtype must be uint16 or uint32, and is 'float32'"),
         ({"dtype": ["uint16"]}, "dtype must be uint16 or uint32"),
         ({"n_ids": -1}, "n_ids must be an integer from 0 up, and is -1"),

@@ -18,6 +18,7 @@ from ..conversion import FORMATS, find_format, read_tokenizer
 from ..corpus import Path
 from ..files import name_in_errors
 from ..formats.folder import scratch_for
+from ..idfile import TokenFile
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
 from ..patterns import Pattern, get_pattern
@@ -387,6 +388,7 @@ def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: 
     "nbbpe inspect tokenizer",
     "nbbpe inspect tokenizer --on corpus.txt",
     "nbbpe inspect tokenizer --on corpus.txt --plot figures.png",
+    "nbbpe inspect corpus.bin --verify",
 )
 @click.argument("tokenizer", envvar="NBBPE_TOKENIZER", callback=_check_environment)
 @click.option("--on", "text", metavar="TEXT", help="Tell how the tokenizer does on this text, too.")
@@ -394,6 +396,7 @@ def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: 
 @click.option("--longest", type=click.IntRange(0), default=10, show_default=True, help="How many of the longest tokens.")
 @click.option("--frequent", type=click.IntRange(0), default=10, show_default=True, help="How many of the most frequent.")
 @click.option("--unused", type=click.IntRange(0), default=10, show_default=True, help="How many of the unused.")
+@click.option("--verify", is_flag=True, help="Compare the ids of a .bin or .npy file with their checksum.")
 @_source_options
 @_json_option
 def inspect(
@@ -403,11 +406,22 @@ def inspect(
     longest: int,
     frequent: int,
     unused: int,
+    verify: bool,
     field: str,
     on_error: str,
     as_json: bool,
 ) -> None:
-    """Show what a vocabulary holds, and how it does on a text."""
+    """Show what a vocabulary holds, and how it does on a text.
+
+    TOKENIZER may also be a file of ids, .bin or .npy: show what it holds.
+    """
+    if tokenizer.endswith((".bin", ".npy")):
+        if text is not None or plot:
+            raise click.UsageError(f"--on and --plot are for tokenizers, and {_shown(tokenizer)} is a file of ids")
+        _inspect_ids(tokenizer, verify, as_json)
+        return
+    if verify:
+        raise click.UsageError(f"--verify is for files of ids, .bin or .npy, and {_shown(tokenizer)} is none")
     if plot:
         from .plots import check_plot, draw
 
@@ -430,6 +444,27 @@ def inspect(
     if plot:
         lines += ["", f"drawn into {_shown(plot)}"]
     _print_lines(lines)
+
+
+def _inspect_ids(path: str, verify: bool, as_json: bool) -> None:
+    file = TokenFile(path, verify=verify)
+    figures = {
+        "ids": path,
+        "n_ids": len(file),
+        "dtype": file.dtype.name,
+        "fingerprint": file.fingerprint,
+        "vocab_size": file.vocab_size,
+        "verified": verify,
+    }
+    if as_json:
+        _print_json(figures)
+        return
+    pairs = [("ids", f"{len(file):,}"), ("type", file.dtype.name)]
+    if file.fingerprint is not None:
+        pairs.append(("tokenizer", f"{file.fingerprint}, {file.vocab_size:,} tokens"))
+    if verify:
+        pairs.append(("checksum", "that of the ids that were written"))
+    _print_lines([_shown(path), *tables.indented(tables.facts(pairs))])
 
 
 @_command(

@@ -138,10 +138,12 @@ def _npy_array(path: str) -> NDArray[Any]:
     with open(path, "rb") as file:
         dtype, offset, n_ids = read_npy_header(file, path)
         n_there = (os.fstat(file.fileno()).st_size - offset) / dtype.itemsize
-    if n_there != n_ids:
-        raise ValueError(f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was cut short or added to")
-    # What is empty cannot be mapped.
-    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=(n_ids,)) if n_ids else np.empty(0, dtype=dtype)
+        if n_there != n_ids:
+            raise ValueError(
+                f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was cut short or added to"
+            )
+        # What is empty cannot be mapped.
+        return np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=(n_ids,)) if n_ids else np.empty(0, dtype=dtype)
 
 
 def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:

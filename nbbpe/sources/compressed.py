@@ -57,6 +57,10 @@ class PackableFile:
         """See Input."""
         return self.file.size()
 
+    def mtime_ns(self) -> int | None:
+        """See Input."""
+        return self.file.mtime_ns()
+
     def n_text(self) -> int:
         """See Input."""
         return (self.size() or 0) * (_PACKED_FACTOR if self.packing else 1)

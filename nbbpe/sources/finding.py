@@ -13,7 +13,7 @@ from .compressed import PACKINGS
 from .inputs import File, Input
 from .iterable import Documents
 from .jsonl import JsonLines
-from .local import LocalFile, exists, matching_files
+from .local import exists, find_local, matching_files
 from .parquet import ParquetTable
 from .plain import PlainText
 from .remote import find_remote, is_url
@@ -79,10 +79,10 @@ def _files(path: Path) -> Sequence[File]:
     if isinstance(path, str) and is_url(path):
         return find_remote(path)
     if exists(path):
-        return [LocalFile(path)]
+        return [find_local(path)]
     found = matching_files(path)
     if found is None:
-        return [LocalFile(path)]
+        return [find_local(path)]
     if not found:
         raise FileNotFoundError(f"no file matches the pattern {os.fspath(path)!r}")
     return found

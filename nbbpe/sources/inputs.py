@@ -28,13 +28,19 @@ class File(Protocol):
         """Where it lies in this machine's file system, None for a file that lies elsewhere."""
 
     def size(self) -> int | None:
-        """The number of its bytes; None where only reading can tell (a pipe)."""
+        """The number of its bytes when it was found; None where only reading can tell (a pipe)."""
+
+    def mtime_ns(self) -> int | None:
+        """When it was last changed, as it was found, in nanoseconds since 1970; None where nobody knows."""
 
     def check(self) -> None:
         """Raise the OSError that opening it would raise."""
 
-    def open(self) -> BinaryIO:
-        """The file from its first byte on; it can seek, unless `size` is None."""
+    def open(self) -> AbstractContextManager[BinaryIO]:
+        """The file from its first byte on; it can seek, unless `size` is None.
+
+        Raises OSError where it can be told that this is not the file that was found, or that it changed within the context.
+        """
 
     def naming_errors(self) -> AbstractContextManager[None]:
         """A context in which an error of reading gets the file's name, where it has none."""
@@ -71,7 +77,10 @@ class Input(Protocol):
         """Where it lies in the file system, None where it does not."""
 
     def size(self) -> int | None:
-        """Its bytes as they lie there, which reading its parts adds up to; None where nobody knows."""
+        """Its bytes as they lie there, which reading its parts adds up to, see File; None where nobody knows."""
+
+    def mtime_ns(self) -> int | None:
+        """When it was last changed, see File."""
 
     def n_text(self) -> int:
         """About how many bytes of text it holds, 0 where nobody knows: whether several workers pay, and how to cut."""

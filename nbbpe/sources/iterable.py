@@ -34,6 +34,9 @@ class Documents:
     def size(self) -> None:
         """See Input."""
 
+    def mtime_ns(self) -> None:
+        """See Input."""
+
     def n_text(self) -> int:
         """See Input."""
         return 0

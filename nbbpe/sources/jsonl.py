@@ -129,6 +129,6 @@ class JsonLines(PackableFile):
         n_parts = max(1, round(size / part_bytes))
         boundaries = {0, size}
         if n_parts > 1:
-            with open(self.file.path, "rb") as file:
+            with self.file.open() as file:
                 boundaries.update(newline + 1 for newline in find_near(file, size, n_parts, b"\n"))
         return [JsonPart(self.file, "", self._field, start, end) for start, end in pairwise(sorted(boundaries))]

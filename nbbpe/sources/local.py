@@ -4,19 +4,58 @@ from __future__ import annotations
 
 import glob
 import os
-from contextlib import AbstractContextManager
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import BinaryIO, NamedTuple
 
-from ..corpus import Path, check_readable, file_size
+from ..corpus import Path, check_readable
 from ..files import name_in_errors
 
 _BLOCK = 1 << 20
 
 
+class FileState(NamedTuple):
+    """What tells a regular file, as it is at one moment, from others and from itself after a change."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int  # also moves on where somebody sets the other time back
+
+    def difference(self, now: FileState | None) -> str:
+        """What became of a file that was in this state, as words to follow its name; empty where nothing did.
+
+        now : its state now; None for what is no regular file
+        """
+        if now is None or now[:2] != self[:2]:
+            return "another file was put in its place"
+        if now.size != self.size:
+            return f"it has {now.size:,} bytes, and had {self.size:,} when reading was planned"
+        if not self.size:  # files that the system makes up as they are read, in /proc, have no bytes and any time
+            return ""
+        if now.mtime_ns != self.mtime_ns:
+            return "it was written to"
+        return "it was moved or replaced, or its permissions changed" if now != self else ""
+
+
+def state_of(path: Path | int) -> FileState | None:
+    """The state of a file, by its path or its number where it is open; None for what is no regular file."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
 class LocalFile(NamedTuple):
-    """A file, pipe or the like by its path; see inputs.File."""
+    """A file, pipe or the like by its path, and how it was when it was found; see inputs.File.
+
+    A file is opened again for each of its parts, in other processes, too, and all of them must find what was planned.
+    """
 
     path: Path
+    planned: FileState | None = None  # None for a pipe or the like, and for what is not there
 
     @property
     def name(self) -> str:
@@ -25,19 +64,47 @@ class LocalFile(NamedTuple):
 
     def size(self) -> int | None:
         """See File."""
-        return file_size(self.path)
+        return None if self.planned is None else self.planned.size
+
+    def mtime_ns(self) -> int | None:
+        """See File."""
+        return None if self.planned is None else self.planned.mtime_ns
 
     def check(self) -> None:
         """See File. Pipes are not opened: what is in them can be read once only."""
         check_readable([self.path])
 
-    def open(self) -> BinaryIO:
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
         """See File."""
-        return open(self.path, "rb", buffering=0)
+        with open(self.path, "rb", buffering=0, opener=_opener(self.planned)) as file:
+            self._check_unchanged(file)
+            try:
+                yield file
+            except Exception:
+                # What was read of a file that changed may look broken in many ways; this is the reason for them all.
+                self._check_unchanged(file)
+                raise
+            self._check_unchanged(file)
+
+    def _check_unchanged(self, file: BinaryIO) -> None:
+        """Raise OSError where an open file is not what was planned."""
+        if self.planned is not None and (difference := self.planned.difference(state_of(file.fileno()))):
+            raise OSError(
+                f"{self.name!r} changed while it was read: {difference}; wait until nobody writes to it, or read a copy"
+            )
 
     def naming_errors(self) -> AbstractContextManager[None]:
         """See File."""
         return name_in_errors(self.path)
+
+
+def find_local(path: Path) -> LocalFile:
+    """A file as it is now."""
+    planned = None
+    with suppress(OSError, ValueError):  # what `check` raises
+        planned = state_of(path)
+    return LocalFile(path, planned)
 
 
 def exists(path: Path) -> bool:
@@ -56,7 +123,7 @@ def matching_files(pattern: Path) -> list[LocalFile] | None:
     name = os.fspath(pattern)
     if not glob.has_magic(name):
         return None
-    return [LocalFile(path) for path in sorted(glob.glob(name, recursive=True)) if not os.path.isdir(path)]
+    return [find_local(path) for path in sorted(glob.glob(name, recursive=True)) if not os.path.isdir(path)]
 
 
 def count_newlines(path: Path, end: int) -> int:
@@ -67,3 +134,9 @@ def count_newlines(path: Path, end: int) -> int:
             n += block.count(b"\n")
             end -= len(block)
     return n
+
+
+def _opener(planned: FileState | None) -> Callable[[str, int], int]:
+    """How a file is opened: one that was a regular file never waits, as it would for a pipe that took its place."""
+    flags = getattr(os, "O_NONBLOCK", 0) if planned is not None else 0
+    return lambda path, others: os.open(path, others | flags)

@@ -102,6 +102,10 @@ class ParquetTable:
         """See Input."""
         return self._file.size()
 
+    def mtime_ns(self) -> int | None:
+        """See Input."""
+        return self._file.mtime_ns()
+
     def n_text(self) -> int:
         """See Input."""
         return sum(group.n_text for group in self._groups)

@@ -28,6 +28,9 @@ class RemoteFile(NamedTuple):
         """See File."""
         return self.n_bytes
 
+    def mtime_ns(self) -> None:
+        """See File."""
+
     def check(self) -> None:
         """See File. There was one when it was found."""
 
