@@ -99,10 +99,10 @@ def kill_parent(*command: str, n_workers: int, after: float = 0.5) -> float:
         return time.monotonic() - start
     finally:
         process.kill()
-        process.communicate()
         for pid, began in workers.items():
             if began and is_alive(pid, began):
                 os.kill(pid, signal.SIGKILL)
+        process.communicate()  # which waits for all that hold its end of the pipe
 
 
 @pytest.fixture(scope="module")
