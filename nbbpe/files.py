@@ -5,35 +5,29 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from .corpus import Path
+from .links import is_device, target_of
+from .scratch import remove_leftovers, scratch_folder
 
+__all__ = ["is_device", "name_in_errors", "put", "remove_leftovers", "scratch_folder", "sync", "target_of", "whole_file"]
 
-def is_device(path: Path) -> bool:
-    """Whether a path is that of a device, a pipe or a socket, which can be written into, and must never be replaced."""
-    name = os.path.abspath(os.fspath(path))
-    # What lies in /dev may be a link to a file, as /dev/stdout is after `> file`, and even that is not ours to replace.
-    return os.path.dirname(name) in ("/dev", "/dev/fd") or (
-        os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
-    )
-
-
-def target_of(path: Path) -> str:
-    """Where the file of a name lies: what a link leads to, as in writing to it, whether that is there yet or not."""
-    name = os.path.abspath(os.fspath(path))
-    return os.path.realpath(name) if os.path.islink(name) else name
+_NO_FSYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}  # what disks say that know no such thing
 
 
 def put(whole: str, path: Path) -> None:
-    """Give a finished file its name; who may read what was there before may read it now.
+    """Give a finished file its name, or a folder of files one that is free or an empty folder's.
 
-    Where the name is a link, the file comes to lie where the link leads. From another disk it is copied first, so that
-    under its name it is always whole.
+    Who may read what was there before may read it now. Where the name is a link, the file comes to lie where the link
+    leads, see `target_of`. From another disk it is copied first, so that under its name it is always whole. All is on the
+    disk before it has its name, and the name when this returns, so that a power cut leaves the old file or the new one.
     """
     target = target_of(path)
+    for name in os.listdir(whole) if os.path.isdir(whole) else ():
+        sync(os.path.join(whole, name))
+    sync(whole)
     with suppress(OSError):
         shutil.copymode(target, whole)
     try:
@@ -42,7 +36,25 @@ def put(whole: str, path: Path) -> None:
         if error.errno != errno.EXDEV:
             raise
         with scratch_folder(target) as folder:
-            os.replace(shutil.copy(whole, folder), target)
+            copy = shutil.copy(whole, folder)
+            sync(copy)
+            os.replace(copy, target)
+    sync(os.path.dirname(target))
+
+
+def sync(path: str) -> None:
+    """Have a file, or the names in a folder, written to the disk where the system can. Raises OSError where that fails."""
+    try:
+        descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    except OSError:  # a folder on Windows, or one whose names we may not read
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FSYNC:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -57,32 +69,6 @@ def whole_file(path: Path) -> Iterator[str]:
         whole = os.path.join(folder, os.path.basename(os.fspath(path)))
         yield whole
         put(whole, path)
-
-
-@contextmanager
-def scratch_folder(beside: Path) -> Iterator[str]:
-    """A folder on the disk where a file of the name `beside` lies, removed with all that is in it whatever happens.
-
-    Raises FileNotFoundError or NotADirectoryError, naming the folder, where there is no such place, and FileExistsError
-    where a device or the like is in the place of the file.
-    """
-    if is_device(beside):
-        raise FileExistsError(
-            f"{os.fspath(beside)!r} is a device, a pipe or the like, whose place a file would take; give a file name"
-        )
-    parent, name = os.path.split(target_of(beside))
-    if not os.path.exists(parent):
-        raise FileNotFoundError(f"the folder {parent!r} for {name!r} does not exist; make it first")
-    if not os.path.isdir(parent):
-        raise NotADirectoryError(f"{parent!r} is not a folder, so {name!r} cannot be written there")
-    try:
-        folder = tempfile.mkdtemp(prefix=".nbbpe-", suffix=".partial", dir=parent)
-    except OSError as error:
-        raise type(error)(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, SupportsIndex, TypeVar
 
 T = TypeVar("T")
+_LOOK_SECONDS = 0.5  # between two looks of a worker at whether its parent is there
 
 
 class Job(Protocol):
@@ -171,7 +172,7 @@ def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_worke
     try:
         for _ in range(n_workers):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(theirs, make_job, [ours, *workers]), daemon=True)
+            process = context.Process(target=_work, args=(theirs, make_job, [ours, *workers], os.getpid()), daemon=True)
             with warnings.catch_warnings():
                 # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
                 warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
@@ -220,8 +221,9 @@ def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Results:
             yield number, result
 
 
-def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[Connection]) -> None:
-    """The life of a worker process."""
+def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[Connection], parent: int) -> None:
+    """The life of a worker process, started by the process of the number `parent`."""
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     # Ctrl-C reaches all processes of a terminal; the parent alone answers it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # And whatever the parent does when it is told to end, a worker has nothing to clean up.
@@ -242,6 +244,20 @@ def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[C
         return  # the parent is gone
     except BaseException as error:
         connection.send(("error", None, _sendable(error)))
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process when its parent has ended, whatever the other threads are at.
+
+    The pipe to the parent alone would not tell: any process that was forked meanwhile may hold its other end open.
+    """
+    process = multiprocessing.parent_process()
+    if process is None:
+        raise RuntimeError("only a worker process can end with its parent")
+    # The number tells where the pipe does not; on Windows, where the pipe always does, it stays as it was.
+    while not wait([process.sentinel], _LOOK_SECONDS) and (os.name == "nt" or os.getppid() == parent):
+        pass
+    os._exit(1)
 
 
 def _sendable(error: BaseException) -> BaseException:

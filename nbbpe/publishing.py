@@ -18,7 +18,7 @@ from typing import Any
 
 from .corpus import Path
 from .document_ends import ends_path
-from .files import put, scratch_folder, target_of
+from .files import put, scratch_folder, sync, target_of
 from .sidecar import check_replaceable, sidecar_path, write_sidecar
 
 if sys.platform != "win32":
@@ -40,6 +40,9 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
         raise IsADirectoryError(f"{os.fspath(ids_path)!r} is a folder; give a file name to write")
     with suppress(OSError):
         shutil.copymode(target, whole)  # as `put` does, which will find nothing to go by
+    # A large file takes seconds to be on the disk: before others have to wait, and before the older ids are put aside.
+    for path in (whole, sidecar_path(whole), *([ends_path(whole)] if about["document_ends"] else [])):
+        sync(path)
     with ExitStack() as stack:
         aside = near = os.path.dirname(whole)
         if os.path.islink(ids_path):  # which may lead to another disk, while all else stays here

@@ -15,6 +15,7 @@ from .corpus import Path
 from .document_ends import ends_path, is_file_or_nothing, is_ours
 from .excerpt import shown
 from .formats.json_text import read_json
+from .links import target_of
 from .provenance import describe_pattern
 
 if TYPE_CHECKING:
@@ -73,8 +74,11 @@ def describe_ids(
 def check_replaceable(ids_path: Path) -> None:
     """Raise the error that writing a file of ids would end in because of what lies in the places of those beside it.
 
-    A file there that is not nbbpe's is never replaced: FileExistsError.
+    A file there that is not nbbpe's is never replaced: FileExistsError. Of a symlink that another user may have made,
+    PermissionError, see `target_of`.
     """
+    for path in ends_path(ids_path), sidecar_path(ids_path):
+        target_of(path)
     path = ends_path(ids_path)
     try:
         if not is_ours(path):

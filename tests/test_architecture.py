@@ -25,7 +25,7 @@ LAYERS = [
     {"kernels"},
     {
         *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
-        *("joining", "lazy", "excerpt"),
+        *("joining", "lazy", "excerpt", "links", "scratch"),
         *("normalization", "pretokenize", "version", "early"),
     },
     {"merging", "ranks", "provenance", "model"},

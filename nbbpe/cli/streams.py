@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corpus import Path
-from ..files import is_device, name_in_errors, whole_file
+from ..files import is_device, name_in_errors, target_of, whole_file
 from ..idfile import read_npy_header
 from ..sidecar import check_described, read_sidecar, sidecar_path
 from ..tokenizer import Tokenizer
@@ -59,6 +59,7 @@ def output(path: str) -> Iterator[BinaryIO]:
             sys.stdout.buffer.flush()
         return
     if is_device(path):
+        target_of(path)  # raises where another user's link leads there
         with name_in_errors(path), open(path, "wb") as file:
             yield file
         return

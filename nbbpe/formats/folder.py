@@ -1,6 +1,9 @@
 """nbbpe's own folder: vocab.json and merges.txt as GPT-2 writes them, and nbbpe.json with all that those cannot say.
 
 A vocabulary of ranks without a list of merges has no merges.txt, and nbbpe.json says so.
+
+Several files cannot be replaced at once. A new folder gets its name when all in it is whole; in one that is there,
+nbbpe.json says that a save is under way until all other files are new, so that a save that was cut short is known by it.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Any
 
 from ..corpus import Path
 from ..excerpt import naming, shown
-from ..files import name_in_errors, put, scratch_folder
+from ..files import name_in_errors, put, remove_leftovers, scratch_folder, target_of
 from ..model import Model, check_vocab
 from ..normalization import check_normalizer
 from ..patterns import get_pattern
@@ -27,6 +30,7 @@ _ABOUT = "nbbpe.json"
 _VOCAB = "vocab.json"
 _MERGES = "merges.txt"
 _VERSION = 1
+_SAVING = "saving"  # the entry of a nbbpe.json whose other files are not all of one tokenizer
 
 
 @contextmanager
@@ -34,19 +38,15 @@ def scratch_for(path: Path) -> Iterator[tuple[str, str]]:
     """Where a tokenizer is to be saved, links followed, and a scratch folder for it on the same disk.
 
     Raises NotADirectoryError for a file, FileExistsError where the folder has files of somebody else's in the place of
-    those that `write` writes, and OSError where nothing can be written.
+    those that `write` writes, PermissionError for another user's link in place of it or of one of these, and OSError where
+    nothing can be written.
     """
     shown = os.fspath(path)
-    folder = os.path.realpath(shown)
+    folder = target_of(shown)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{shown!r} is a file; give a folder to save the tokenizer in")
-    if not os.path.exists(os.path.join(folder, _ABOUT)):
-        for name in (_VOCAB, _MERGES):
-            if os.path.lexists(os.path.join(folder, name)):
-                raise FileExistsError(
-                    f"{shown!r} has a {name} and no {_ABOUT}, so it is not nbbpe's to replace: give another folder, or "
-                    "move the file away"
-                )
+    _check_ours(folder, shown)
+    remove_leftovers(os.path.dirname(folder))  # of a save that was killed when it had just made the folder
     # Inside of a folder that is there: it may be a disk of its own, or what it lies in may not be ours to write to.
     with (
         name_in_errors(shown),
@@ -57,6 +57,8 @@ def scratch_for(path: Path) -> Iterator[tuple[str, str]]:
 
 def write(path: Path, model: Model) -> None:
     """Write a model to a folder, which is made if need be. Files of an older one are replaced when all are whole.
+
+    Whenever this is cut short, `read_model` gives the old model or the new one, or says that it was.
 
     Raises what `scratch_for` does.
     """
@@ -78,26 +80,56 @@ def write(path: Path, model: Model) -> None:
     elif model.whole:
         about["merging"] = "whole"
     with scratch_for(path) as (folder, scratch):
-        gpt2.write_vocab(os.path.join(scratch, _VOCAB), model.ordinary)
+        new = os.path.join(scratch, "new")
+        os.mkdir(new)
+        gpt2.write_vocab(os.path.join(new, _VOCAB), model.ordinary)
         if model.merges is not None:
-            gpt2.write_merges(os.path.join(scratch, _MERGES), model.merges)
-        with open(os.path.join(scratch, _ABOUT), "w", encoding="utf-8", newline="\n") as file:
-            json.dump(about, file, ensure_ascii=False, indent=2)
-            file.write("\n")
-        os.makedirs(folder, exist_ok=True)
-        for name in names:
-            put(os.path.join(scratch, name), os.path.join(folder, name))
+            gpt2.write_merges(os.path.join(new, _MERGES), model.merges)
+        _write_about(os.path.join(new, _ABOUT), about)
+        if not os.path.exists(folder):
+            try:
+                put(new, folder)
+                return
+            except OSError:
+                if not os.path.isdir(folder):  # else somebody else has made it meanwhile
+                    raise
+        _check_ours(folder, os.fspath(path))
+        saving = os.path.join(scratch, _ABOUT)
+        _write_about(saving, {"format": "nbbpe", "version": _VERSION, _SAVING: True})
+        put(saving, os.path.join(folder, _ABOUT))
         if model.merges is None:
             with suppress(FileNotFoundError):
                 os.remove(os.path.join(folder, _MERGES))
+        for name in names:
+            put(os.path.join(new, name), os.path.join(folder, name))
+
+
+def _check_ours(folder: str, shown: str) -> None:
+    """Raise FileExistsError or PermissionError for a folder with files that `write` must not replace, see there."""
+    for name in (_ABOUT, _VOCAB, _MERGES):
+        target_of(os.path.join(folder, name))
+    if not os.path.exists(os.path.join(folder, _ABOUT)):
+        for name in (_VOCAB, _MERGES):
+            if os.path.lexists(os.path.join(folder, name)):
+                raise FileExistsError(
+                    f"{shown!r} has a {name} and no {_ABOUT}, so it is not nbbpe's to replace: give another folder, or "
+                    "move the file away"
+                )
+
+
+def _write_about(path: str, about: dict[str, Any]) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        json.dump(about, file, ensure_ascii=False, indent=2)
+        file.write("\n")
 
 
 @paused_collector()
 def read_model(path: Path, check: bool = True) -> Model:
     """Read what `write` wrote, or an older nbbpe, which said less of where a tokenizer comes from.
 
-    Raises FileNotFoundError, or ValueError that names what is broken; with `check` that includes files that were not saved
-    together, and a `regex` other than the one that the tokenizer was made with where that matters.
+    Raises FileNotFoundError, or ValueError that names what is broken or says that a save was cut short; with `check` that
+    includes files that were not saved together, and a `regex` other than the one that the tokenizer was made with where
+    that matters.
     """
     folder = os.fspath(path)
     about_path = os.path.join(folder, _ABOUT)
@@ -109,6 +141,11 @@ def read_model(path: Path, check: bool = True) -> Model:
         raise ValueError(f'{about_path}: must be an object with "format": "nbbpe"')
     if about.get("version") != _VERSION:
         raise ValueError(f"{about_path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
+    if about.get(_SAVING):
+        raise ValueError(
+            f"{folder}: a save to this folder was cut short, so its files may be of two tokenizers (or another process is "
+            "saving there now): save the tokenizer again"
+        )
     special = _special_tokens(about.get("special_tokens"), about_path)
     if "pattern" not in about:
         raise ValueError(f"{about_path}: has no pattern")
