@@ -32,6 +32,25 @@ from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 from .warming import warm_up
 
 
+@contextmanager
+def _shows_on_stdout() -> Iterator[None]:
+    """Where Click prints help and the version: an error names stdout, and a reader that has gone is none."""
+    try:
+        with name_in_errors("stdout"):
+            yield
+    except BrokenPipeError as error:
+        # Click would end the process here, with the exit code of an error.
+        raise NobodyReads from error
+
+
+class _Group(click.Group):
+    """The group of all commands."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _shows_on_stdout():
+            return super().make_context(*arguments, **options)
+
+
 class _Command(click.Command):
     """A command that ends its help with sections of lines as they are, and knows --debug (which `main` looks for)."""
 
@@ -40,6 +59,10 @@ class _Command(click.Command):
         self._sections = sections
         debug = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
         self.params.append(debug)
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _shows_on_stdout():
+            return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -55,7 +78,7 @@ class _Command(click.Command):
                     formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, message="nbbpe %(version)s")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 def nbbpe() -> None:

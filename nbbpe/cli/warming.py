@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from ..files import name_in_errors
+
 
 def warm_up(as_json: bool) -> None:
     """Compile all kernels, and tell how many and where they are."""
@@ -11,10 +13,11 @@ def warm_up(as_json: bool) -> None:
 
     done = warmup()
     if as_json:
-        print(json.dumps(done._asdict(), indent=2))
-        return
-    print(f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s")
-    for folder, n_kernels in done.folders.items():
-        print(f"{n_kernels} kernels are kept in {folder}")
-    if not done.folders:
-        print("no folder takes them: each process will compile them again")
+        lines = [json.dumps(done._asdict(), indent=2)]
+    else:
+        lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
+        lines += [f"{n_kernels} kernels are kept in {folder}" for folder, n_kernels in done.folders.items()]
+        if not done.folders:
+            lines += ["no folder takes them: each process will compile them again"]
+    with name_in_errors("stdout"):
+        print("\n".join(lines))
