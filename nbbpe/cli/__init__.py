@@ -103,8 +103,7 @@ def _run(arguments: list[str]) -> int:
         if arguments[:1] == ["warmup"] and set(arguments[1:]) <= {"--json", "--debug"}:
             from .warming import warm_up
 
-            warm_up(as_json="--json" in arguments)
-            return 0
+            return 0 if warm_up(as_json="--json" in arguments) else EXIT_FAILED
         _say(_NO_CLICK)
         return EXIT_USAGE
     from .commands import nbbpe

@@ -27,7 +27,7 @@ from ..tokenfile import find_separator
 from ..tokenizer import Tokenizer
 from ..trainer import train as train_tokenizer
 from ..version import __version__
-from . import NobodyReads, tables
+from . import EXIT_FAILED, NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 from .warming import warm_up
 
@@ -520,9 +520,9 @@ def convert(
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
 @_json_option
-def warmup(as_json: bool) -> None:
+def warmup(as_json: bool) -> int:
     """Compile all kernels ahead, so that no later process has to.
 
-    For images and clusters. Works without click, too.
+    For images and clusters. Works without click, too. Fails where no folder takes the kernels.
     """
-    warm_up(as_json)
+    return 0 if warm_up(as_json) else EXIT_FAILED
