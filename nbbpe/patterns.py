@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from .excerpt import shown
 from .lazy import lazy
+from .regex_splitter import RegexSplitter
 
 if TYPE_CHECKING:
     from .kernels.scan import Scanner
@@ -117,22 +118,25 @@ class Pattern:
         return [] if self.regex is None else [self.regex, *self.then]
 
     @lazy
+    def _splitters(self) -> list[RegexSplitter]:
+        return [RegexSplitter(each) for each in self.regexes or [r"(?s:.+)"]]
+
+    @property
     def compiled(self) -> Any:
         """The compiled regex, a regex.Pattern; of several the first."""
-        return regex.compile(self.regex or r"(?s:.+)")
-
-    @lazy
-    def _compiled_then(self) -> list[Any]:
-        return [regex.compile(each) for each in self.then]
+        return self._splitters[0].compiled
 
     def split(self, text: str) -> list[str]:
         """The pretokens of a document, in order; joined, they are the document.
 
-        What a pattern of the user's own leaves between two matches is a pretoken too, so that nothing is lost.
+        What a pattern of the user's own leaves between two matches is a pretoken too, so that nothing is lost. Raises
+        ValueError where a regex takes too long.
         """
-        parts = _split(self.compiled, text)
-        for each in self._compiled_then:
-            parts = [inner for part in parts for inner in _split(each, part)]
+        first, *then = self._splitters
+        parts = first.split(text)
+        for each in then:
+            known = {part: each.split(part) for part in set(parts)}
+            parts = [inner for part in parts for inner in known[part]]
         return parts
 
     def scanner(self) -> Scanner:
@@ -154,26 +158,6 @@ class Pattern:
         letters = self.grammar.letters
         others = set(CLASSES) - set(letters)
         return not self.grammar.cased and all(others <= set(self.cuts[CLASSES.index(letter)]) for letter in letters)
-
-
-def _split(compiled: Any, text: str) -> list[str]:
-    """The matches of a compiled regex and what lies between them, in order, none of them empty."""
-    if compiled.groups == 0:  # or findall would give what the groups matched
-        parts = compiled.findall(text)
-        if sum(map(len, parts)) == len(text):  # nothing lies between matches: this takes half the time of what follows
-            return list(filter(None, parts))
-    parts = []
-    done = 0
-    for match in compiled.finditer(text):
-        start, end = match.span()
-        if start > done:
-            parts.append(text[done:start])
-        if end > start:
-            parts.append(text[start:end])
-        done = end
-    if done < len(text):
-        parts.append(text[done:])
-    return parts
 
 
 @functools.cache

@@ -28,21 +28,24 @@ class Warmup(NamedTuple):
     """What `warmup` did.
 
     n_compiled : how many kernels were compiled now; the others were on disk
-    folders : where compiled kernels lie, and how many in each; empty where no folder can be written to
+    folders : where compiled kernels lie, and how many in each; empty where no folder takes them
     seconds : how long it took
+    n_lost : how many of those compiled now no folder took, so that each process compiles them again; stderr says why
     """
 
     n_compiled: int
     folders: dict[str, int]
     seconds: float
+    n_lost: int = 0
 
 
 def warmup() -> Warmup:
     """Compile every kernel and keep it on disk, so that no later process has to; what is there already is left as it is.
 
     Kernels are kept in NUMBA_CACHE_DIR where that is set, else in the folder of the installed package, else in the user's
-    cache folder, and found there by whoever may read them. They are made for the processor of this machine; another kind
-    of processor compiles its own. Takes some 30 seconds, or one where nothing is to be done.
+    cache folder. In the package, all who can read it can read them; the other two are the user's own, and a folder that
+    others can write to is not used, as what lies there runs. Kernels are made for the processor of this machine; another
+    kind of processor compiles its own. Takes some 30 seconds, or one where nothing is to be done.
     """
     from .kernels import disk_cache, jit
 
@@ -52,7 +55,9 @@ def warmup() -> Warmup:
         warnings.filterwarnings("ignore", message="the text has pairs")
         for job in JOBS:
             job()
-    return Warmup(_n_compiled(jit.KERNELS) - n_before, disk_cache.kept(), time.perf_counter() - began)
+    n_lost = sum(kernel.stats.cache_path is None for kernel in jit.KERNELS if _n_compiled([kernel]))
+    n_compiled = _n_compiled(jit.KERNELS) - n_before
+    return Warmup(n_compiled, disk_cache.kept(), time.perf_counter() - began, n_lost)
 
 
 def _n_compiled(kernels: list[Any]) -> int:

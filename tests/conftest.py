@@ -26,6 +26,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# Nor must what somebody has set for Python on this machine make a test pass, or fail: the processes that tests start have
+# it as Python has it by itself, and a test that needs it otherwise sets it.
+for _name in (
+    "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUTF8",
+    "PYTHONIOENCODING",
+    "PYTHONWARNINGS",
+    "PYTHONDEVMODE",
+):
+    os.environ.pop(_name, None)
+
 settings.register_profile(
     "nbbpe",
     max_examples=int(os.environ.get("NBBPE_EXAMPLES", "200")),

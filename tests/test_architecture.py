@@ -25,7 +25,7 @@ LAYERS = [
     {"kernels"},
     {
         *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
-        *("joining", "lazy", "excerpt", "links", "scratch"),
+        *("joining", "lazy", "excerpt", "links", "scratch", "regex_splitter"),
         *("normalization", "pretokenize", "version", "early"),
     },
     {"merging", "ranks", "provenance", "model"},
@@ -128,7 +128,7 @@ def test_kernels_import_only_kernels_numpy_and_numba(path):
 
 def test_regex_is_known_to_the_text_layer_and_formats_only():
     users = {module_of(path) for path in FILES if any(name.split(".")[0] == "regex" for name in imports(path))}
-    assert users <= {"patterns", "formats"}
+    assert users <= {"patterns", "regex_splitter", "formats"}
 
 
 def test_no_module_is_without_a_docstring():

@@ -432,7 +432,7 @@ def test_convert_knows_no_pattern_and_one_of_gpt2s_files(run, tmp_path, small, q
 
 def test_convert_reads_a_tokenizer_with_a_normalizer_if_told_to(run, tmp_path, small):
     small.to_hf(tmp_path / "t.json")
-    document = json.loads((tmp_path / "t.json").read_text())
+    document = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
     document["normalizer"] = {"type": "Lowercase"}
     (tmp_path / "t.json").write_text(json.dumps(document))
     assert_one_line_error(
@@ -757,11 +757,72 @@ def test_closed_streams_are_told(folder, tmp_path):
     assert others == ["nbbpe: error: `-` is standard input, which is closed"] * 3
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
-@pytest.mark.parametrize("command", ["count text.txt", "inspect", "encode text.txt", "encode text.txt --format raw"])
-def test_a_full_disk_behind_stdout_is_named(folder, command):
-    done = shell(f"nbbpe {command} > /dev/full; echo $?", folder, NBBPE_TOKENIZER="tok")
-    assert (done.stdout, done.stderr) == (b"1\n", b"nbbpe: error: stdout: No space left on device\n")
+EVERY_OUTPUT = {
+    "train": "train text.txt --vocab-size 300 -o $D/new",
+    "encode": "encode text.txt",
+    "encode stdin": "encode - < text.txt",
+    "encode raw": "encode text.txt --format raw",
+    "encode to a file": "encode text.txt -o $D/ids.bin",
+    "decode": "decode ids.txt",
+    "decode what is no id": "decode wrong.txt",
+    "count": "count text.txt",
+    "count json": "count text.txt --json",
+    "inspect": "inspect",
+    "compare": "compare tok other --on text.txt",
+    "convert": "convert tok $D/gpt2 --to gpt2",
+    "warmup": "warmup",
+    "help": "--help",
+    "help of a command": "count --help",
+    "version": "--version",
+    "nothing": "",
+}
+needs_full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+
+
+@pytest.fixture(params=["", "1"], ids=["buffered", "unbuffered"])
+def streams(request, folder, small, tmp_path) -> dict[str, str]:
+    """The environment of a command in which Python buffers what it writes, or does not, whatever this process has set."""
+    (folder / "ids.txt").write_text(" ".join(map(str, small.encode(TEXT))))
+    (folder / "wrong.txt").write_text("97 98\n97 x\n")
+    # An empty PYTHONUNBUFFERED is as none.
+    return {"PYTHONUNBUFFERED": request.param, "NBBPE_TOKENIZER": "tok", "D": str(tmp_path)}
+
+
+@needs_full_device
+@pytest.mark.parametrize("command", EVERY_OUTPUT.values(), ids=EVERY_OUTPUT)
+def test_a_full_disk_behind_stdout_is_named(folder, streams, command):
+    done = shell(f"nbbpe {command} > /dev/full; echo $?", folder, **streams)
+    said = b"nbbpe: error: stdout: No space left on device\n"
+    if "wrong" in command:  # two things are wrong here, and one is told
+        assert done.stderr.count(b"\n") == 1
+        said = done.stderr
+    assert (done.stdout, done.stderr) == (b"1\n", said)
+
+
+@needs_full_device
+@pytest.mark.parametrize(
+    ("command", "code"), [("count nope", 2), ("count --nope", 2), ("decode wrong.txt", 1), ("count nope --debug", 2)]
+)
+def test_errors_that_cannot_be_told_change_no_exit_code(folder, streams, command, code):
+    # The second's reader has gone, as without the wait it might not have yet.
+    script = f"nbbpe {command} 2> /dev/full; echo ' '$?; (sleep 0.2; nbbpe {command}) 2> >(true); echo ' '$?"
+    done = shell(script, folder, **streams)
+    assert done.stderr == b""
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == [str(code).encode()] * 2
+
+
+@pytest.mark.parametrize("command", ["encode text.txt", "decode ids.txt", "inspect", "warmup", "--help", "count --help"])
+def test_nothing_is_said_where_nobody_reads_from_the_start(folder, streams, command):
+    done = shell(f"(sleep 0.2; nbbpe {command}; echo $? >&2) | true", folder, **streams)
+    assert done.stderr == b"141\n"
+
+
+@needs_full_device
+def test_a_notice_that_cannot_be_told_does_not_stop_the_work(folder, tmp_path, small):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONUNBUFFERED": "", "NBBPE_TOKENIZER": "tok"}
+    done = shell("nbbpe count text.txt --json 2> /dev/full", folder, **environment)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)[0]["n_tokens"] == small.count(TEXT)
 
 
 WITHOUT_CLICK = """

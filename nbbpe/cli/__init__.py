@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from ..files import name_in_errors
@@ -16,7 +17,7 @@ from .signals import Ended, ending_signals
 EXIT_FAILED, EXIT_USAGE = 1, 2
 EXIT_SIGNAL = 128  # and the number of the signal, as a shell reports it: 130 for Ctrl-C
 EXIT_NOBODY_READS = 141  # what a shell reports of a program that wrote into a pipe without a reader
-_NO_CLICK = 'nbbpe: error: the command line needs click: pip install "nbbpe[cli]" (`nbbpe warmup` works without it)'
+_NO_CLICK = 'error: the command line needs click: pip install "nbbpe[cli]" (`nbbpe warmup` works without it)'
 
 
 class NobodyReads(Exception):
@@ -40,6 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    code = _exit_code(arguments, debug="--debug" in own)
+    for stream in (sys.stdout, sys.stderr):
+        _empty(stream)
+    return code
+
+
+def _exit_code(arguments: list[str], debug: bool) -> int:
+    """Run the command, tell what is wrong, and return the exit code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show_warning
@@ -50,20 +59,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     sys.stdout.flush()
                 return code
         except (BrokenPipeError, NobodyReads):
-            # Python would complain once more at its end, when it empties what is left to write.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return EXIT_NOBODY_READS
         except KeyboardInterrupt as ended:
-            if "--debug" in own:
-                traceback.print_exc()
             number = ended.number if isinstance(ended, Ended) else signal.SIGINT
-            _say("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
+            _say("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}", debug)
             return EXIT_SIGNAL + number
         except Exception as error:
-            if "--debug" in own:
-                traceback.print_exc()
-            _say(f"error: {_message(error)}")
+            _say(f"error: {_message(error)}", debug)
             return EXIT_USAGE if isinstance(error, _WRONG_PATHS) else EXIT_FAILED
+
+
+def _empty(stream: TextIO) -> None:
+    """Write what a stream still holds. What cannot be written is dropped.
+
+    Python would try once more when it ends, say that it failed, and exit with 120 whatever we return.
+    """
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):  # a stream of somebody else's, without a file behind it
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+            stream.flush()
 
 
 # What the library's errors and warnings advise to pass, as one passes it here.
@@ -85,9 +103,8 @@ def _run(arguments: list[str]) -> int:
         if arguments[:1] == ["warmup"] and set(arguments[1:]) <= {"--json", "--debug"}:
             from .warming import warm_up
 
-            warm_up(as_json="--json" in arguments)
-            return 0
-        print(_NO_CLICK, file=sys.stderr)
+            return 0 if warm_up(as_json="--json" in arguments) else EXIT_FAILED
+        _say(_NO_CLICK)
         return EXIT_USAGE
     from .commands import nbbpe
 
@@ -95,14 +112,15 @@ def _run(arguments: list[str]) -> int:
         code = nbbpe.main(args=arguments, prog_name="nbbpe", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message())
+        with name_in_errors("stdout"):
+            print(error.format_message())
         return EXIT_USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nbbpe"
         message = _one_line(error.format_message()).rstrip(".")
         if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
             message = f"no tokenizer is named, neither here nor by the environment variable {error.param.envvar}"
-        print(f"{command}: error: {message} ({command} --help tells more)", file=sys.stderr)
+        _say(f"error: {message} ({command} --help tells more)", command=command)
         return EXIT_USAGE
     except click.Abort as error:
         # Click makes one of these of a KeyboardInterrupt.
@@ -128,8 +146,12 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _say(text: str) -> None:
-    print(f"nbbpe: {text}", file=sys.stderr)
+def _say(text: str, debug: bool = False, command: str = "nbbpe") -> None:
+    """Say something on stderr, after the traceback of the error at hand if `debug`; the exit code tells it, too."""
+    with suppress(OSError):
+        if debug:
+            traceback.print_exc()
+        print(f"{command}: {text}", file=sys.stderr)
 
 
 def _show_warning(

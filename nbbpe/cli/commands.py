@@ -28,9 +28,28 @@ from ..tokenfile import find_separator
 from ..tokenizer import Tokenizer
 from ..trainer import train as train_tokenizer
 from ..version import __version__
-from . import NobodyReads, tables
+from . import EXIT_FAILED, NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 from .warming import warm_up
+
+
+@contextmanager
+def _shows_on_stdout() -> Iterator[None]:
+    """Where Click prints help and the version: an error names stdout, and a reader that has gone is none."""
+    try:
+        with name_in_errors("stdout"):
+            yield
+    except BrokenPipeError as error:
+        # Click would end the process here, with the exit code of an error.
+        raise NobodyReads from error
+
+
+class _Group(click.Group):
+    """The group of all commands."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _shows_on_stdout():
+            return super().make_context(*arguments, **options)
 
 
 class _Command(click.Command):
@@ -41,6 +60,10 @@ class _Command(click.Command):
         self._sections = sections
         debug = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
         self.params.append(debug)
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _shows_on_stdout():
+            return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -56,7 +79,7 @@ class _Command(click.Command):
                     formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, message="nbbpe %(version)s")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 def nbbpe() -> None:
@@ -545,9 +568,9 @@ def convert(
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
 @_json_option
-def warmup(as_json: bool) -> None:
+def warmup(as_json: bool) -> int:
     """Compile all kernels ahead, so that no later process has to.
 
-    For images and clusters. Works without click, too.
+    For images and clusters. Works without click, too. Fails where no folder takes the kernels.
     """
-    warm_up(as_json)
+    return 0 if warm_up(as_json) else EXIT_FAILED

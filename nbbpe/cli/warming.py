@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 
+from ..files import name_in_errors
 
-def warm_up(as_json: bool) -> None:
-    """Compile all kernels, and tell how many and where they are."""
+
+def warm_up(as_json: bool) -> bool:
+    """Compile all kernels, and tell how many and where they are. Returns whether all of them are kept."""
     from .. import warmup
 
     done = warmup()
     if as_json:
-        print(json.dumps(done._asdict(), indent=2))
-        return
-    print(f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s")
-    for folder, n_kernels in done.folders.items():
-        print(f"{n_kernels} kernels are kept in {folder}")
-    if not done.folders:
-        print("no folder takes them: each process will compile them again")
+        lines = [json.dumps(done._asdict(), indent=2)]
+    else:
+        lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
+        if done.n_lost:
+            lines += [f"no folder takes {done.n_lost} of them: each process will compile them again"]
+        lines += [f"{n_kernels} kernels are kept in {folder}" for folder, n_kernels in done.folders.items()]
+    with name_in_errors("stdout"):
+        print("\n".join(lines))
+    return not done.n_lost

@@ -1,8 +1,8 @@
 """Compiled loops over NumPy arrays, one module a data structure. Nothing here knows Python objects, files or `regex`."""
 
-import sys
-
 from numba.core import config, event
+
+from .notices import say
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise RuntimeError("nbbpe's kernels run only compiled: unset NUMBA_DISABLE_JIT")
@@ -17,11 +17,9 @@ class _CompileNotice(event.Listener):
         function = event.data["dispatcher"].py_func
         if not self.said and function.__module__.startswith(__name__):
             self.said = True
-            print(
-                "nbbpe: compiling kernels for the first use of this kind on this machine, 5 to 30 seconds "
-                "(`python -m nbbpe warmup` compiles all) ...",
-                file=sys.stderr,
-                flush=True,
+            say(
+                "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds "
+                "(`python -m nbbpe warmup` compiles all) ..."
             )
 
     def on_end(self, event: event.Event) -> None:

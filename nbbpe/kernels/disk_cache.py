@@ -4,6 +4,7 @@ Numba's own cache takes the first folder that it may write to, and looks nowhere
 (`nbbpe warmup`, by root) would not be found by a user who may only read it; without any folder to write to Numba refuses
 to compile at all. And it keeps an index beside the files of each kernel, which processes that start at once, or machines
 with different processors and one home, write over each other's. Here a file's name says all that the index would.
+Whose folders these may be is the matter of trusted_folders.py: what is read from them runs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import os
 import pickle
 import sys
 import tempfile
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -29,43 +29,65 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from .notices import say
+from .trusted_folders import Folder, InstalledFolder, PrivateFolder, Untrusted
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _IN_TREE = os.path.join(_HERE, "__pycache__")
 _DIGEST = 32  # bytes of a digest
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
 
-def folders() -> list[str]:
+_WHAT_TO_SET = "set NUMBA_CACHE_DIR to a folder of your own, by its absolute path, that nobody else can write to"
+
+
+def folders() -> list[Folder]:
     """Where compiled kernels may lie, in the order in which they are looked for and written.
 
     NUMBA_CACHE_DIR alone, where it is set and may be written to. Else the folder of the installed package, then the
     user's cache folder.
     """
-    return _folders(getattr(config, "CACHE_DIR", ""))
+    return _folders(getattr(config, "CACHE_DIR", ""), getattr(os, "geteuid", int)())
 
 
 @functools.cache
-def _folders(chosen: str) -> list[str]:
-    users = os.path.join(AppDirs(appname="nbbpe", appauthor=False).user_cache_dir, "kernels")
+def _folders(chosen: str, user: int) -> list[Folder]:
+    """The folders for a NUMBA_CACHE_DIR; `user` is asked for as another may be trusted by others."""
+    ours: list[Folder] = [InstalledFolder(_IN_TREE), PrivateFolder(_users_folder())]
     if not chosen:
-        return [_IN_TREE, users]
-    chosen = os.path.join(chosen, "nbbpe")
+        return ours
+    folder = PrivateFolder(os.path.join(chosen, "nbbpe"))
     try:
-        os.makedirs(chosen, exist_ok=True)
-        tempfile.TemporaryFile(dir=chosen).close()
+        tempfile.TemporaryFile(dir=folder.make()).close()
+    except Untrusted as why:
+        say(f"NUMBA_CACHE_DIR is not used, as {why}: {_WHAT_TO_SET}")
+        return ours
     except OSError:
-        return [chosen, _IN_TREE, users]
-    return [chosen]
+        return [folder, *ours]
+    return [folder]
+
+
+def _users_folder() -> str:
+    """The user's cache folder; no absolute path where there is none."""
+    if os.name == "nt" or sys.platform == "darwin":
+        base = AppDirs(appname="nbbpe", appauthor=False).user_cache_dir
+    else:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(base):  # which the standard says to ignore
+            base = os.path.expanduser(os.path.join("~", ".cache"))
+        base = os.path.join(base, "nbbpe")
+    return os.path.join(base, "kernels")
 
 
 def kept() -> dict[str, int]:
     """How many kernels each folder has, as the sources are now; folders that have none are left out."""
     found = {}
     for folder in folders():
-        pattern = os.path.join(glob.escape(folder), f"*.{_PYTHON}.{_sources()}.*.nbk")
-        names = {os.path.basename(path).partition(f".{_PYTHON}.")[0] for path in glob.glob(pattern)}
-        if names:
-            found[folder] = len(names)
+        with contextlib.suppress(Untrusted, OSError):
+            pattern = os.path.join(glob.escape(folder.check()), f"*.{_PYTHON}.{_sources()}.*.nbk")
+            names = {os.path.basename(path).partition(f".{_PYTHON}.")[0] for path in glob.glob(pattern)}
+            if names:
+                found[folder.path] = len(names)
     return found
 
 
@@ -104,6 +126,8 @@ def _no_bitcode() -> bytes:
 class KernelCache(NullCache):
     """What one kernel has on disk (in the place of Numba's FunctionCache)."""
 
+    _has_said = False  # that nothing is kept; of all kernels
+
     def __init__(self, function: Callable[..., Any]) -> None:
         module = function.__module__.rpartition(".")[2]
         self._base = f"{module}.{function.__name__}.{_PYTHON}"
@@ -121,12 +145,12 @@ class KernelCache(NullCache):
         rtsys.initialize(target_context)
         name = self._file_name(sig, target_context.codegen())
         for folder in folders():
-            # Not there, not ours to read, or damaged by a crash: it is compiled again, and written anew.
-            with contextlib.suppress(OSError):
-                with open(os.path.join(folder, name), "rb") as file:
-                    digest, content = file.read(_DIGEST), file.read()
+            # Not there, not ours to read, perhaps of somebody else, or damaged by a crash: it is compiled and written anew.
+            with contextlib.suppress(Untrusted, OSError):
+                data = folder.read(name)
+                digest, content = data[:_DIGEST], data[_DIGEST:]
                 if digest == _digest(content):
-                    self._folder = folder
+                    self._folder = folder.path
                     return _rebuilt(target_context, *pickle.loads(content))
         return None
 
@@ -138,16 +162,23 @@ class KernelCache(NullCache):
             )
         name = self._file_name(sig, data.codegen)
         content = dumps(data._reduce())
+        reasons = []
         for folder in folders():
             try:
-                _write(folder, name, _digest(content) + content)
-            except OSError:
-                continue
-            self._folder = folder
-            if folder == _IN_TREE:
-                self._remove_outdated()
-            return
-        _say_that_nothing_is_kept()
+                folder.write(name, _digest(content) + content)
+            except Untrusted as error:
+                reasons.append(str(error))
+            except OSError as error:
+                reasons.append(f"{folder.path} cannot be written to ({error.strerror})")
+            else:
+                self._folder = folder.path
+                if folder.path == _IN_TREE:
+                    self._remove_outdated()
+                return
+        if not KernelCache._has_said:
+            KernelCache._has_said = True
+            why = "; ".join(reasons)
+            say(f"compiled kernels cannot be kept: {why}. Each process will compile them again; {_WHAT_TO_SET}")
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
         made_for = repr((sig, codegen.magic_tuple(), os.environ.get("NUMBA_BOUNDSCHECK"))).encode()
@@ -179,28 +210,3 @@ def _sources() -> str:
 def _digest(content: bytes) -> bytes:
     """What stands before a kernel on disk: machine code that is not what was written must not run."""
     return hashlib.sha256(content).digest()
-
-
-def _write(folder: str, name: str, content: bytes) -> None:
-    """Write a file that appears under its name only when it is whole."""
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, name)
-    partial = f"{path}.{uuid.uuid4().hex[:16]}"
-    try:
-        with open(partial, "wb") as file:
-            file.write(content)
-        os.replace(partial, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(partial)
-        raise
-
-
-@functools.cache
-def _say_that_nothing_is_kept() -> None:
-    print(
-        f"nbbpe: compiled kernels cannot be kept, as none of these folders can be written to: {', '.join(folders())}. Each "
-        "process will compile them again; set NUMBA_CACHE_DIR to a folder that can",
-        file=sys.stderr,
-        flush=True,
-    )

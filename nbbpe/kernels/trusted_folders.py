@@ -1,0 +1,204 @@
+"""Folders that code may be loaded from: nobody may write to them but this user and root, or who can change nbbpe itself.
+
+What lies in a file of machine code runs. So it is read only where nobody else can have put it, as ssh does with its keys:
+each folder on the way belongs to this user or to root, and others can write to none of them. A folder in which everybody
+may make entries but nobody may touch those of others (sticky, as /tmp) may be passed, as nobody can exchange there what is
+ours: a private folder below /tmp is as good as any. Files never lie in such a folder itself.
+
+Windows has neither these owners nor these modes, and gives each user a cache folder that others cannot write to: there,
+a folder must have an absolute path, and no more is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import uuid
+from abc import ABC, abstractmethod
+
+_HAS_OWNERS = os.name != "nt"
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_MAX_LINKS = 40  # as many as Linux follows
+
+
+class Untrusted(Exception):
+    """A folder or a file must not be used; the message says which, and why."""
+
+
+class Folder(ABC):
+    """A folder that may hold machine code.
+
+    path : where it lies; it need not be there
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @abstractmethod
+    def check(self) -> str:
+        """The path of this folder without links. Raises Untrusted, or OSError where it is missing or closed to us."""
+
+    @abstractmethod
+    def make(self) -> str:
+        """Make this folder unless it is there; as `check` otherwise."""
+
+    def owners(self) -> set[int]:
+        """The users whose files may be read."""
+        return {0, os.geteuid()} if _HAS_OWNERS else set()
+
+    def read(self, name: str) -> bytes:
+        """The content of a file. Raises Untrusted where others could have written it, OSError where it cannot be read."""
+        path = os.path.join(self.check(), name)
+        # Not through a link; and opening a pipe would wait for a writer.
+        descriptor = os.open(path, os.O_RDONLY | _flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+        try:
+            # What is opened, not what lies there by now.
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise Untrusted(f"{path} is no regular file")
+            if _HAS_OWNERS and (found.st_uid not in self.owners() or found.st_mode & _BY_OTHERS):
+                raise Untrusted(f"others can write to {path}")
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(descriptor)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, as readable as this folder, that appears under its name only when it is whole.
+
+        Raises Untrusted, or OSError.
+        """
+        folder = self.make()
+        path = os.path.join(folder, name)
+        partial = f"{path}.{uuid.uuid4().hex[:16]}"
+        readable = 0o600 | (os.stat(folder).st_mode & 0o044)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags("O_CLOEXEC", "O_BINARY"), 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                if _HAS_OWNERS:
+                    with contextlib.suppress(OSError):  # a file system without modes
+                        os.fchmod(descriptor, readable)
+            os.replace(partial, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(partial)
+            raise
+
+
+class PrivateFolder(Folder):
+    """A folder that this user, or root, keeps from all others."""
+
+    def check(self) -> str:
+        return _real_path(self.path, self.owners())
+
+    def make(self) -> str:
+        if not os.path.isabs(self.path):
+            raise _not_absolute(self.path)
+        self._make(os.path.normpath(self.path))
+        return self.check()
+
+    def _make(self, path: str) -> str:
+        try:
+            return _real_path(path, self.owners(), may_be_sticky=True)
+        except FileNotFoundError:
+            if path == os.path.dirname(path):
+                raise
+            parent = self._make(os.path.dirname(path))
+        made = os.path.join(parent, os.path.basename(path))
+        with contextlib.suppress(FileExistsError):  # by another process; whose, `check` asks
+            os.mkdir(made, 0o700)
+        return made
+
+
+class InstalledFolder(Folder):
+    """A folder in that of the package's sources: who can write to it can also change what we run.
+
+    So it is as good as the sources are, whoever owns them; and it can be read by whoever can read them.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._sources = os.path.dirname(path)
+
+    def owners(self) -> set[int]:
+        return super().owners() | {os.stat(self._sources).st_uid}
+
+    def check(self) -> str:
+        found = os.lstat(self.path)
+        if not stat.S_ISDIR(found.st_mode):
+            raise Untrusted(f"{self.path} is no folder")
+        if _HAS_OWNERS:
+            sources = os.stat(self._sources)
+            also = sources.st_mode if found.st_gid == sources.st_gid else sources.st_mode & ~stat.S_IWGRP
+            if found.st_uid not in self.owners() or found.st_mode & _BY_OTHERS & ~also:
+                raise Untrusted(f"{self.path} can be written to by others than the folder it lies in")
+        return self.path
+
+    def make(self) -> str:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self.path, 0o700)
+            if _HAS_OWNERS:
+                os.chmod(self.path, 0o700 | (os.stat(self._sources).st_mode & 0o055))
+        return self.check()
+
+
+def _real_path(path: str, owners: set[int], may_be_sticky: bool = False) -> str:
+    """The path of a folder without links, where nobody but the owners can exchange any part of it.
+
+    may_be_sticky : whether others may make entries in the folder itself, but not touch those of others
+
+    Raises Untrusted, or OSError where the folder is missing or closed to us.
+    """
+    if not os.path.isabs(path):
+        raise _not_absolute(path)
+    if not _HAS_OWNERS:
+        os.stat(path)
+        return path
+    current = "/"
+    found = os.lstat(current)
+    _check_entry(current, found, owners)
+    parts = path.split("/")[::-1]
+    n_links = 0
+    while parts:
+        part = parts.pop()
+        entry = os.path.normpath(os.path.join(current, part))
+        entry_found = os.lstat(entry)
+        _check_entry(entry, entry_found, owners)
+        if stat.S_ISLNK(entry_found.st_mode):
+            n_links += 1
+            if n_links > _MAX_LINKS:
+                raise Untrusted(f"{path} leads through too many links")
+            target = os.readlink(entry)
+            parts += target.split("/")[::-1]
+            if os.path.isabs(target):
+                current, found = "/", os.lstat("/")
+            continue
+        current, found = entry, entry_found
+    if not may_be_sticky and found.st_mode & _BY_OTHERS:
+        raise Untrusted(f"others can write to {current}")
+    return current
+
+
+def _check_entry(path: str, found: os.stat_result, owners: set[int]) -> None:
+    if found.st_uid not in owners:
+        raise Untrusted(f"{path} belongs to another user (uid {found.st_uid})")
+    if stat.S_ISLNK(found.st_mode):
+        return  # a link has no mode of its own; who can exchange it is asked of its folder
+    if not stat.S_ISDIR(found.st_mode):
+        raise Untrusted(f"{path} is no folder")
+    if found.st_mode & _BY_OTHERS and not found.st_mode & stat.S_ISVTX:
+        raise Untrusted(f"others can write to {path}")
+
+
+def _not_absolute(path: str) -> Untrusted:
+    return Untrusted(f"{path!r} is no absolute path")
+
+
+def _flags(*names: str) -> int:
+    """What this system has of these flags of os.open."""
+    flags = 0
+    for name in names:
+        flags |= getattr(os, name, 0)
+    return flags
