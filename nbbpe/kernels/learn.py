@@ -59,6 +59,6 @@ def learn_long_piece(context_at, key_at, length, ids_at, id_size):
         return -NEED_SCRATCH
     move_former(context_at)
     table_at = five(context_at, TABLE)
-    low, high = key_of(key_at, length)
+    low, high = key_of(key_at, length, table_at[4])
     slot = find(table_at, key_at, length, low, high)
     return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
