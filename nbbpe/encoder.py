@@ -362,10 +362,11 @@ class Encoder:
 
     def _learn_long(self, state: _State, piece: NDArray[np.uint8], out: NDArray[np.uint8]) -> int:
         """See learn.learn_long_piece."""
+        copy = padded(piece.data)  # of what may be somebody else's memory, and change
 
         def learn_it() -> int:
             return int(
-                learn.learn_long_piece(state.context_at, piece.ctypes.data, len(piece), out.ctypes.data, self._id_size)
+                learn.learn_long_piece(state.context_at, copy.ctypes.data, len(piece), out.ctypes.data, self._id_size)
             )
 
         return _merged(learn_it, len(piece))

@@ -189,6 +189,22 @@ def mask_between(typingctx, address, low, span):
 
 
 @intrinsic
+def mask_of_16(typingctx, first, second, low, span):
+    """As `mask_between`, of the bytes of two uint64: bits 0 to 15 of the result."""
+
+    def codegen(context, builder, signature, args):
+        pair, bytes_ = ir.VectorType(I64, 2), ir.VectorType(I8, 16)
+        words = ir.Constant(pair, ir.Undefined)
+        for i in range(2):
+            words = builder.insert_element(words, args[i], ir.Constant(ir.IntType(32), i))
+        low, span = (lanes_of(builder, builder.trunc(value, I8), bytes_) for value in args[2:])
+        inside = builder.icmp_unsigned("<", builder.sub(builder.bitcast(words, bytes_), low), span)
+        return builder.zext(builder.bitcast(inside, ir.IntType(16)), I64)
+
+    return types.uint64(types.uint64, types.uint64, types.int64, types.int64), codegen
+
+
+@intrinsic
 def mask_letters(typingctx, address):
     """Bit i of the result says whether the byte at `address + i` is an ASCII letter."""
 
@@ -361,6 +377,18 @@ def copy_16(typingctx, from_at, to_at):
         pair = ir.VectorType(I64, 2)
         data = builder.load(pointer(builder, args[0], pair), align=1)
         builder.store(data, pointer(builder, args[1], pair), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def copy_64(typingctx, from_at, to_at):
+    """Copy BLOCK bytes from one address to another."""
+
+    def codegen(context, builder, signature, args):
+        data = builder.load(pointer(builder, args[0], VECTOR), align=1)
+        builder.store(data, pointer(builder, args[1], VECTOR), align=1)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), codegen
