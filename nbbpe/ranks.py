@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from .corpus import padded
 from .excerpt import shown
-from .kernels import encode, merge_table, piece_table, ranks
+from .kernels import encode, merge_table, piece_table, ranks, secret
 from .parallel import interruptible
 
 T = TypeVar("T")
@@ -50,8 +51,10 @@ class _Tokens(NamedTuple):
             capacity *= 2
         pool_size = piece_table.POOL_START + int(np.diff(self.starts)[chosen].sum()) + piece_table.KEY_OVERHEAD * n_chosen
         table = piece_table.new_table(capacity, pool_size)
-        if ranks.enter_tokens(self.text, self.starts, self.ranks, chosen, table) != n_chosen:
-            raise RuntimeError(f"a table made for {n_chosen:,} tokens has no room for them")
+        while ranks.enter_tokens(self.text, self.starts, self.ranks, chosen, table) != n_chosen:
+            # There is room: so a search went too far.
+            table = piece_table.with_another_secret(table)
+            piece_table.clear(table)
         return table
 
 
@@ -84,9 +87,13 @@ def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | 
     id_of_symbol = np.empty(n, dtype=np.int32)
     id_of_symbol[symbols] = tokens.ranks
     sides = np.empty((n, 2), dtype=np.int64)
-    merges = merge_table.empty_merges(n, symbols, np.arange(n))
-    room = tokens.scratch(merges)
-    done = _merged(lambda: int(ranks.find_sides(tokens.text, tokens.starts, merges, *room, sides)), tokens)
+    numbers = secret.of_process()
+    done = -1
+    while done < 0:
+        merges = merge_table.empty_merges(n, symbols, np.arange(n), numbers)
+        find = partial(ranks.find_sides, tokens.text, tokens.starts, merges, *tokens.scratch(merges), sides)
+        done = _merged(lambda: int(find()), tokens)  # noqa: B023
+        numbers = secret.fresh()
     merged = np.flatnonzero(~is_byte[:done])
     found = np.column_stack([id_of_symbol[sides[merged]], tokens.ranks[merged]])
     return np.ascontiguousarray(found), int(tokens.ranks[done]) if done < n else None

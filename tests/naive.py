@@ -257,6 +257,31 @@ def checksum(data):
     return total
 
 
+def mix(low, high, secret):
+    """Two numbers of 64 bits as one, by a secret of two such numbers."""
+    sums = (low + secret[0]) % 2**64, (high + secret[1]) % 2**64
+    return sum(each % 2**32 * (each >> 32) for each in sums) % 2**64
+
+
+def home(low, high, secret, n_slots):
+    """The number of the slot where the search for a key of two numbers of 64 bits starts; the secret is three of them."""
+    return (mix(low, high, secret[:2]) * secret[2] % 2**64 >> 32) % n_slots
+
+
+def long_hash(key, secret):
+    """The hash of a key of 16 bytes or more: a polynomial modulo 2^61 - 1, with its last 16 bytes once more at its end."""
+    hashed = len(key)
+    for part in [key[at : at + 16] for at in range(0, len(key) - 16, 16)] + [key[-16:]]:
+        mixed = mix(int.from_bytes(part[:8], "little"), int.from_bytes(part[8:], "little"), secret[:2])
+        hashed = (hashed * secret[2] + mixed) % (2**61 - 1)
+    return hashed
+
+
+def first_line(left, right, secret, n_lines):
+    """The number of the line where the search for a pair of symbols starts."""
+    return ((left << 21 | right) * secret % 2**64 >> 32) % n_lines
+
+
 def utf8(text, room):
     """The bytes of a text, if it has no more than `room` and is one that kernels take: str without surrogates, or bytes."""
     if type(text) is str:

@@ -43,6 +43,7 @@ def collect_rows(text, start, end, breaks, scanner, grammar, masks, table, batch
     """Where the pieces end, and whether each has its key and its home, call after call."""
     tables, table_at = addresses(scanner, masks), piece_table.table_addresses(table)
     text_at, breaks_at, rows = address_of(text), address_of(breaks), batch_of(address_of(batch), batch.shape[0])
+    secret = piece_table.home_secret_of(table_at[4])
     n_out = 0
     piece = start
     block = start
@@ -57,8 +58,8 @@ def collect_rows(text, start, end, breaks, scanner, grammar, masks, table, batch
         )
         for row in range(found):
             end_of_piece = bound_of(rows, row + 1)
-            low, high = piece_table.key_of(text_at + piece, max(end_of_piece - piece, 1))
-            home_at = table_at[0] + 8 * piece_table.home_slot(low, high, table_at[1])
+            low, high = piece_table.key_of(text_at + piece, max(end_of_piece - piece, 1), table_at[4])
+            home_at = table_at[0] + 8 * piece_table.home_slot(low, high, table_at[1], secret)
             as_it_should = bound_of(rows, row) == piece and home_of(rows, row) == home_at
             out[n_out, 0] = piece = end_of_piece
             out[n_out, 1] = as_it_should and prepared_key(rows, row) == (low, high)
@@ -128,21 +129,25 @@ def test_any_number_of_pieces_may_end_in_a_block(n_cuts):
 
 
 @njit
-def homes_of(keys, factor_1, factor_2, mask, slots_at, out):
-    write_homes(address_of(out), address_of(keys), factor_1, factor_2, mask, slots_at)
+def homes_of(keys, secret, mask, slots_at, together, one_by_one):
+    write_homes(address_of(together), address_of(keys), secret, mask, slots_at)
+    for i in range(keys.shape[0]):
+        one_by_one[i] = piece_table.home_slot(keys[i, 0], keys[i, 1], mask + piece_table.SLOT, secret)
 
 
-def test_homes_of_keys_are_found_together_as_one_by_one():
+def test_homes_of_keys_are_found_together_as_one_by_one_and_by_the_twin():
     source = random.Random(3)
-    factor_1, factor_2 = (source.getrandbits(64) | 1 for _ in range(2))
-    for n_slots in 1, 2, 1 << 20, 1 << 40:
-        keys = [(source.getrandbits(64), source.getrandbits(source.choice([0, 20, 64]))) for _ in range(LINE)]
-        out = np.full(LINE + 1, -1, dtype=np.int64)
-        homes_of(np.array(keys, dtype=np.uint64), np.uint64(factor_1), np.uint64(factor_2), 4 * n_slots - 1, 1 << 20, out)
-        mixed = [((low * factor_1 + high * factor_2) % (1 << 64)).to_bytes(8, "big") for low, high in keys]
-        slots = [int.from_bytes(each, "little") % n_slots for each in mixed]
-        assert out[:LINE].tolist() == [32 * slot + (1 << 20) for slot in slots]
-        assert out[LINE] == -1
+    for _ in range(20):
+        secret = tuple(source.getrandbits(64) for _ in range(3))
+        for n_slots in 1, 2, 1 << 20, 1 << 32:
+            keys = [(source.getrandbits(64), source.getrandbits(source.choice([0, 20, 64]))) for _ in range(LINE)]
+            out, slots = np.full(LINE + 1, -1, dtype=np.int64), np.empty(LINE, dtype=np.int64)
+            arguments = tuple(map(np.uint64, secret)), piece_table.SLOT * (n_slots - 1), 1 << 20
+            homes_of(np.array(keys, dtype=np.uint64), *arguments, out, slots)
+            wanted = [naive.home(low, high, secret, n_slots) for low, high in keys]
+            assert out[:LINE].tolist() == [32 * slot + (1 << 20) for slot in wanted]
+            assert slots.tolist() == [piece_table.SLOT * slot for slot in wanted]
+            assert out[LINE] == -1
 
 
 ENDS = """

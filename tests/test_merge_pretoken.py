@@ -68,8 +68,8 @@ def merge_together(text, starts, merges, scratch, out, ends):
 
 
 @njit
-def first_entry(key, mask):
-    return merge_table.first_entry(key, mask)
+def first_entry(key, mask, secret):
+    return merge_table.first_entry(key, mask, secret)
 
 
 def ranks_of(merges: Merges, pairs: list[tuple[int, int]]) -> list[int]:
@@ -150,8 +150,9 @@ def test_every_pair_has_its_rank_and_others_have_none():
 
 
 def test_lines_that_are_full_run_over_into_the_next(monkeypatch):
-    # All pairs hash alike, so that they fill one line after another.
+    # By a secret of 0 all pairs hash alike, so that they fill one line after another.
     merges, _ = table_of([])
+    merges = merges._replace(secret=np.uint64(0))
     entries = np.full(LINE * 65, 2**64 - 1, dtype=np.uint64)
     entries = entries[(-entries.ctypes.data % 64) // 8 :][: LINE * 64]
     merges = merges._replace(entries=entries)
@@ -168,13 +169,14 @@ def test_only_lines_that_run_over_say_so(n, n_lines):
     entries = np.full(LINE * (n_lines + 1), 2**64 - 1, dtype=np.uint64)
     entries = entries[(-entries.ctypes.data % 64) // 8 :][: LINE * n_lines]
     merges, _ = table_of([])
-    merges = merges._replace(entries=entries, joins=merges.joins[:0])
+    merges = merges._replace(entries=entries, joins=merges.joins[:0], secret=np.uint64(0x9E3779B97F4A7C15))
     lefts = np.array(random.Random(1).sample(range(256, 2000), n), dtype=np.int64)
     merge_table.fill_merges(lefts, lefts + 1, np.arange(n), lefts, lefts[:0], merges)
     over = set()
     for place in np.flatnonzero(entries != 2**64 - 1).tolist():
         key = int(entries[place]) >> 22
-        line = first_entry(np.uint64(key), len(entries) - 1) // LINE
+        line = first_entry(np.uint64(key), len(entries) - 1, merges.secret) // LINE
+        assert line == naive.first_line(key >> 21, key % 2**21, int(merges.secret), n_lines)
         while line != place // LINE:
             over.add(line)
             line = (line + 1) % n_lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from numba import njit, typeof
 
 from nbbpe.corpus import padded
-from nbbpe.kernels import count, piece_table
+from nbbpe.kernels import count, piece_table, secret
 from nbbpe.kernels.piece_table import INLINE_BYTES, N_ENTRIES, POOL_START, POOL_USED, SLOT, PieceTable
 from nbbpe.kernels.simd import PADDING, address_of
 from nbbpe.pretokenize import WordCounts, WordTable, words_from_dict
@@ -21,7 +22,7 @@ from nbbpe.pretokenize import WordCounts, WordTable, words_from_dict
 def find_slot(table, text, length):
     """The slot of the key at the start of `text`, or -1."""
     table_at, key_at = piece_table.table_addresses(table), address_of(text)
-    low, high = piece_table.key_of(key_at, length)
+    low, high = piece_table.key_of(key_at, length, table_at[4])
     slot = piece_table.find(table_at, key_at, length, low, high)
     return -1 if piece_table.is_free(table_at, slot) else slot
 
@@ -30,7 +31,7 @@ def find_slot(table, text, length):
 def insert_key(table, text, start, length):
     """Put a new key in; returns its slot, or -1 where there is no room."""
     table_at, key_at = piece_table.table_addresses(table), address_of(text) + start
-    low, high = piece_table.key_of(key_at, length)
+    low, high = piece_table.key_of(key_at, length, table_at[4])
     slot = piece_table.find(table_at, key_at, length, low, high)
     return slot if piece_table.insert(table_at, slot, key_at, length, low, high) else -1
 
@@ -149,6 +150,48 @@ def test_a_search_goes_through_the_line_of_its_home_and_then_line_after_line(cap
         line = home & ~1
         expected = [home, home ^ 1, *((line + 2 + i) % capacity for i in range(capacity - 2))]
         assert [slot // SLOT for slot in search_order(home * SLOT, capacity * SLOT)] == expected
+
+
+@njit
+def hash_of(text, length, state):
+    return piece_table.long_hash(address_of(text), length, address_of(state))
+
+
+@pytest.mark.parametrize("kind", ["random", "least", "greatest"])
+def test_the_hash_of_a_long_key_is_that_of_the_twin(kind):
+    source = random.Random(2)
+    for length in [*range(16, 60), 100, 1000, 10_000]:
+        key = source.choice([source.randbytes(length), bytes(length), b"\xff" * length])
+        numbers = [{"random": source.getrandbits(n), "least": 0, "greatest": 2**n - 1}[kind] for n in (64, 64, 60)]
+        table = piece_table.new_table(4, 0)
+        at = piece_table.SECRET + secret.LONG
+        table.state[at : at + 3] = np.array(numbers, dtype=np.uint64).view(np.int64)
+        hashed = int(hash_of(padded(key), length, table.state))
+        assert hashed < 2**63
+        assert hashed % (2**61 - 1) == naive.long_hash(key, numbers)
+
+
+def test_a_search_ends_after_so_many_slots():
+    table = piece_table.new_table(1 << 12, 0)
+    table.state[piece_table.SECRET :] = 0  # by which all keys of up to 4 bytes have one home
+    keys = [b"%04d" % i for i in range(2 * piece_table.MOST_PROBES)]
+    slots = [insert_key(table, padded(key), 0, 4) for key in keys]
+    assert slots[piece_table.MOST_PROBES :] == [-1] * piece_table.MOST_PROBES
+    assert min(slots[: piece_table.MOST_PROBES]) >= 0
+    assert table.state[N_ENTRIES] == piece_table.MOST_PROBES
+    assert [find(table, key) for key in keys] == slots
+
+
+def test_a_table_in_which_keys_find_no_slot_gets_another_secret():
+    keys = [b"%04d" % i for i in range(2000)] + [b"%0500d" % i for i in range(600)]
+    table = piece_table.new_table(1 << 13, 1 << 21)
+    table.state[piece_table.SECRET :] = 0
+    for number, key in enumerate(keys):
+        table, slot = insert(table, key)
+        table.slots[slot + 2 : slot + 4] = number, len(keys)
+    assert_holds(table, keys)
+    assert table.state[piece_table.SECRET :].all()
+    assert len(table.slots) == SLOT << 13  # it did not have to grow
 
 
 def test_a_full_table_refuses_a_key_and_stays_as_it_was():

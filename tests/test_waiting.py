@@ -17,17 +17,22 @@ from nbbpe import encoder
 from nbbpe.corpus import padded
 from nbbpe.kernels import waiting
 from nbbpe.kernels.lanes import SHORT
+from nbbpe.kernels.piece_table import INLINE_BYTES, key_of
 from nbbpe.kernels.remembered import SPARE_BYTES
 from nbbpe.kernels.simd import address_of
-from nbbpe.kernels.waiting import is_plain_word
+from nbbpe.kernels.waiting import is_plain_key, is_plain_word
 from nbbpe.patterns import NAMED, get_pattern
 
 
 @njit
-def are_plain(text, starts, found):
-    """Fill `found` with what is_plain_word says of pieces that stand side by side."""
+def are_plain(text, starts, state_at, found, found_of_keys):
+    """Fill `found` with what is_plain_word says of pieces that stand side by side, or of short ones is_plain_key."""
     for i in range(starts.shape[0] - 1):
-        found[i] = is_plain_word(address_of(text) + starts[i], starts[i + 1] - starts[i])
+        key_at, length = address_of(text) + starts[i], starts[i + 1] - starts[i]
+        found[i] = found_of_keys[i] = is_plain_word(key_at, length)
+        if length <= INLINE_BYTES:
+            low, high = key_of(key_at, length, state_at)
+            found_of_keys[i] = is_plain_key(low, high, length)
 
 
 def random_pieces() -> list[bytes]:
@@ -52,10 +57,10 @@ def test_plain_words_are_those_of_the_twin_whatever_stands_beside_them():
     pieces = random_pieces()
     random.Random(2).shuffle(pieces)
     starts = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
-    found = np.empty(len(pieces), dtype=np.bool_)
-    are_plain(padded(b"".join(pieces)), starts, found)
+    found, found_of_keys = np.empty((2, len(pieces)), dtype=np.bool_)
+    are_plain(padded(b"".join(pieces)), starts, 0, found, found_of_keys)  # keys of short pieces need no secret
     wanted = [naive.is_plain_word(piece) for piece in pieces]
-    assert found.tolist() == wanted
+    assert found.tolist() == found_of_keys.tolist() == wanted
     assert 100 < sum(wanted) < len(wanted) - 100
 
 

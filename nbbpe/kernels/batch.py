@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .blanks import blank_cuts
 from .jit import called, inlined
 from .memory import zeros
-from .piece_table import INLINE_BYTES, ask_for_homes, find_from, key_of, swap_slots
+from .piece_table import INLINE_BYTES, ask_for_homes, find_from, home_secret_of, key_of, swap_slots
 from .scan import block_cuts
 from .seams import seam_cuts
 from .simd import (
@@ -97,7 +97,7 @@ def prepared_key(batch, row):
 
 @inlined
 def find_prepared(batch, row, table_at, key_at, length):
-    """The slot of the piece in a row, or the free slot where it belongs (see `find`)."""
+    """The slot of the piece in a row, the free slot where it belongs, or NO_SLOT (see `find`)."""
     low, high = prepared_key(batch, row)
     return find_from(table_at, home_in(batch, row, table_at), key_at, length, low, high)
 
@@ -117,12 +117,12 @@ def bring_home(batch, row, table_at, slot, length):
 
 
 @inlined
-def write_key(to_at, key_at, length):
-    """Write the key words of a piece of `length` bytes at an address."""
+def write_key(to_at, key_at, length, state_at):
+    """Write the key words of a piece of `length` bytes at an address; see piece_table.key_of."""
     if length <= INLINE_BYTES:
         write_masked_16(to_at, key_at, address_of(_KEY_MASKS) + 32 * length)
     else:
-        low, high = key_of(key_at, length)
+        low, high = key_of(key_at, length, state_at)
         write_u64(to_at, low)
         write_u64(to_at + 8, high)
 
@@ -157,10 +157,11 @@ def prepare(batch, n_pieces, text_at, table_at):
     start = bound_of(batch, 0)
     for row in range(n_pieces):
         end = bound_of(batch, row + 1)
-        write_key(batch[0] + 16 * row, text_at + start, end - start)
+        write_key(batch[0] + 16 * row, text_at + start, end - start, table_at[4])
         start = end
+    home_secret = home_secret_of(table_at[4])  # once: for all the compiler knows, the batch could be written over it
     for row in range(0, n_pieces, LINE):
-        ask_for_homes(batch[1] + 8 * row, batch[0] + 16 * row, table_at)
+        ask_for_homes(batch[1] + 8 * row, batch[0] + 16 * row, table_at, home_secret)
 
 
 @inlined

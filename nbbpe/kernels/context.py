@@ -12,13 +12,13 @@ from .jit import inlined
 from .merge_table import Merges
 from .piece_table import PieceTable
 from .scan import Scanner
-from .simd import read_i64, write_i64
+from .simd import read_i64, read_u64, write_i64
 from .special import SpecialTokens
 
 # Where the parts of a context start.
-SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, WAITING = 0, 6, 7, 16, 18, 20, 25, 28, 32
-JOINS, FORMER, WORK, SPECIALS, BREAKS = 33, 35, 37, 38, 44
-_SIZE = 46
+SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, WAITING = 0, 6, 7, 17, 19, 21, 26, 29, 33
+JOINS, FORMER, WORK, SPECIALS, BREAKS = 34, 36, 38, 39, 45
+_SIZE = 47
 # Why encoding stopped, see encode_text.encode_pieces.
 DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
 # Where in the work some of it stands; encoding changes the first two, and the last.
@@ -91,6 +91,7 @@ def new_context(
         len(merges.symbols) - 1,
         len(merges.ids) - 1,
         merges.n_ascending,
+        merges.secret.view(np.int64),
     )
     context[BATCH:SCRATCH] = batch.ctypes.data, len(batch)
     context[SCRATCH:TABLE] = scratch.ctypes.data, longest
@@ -147,7 +148,8 @@ def specials_of(context_at):
 def merges_of(context_at):
     """What the helpers of merging take."""
     at = context_at + 8 * (MERGES + 5)
-    return *five(context_at, MERGES), read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
+    more = read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
+    return *five(context_at, MERGES), *more, read_u64(at + 32)
 
 
 @inlined

@@ -94,7 +94,7 @@ def add_words(text, starts, counts, first_word, table):
         key_at, length = text_at + starts[word], starts[word + 1] - starts[word]
         if length == 0:
             continue
-        low, high = key_of(key_at, length)
+        low, high = key_of(key_at, length, table_at[4])
         slot = find(table_at, key_at, length, low, high)
         if is_free(table_at, slot) and not insert(table_at, slot, key_at, length, low, high):
             return word

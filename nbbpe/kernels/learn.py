@@ -1,19 +1,23 @@
 """One new piece: cut into pretokens, merged, and remembered."""
 
+import numpy as np
+
 from .context import GRAMMAR, NEED_LONG, NEED_MEMORY, NEED_SCRATCH, SCRATCH, TABLE, five, merges_of, scan_tables
 from .encode import merge_if_short, merge_pretoken
 from .jit import inlined, kernel, part
 from .lanes import SHORT
-from .piece_table import find, key_of
+from .piece_table import NO_SLOT, find, is_free, key_of
 from .remembered import copy_known, move_former, needs_memory, remember
 from .simd import read_i64
 from .split import pretoken_end
+from .waiting import MOST_COPIED, own_copy
 
 
 @inlined
 def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
     """Write the ids of a piece that is not in the table to `ids_at`, and remember them.
 
+    key_at : address of a copy of the piece, which nobody else changes (see waiting.py), with PADDING bytes after it
     merge : merge_if_short or merge_pretoken
 
     Returns how many bytes they take, or, less than 0, the status with which `encode_pieces` must return if no piece waits.
@@ -45,13 +49,16 @@ def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
 
 @part
 def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
-    """See `learn`; NEED_LONG where a pretoken of the piece is too long for lanes."""
-    return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_if_short)
+    """See `learn`, of a piece in a text; NEED_LONG where a pretoken of it is too long for lanes, or it for a copy."""
+    if length > MOST_COPIED:
+        return -NEED_LONG
+    copy_at = own_copy(context_at, key_at, length, low, high)
+    return learn(context_at, slot, copy_at, length, low, high, ids_at, id_size, merge_if_short)
 
 
 @kernel
 def learn_long_piece(context_at, key_at, length, ids_at, id_size):
-    """Do for the piece at an address what `encode_pieces` left with NEED_LONG; see `learn`.
+    """Do for a copy of a piece, at an address, what `encode_pieces` left with NEED_LONG; see `learn`.
 
     Apart from it, as it takes seconds to compile, and most processes never need it.
     """
@@ -59,6 +66,8 @@ def learn_long_piece(context_at, key_at, length, ids_at, id_size):
         return -NEED_SCRATCH
     move_former(context_at)
     table_at = five(context_at, TABLE)
-    low, high = key_of(key_at, length)
+    low, high = key_of(key_at, length, table_at[4])
     slot = find(table_at, key_at, length, low, high)
+    if not is_free(table_at, slot):
+        slot = np.int64(NO_SLOT)  # the text has changed to a piece that is known
     return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)

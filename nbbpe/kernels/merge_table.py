@@ -4,6 +4,13 @@ Inside of the kernels a token is a *symbol*: 0 to 255 are the single bytes, and 
 pair's rank is. Pairs of bytes, with which every pretoken begins, are found in a table of all 65,536. All other pairs are
 in a hash table whose buckets are cache lines of eight entries, compared all at once: a look-up has no branch that could be
 mispredicted, and most look-ups of a new pretoken find nothing.
+
+Tokenizers come from anybody, so which line a pair belongs to depends on a secret (see secret.py). The pair, a number of 42
+bits, is multiplied by a secret odd number modulo 2^64, and the bits from 32 on say which line. Let two pairs differ by an
+odd number times 2^t. Then their products differ by a number whose bit t is set and whose higher bits are uniform. If t <
+32, the pairs share one of n lines with a chance of 2 : n at the most. If t >= 32, bit t keeps them apart, as a tokenizer
+that has so many symbols has so many lines that bit t counts. Where too many entries come together all the same,
+`fill_merges` says so, and the table is made with another secret.
 """
 
 from typing import Any, NamedTuple
@@ -11,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import secret
 from .jit import inlined, kernel
 from .memory import zeros
-from .piece_table import PieceTable, find, key_of
+from .piece_table import STATE_SIZE, PieceTable, find, is_free, key_of
 from .seams import MOST_BYTES, byte_ends, folded, join_ends, mark_joins
 from .simd import (
     KEY_SHIFT,
@@ -37,11 +45,12 @@ CONTEST_BITS = 2  # of a pair of bytes: which of the two other merges may take b
 RIGHT_CONTESTED, LEFT_CONTESTED, BOTH_CONTESTED = 1, 2, 3
 _NO_BYTE_PAIR = NO_RANK << CONTEST_BITS | BOTH_CONTESTED
 
+MOST_LINES = 64  # that a look-up reads; half full, one table in 10^20 would have to let it read more
+
 _FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SYMBOL_SHIFT = np.uint64(_SYMBOL_BITS)
 _KEY_SHIFT = np.uint64(KEY_SHIFT)
 _LAST = np.uint64(1 << RANK_BITS)  # of the last entry of a line: no entry that belongs there stands in the next line
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Merges(NamedTuple):
@@ -60,6 +69,7 @@ class Merges(NamedTuple):
                                           sides: then a long pretoken can be merged rank by rank (encode_long); else 0
     joins       : uint8[*]                bits of the places that merges join at, see seams.py; no entries where these are
                                           not known, or parts of a pretoken would not be merged as it is
+    secret      : np.uint64               what says which line a pair belongs to; odd
     """
 
     entries: NDArray[np.uint64]
@@ -69,12 +79,14 @@ class Merges(NamedTuple):
     whole: NDArray[np.uint64]
     n_ascending: int
     joins: NDArray[np.uint8]
+    secret: np.uint64
 
 
-def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Merges:
+def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], numbers: NDArray[np.uint64]) -> Merges:
     """Make tables that have room for `n_merges` merges, none of which is entered yet.
 
     symbols, ids : as in Merges, of any integer type
+    numbers      : a secret
 
     Raises ValueError where there are more tokens or ranks than an entry can tell apart: some two million of each.
     """
@@ -90,7 +102,7 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any]) -> Mer
     entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
     entries[:] = _FREE
     whole, joins = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint8)
-    return Merges(entries, byte_pairs, counting_on(symbols), counting_on(ids), whole, 0, joins)
+    return Merges(entries, byte_pairs, counting_on(symbols), counting_on(ids), whole, 0, joins, numbers[secret.PAIRS])
 
 
 def counting_on(numbers: NDArray[Any]) -> NDArray[np.uint32]:
@@ -125,14 +137,18 @@ def new_merges(
     )
     symbols = np.zeros(int(ranks.max(initial=-1)) + 1, dtype=np.uint32)
     symbols[ranks] = result_symbols
-    merges = empty_merges(len(lefts), symbols, ids)
     made_by = np.full(len(ids), -1)  # the highest rank that makes each symbol
     np.maximum.at(made_by, result_symbols, ranks)
     ascending = (np.maximum(made_by[left_symbols], made_by[right_symbols]) < ranks).all()
-    if ascending:
-        merges = merges._replace(n_ascending=len(symbols), joins=np.zeros(MOST_BYTES, dtype=np.uint8))
     columns = left_symbols, right_symbols, ranks.astype(np.int64), result_symbols
-    n_joins = fill_merges(*columns, np.zeros(len(ids), dtype=np.int64), merges)
+    numbers = secret.of_process()
+    n_joins = -1
+    while n_joins < 0:
+        merges = empty_merges(len(lefts), symbols, ids, numbers)
+        if ascending:
+            merges = merges._replace(n_ascending=len(symbols), joins=np.zeros(MOST_BYTES, dtype=np.uint8))
+        n_joins = fill_merges(*columns, np.zeros(len(ids), dtype=np.int64), merges)
+        numbers = secret.fresh()
     if not ascending:
         return merges
     contested = contested_bytes(merges.byte_pairs >> CONTEST_BITS, left_symbols, right_symbols, ranks)
@@ -168,6 +184,8 @@ def enter_merge(merges, left, right, rank):
     """Enter a pair of symbols with its rank. Ranks must ascend (unchecked): of a pair that comes twice, the first stays.
 
     left, right, rank : int64;  merges : Merges, entries or byte_pairs modified; there must be room (unchecked)
+
+    Returns whether it found room in one of MOST_LINES lines; if not, the table needs another secret.
     """
     if left < 256 and right < 256:
         pair = left << 8 | right
@@ -175,13 +193,29 @@ def enter_merge(merges, left, right, rank):
     else:
         key = pair_key(left, right)
         mask = merges.entries.shape[0] - 1
-        entry = first_entry(key, mask)
+        entry = first_entry(key, mask, merges.secret)
+        n_entries = 1
         while merges.entries[entry] != _FREE and merges.entries[entry] >> _KEY_SHIFT != key:
+            if n_entries == MOST_LINES * LINE:
+                return False
             if entry % LINE == LINE - 1:
                 merges.entries[entry] &= ~_LAST
             entry = (entry + 1) & mask
+            n_entries += 1
         if merges.entries[entry] == _FREE:
             merges.entries[entry] = (key << _KEY_SHIFT) | _LAST | np.uint64(rank)
+    return True
+
+
+@inlined
+def has_long_searches(entries):
+    """Whether a look-up would read more than MOST_LINES lines: so many run over that stand side by side."""
+    n_over = 0
+    for i in range(LINE - 1, 2 * entries.shape[0], LINE):  # twice, as the first line follows the last
+        n_over = n_over + 1 if entries[i & (entries.shape[0] - 1)] & _LAST == 0 else 0
+        if n_over >= MOST_LINES:
+            return True
+    return False
 
 
 @kernel
@@ -192,35 +226,38 @@ def fill_merges(lefts, rights, ranks, results, ends, merges):
     ends   : int64[number of symbols], overwritten    the ends of each symbol
     merges : Merges, modified
 
-    Returns how many bits of `joins` are set.
+    Returns how many bits of `joins` are set; -1 where look-ups would take too long, and the table needs another secret.
     """
     for byte in range(min(256, ends.shape[0])):
         ends[byte] = byte_ends(byte)
     n_joins = 0
     for i in range(lefts.shape[0]):
         left, right = lefts[i], rights[i]
-        enter_merge(merges, left, right, ranks[i])
+        if not enter_merge(merges, left, right, ranks[i]):
+            return -1
         if merges.joins.shape[0] > 0:
             n_joins += mark_joins(merges.joins, ends[left], ends[right])
             ends[results[i]] = join_ends(ends[left], ends[right])
-    return n_joins
+    return -1 if has_long_searches(merges.entries) else n_joins
 
 
 def pack_whole(table: PieceTable) -> NDArray[np.uint64]:
-    """A piece table from tokens to ids as one array, which costs less to pass: length of the slots, slots, pool."""
+    """A piece table from tokens to ids as one array, which costs less to pass: length of the slots, state, slots, pool."""
     pool = np.zeros(-(-len(table.pool) // 8), dtype=np.uint64)
     pool.view(np.uint8)[: len(table.pool)] = table.pool
-    return np.concatenate([np.array([len(table.slots)], dtype=np.uint64), table.slots, pool])
+    return np.concatenate([np.array([len(table.slots)], dtype=np.uint64), table.state.view(np.uint64), table.slots, pool])
 
 
 @inlined
 def whole_token(whole_at, key_at, length):
     """The id of the token of `length` bytes at an address, or -1 where what is at `whole_at` (see pack_whole) has none."""
     n_words = read_i64(whole_at)
-    slots_at = whole_at + 8
-    low, high = key_of(key_at, length)
-    slot = find((slots_at, n_words, slots_at + 8 * n_words, 0, 0), key_at, length, low, high)
-    if read_u64(slots_at + 8 * slot + 8) == 0:
+    state_at = whole_at + 8
+    slots_at = state_at + 8 * STATE_SIZE
+    table_at = slots_at, n_words, slots_at + 8 * n_words, 0, state_at
+    low, high = key_of(key_at, length, state_at)
+    slot = find(table_at, key_at, length, low, high)
+    if is_free(table_at, slot):
         return -1
     return read_i64(slots_at + 8 * slot + 16)
 
@@ -238,6 +275,7 @@ def merges_addresses(merges):
         merges.symbols.shape[0] - 1,
         merges.ids.shape[0] - 1,
         merges.n_ascending,
+        merges.secret,
     )
 
 
@@ -248,9 +286,10 @@ def pair_key(left, right):
 
 
 @inlined
-def first_entry(key, mask):
-    """Where the search for a pair starts: the first entry of a line; `mask` is one less than the number of entries."""
-    return np.int64(key * _MULTIPLIER >> np.uint64(32)) * LINE & mask
+def first_entry(key, mask, factor):
+    """Where the search for a pair starts: the first entry of a line; `mask` is one less than the number of entries, and
+    the factor is the secret of Merges."""
+    return np.int64(key * factor >> np.uint64(32)) * LINE & mask
 
 
 @inlined
@@ -258,7 +297,7 @@ def pair_rank(merges_at, left, right):
     """The rank of a pair of symbols that are not both bytes, or NO_RANK. Cost: one cache line."""
     entries_at, mask = merges_at[0], merges_at[4]
     key = pair_key(left, right)
-    entry = first_entry(key, mask)
+    entry = first_entry(key, mask, merges_at[9])
     rank = rank_in_line(entries_at + 8 * entry, key)
     # Few lines run over, so few look-ups go on. Asking this first keeps the branch predictable: one that is not throws
     # away what was begun behind it, which takes as long as several look-ups.
@@ -271,7 +310,7 @@ def pair_rank(merges_at, left, right):
 @inlined
 def ask_for_pair(merges_at, left, right):
     """Ask for the cache line where `pair_rank` will look for a pair."""
-    prefetch_shared(merges_at[0] + 8 * first_entry(pair_key(left, right), merges_at[4]))
+    prefetch_shared(merges_at[0] + 8 * first_entry(pair_key(left, right), merges_at[4], merges_at[9]))
 
 
 @inlined

@@ -8,6 +8,33 @@ A key of up to 15 bytes lies in the slot itself: bytes 0-7 in key_low, bytes 8-1
 key_high's top byte (so b"a" and b"a\\0" differ, and an empty slot has key_high 0). A longer key lies in the pool, as
 8 bytes of length and then its bytes; its slot holds its 64-bit hash in key_low, and 0xFF with its pool offset in key_high.
 What the two values mean is up to the user of the table: counting keeps a count, encoding keeps token ids.
+
+Keys come from anybody's text. So where they lie depends on a secret (see secret.py), and a search ends after MOST_PROBES
+slots.
+
+Home slots. With s0 and s1, secret numbers of 64 bits, and f, a secret odd one:
+
+    n = low half of (key_low + s0) * upper half of it + low half of (key_high + s1) * upper half of it   modulo 2^64
+    home = upper half of (n * f modulo 2^64), modulo the number of slots
+
+The first is NH of UMAC (Black et al., 1999): whatever two keys are, the difference of their n has no value with a chance
+of more than 1 : 2^32. (Say that key_low differs, and fix s1. Where its low half differs, fix the low half of s0, too, and
+with it what is carried: by the proof there, one upper half of s0 at the most gives the value. Else one low half does.) Now
+let this difference be an odd number times 2^t, and let there be 2^m slots, m <= 32. If t < 32, the bits from 32 on of the
+difference of the two products are uniform, and the homes are equal with a chance of 2 : 2^m at the most. If t < 32 + m,
+bit t keeps them apart. And that t is more, or the difference 0, has a chance of 2^(32 - m) : 2^32. So two keys share a
+home with a chance of 3 : 2^m at the most, whatever they are, for whoever does not know the secret: no bits drop out.
+
+As the lowest bits of the upper half count, the order of a table's slots goes through a smaller table many times: keys that
+are taken from the one in order do not all lie together in the other.
+
+Long keys. The hash is a polynomial in a secret number modulo the prime 2^61 - 1. Its coefficients are the length and, for
+each 16 bytes, their n with two more secret numbers. For two different keys one coefficient differs, or their n do by one
+of the 17 multiples of the prime, for which the chance is 17 : 2^32 at the most. And two polynomials are equal at no more
+places than their degree. So the hashes of two keys of k bytes are equal with a chance of 1 : 2^27 + k : 2^63 at the most.
+
+Keys that collide by chance cost some probes. If a search ends without a slot, encoding does not cache the piece, and
+counting takes another secret (see `grown`).
 """
 
 from typing import NamedTuple
@@ -15,21 +42,36 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import secret
 from .jit import inlined, kernel, part
 from .memory import longer, zeros
-from .simd import LINE, address_of, multiply_fold, prefetch, read_i64, read_u64, swapped_bytes, write_homes, write_u64
+from .secret import HOME, LONG
+from .simd import (
+    LINE,
+    address_of,
+    polynomial_step,
+    prefetch,
+    read_i64,
+    read_u64,
+    write_homes,
+    write_u64,
+)
 
 SLOT = 4  # uint64 words in a slot
 INLINE_BYTES = 15  # the longest key that lies in its slot
 KEY_OVERHEAD = 16  # pool bytes that a long key needs beside its own: 8 for its length, 8 for reads past its end
 POOL_START = 8  # no long key has offset 0, so none in a slot looks like _LONG_KEY itself, which a search is for
-N_ENTRIES, POOL_USED = 0, 1  # where PieceTable.state keeps its numbers
+N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # where PieceTable.state keeps its numbers
+STATE_SIZE = SECRET + secret.SIZE
+# Slots that a search looks at. In a table that is half full, one search in 10^20 would look at more.
+MOST_PROBES = 256
+NO_SLOT = -1  # what a search finds that has looked at all of these
 
 _LENGTH_SHIFT = np.uint64(56)
 _LONG_KEY = np.uint64(0xFF << 56)  # key_high of a long key; in a slot its lower 56 bits are the pool offset
-_MULTIPLIER_1 = np.uint64(0x9E3779B97F4A7C15)
-_MULTIPLIER_2 = np.uint64(0xD6E8FEB86659FD93)
 _ONE = np.uint64(1)
+_32 = np.uint64(32)
+_LOW_HALF = np.uint64((1 << 32) - 1)
 # The bytes of key_low and key_high that a key of each length uses.
 _LOW_BYTES = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(INLINE_BYTES + 1)], dtype=np.uint64)
 _HIGH_BYTES = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(INLINE_BYTES + 1)], dtype=np.uint64)
@@ -40,7 +82,7 @@ class PieceTable(NamedTuple):
 
     slots : uint64[4 * capacity]   capacity is a power of two, 2 or more; 64-byte aligned
     pool  : uint8[*]               keys longer than INLINE_BYTES
-    state : int64[2]               number of entries, bytes used of the pool
+    state : int64[STATE_SIZE]      number of entries, bytes used of the pool, and the table's secret
     """
 
     slots: NDArray[np.uint64]
@@ -52,13 +94,23 @@ def new_table(capacity: int, pool_size: int) -> PieceTable:
     """Make an empty table of `capacity` slots (a power of two, 2 or more) with room for `pool_size` bytes of long keys."""
     slots = zeros(capacity * SLOT)  # none of which crosses a cache line
     pool = np.empty(max(pool_size, POOL_START), dtype=np.uint8)
-    return PieceTable(slots, pool, np.array([0, POOL_START], dtype=np.int64))
+    return PieceTable(slots, pool, _new_state(0, POOL_START, secret.of_process()))
+
+
+def _new_state(n_entries: int, pool_used: int, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return np.concatenate([np.array([n_entries, pool_used], dtype=np.int64), numbers.view(np.int64)])
 
 
 def clear(table: PieceTable) -> None:
-    """Take all keys out of a table, which keeps its size."""
+    """Take all keys out of a table, which keeps its size and its secret."""
     table.slots[:] = 0
-    table.state[:] = 0, POOL_START
+    table.state[:SECRET] = 0, POOL_START
+
+
+def with_another_secret(table: PieceTable) -> PieceTable:
+    """A table like another, but without its entries, which `rehash` has to move, and with a secret of its own."""
+    n_entries, pool_used = table.state[:SECRET].tolist()
+    return table._replace(slots=zeros(len(table.slots)), state=_new_state(n_entries, pool_used, secret.fresh()))
 
 
 def with_room(table: PieceTable, longest_key: int) -> tuple[PieceTable, NDArray[np.uint64] | None]:
@@ -80,47 +132,81 @@ def with_room(table: PieceTable, longest_key: int) -> tuple[PieceTable, NDArray[
 
 
 def grown(table: PieceTable, longest_key: int) -> PieceTable:
-    """As `with_room`, with all entries moved."""
-    table, former = with_room(table, longest_key)
-    if former is not None:
-        rehash(former, table.slots)
-    return table
+    """As `with_room`, with all entries moved; where there is room, a table with another secret, which finds other slots."""
+    larger, former = with_room(table, longest_key)
+    if larger is not table and former is None:
+        return larger
+    rekeyed = larger is table
+    while True:
+        if rekeyed:
+            larger = with_another_secret(larger)
+        if rehash(table.slots, larger, rekeyed):
+            return larger
+        rekeyed = True
 
 
 @inlined
-def move_entries(from_at, n_from, to_at, n_to):
-    """Put every entry of slots of `n_from` words at an address into the empty ones of `n_to` words at another.
+def move_entries(from_at, n_from, table_at, rekeyed):
+    """Put every entry of slots of `n_from` words at an address into a table with empty slots and the same pool.
 
-    Cost: one write in random order an entry.
+    rekeyed : whether the table has another secret than the slots were filled with
+
+    Returns how many found no slot and are lost. Cost: one write in random order an entry.
     """
+    to_at, n_to, pool_at, _, state_at = table_at
+    home_secret = home_secret_of(state_at)
+    n_lost = 0
     for slot_at in range(from_at, from_at + 8 * n_from, 8 * SLOT):
         low, high = read_u64(slot_at), read_u64(slot_at + 8)
         if high != 0:
             # A long key's place in the pool is no part of what a search knows.
-            home = home_slot(low, min(high, _LONG_KEY), n_to)
+            if rekeyed and high >= _LONG_KEY:
+                stored_at = pool_at + np.int64(high ^ _LONG_KEY)
+                low = long_hash(stored_at + 8, read_i64(stored_at), state_at)
+            home = home_slot(low, min(high, _LONG_KEY), n_to, home_secret)
             target = home
-            while read_u64(to_at + 8 * target + 8) != 0:
+            n_probes = 1
+            while n_probes < MOST_PROBES and read_u64(to_at + 8 * target + 8) != 0:
                 target = next_slot(target, home, n_to)
-            for i in range(0, 8 * SLOT, 8):
+                n_probes += 1
+            if read_u64(to_at + 8 * target + 8) != 0:
+                n_lost += 1
+                continue
+            write_u64(to_at + 8 * target, low)
+            for i in range(8, 8 * SLOT, 8):
                 write_u64(to_at + 8 * target + i, read_u64(slot_at + i))
+    return n_lost
 
 
 @kernel
-def rehash(slots, larger):
-    """Put every entry of `slots` into the empty slots `larger`."""
-    move_entries(address_of(slots), slots.shape[0], address_of(larger), larger.shape[0])
+def rehash(slots, table, rekeyed):
+    """Put every entry of `slots` into a table, see `move_entries`; returns whether all found one of its slots."""
+    return move_entries(address_of(slots), slots.shape[0], table_addresses(table), rekeyed) == 0
 
 
 @inlined
-def home_slot(key_low, key_high, n_words):
+def home_secret_of(state_at):
+    """What `home_slot` takes of a table's secret."""
+    at = state_at + 8 * (SECRET + HOME)
+    return read_u64(at), read_u64(at + 8), read_u64(at + 16)
+
+
+@inlined
+def home_slot(key_low, key_high, n_words, home_secret):
     """Where the search for a key starts, as an index into slots of `n_words` words; the key is what `key_of` returned.
 
-    A sum of products, which vectors can do as well. Its highest byte, which depends on all bits of the key, is made the
-    lowest: so the order of a table's slots is not that of a smaller one's, where keys taken from the one in order would
-    all come to lie together until it has grown.
+    See above, and simd.write_homes, which does the same in vectors.
     """
-    mixed = swapped_bytes(key_low * _MULTIPLIER_1 + key_high * _MULTIPLIER_2)
-    return np.int64(mixed * np.uint64(SLOT) & np.uint64(n_words - 1))
+    mixed = mixed_words(key_low, key_high, home_secret[0], home_secret[1]) * home_secret[2]
+    return np.int64((mixed >> _32) * np.uint64(SLOT) & np.uint64(n_words - 1))
+
+
+@inlined
+def mixed_words(low, high, low_secret, high_secret):
+    """The n of two words, see above."""
+    low += low_secret
+    high += high_secret
+    return (low & _LOW_HALF) * (low >> _32) + (high & _LOW_HALF) * (high >> _32)
 
 
 @inlined
@@ -135,16 +221,18 @@ def next_slot(slot, home, n_words):
 
 
 @inlined
-def ask_for_homes(to_at, keys_at, table_at):
+def ask_for_homes(to_at, keys_at, table_at, home_secret):
     """Write the addresses of the home slots of LINE keys that stand side by side, and ask for their cache lines."""
-    write_homes(to_at, keys_at, _MULTIPLIER_1, _MULTIPLIER_2, table_at[1] - 1, table_at[0])
+    write_homes(to_at, keys_at, home_secret, table_at[1] - SLOT, table_at[0])
     for i in range(LINE):
         prefetch(read_i64(to_at + 8 * i))
 
 
 @inlined
-def key_of(key_at, length):
+def key_of(key_at, length, state_at):
     """The two key words of the `length` (>= 1) bytes at an address; for a long key, its hash and _LONG_KEY.
+
+    state_at : address of the state of the table in which it is looked for
 
     Reads 16 bytes or more, which must exist (unchecked).
     """
@@ -152,10 +240,20 @@ def key_of(key_at, length):
         low = read_u64(key_at) & _LOW_BYTES[length]
         high = read_u64(key_at + 8) & _HIGH_BYTES[length]
         return low, high | (np.uint64(length) << _LENGTH_SHIFT)
-    mixed = np.uint64(length)
-    for i in range(0, length - 8, 8):
-        mixed = multiply_fold(mixed ^ read_u64(key_at + i), _MULTIPLIER_1)
-    return multiply_fold(mixed ^ read_u64(key_at + length - 8), _MULTIPLIER_2), _LONG_KEY
+    return long_hash(key_at, length, state_at), _LONG_KEY
+
+
+@inlined
+def long_hash(key_at, length, state_at):
+    """The hash of a long key, by a table's secret; see above."""
+    at = state_at + 8 * (SECRET + LONG)
+    first, second, factor = read_u64(at), read_u64(at + 8), read_u64(at + 16)
+    hashed = np.uint64(length)
+    for i in range(0, length - 16, 16):
+        mixed = mixed_words(read_u64(key_at + i), read_u64(key_at + i + 8), first, second)
+        hashed = polynomial_step(hashed, factor, mixed)
+    end_at = key_at + length
+    return polynomial_step(hashed, factor, mixed_words(read_u64(end_at - 16), read_u64(end_at - 8), first, second))
 
 
 @inlined
@@ -184,7 +282,7 @@ def table_addresses(table):
 
 @inlined
 def find(table_at, key_at, length, key_low, key_high):
-    """The slot of a key, or the free slot where it belongs (its key_high is 0).
+    """The slot of a key, or the free slot where it belongs (its key_high is 0), or NO_SLOT.
 
     table_at          : see table_addresses
     key_at, length    : where the key's bytes are
@@ -192,7 +290,8 @@ def find(table_at, key_at, length, key_low, key_high):
 
     Cost: about one cache line.
     """
-    return find_from(table_at, home_slot(key_low, key_high, table_at[1]), key_at, length, key_low, key_high)
+    home = home_slot(key_low, key_high, table_at[1], home_secret_of(table_at[4]))
+    return find_from(table_at, home, key_at, length, key_low, key_high)
 
 
 @inlined
@@ -201,12 +300,13 @@ def find_from(table_at, home, key_at, length, key_low, key_high):
     slots_at, n_words, pool_at, _, _ = table_at
     slot = home
     if key_high != _LONG_KEY:
-        while True:
+        for _ in range(MOST_PROBES):
             stored = read_u64(slots_at + 8 * slot + 8)
             if (stored == key_high and read_u64(slots_at + 8 * slot) == key_low) or stored == 0:
                 return slot
             slot = next_slot(slot, home, n_words)
-    while True:
+        return NO_SLOT
+    for _ in range(MOST_PROBES):
         stored = read_u64(slots_at + 8 * slot + 8)
         if stored == 0:
             return slot
@@ -214,6 +314,7 @@ def find_from(table_at, home, key_at, length, key_low, key_high):
         if same_hash and equals_pool(pool_at + np.int64(stored ^ _LONG_KEY), key_at, length):
             return slot
         slot = next_slot(slot, home, n_words)
+    return NO_SLOT
 
 
 @inlined
@@ -222,7 +323,8 @@ def swap_slots(table_at, slot, other):
     before.
 
     (The search for the key that goes further away comes to its former slot, and goes on as the search for the other key
-    did, which met no free slot. Where both are of one cache line it looks at both, in whatever order.)
+    did, which met no free slot. Where both are of one cache line it looks at both, in whatever order. Only if it then goes
+    on for more than MOST_PROBES the key is not found any more, which a cache may do without.)
     """
     slot_at, other_at = table_at[0] + 8 * slot, table_at[0] + 8 * other
     for i in range(0, 8 * SLOT, 8):
@@ -233,19 +335,20 @@ def swap_slots(table_at, slot, other):
 
 @inlined
 def is_free(table_at, slot):
-    """Whether a slot holds no key."""
-    return read_u64(table_at[0] + 8 * slot + 8) == 0
+    """Whether a slot that a search has found holds no key; NO_SLOT does not."""
+    return slot == NO_SLOT or read_u64(table_at[0] + 8 * slot + 8) == 0
 
 
 @part
 def insert(table_at, slot, key_at, length, key_low, key_high):
     """Put a key into the free slot that `find` gave, with both values 0.
 
-    Returns False, and changes nothing, where the table is half full or the pool has no room: grow it, find again.
+    Returns False, and changes nothing, where the table is half full, the pool has no room, or the slot is NO_SLOT: grow
+    it, find again.
     """
     slots_at, n_words, pool_at, pool_size, state_at = table_at
     n_entries = read_u64(state_at + 8 * N_ENTRIES)
-    if n_entries * np.uint64(2 * SLOT) >= np.uint64(n_words):
+    if n_entries * np.uint64(2 * SLOT) >= np.uint64(n_words) or slot == NO_SLOT:
         return False
     if key_high == _LONG_KEY:
         used = read_u64(state_at + 8 * POOL_USED)

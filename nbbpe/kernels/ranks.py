@@ -33,7 +33,8 @@ def find_sides(text, starts, merges, scratch, out, sides):
     scratch : see encode.new_scratch;  out : uint32[*]     room for the longest token
     sides   : int64[n, 2], filled    symbols; of a token of one byte, its own and -1
 
-    Returns the number of the first token that is not regular, or n. Cost: merging n tokens.
+    Returns the number of the first token that is not regular, or n; -1 where the table found no line for a pair, and needs
+    another secret. Cost: merging n tokens.
     """
     merges_at = merges_addresses(merges)
     id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
@@ -48,7 +49,8 @@ def find_sides(text, starts, merges, scratch, out, sides):
             if n_out != 2:
                 return token
             sides[token, 1] = out[1]
-            enter_merge(merges, sides[token, 0], sides[token, 1], token)
+            if not enter_merge(merges, sides[token, 0], sides[token, 1], token):
+                return -1
     return sides.shape[0]
 
 
@@ -60,7 +62,7 @@ def enter_tokens(text, starts, ids, chosen, table):
     chosen : bool[n]                which of them
     table  : PieceTable, modified   empty, with room for them all
 
-    Returns how many were entered.
+    Returns how many were entered, up to one that found no slot or no room.
     """
     table_at = table_addresses(table)
     n_entered = 0
@@ -68,11 +70,12 @@ def enter_tokens(text, starts, ids, chosen, table):
         if not chosen[token]:
             continue
         key_at, length = address_of(text) + starts[token], starts[token + 1] - starts[token]
-        low, high = key_of(key_at, length)
+        low, high = key_of(key_at, length, table_at[4])
         slot = find(table_at, key_at, length, low, high)
-        if insert(table_at, slot, key_at, length, low, high):
-            write_u64(table_at[0] + 8 * slot + 16, np.uint64(ids[token]))
-            n_entered += 1
+        if not insert(table_at, slot, key_at, length, low, high):
+            break
+        write_u64(table_at[0] + 8 * slot + 16, np.uint64(ids[token]))
+        n_entered += 1
     return n_entered
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .context import FORMER, IDS_POOL, TABLE, five
 from .jit import inlined
-from .piece_table import KEY_OVERHEAD, N_ENTRIES, POOL_START, find, insert, key_of, move_entries
+from .piece_table import KEY_OVERHEAD, N_ENTRIES, NO_SLOT, POOL_START, find, insert, is_free, key_of, move_entries
 from .piece_table import POOL_USED as KEY_BYTES
 from .simd import copy_16, read_i64, read_u16, read_u64, write_i64, write_u64
 
@@ -30,7 +30,9 @@ def move_former(context_at):
     at = context_at + 8 * FORMER
     if read_i64(at) != 0:
         table_at = five(context_at, TABLE)
-        move_entries(read_i64(at), read_i64(at + 8), table_at[0], table_at[1])
+        n_lost = move_entries(read_i64(at), read_i64(at + 8), table_at, False)
+        n_entries_at = table_at[4] + 8 * N_ENTRIES
+        write_i64(n_entries_at, read_i64(n_entries_at) - n_lost)
         write_i64(at, 0)
 
 
@@ -89,8 +91,10 @@ def remember(context_at, slot, key_at, length, low, high, ids_at, n_bytes):
     ids_at, n_bytes : the ids; SPARE_BYTES more may be read
 
     Returns False, and keeps nothing, where there is no room: the table or a pool should grow, or at the limits be emptied.
-    What could not even be kept in an empty table is not kept, and True returned.
+    What could not even be kept in an empty table is not kept, and True returned; likewise where the slot is NO_SLOT.
     """
+    if slot == NO_SLOT:
+        return True
     table_at = five(context_at, TABLE)
     if not room_to_remember(context_at, length):
         return read_i64(table_at[4] + 8 * N_ENTRIES) == 0 or has_too_many_bytes(context_at, length)
@@ -118,6 +122,8 @@ def remember(context_at, slot, key_at, length, low, high, ids_at, n_bytes):
 def copy_known(context_at, key_at, length, ids_at):
     """Write the ids of a piece to `ids_at` if it is in the table; returns how many bytes they take, 0 where it is not."""
     table_at = five(context_at, TABLE)
-    low, high = key_of(key_at, length)
+    low, high = key_of(key_at, length, table_at[4])
     slot = find(table_at, key_at, length, low, high)
+    if is_free(table_at, slot):
+        return np.int64(0)
     return copy_slot(table_at[0] + 8 * slot, read_i64(context_at + 8 * IDS_POOL), ids_at)

@@ -189,6 +189,22 @@ def mask_between(typingctx, address, low, span):
 
 
 @intrinsic
+def mask_of_16(typingctx, first, second, low, span):
+    """As `mask_between`, of the bytes of two uint64: bits 0 to 15 of the result."""
+
+    def codegen(context, builder, signature, args):
+        pair, bytes_ = ir.VectorType(I64, 2), ir.VectorType(I8, 16)
+        words = ir.Constant(pair, ir.Undefined)
+        for i in range(2):
+            words = builder.insert_element(words, args[i], ir.Constant(ir.IntType(32), i))
+        low, span = (lanes_of(builder, builder.trunc(value, I8), bytes_) for value in args[2:])
+        inside = builder.icmp_unsigned("<", builder.sub(builder.bitcast(words, bytes_), low), span)
+        return builder.zext(builder.bitcast(inside, ir.IntType(16)), I64)
+
+    return types.uint64(types.uint64, types.uint64, types.int64, types.int64), codegen
+
+
+@intrinsic
 def mask_letters(typingctx, address):
     """Bit i of the result says whether the byte at `address + i` is an ASCII letter."""
 
@@ -247,28 +263,6 @@ def rule_cuts(typingctx, masks, before, after, entering):
 
 
 @intrinsic
-def multiply_fold(typingctx, left, right):
-    """The low half xor the high half of the 128-bit product of two uint64: one multiplication that mixes well."""
-
-    def codegen(context, builder, signature, args):
-        product = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
-        high = builder.trunc(builder.lshr(product, ir.Constant(_I128, 64)), I64)
-        return builder.xor(builder.trunc(product, I64), high)
-
-    return types.uint64(types.uint64, types.uint64), codegen
-
-
-@intrinsic
-def swapped_bytes(typingctx, value):
-    """A uint64 with its bytes in reverse order."""
-
-    def codegen(context, builder, signature, args):
-        return builder.bswap(args[0])
-
-    return types.uint64(types.uint64), codegen
-
-
-@intrinsic
 def popcount(typingctx, value):
     """The number of set bits of a uint64."""
 
@@ -314,31 +308,54 @@ def write_masked_16(typingctx, to_at, from_at, mask_at):
 
 
 @intrinsic
-def write_homes(typingctx, to_at, keys_at, factor_1, factor_2, mask, slots_at):
+def polynomial_step(typingctx, value, factor, coefficient):
+    """value * factor + coefficient, modulo 2^61 - 1 but for multiples of it; all uint64.
+
+    The value must be less than 2^63, as the result is, and the factor less than 2^60 (unchecked).
+    """
+
+    def codegen(context, builder, signature, args):
+        value, factor, coefficient = (builder.zext(each, _I128) for each in args)
+        total = builder.add(builder.mul(value, factor), coefficient)
+        below = builder.and_(builder.trunc(total, I64), ir.Constant(I64, (1 << 61) - 1))
+        return builder.add(below, builder.trunc(builder.lshr(total, ir.Constant(_I128, 61)), I64))
+
+    return types.uint64(*[types.uint64] * 3), codegen
+
+
+@intrinsic
+def write_homes(typingctx, to_at, keys_at, secret, mask, slots_at):
     """Write the addresses of the home slots, of four words each, of LINE keys of two uint64; see piece_table.home_slot.
 
     to_at : address of int64[LINE];  keys_at : address of uint64[LINE, 2]
-    mask, slots_at : one less than the number of words of the slots, and their address
+    secret : three uint64
+    mask, slots_at : the number of words of the slots but for the first slot, and the address of the slots
     """
 
     def codegen(context, builder, signature, args):
         lanes = ir.VectorType(I64, LINE)
+
+        def shifted(vector, bits):
+            return builder.lshr(vector, ir.Constant(lanes, [bits] * LINE))
+
         halves = [
             builder.load(pointer(builder, builder.add(args[1], ir.Constant(I64, at)), lanes), align=1) for at in (0, 64)
         ]
         order = ir.VectorType(ir.IntType(32), LINE)
-        lows, highs = (
-            builder.shuffle_vector(*halves, ir.Constant(order, list(range(first, 2 * LINE, 2)))) for first in (0, 1)
-        )
-        factor_1, factor_2, mask, slots = (lanes_of(builder, value, lanes) for value in args[2:])
-        mixed = builder.add(builder.mul(lows, factor_1), builder.mul(highs, factor_2))
-        swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(lanes, [lanes]), "llvm.bswap.v8i64")
-        to_words, to_bytes = (ir.Constant(lanes, [shift] * LINE) for shift in (2, 3))
-        words = builder.and_(builder.shl(builder.call(swap, [mixed]), to_words), mask)
-        builder.store(builder.add(builder.shl(words, to_bytes), slots), pointer(builder, args[0], lanes), align=1)
+        words = [builder.shuffle_vector(*halves, ir.Constant(order, list(range(first, 2 * LINE, 2)))) for first in (0, 1)]
+        *numbers, factor = (lanes_of(builder, number, lanes) for number in cgutils.unpack_tuple(builder, args[2]))
+        low_half = ir.Constant(lanes, [(1 << 32) - 1] * LINE)
+        sums = [builder.add(word, number) for word, number in zip(words, numbers, strict=True)]
+        products = [builder.mul(builder.and_(each, low_half), shifted(each, 32)) for each in sums]
+        mixed = builder.mul(builder.add(*products), factor)
+        mask, slots = (lanes_of(builder, value, lanes) for value in args[3:])
+        # What home_slot says, times 8 * SLOT.
+        mask = builder.shl(mask, ir.Constant(lanes, [3] * LINE))
+        homes = builder.and_(shifted(mixed, 27), mask)
+        builder.store(builder.add(homes, slots), pointer(builder, args[0], lanes), align=1)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.uint64, types.uint64, types.int64, types.int64), codegen
+    return types.void(types.int64, types.int64, types.UniTuple(types.uint64, 3), types.int64, types.int64), codegen
 
 
 @intrinsic
@@ -360,6 +377,18 @@ def copy_16(typingctx, from_at, to_at):
         pair = ir.VectorType(I64, 2)
         data = builder.load(pointer(builder, args[0], pair), align=1)
         builder.store(data, pointer(builder, args[1], pair), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def copy_64(typingctx, from_at, to_at):
+    """Copy BLOCK bytes from one address to another."""
+
+    def codegen(context, builder, signature, args):
+        data = builder.load(pointer(builder, args[0], VECTOR), align=1)
+        builder.store(data, pointer(builder, args[1], VECTOR), align=1)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), codegen

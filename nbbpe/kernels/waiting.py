@@ -5,6 +5,11 @@ waits until MOST_WAITING do, or until their ids are needed: the text ends, or a 
 known before, nor, therefore, where the ids of what follows go: those are kept behind the lanes meanwhile, and then all are
 put together. Of 40 MB of English, with 84,000 new pieces, a first pass takes three quarters of the time that it takes when
 each piece is merged as it comes.
+
+A new piece is copied first, and its ids are those of the copy: the text may be a bytearray, or a map of a file, that
+another thread changes meanwhile. Then nobody can say which ids this call gives, but the cache has none that are wrong. A
+short piece is copied from its key. The copy of a long one may have another key than was looked up; in the pool, with that
+one's hash, it will be found as neither.
 """
 
 import numpy as np
@@ -15,26 +20,32 @@ from .jit import called, inlined
 from .lanes import LANE_BYTES, OWN_AT, SHORT, finish_short, merge_lanes, start_short
 from .memory import zeros
 from .merge_table import whole_token
-from .piece_table import find, is_free
+from .piece_table import INLINE_BYTES, find, is_free
 from .remembered import SPARE_BYTES, copy_ids, copy_slot, remember
-from .simd import BLOCK, mask_between, read_i64, read_u8, read_u64, write_i64, write_u64
+from .simd import BLOCK, PADDING, copy_64, mask_between, mask_of_16, read_i64, read_u8, read_u64, write_i64, write_u64
 from .split import pretoken_end, starts_as_whole_word
 
 MOST_WAITING = 16
 BEHIND_BYTES = 1 << 14  # room for the ids of what follows the pieces that wait
+MOST_COPIED = 1 << 12  # bytes of a piece that does not wait of which there is room for a copy
 
 # Where what is, see new_waiting; and of a lane, in what is its owner's.
 _OUT, _LANES = 8, 64
-_BEHIND = _LANES + (MOST_WAITING + 1) * LANE_BYTES  # the last lane only says where the ids of the one before it end
+_COPIES = _LANES + (MOST_WAITING + 1) * LANE_BYTES  # the last lane only says where the ids of the one before it end
+_COPY_BYTES = 256 + PADDING
+_COPY = _COPIES + MOST_WAITING * _COPY_BYTES
+_BEHIND = _COPY + MOST_COPIED + PADDING
 _KEY, _LOW, _HIGH, _FOLLOWING = (OWN_AT + 8 * i for i in range(4))
 _ONE = np.uint64(1)
+_BYTE = np.uint64(0xFF)
 
 
 def new_waiting() -> NDArray[np.uint64]:
     """Make room for pieces that wait; 64-byte aligned.
 
     It holds how many there are, and the address where the ids of the first one will go; MOST_WAITING lanes and one more,
-    each with the address of the piece, its key words, and where the ids of what follows it are; and those ids.
+    each with the address of the piece, its key words, and where the ids of what follows it are; copies of the pieces; one
+    of a piece that does not wait; and the ids of what follows.
     """
     return zeros((_BEHIND + BEHIND_BYTES + SPARE_BYTES) // 8)
 
@@ -56,26 +67,49 @@ def must_end(waiting_at, ids_at, n_bytes, end_at, id_size, out_end):
     )
 
 
+@inlined
+def copy_piece(to_at, key_at, length, low, high):
+    """Copy a piece, of which the key is known, and up to BLOCK - 1 bytes that follow it."""
+    if length <= INLINE_BYTES:
+        write_u64(to_at, low)
+        write_u64(to_at + 8, high)
+    else:
+        for i in range(0, length, BLOCK):
+            copy_64(key_at + i, to_at + i)
+
+
+@inlined
+def own_copy(context_at, key_at, length, low, high):
+    """The address of a copy of a piece of up to MOST_COPIED bytes, for the time that it is worked on."""
+    copy_at = read_i64(context_at + 8 * WAITING) + _COPY
+    copy_piece(copy_at, key_at, length, low, high)
+    return copy_at
+
+
 @called
 def let_wait(context_at, key_at, length, low, high, ids_at):
     """Let a piece wait that is not in the table.
 
-    key_at, length, low, high : as for piece_table.insert
+    key_at, length, low, high : where it is in the text, and its key
     ids_at : where its ids would go
 
     There must be fewer than MOST_WAITING (unchecked). Returns where the ids of what follows go; or 0, and does nothing,
     where the piece is not one short pretoken whose ids are found by merging.
     """
     tables, merges_at, grammar = scan_tables(context_at), merges_of(context_at), read_i64(context_at + 8 * GRAMMAR)
-    if length > SHORT or not is_mergeable(key_at, length, grammar, tables, merges_at):
+    if length > SHORT:
         return np.int64(0)
     waiting_at = read_i64(context_at + 8 * WAITING)
     n = n_waiting(waiting_at)
+    copy_at = waiting_at + _COPIES + n * _COPY_BYTES
+    copy_piece(copy_at, key_at, length, low, high)
+    if not is_mergeable(copy_at, length, low, high, grammar, tables, merges_at):
+        return np.int64(0)
     if n == 0:
         write_i64(waiting_at + _OUT, ids_at)
         ids_at = waiting_at + _BEHIND
     lane_at = waiting_at + _LANES + n * LANE_BYTES
-    start_short(lane_at, key_at, length, merges_at)
+    start_short(lane_at, copy_at, length, merges_at)
     write_i64(lane_at + _KEY, key_at)
     write_u64(lane_at + _LOW, low)
     write_u64(lane_at + _HIGH, high)
@@ -100,15 +134,15 @@ def learn_waiting(context_at, ids_end, first_at, n_ids, id_size):
     write_i64(waiting_at, 0)
     merge_lanes(lane_at, n, merges_at)
     write_i64(lane_at + n * LANE_BYTES + _FOLLOWING, ids_end)
-    for _ in range(n):
-        length, key_at = read_i64(lane_at), read_i64(lane_at + _KEY)
+    for i in range(n):
+        length, copy_at = read_i64(lane_at), waiting_at + _COPIES + i * _COPY_BYTES
         low, high = read_u64(lane_at + _LOW), read_u64(lane_at + _HIGH)
-        slot = find(table_at, key_at, length, low, high)
+        slot = find(table_at, copy_at, length, low, high)
         if is_free(table_at, slot):
             n_bytes = finish_short(lane_at, merges_at, out_at, id_size) * id_size
-            if not remember(context_at, slot, key_at, length, low, high, out_at, n_bytes):
+            if not remember(context_at, slot, copy_at, length, low, high, out_at, n_bytes):
                 work_at = read_i64(context_at + 8 * WORK)
-                start = key_at - read_i64(work_at)
+                start = read_i64(lane_at + _KEY) - read_i64(work_at)
                 leave(work_at, start, start + length, n_ids + (out_at - first_at) // id_size)
                 return np.int64(0)
         else:  # the same piece stood in a lane before
@@ -123,14 +157,17 @@ def learn_waiting(context_at, ids_end, first_at, n_ids, id_size):
 
 
 @inlined
-def is_mergeable(key_at, length, grammar, tables, merges_at):
-    """Whether a piece is one pretoken whose ids are found by merging."""
-    if merges_at[5] != 0 and whole_token(merges_at[5], key_at, length) >= 0:
+def is_mergeable(copy_at, length, low, high, grammar, tables, merges_at):
+    """Whether a piece, of which there is a copy and the key, is one pretoken whose ids are found by merging."""
+    if merges_at[5] != 0 and whole_token(merges_at[5], copy_at, length) >= 0:
         return False
-    end = key_at + length
-    if starts_as_whole_word(key_at, end, grammar, tables) or is_plain_word(key_at, length):
+    end = copy_at + length
+    if starts_as_whole_word(copy_at, end, grammar, tables):
         return True
-    return pretoken_end(key_at, end, grammar, tables) == end
+    # The key need not be read from where it has just been written to.
+    if is_plain_key(low, high, length) if length <= INLINE_BYTES else is_plain_word(copy_at, length):
+        return True
+    return pretoken_end(copy_at, end, grammar, tables) == end
 
 
 @inlined
@@ -139,6 +176,20 @@ def is_plain_word(key_at, length):
 
     That is a pretoken in all grammars. Most new pieces are, and this is sooner known than where their pretoken ends.
     """
-    led = np.uint64(read_u8(key_at) == 0x20)
-    letters = mask_between(key_at, ord("a"), 26) >> led | mask_between(key_at, ord("A"), 26) >> led & _ONE
-    return np.int64(led) < length < BLOCK and ~letters & ((_ONE << (np.uint64(length) - led)) - _ONE) == 0
+    lower, upper = mask_between(key_at, ord("a"), 26), mask_between(key_at, ord("A"), 26)
+    return length < BLOCK and are_plain(np.int64(read_u8(key_at)), lower, upper, length)
+
+
+@inlined
+def is_plain_key(low, high, length):
+    """As `is_plain_word`, of a piece that lies in its key."""
+    lower, upper = mask_of_16(low, high, ord("a"), 26), mask_of_16(low, high, ord("A"), 26)
+    return are_plain(np.int64(low & _BYTE), lower, upper, length)
+
+
+@inlined
+def are_plain(first, lower, upper, length):
+    """See `is_plain_word`; of a piece its first byte, and the masks of its letters."""
+    led = np.uint64(first == 0x20)
+    letters = lower >> led | upper >> led & _ONE
+    return np.int64(led) < length and ~letters & ((_ONE << (np.uint64(length) - led)) - _ONE) == 0
