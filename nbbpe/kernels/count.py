@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .batch import batch_of, bound_of, find_prepared, next_pieces, prepared_key
+from .batch import batch_of, bound_of, find_prepared, has_key, home_in, home_of, next_pieces, prepared_key
 from .jit import inlined, kernel
 from .piece_table import (
     SLOT,
@@ -69,11 +69,13 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, ma
                     next_break += 1
             elif piece_end > piece:
                 length = piece_end - piece
-                slot = find_prepared(rows, row, table_at, text_at + piece, length)
-                if is_free(table_at, slot):
-                    low, high = prepared_key(rows, row)
-                    if not insert(table_at, slot, text_at + piece, length, low, high):
-                        return piece, False
+                slot = home_in(rows, row, table_at)
+                if not has_key(rows, row, home_of(rows, row)):
+                    slot = find_prepared(rows, row, table_at, text_at + piece, length)
+                    if is_free(table_at, slot):
+                        low, high = prepared_key(rows, row)
+                        if not insert(table_at, slot, text_at + piece, length, low, high):
+                            return piece, False
                 add_to_count(table_at, slot, _ONE)
             piece = piece_end
         first_break = next_break
