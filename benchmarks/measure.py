@@ -34,10 +34,9 @@ from statistics import median
 from typing import Any
 
 sys.path.insert(1, str(Path(__file__).parents[1]))
-sys.path.insert(2, str(Path(__file__).parents[1] / "scripts"))
 
 from benchmarks import encoding_work, short_work, training_work
-from peak_memory import PeakMemory
+from benchmarks.peak_memory import PeakMemory
 
 Facts = dict[str, Any]
 Watch = AbstractContextManager[Any]

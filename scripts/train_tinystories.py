@@ -1,35 +1,129 @@
-"""Train a tokenizer on TinyStories and encode the dataset with it.
+"""Train a tokenizer on TinyStories, encode the dataset with it, and check the ids.
 
-    python scripts/train_tinystories.py              # 10,000 tokens with <|endoftext|>, then both splits encoded
-    python scripts/train_tinystories.py --sample     # a quick run on 5 MB of generated stories
+    python scripts/train_tinystories.py              # 10,000 tokens with <|endoftext|>, both splits encoded
+    python scripts/train_tinystories.py --sample     # a quick run on 5 MB of made-up stories
     python scripts/train_tinystories.py --input FILE
 
-Takes TinyStoriesV2-GPT4 from the data folder, or downloads it there from the Hugging Face hub, or, if the hub cannot be
-reached, trains on stories that it generates itself. Ends with a table of times, memory and results.
-
-Exit codes: 0 all well; 1 the ids do not decode to the text; 2 wrong arguments or files; 130 interrupted.
+Takes TinyStoriesV2-GPT4 from the data folder, or downloads it there. Where the hub cannot be reached, it makes up stories.
+Ends with a table of what each step took.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from command_line import exit_code
-from training_job import Dataset, run
+import nbbpe
+from dataset import Dataset, find_texts, made_up_texts
 
+T = TypeVar("T")
+
+SPECIAL_TOKEN = "<|endoftext|>"
 TINYSTORIES = Dataset(
     name="TinyStories",
-    hub_folder="datasets/roneneldan/TinyStories/resolve/main",
-    hub_files={"train": "TinyStoriesV2-GPT4-train.txt", "valid": "TinyStoriesV2-GPT4-valid.txt"},
+    repository="roneneldan/TinyStories",
+    files={"train": "TinyStoriesV2-GPT4-train.txt", "valid": "TinyStoriesV2-GPT4-valid.txt"},
     vocab_size=10_000,
-    out=Path("out/tinystories"),
 )
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run(argv, TINYSTORIES, __doc__)
+class Steps:
+    """The steps of a job with the seconds that each took."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, float, int]] = []
+
+    def timed(self, name: str, n_bytes: int, step: Callable[[], T]) -> T:
+        """What a step returns that works on so many bytes of text."""
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        began = time.perf_counter()
+        result = step()
+        self._rows.append((name, time.perf_counter() - began, n_bytes))
+        return result
+
+    def show(self) -> None:
+        """Print the table; the longest step that works on text is marked."""
+        longest = max(seconds for _, seconds, n_bytes in self._rows if n_bytes)
+        print(f"{'step':20} {'seconds':>9} {'MB/s':>7}")
+        for name, seconds, n_bytes in self._rows:
+            speed = f"{n_bytes / 1e6 / seconds:7,.0f}" if n_bytes else " " * 7
+            print(f"{name:20} {seconds:9,.2f} {speed} {'<- most time' if seconds == longest else ''}".rstrip())
+
+
+def check(tokenizer: nbbpe.Tokenizer, ids_path: Path, text_path: Path) -> None:
+    """Exit unless all ids of a file decode to exactly the text that they were made from."""
+    ids = nbbpe.TokenFile(ids_path, tokenizer).ids
+    with open(text_path, "rb") as text:
+        for first in range(0, len(ids), 1 << 20):
+            decoded = tokenizer.decode_bytes(ids[first : first + (1 << 20)])
+            if text.read(len(decoded)) != decoded:
+                sys.exit(f"{ids_path}: the ids from {first:,} on do not decode to {text_path}")
+        if text.read(1):
+            sys.exit(f"{ids_path}: the ids end before {text_path} does")
+
+
+def parse_arguments(dataset: Dataset, description: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--input", type=Path, metavar="FILE", help=f"train on this text instead of {dataset.name}")
+    parser.add_argument("--sample", action="store_true", help="train 1,000 tokens on 5 MB of made-up stories")
+    parser.add_argument("--generate", action="store_true", help="make up stories without asking the hub")
+    parser.add_argument("--size", type=float, default=100, metavar="MB", help="of made-up stories (%(default)s)")
+    parser.add_argument("--vocab-size", type=int, metavar="N", help=f"({dataset.vocab_size})")
+    parser.add_argument("--workers", type=int, metavar="N", help="(as many as there are processors)")
+    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="texts (%(default)s)")
+    out = Path("out", dataset.name.lower())
+    parser.add_argument("--out", type=Path, default=out, metavar="DIR", help="tokenizer and ids (%(default)s)")
+    arguments = parser.parse_args()
+    if arguments.input and not arguments.input.is_file():
+        parser.error(f"--input {arguments.input} is not a file")
+    return arguments
+
+
+def main(dataset: Dataset, description: str | None) -> None:
+    arguments = parse_arguments(dataset, description)
+    if arguments.input:
+        texts = {"train": arguments.input}
+    elif arguments.sample:
+        texts = made_up_texts(arguments.data, megabytes=5)
+    else:
+        published = {} if arguments.generate else find_texts(dataset, arguments.data)
+        texts = published or made_up_texts(arguments.data, arguments.size)
+    vocab_size = arguments.vocab_size or (1_000 if arguments.sample else dataset.vocab_size)
+    sizes = {split: text.stat().st_size for split, text in texts.items()}
+    arguments.out.mkdir(parents=True, exist_ok=True)
+
+    steps = Steps()
+    steps.timed("load kernels", 0, nbbpe.warmup)  # compiled the first time on a machine: no part of the work
+    tokenizer = steps.timed(
+        "train",
+        sizes["train"],
+        lambda: nbbpe.train(texts["train"], vocab_size, [SPECIAL_TOKEN], workers=arguments.workers),
+    )
+    tokenizer.save(arguments.out / "tokenizer")
+    results = []
+    for split, text in texts.items():
+        ids_path = arguments.out / f"{split}.bin"
+        n_ids = steps.timed(
+            f"encode {split}",
+            sizes[split],
+            lambda: tokenizer.encode_file(text, ids_path, arguments.workers),  # noqa: B023
+        )
+        steps.timed(f"check {split}", sizes[split], lambda: check(tokenizer, ids_path, text))  # noqa: B023
+        results.append(
+            f"{ids_path}: {n_ids:,} ids of {sizes[split]:,} bytes, {sizes[split] / max(n_ids, 1):.3f} bytes each"
+        )
+    steps.show()
+    longest = max(tokenizer.vocab.values(), key=len)
+    print(
+        f"{arguments.out / 'tokenizer'}: {tokenizer}, longest token {longest.decode(errors='replace')!r}",
+        *results,
+        sep="\n",
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code(main))
+    main(TINYSTORIES, __doc__)

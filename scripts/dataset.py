@@ -1,0 +1,97 @@
+"""The texts that the training scripts work on: from the data folder, from the Hugging Face hub, or made up."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import sys
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+from urllib.request import Request, urlopen
+
+from stories import MAX_STORY_BYTES, write_stories
+
+VALID_SHARE = 0.01  # of the training split, as in TinyStories
+SEEDS = {"train": 0, "valid": 1}
+
+
+class Dataset(NamedTuple):
+    """A dataset on the Hugging Face hub.
+
+    name : what people call it
+    repository : where it lies on the hub
+    files : their names by split, "train" first; what ends in .gz is unpacked
+    vocab_size : of the tokenizer that the course asks for
+    """
+
+    name: str
+    repository: str
+    files: dict[str, str]
+    vocab_size: int
+
+
+def find_texts(dataset: Dataset, data: Path) -> dict[str, Path]:
+    """The splits of a dataset as text files in a folder, downloaded if need be; {} where the hub cannot be reached."""
+    texts = {split: data / name.removesuffix(".gz") for split, name in dataset.files.items()}
+    try:
+        for split, text in texts.items():
+            if text.exists():
+                continue
+            if (packed := data / dataset.files[split]).exists():
+                unpack(packed, text)
+            elif download(dataset.repository, packed) != text:
+                unpack(packed, text)
+                packed.unlink()
+    except OSError as error:
+        reason = str(error).strip().partition("\n")[0]
+        print(f"cannot get {dataset.name} from the hub ({reason:.200}): making up stories instead", file=sys.stderr)
+        return {}
+    return texts
+
+
+def download(repository: str, target: Path) -> Path:
+    """A file of a dataset on the hub; what is there of one that was cut short is kept in a .part and gone on with."""
+    if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
+        raise OSError("HF_HUB_OFFLINE is set")
+    hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.part")
+    have = part.stat().st_size if part.exists() else 0
+    request = Request(f"{hub}/datasets/{repository}/resolve/main/{target.name}", headers={"Range": f"bytes={have}-"})
+    print(f"downloading {request.full_url}", file=sys.stderr)
+    with urlopen(request, timeout=30) as response:
+        continues = response.status == 206  # a server may send the whole file all the same
+        with open(part, "ab" if continues else "wb") as file:
+            n_bytes = int(response.headers["Content-Length"]) + (have if continues else 0)
+            shutil.copyfileobj(response, file, 1 << 20)
+    if part.stat().st_size != n_bytes:
+        raise OSError(f"{target.name} was cut short after {part.stat().st_size:,} of {n_bytes:,} bytes; {part} is kept")
+    os.replace(part, target)
+    return target
+
+
+def unpack(packed: Path, text: Path) -> None:
+    """Unpack a .gz file; the text appears under its name only when it is whole."""
+    partial = text.with_name(f"{text.name}.{os.getpid()}.tmp")
+    try:
+        with gzip.open(packed) as source, open(partial, "wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        os.replace(partial, text)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise SystemExit(f"cannot unpack {packed} ({error}): remove it to have it downloaded again") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def made_up_texts(data: Path, megabytes: float) -> dict[str, Path]:
+    """Splits of made-up stories, written unless the folder has them in that size."""
+    data.mkdir(parents=True, exist_ok=True)
+    sizes = {"train": int(megabytes * 1e6), "valid": max(1, int(megabytes * 1e6 * VALID_SHARE))}
+    texts = {split: data / f"stories-{megabytes:g}MB-{split}.txt" for split in sizes}
+    for split, path in texts.items():
+        if not path.exists() or not sizes[split] <= path.stat().st_size < sizes[split] + MAX_STORY_BYTES:
+            print(f"making up {sizes[split] / 1e6:,.1f} MB of stories: {path}", file=sys.stderr)
+            write_stories(path, sizes[split], SEEDS[split])
+    return texts
