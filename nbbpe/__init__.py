@@ -4,6 +4,7 @@ from . import early as early  # before all that takes time, see there
 from .conversion import load
 from .corpus import find_chunk_boundaries
 from .default import encode_array, use
+from .explanation import explain_pattern
 from .idfile import TokenFile
 from .streaming import StreamDecoder
 from .tokenizer import Tokenizer
@@ -16,6 +17,7 @@ __all__ = [
     "TokenFile",
     "Tokenizer",
     "encode_array",
+    "explain_pattern",
     "find_chunk_boundaries",
     "load",
     "train",

@@ -26,6 +26,7 @@ Data = bytes | memoryview
 Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
 
 WINDOW = 1 << 20  # bytes of a file in memory at a time, unless one piece is longer
+_COPIED = 1 << 16  # bytes of a text in memory up to which it is sooner copied than made a window of where it is
 TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by what happens between two of them
 _LOOK = 1 << 16  # bytes of a file in which a special token is looked for before a boundary will do as a place to cut it
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
@@ -125,7 +126,7 @@ def to_data(text: Text | Source) -> Data:
             f"text must be str or bytes, not {type(text).__name__} of format {view.format!r} and shape {view.shape}, "
             "which is no row of bytes (uint8) without gaps"
         )
-    return view.tobytes() if _is_copied(len(view)) else view
+    return view.tobytes() if is_copied(len(view)) else view
 
 
 class Lent:
@@ -148,9 +149,9 @@ class Lent:
                 self._data.release()
 
 
-def _is_copied(n_bytes: int) -> bool:
+def is_copied(n_bytes: int) -> bool:
     """Whether so many bytes of text in memory are sooner copied than made a window of where they are."""
-    return n_bytes <= WINDOW // 16
+    return n_bytes <= _COPIED
 
 
 def to_text(data: bytes) -> str:
@@ -175,10 +176,10 @@ def padded(data: Data) -> NDArray[np.uint8]:
 
 def find_breaks(data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens) -> NDArray[np.int64]:
     """The special tokens in data[start:end] that start before `stop`, as int64[n, 3]: start, end, id."""
-    return _specials_in(data, start, end, stop, specials, False)
+    return specials_in(data, start, end, stop, specials, False)
 
 
-def _specials_in(
+def specials_in(
     data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens, overlapping: bool
 ) -> NDArray[np.int64]:
     """See `find_breaks`; with `overlapping`, those are listed, too, that begin within one before them."""
@@ -297,7 +298,7 @@ class TextReader:
             return None
         size = TEXT_WINDOW if taken > start else 2 * (end - start) or TEXT_WINDOW
         until = min(taken + size, self._end_of_views)
-        if until > end and not _is_copied(until - taken):
+        if until > end and not is_copied(until - taken):
             end = until
             limit = max(end - self._hold_back, taken)
         else:
@@ -558,7 +559,7 @@ def _first_cut(
     if len(block) < end - begin:
         raise OSError(f"{file.name!r} became shorter while it was read")
     text = padded(block)
-    starts, ends, _ = _specials_in(text, 0, len(block), until - begin, specials, True).T
+    starts, ends, _ = specials_in(text, 0, len(block), until - begin, specials, True).T
     covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # up to where special tokens reach that start before
     for find in lambda: starts, lambda: _certain_boundaries(text, len(block), pattern):
         places = find()
@@ -574,10 +575,10 @@ def _certain_boundaries(text: NDArray[np.uint8], n_bytes: int, pattern: Pattern)
 
     ASCII, because the class of another character may depend on bytes before the place where reading began.
     """
-    if pattern.cuts is None:
+    if (tables := pattern.tables) is None:
         return np.empty(0, dtype=np.intp)
     from .kernels.scan import mark_cuts, new_masks
 
     is_cut = np.zeros(n_bytes, dtype=np.uint8)
-    mark_cuts(text, n_bytes, pattern.scanner(), new_masks(), is_cut)
+    mark_cuts(text, n_bytes, tables, new_masks(), is_cut)
     return np.flatnonzero(is_cut[1:].astype(bool) & (text[1:n_bytes] < 128) & (text[: n_bytes - 1] < 128)) + 1

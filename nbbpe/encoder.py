@@ -17,9 +17,11 @@ from .kernels.encode_text import ORDINARY, WITH_SPECIALS, WORK_ALONE
 from .kernels.lanes import SHORT
 from .kernels.memory import Room, longer
 from .kernels.merge_table import Merges
-from .kernels.scan import Scanner, new_masks
+from .kernels.pattern_tables import PatternTables
+from .kernels.scan import new_masks
 from .kernels.simd import PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
+from .kernels.split import new_split_scratch
 from .kernels.waiting import new_waiting
 from .normalization import Form, NormalizingReader, is_normal, normal_window, normalized
 from .parallel import default_workers, interruptible
@@ -52,8 +54,7 @@ class _Fixed(NamedTuple):
     """What encoding reads. A state has this and not the encoder, which has the states: so all go when the encoder does."""
 
     merges: Merges
-    scanner: Scanner
-    grammar: int
+    pattern_tables: PatternTables
     dtype: np.dtype[Any]
     max_pieces: int
 
@@ -69,6 +70,7 @@ class _State:
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.memory_state = np.array([0, fixed.max_pieces], dtype=np.int64)
         self._masks = new_masks()
+        self._split_scratch = new_split_scratch(fixed.pattern_tables)
         self._batch = new_batch()
         self.work = context.new_work()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
@@ -126,9 +128,9 @@ class _State:
             part.nbytes for part in (self.table.slots, self.table.pool, self.ids_pool, self._scratch, self.out)
         )
         self._context = context.new_context(
-            fixed.scanner,
+            fixed.pattern_tables,
             self._masks,
-            fixed.grammar,
+            self._split_scratch,
             fixed.merges,
             self._batch,
             self._scratch,
@@ -162,7 +164,7 @@ class Encoder:
         self.specials = specials
         self.dtype = dtype
         self._pattern = pattern
-        self.at_once = pattern.cuts is None  # without a table of boundaries nothing is certain before a text's end
+        self.at_once = not pattern.is_compiled  # without a table of boundaries nothing is certain before a text's end
         self.in_python = self.at_once  # whether threads would wait for each other
         self._id_size = dtype.itemsize
         self._encode_pieces = _encode_none if self.at_once else encode_text.compiled_encode_pieces()
@@ -171,8 +173,11 @@ class Encoder:
         self._idle: deque[_State] = deque(maxlen=_MOST_IDLE)
         self._idle_bytes = _IDLE_BYTES * default_workers()
         # Where there is no table of boundaries, another pattern's stands in the context and is not used.
-        tables = pattern if pattern.cuts is not None else get_pattern("gpt2")
-        self._fixed = _Fixed(merges, tables.scanner(), tables.packed_grammar(), dtype, max_pieces)
+        tables = pattern.tables
+        if tables is None:
+            tables = get_pattern("gpt2").tables
+        assert tables is not None
+        self._fixed = _Fixed(merges, tables, dtype, max_pieces)
 
     def _state(self) -> _State:
         """A state that is nobody's; whoever takes it appends it to `_idle`, but for an error that may have left it half

@@ -1,18 +1,15 @@
-"""Split patterns: a regex that says what a pretoken is, and for the named ones a table of certain boundaries.
+"""Split patterns: regexes that say what a pretoken is, by name or of a user's own.
 
-A *certain boundary* is a place in a text that no match of the regex can straddle, whatever stands around it, and on each
-side of which the regex matches the same alone as in context. Whether a place is one can be told from the classes of the
-two characters next to it. The tables below say for which classes; each is derived from its regex by exhaustion, by
-`tests/test_patterns.py`, which also checks that the table here is the one derived.
-
-What stands between two certain boundaries is split by a *grammar*: the choices in which the regexes of the named patterns
-differ, for a compiled walk. Only a pattern of the user's own is matched by `regex` itself.
+A regex of the syntax that text/pattern_parser.py reads becomes an automaton, from which all that kernels need is derived:
+where a text can be cut for certain, and how a piece falls into pretokens. Any other regex is left to `regex`, which reads
+all of the text.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import random
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,98 +21,53 @@ from numpy.typing import NDArray
 from .excerpt import shown
 from .lazy import lazy
 from .regex_splitter import RegexSplitter
+from .text.automaton import Automaton, compile_automaton, split
+from .text.boundaries import can_be_left
+from .text.code_points import read_off
+from .text.pattern_parser import Unsupported, parse
 
 if TYPE_CHECKING:
-    from .kernels.scan import Scanner
+    from .kernels.pattern_tables import PatternTables
 
-# The letters that stand for the classes in the tables below, in the order of kernels/scan.py: lower-case letter,
-# upper-case (or title-case) letter, caseless letter, mark, digit or other number, apostrophe, slash, other, space,
-# newline (\r and \n), blank (other white space).
+# The letters that stand for the classes of `character_classes`: lower-case letter, upper-case (or title-case) letter,
+# caseless letter, mark, digit or other number, apostrophe, slash, other, space, newline (\r and \n), other whitespace.
 CLASSES = "lucmd'/osnb"
 
-
-@dataclass(frozen=True)
-class Grammar:
-    """What a named pattern's regex matches, for kernels/split.py to walk: the choices in which the patterns differ.
-
-    leads        : classes of which one character may stand before letters
-    letters      : classes whose runs are words
-    contractions : "lower case" or "any case" ('s, 't, 're, 've, 'm, 'll, 'd come before all else), or "suffix" (they end a
-                   word, in any case)
-    digits       : how many numbers make a pretoken at the most, up to 3; 0 for no limit
-    tail         : classes whose run belongs to the symbols before it
-    cased        : a word goes from upper-case to lower-case letters and not back
-    led_digits   : a space may stand before numbers
-    lone_digits  : what stands before a number is split as at the end of a text
-    lines        : white space goes up to its last newline
-    whole_end    : white space at the end of a text is one pretoken even so
-    """
-
-    leads: str
-    letters: str
-    contractions: str
-    digits: int = 0
-    tail: str = ""
-    cased: bool = False
-    led_digits: bool = False
-    lone_digits: bool = False
-    lines: bool = False
-    whole_end: bool = False
-
-    def packed(self) -> int:
-        """The grammar as one number."""
-        from .kernels import split
-
-        kinds = {"lower case": split.LOWER_CASE, "any case": split.ANY_CASE, "suffix": split.SUFFIX}
-        number = self.digits << split.DIGITS | kinds[self.contractions] << split.CONTRACTIONS
-        sets = (self.leads, split.LEADS), (self.letters, split.LETTERS), (self.tail, split.TAIL)
-        for members, place in sets:
-            number |= sum(1 << CLASSES.index(name) for name in members) << place
-        flags = (
-            (self.cased, split.CASED),
-            (self.led_digits, split.LED_DIGITS),
-            (self.lone_digits, split.LONE_DIGITS),
-            (self.lines, split.LINES),
-            (self.whole_end, split.WHOLE_END),
-        )
-        return number | sum(flag << place for flag, place in flags)
+_N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on
 
 
 @dataclass(frozen=True)
 class Pattern:
     """A split pattern.
 
-    name    : the name, or None for a pattern of the user's own
-    regex   : the regex in the syntax of the `regex` package; None for no pattern: a document is one pretoken
-    cuts    : for each class of the character before a place, in the order of CLASSES, the classes after it that make
-              the place a certain boundary; None where no table is known, so that documents go to `regex` whole
-    grammar : how the text between two certain boundaries falls into pretokens; known where `cuts` is
-    then    : regexes that split again, one after another, each part alone that the one before has left
+    name  : the name, or None for a custom pattern
+    regex : the regex in the syntax of the `regex` package; None for no pattern: a document is one pretoken
+    then  : regexes that split again, one after another, each part alone that the one before has left
     """
 
     name: str | None
     regex: str | None
-    cuts: tuple[str, ...] | None = None
-    grammar: Grammar | None = None
     then: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.cuts is None) != (self.grammar is None):
-            raise ValueError("a pattern has both a table of cuts and a grammar, or neither")
-        if self.then and (self.cuts is not None or self.regex is None):
-            raise ValueError("a pattern that splits again has a first regex and no table of cuts")
+        if self.then and self.regex is None:
+            raise ValueError("a pattern that splits again has a first regex")
 
     @property
     def spelling(self) -> str | list[str] | None:
         """What `get_pattern` makes this pattern of: a name, a regex, a list of these, or None for no pattern."""
-        if self.then:
-            return [SPELLINGS.get(each, each) for each in self.regexes]
+        if self.name is None and self.then:
+            return [_name_of(each) or each for each in self.regexes]
         return self.name or self.regex
 
     @property
     def regexes(self) -> list[str]:
         """All regexes, in the order in which they split; none for no pattern."""
         return [] if self.regex is None else [self.regex, *self.then]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process, or in a copy: what it is, and nothing that was worked out."""
+        return {name: self.__dict__[name] for name in ("name", "regex", "then")}
 
     @lazy
     def _splitters(self) -> list[RegexSplitter]:
@@ -127,7 +79,7 @@ class Pattern:
         return self._splitters[0].compiled
 
     def split(self, text: str) -> list[str]:
-        """The pretokens of a document, in order; joined, they are the document.
+        """The pretokens of a document, in order, as `regex` finds them; joined, they are the document.
 
         What a pattern of the user's own leaves between two matches is a pretoken too, so that nothing is lost. Raises
         ValueError where a regex takes too long.
@@ -139,25 +91,91 @@ class Pattern:
             parts = [inner for part in parts for inner in known[part]]
         return parts
 
-    def scanner(self) -> Scanner:
-        """What the kernels need to find this pattern's certain boundaries; only for a pattern with a table."""
-        assert self.cuts is not None
-        return _scanner(self.cuts)
+    @property
+    def is_compiled(self) -> bool:
+        """Whether kernels split by it; else `regex` does, and why is what `not_compiled` says."""
+        return self.tables is not None
 
-    def packed_grammar(self) -> int:
-        """What the kernels need to split a piece into pretokens (split.py), one number; only for a pattern with a table."""
-        from .kernels.split import WHOLE_WORDS
+    @property
+    def not_compiled(self) -> str:
+        """Why `regex` must split by this pattern; empty where kernels do."""
+        return self._tables if isinstance(self._tables, str) else ""
 
-        assert self.grammar is not None
-        return self.grammar.packed() | self._has_whole_words() << WHOLE_WORDS
+    @lazy
+    def takes_all(self) -> bool:
+        """Whether every character of every text is known to be in a match, so that nothing is left between two."""
+        return self.is_compiled and not can_be_left(self.automata[-1]).any()
 
-    def _has_whole_words(self) -> bool:
-        """Whether a piece that begins as a word is one pretoken: where letters end is a boundary, so that none follow."""
-        assert self.grammar is not None
-        assert self.cuts is not None
-        letters = self.grammar.letters
-        others = set(CLASSES) - set(letters)
-        return not self.grammar.cased and all(others <= set(self.cuts[CLASSES.index(letter)]) for letter in letters)
+    @property
+    def tables(self) -> PatternTables | None:
+        """What the kernels need of this pattern (see kernels/pattern_tables.py), uint64[*]; None where `regex` splits."""
+        return None if isinstance(self._tables, str) else self._tables
+
+    @lazy
+    def _tables(self) -> PatternTables | str:
+        """The tables, or why there are none."""
+        if self.regex is None:
+            return "no pattern: a document is one pretoken"
+        from .text.pattern_tables import keep_pattern_tables, kept_pattern_tables, new_pattern_tables  # loads Numba
+
+        # Those of custom patterns are not kept, as there is no end of them.
+        if self.name is not None and (kept := kept_pattern_tables(self.regexes)) is not None:
+            return kept
+        try:
+            tables = new_pattern_tables(self.automata, read_off(r"[\p{Lo}\p{Lm}]"))
+        except Unsupported as error:
+            return str(error)
+        if self.name is not None:
+            keep_pattern_tables(self.regexes, tables)
+        return tables
+
+    @lazy
+    def automata(self) -> list[Automaton]:
+        """The automata of all regexes. Raises Unsupported."""
+        return [_automaton(each, checked=self.name is None) for each in self.regexes]
+
+
+@functools.cache
+def _automaton(pattern: str, checked: bool) -> Automaton:
+    """The automaton of a regex; where `checked`, held against `regex` on random strings. Raises Unsupported."""
+    automaton = compile_automaton(parse(pattern))
+    if checked and (found := _difference(pattern, automaton)) is not None:
+        text, ours, theirs = found
+        warnings.warn(
+            f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
+            f"documented meaning is {ours!r:.200}",
+            stacklevel=2,
+        )
+        raise Unsupported(f"a difference to `regex`, on {text!r}")
+    return automaton
+
+
+def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:
+    """A random string that an automaton splits otherwise than `regex`, and what both make of it; None for none."""
+    chance = random.Random(0)
+    splitter = RegexSplitter(pattern)
+    ends = [*automaton.edges[1:].tolist(), 0x110000]
+    found: list[list[str]] = [[] for _ in range(automaton.n_classes)]
+    for first, end, of_class in zip(automaton.edges.tolist(), ends, automaton.class_of_edge.tolist(), strict=True):
+        if len(found[of_class]) < 8:
+            found[of_class] += [chr(first), chr(end - 1)]
+    # Letters in the other case, too: where case is ignored, `regex` may err.
+    characters = dict.fromkeys("".join(map("".join, found)))
+    characters |= dict.fromkeys(swapped for each in [*characters] if len(swapped := each.swapcase()) == 1)
+    samples: list[list[str]] = [[] for _ in range(automaton.n_classes)]
+    for each, of_class in zip(characters, automaton.classes_of("".join(characters)).tolist(), strict=True):
+        samples[of_class].append(each)
+    for _ in range(_N_CHECKED):
+        some = chance.sample(samples, min(len(samples), 4))
+        text = "".join(chance.choice(chance.choice(some)) for _ in range(chance.randint(1, 10)))
+        ours = split(automaton, text)
+        try:
+            theirs = splitter.split(text)
+        except ValueError:  # `regex` would take too long, as texts may make it do
+            return None
+        if ours != theirs:
+            return text, ours, theirs
+    return None
 
 
 @functools.cache
@@ -178,138 +196,104 @@ def character_classes() -> NDArray[np.uint8]:
     return classes
 
 
-@functools.cache
-def _scanner(cuts: tuple[str, ...]) -> Scanner:
-    """The Scanner of a cut table: one for all that scan by it, as a file is cut at many places."""
-    from .kernels.scan import Scanner
-    from .kernels.scan_look_up import look_up_tables
-    from .kernels.simd import RULES
-
-    before = np.zeros((len(CLASSES), RULES), dtype=np.uint64)
-    after = np.zeros((len(CLASSES), RULES), dtype=np.uint64)
-    # Classes with the same row share a rule.
-    for rule, row in enumerate(sorted(set(cuts) - {""})):
-        for number, name in enumerate(CLASSES):
-            before[number, rule] = -(cuts[number] == row) & (2**64 - 1)
-            after[number, rule] = -(name in row) & (2**64 - 1)
-    page_of, pages = _class_pages()
-    look_up = look_up_tables(character_classes(), before, after)
-    return Scanner(before.reshape(-1), after.reshape(-1), page_of, pages, look_up)
+# As tiktoken writes them, where it has them: the same matches as in the originals, and faster for `regex`. "llama.cpp" is
+# the list of models' regexes in its src/llama-vocab.cpp.
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_LEAD = r"[^\r\n\p{L}\p{N}]?"
+_SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
-@functools.cache
-def _class_pages() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    """`character_classes` in pages of 256 code points: the page of each range, and the distinct pages (some 140)."""
-    classes = character_classes().tobytes()
-    numbers: dict[bytes, int] = {}
-    page_of = [numbers.setdefault(classes[i : i + 256], len(numbers)) for i in range(0, len(classes), 256)]
-    return np.array(page_of, dtype=np.uint16), np.frombuffer(b"".join(numbers), dtype=np.uint8).copy()
+def _cased(upper: str, lower: str, suffix: str) -> str:
+    """Words whose capitals come first, or that are all capitals."""
+    return rf"{_LEAD}{upper}*{lower}+{suffix}|{_LEAD}{upper}+{lower}*{suffix}"
 
 
-_ANY_LEAD = "m'/osb"  # all but letters, numbers and newlines
-_CL100K_CUTS = ("md'/osnb", "md'/osnb", "md'/osnb", "dsb", "lucm'/osnb", "dsb", "dsb", "dsb", "", "lucmd'/o", "")
-_CL100K_GRAMMAR = Grammar(
-    leads=_ANY_LEAD, letters="luc", contractions="any case", digits=3, tail="n", lines=True, whole_end=True
-)
-
-NAMED = {
-    str(pattern.name): pattern
-    for pattern in (
-        Pattern(
-            name="gpt2",
-            # As tiktoken writes it for r50k_base: the same matches as GPT-2's original, and faster.
-            regex=r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""",
-            cuts=(
-                *(("md'/osnb",) * 3),
-                *("lucdsnb", "lucm'/osnb", "ucdsnb", "lucdsnb", "lucdsnb"),
-                *("", "", ""),
-            ),
-            grammar=Grammar(leads="s", letters="luc", contractions="lower case", led_digits=True),
-        ),
-        Pattern(
-            name="starcoder",
-            # GPT-2's for what is left when each digit has been taken out (SEQUENCES), as one regex.
-            regex=r"""\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?[^\s\p{L}\p{N}]++|\s++$|\s++(?=\p{N})|\s+(?!\S)|\s""",
-            cuts=(
-                *(("md'/osnb",) * 3),
-                *("lucdsnb", "lucmd'/osnb", "ucdsnb", "lucdsnb", "lucdsnb"),
-                *("d", "d", "d"),
-            ),
-            grammar=Grammar(leads="s", letters="luc", contractions="lower case", digits=1, lone_digits=True),
-        ),
-        Pattern(
-            name="cl100k",
-            regex=r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"""
-            r"""\s++$|\s*[\r\n]|\s+(?!\S)|\s""",
-            cuts=_CL100K_CUTS,
-            grammar=_CL100K_GRAMMAR,
-        ),
-        Pattern(
-            name="o200k",
-            regex=r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"""
-            r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"""
-            r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"""
-            r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"""
-            r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+""",
-            # A lower-case letter before an upper-case one is no boundary, because of contractions like 'vE.
-            cuts=("d/osnb", "d/osnb", "d/osnb", "dsb", "lucm'/osnb", "dsb", "dsb", "dsb", "", "lucmd'o", ""),
-            grammar=Grammar(
-                # A mark that leads letters makes the same word as one that is the first of them.
-                leads=_ANY_LEAD.replace("m", ""),
-                letters="lucm",
-                contractions="suffix",
-                digits=3,
-                tail="n/",
-                cased=True,
-                lines=True,
-            ),
-        ),
-        Pattern(
-            name="llama3",
-            # What tiktoken's cl100k was at first. It matches the same but for "\n " at the end of a text.
-            regex=r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
-            r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
-            cuts=_CL100K_CUTS,
-            grammar=dataclasses.replace(_CL100K_GRAMMAR, whole_end=False),
-        ),
-        Pattern(
-            name="qwen2",
-            regex=r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
-            r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
-            cuts=(*_CL100K_CUTS[:4], "lucmd'/osnb", *_CL100K_CUTS[5:]),
-            grammar=dataclasses.replace(_CL100K_GRAMMAR, digits=1, whole_end=False),
-        ),
-        Pattern(
-            name="nanochat",
-            regex=r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|"""
-            r"""\s+(?!\S)|\s+""",
-            cuts=_CL100K_CUTS,
-            grammar=dataclasses.replace(_CL100K_GRAMMAR, digits=2, whole_end=False),
-        ),
-    )
+_REGEXES: dict[str, str | list[str]] = {
+    # OpenAI's r50k_base and p50k_base; its original form is that of GPT-2's encoder.py.
+    "gpt2": r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""",
+    # BigCode's StarCoder: GPT-2's for what is left when each digit has been taken out, as one regex.
+    "starcoder": r"""\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?[^\s\p{L}\p{N}]++|\s++$|\s++(?=\p{N})|\s+(?!\S)|\s""",
+    # OpenAI's cl100k_base.
+    "cl100k": r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"""
+    r"""\s++$|\s*[\r\n]|\s+(?!\S)|\s""",
+    # OpenAI's o200k_base.
+    "o200k": _cased(_UPPER, _LOWER, _SUFFIX) + rf"""|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}""",
+    # Meta's Llama 3: what tiktoken's cl100k was at first. It matches the same but for "\n " at the end of a text.
+    "llama3": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
+    r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
+    # Alibaba's Qwen 2.
+    "qwen2": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
+    r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
+    # Karpathy's nanochat.
+    "nanochat": r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|"""
+    r"""\s+(?!\S)|\s+""",
+    # Mistral's Tekken, from tokenizer.json as llama.cpp quotes it.
+    "tekken": _cased(_UPPER, _LOWER, "") + rf"""|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}""",
+    # Moonshot's Kimi K2, from its tokenization_kimi.py. That has "&&[^\p{Han}]" in sets, as Rust's engine reads them.
+    "kimi-k2": r"""[\p{Han}]+|"""
+    + _cased(rf"(?:(?!\p{{Han}}){_UPPER})", rf"(?:(?!\p{{Han}}){_LOWER})", _SUFFIX)
+    + rf"""|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}""",
+    # DeepSeek's V3 and R1: llama.cpp's deepseek-v3.
+    "deepseek3": [
+        r"\p{N}{1,3}",
+        "[一-龥\u3040-ゟ\u30a0-ヿ]+",
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|"""
+        + _SPACES,
+    ],
+    # DeepSeek-Coder: llama.cpp's deepseek-coder.
+    "deepseek-coder": [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿]+", r"\p{N}"],
+    # BigScience's BLOOM, whose file has a set within the set: " ?[^(\\s|[.,!?…。，、।۔،])]+".
+    "bloom": " ?[^()\\s|.,!?…。\uff0c、।\u06d4،]+",
+    # LG's EXAONE of experts, from tokenizer.json as llama.cpp quotes it (exaone-moe): words that go on over spaces.
+    "exaone-moe": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}|"""
+    r""" ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+""",
+    # ByteDance's Seed-Coder, from tokenizer.json as llama.cpp quotes it.
+    "seed-coder": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|"""
+    r"""\s+(?!\S)|\s+""",
 }
+
+
+def _named(name: str, regexes: str | list[str]) -> Pattern:
+    first, *then = [regexes] if isinstance(regexes, str) else regexes
+    return Pattern(name, first, tuple(then))
+
+
+NAMED = {name: _named(name, regexes) for name, regexes in _REGEXES.items()}
 
 # Names of encodings and models that use a named pattern.
 ALIASES = {
     **dict.fromkeys(["r50k", "r50k_base", "p50k", "p50k_base", "p50k_edit"], "gpt2"),
+    # What llama.cpp has for LG's EXAONE 4, and, below, for EXAONE 3.
+    "exaone4": "gpt2",
     "cl100k_base": "cl100k",
-    **dict.fromkeys(["o200k_base", "o200k_harmony"], "o200k"),
-    **dict.fromkeys(["starcoder2", "smollm", "smollm2"], "starcoder"),
+    # llama.cpp has gpt-4o's for Llama 4, too.
+    **dict.fromkeys(["o200k_base", "o200k_harmony", "gpt-oss", "llama4"], "o200k"),
+    # llama.cpp's chatglm-bpe.
+    "glm4": "llama3",
+    # Their files have the sequence of digits and GPT-2's, which splits the same; a test holds the two together.
+    **dict.fromkeys(["starcoder2", "smollm", "smollm2", "granite", "command-r", "exaone"], "starcoder"),
+    **dict.fromkeys(["deepseek-v3", "deepseek-r1"], "deepseek3"),
 }
 
-# Other regexes that match the same as a named pattern's in every text.
-SPELLINGS = {
-    # GPT-2's original, and as js-tiktoken and Hugging Face write it.
-    r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
-    r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
-    # GPT-4's as minbpe and rustbpe write it, which leaves out what cl100k has for the end of a text.
-    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|"""
-    r"""\s+(?!\S)|\s+""": "llama3",
-    **{pattern.regex: name for name, pattern in NAMED.items()},
-}
+# Sequences that split as a named regex does, which is in one go. (Tests hold the two together.)
+_SAME_AS: dict[tuple[str | list[str], ...], str] = {(r"\p{N}", _REGEXES["gpt2"]): "starcoder"}
 
-# Several regexes that, each splitting what those before have left, match the same as a named pattern's.
-SEQUENCES: dict[tuple[str | None, ...], str] = {(r"\p{N}", NAMED["gpt2"].regex): "starcoder"}
+
+def _name_of(pattern: str) -> str | None:
+    """The name of the pattern that matches the same as a regex in every text; None where there is none."""
+    for name, named in NAMED.items():
+        if named.regexes == [pattern]:
+            return name
+    try:
+        automaton = _automaton(pattern, checked=True)
+    except Unsupported:
+        return None
+    for name, named in NAMED.items():
+        if not named.then and named.automata[0] == automaton:
+            return name
+    return None
+
 
 # A word, as also "gpt-4" or "qwen2.5" is one, is far more likely a misspelt name than a regex.
 _LIKE_A_NAME = regex.compile(r"[\w.-]*\w[\w.-]*")
@@ -342,8 +326,8 @@ PatternLike = str | Sequence[str] | Pattern | None
 def get_pattern(pattern: PatternLike) -> Pattern:
     """The Pattern of a name (a key of NAMED or ALIASES), of a regex, or of None (a document is one pretoken).
 
-    A regex that is known to match as a named pattern does (a key of SPELLINGS) is that pattern. A list or tuple of names
-    and regexes splits by each in turn.
+    A regex that matches as a named pattern does in every text is that pattern. A list or tuple of names and regexes splits
+    by each in turn.
 
     Raises ValueError for a regex that does not compile or that matches the empty string, TypeError for other things.
     """
@@ -357,7 +341,7 @@ def get_pattern(pattern: PatternLike) -> Pattern:
         raise TypeError(
             f"pattern must be a name, a regex as a string, a list of these, or None, not {type(pattern).__name__}"
         )
-    name = ALIASES.get(pattern) or SPELLINGS.get(pattern) or pattern
+    name = ALIASES.get(pattern, pattern)
     if name in NAMED:
         return NAMED[name]
     if _n_written_out(pattern) > _MOST_WRITTEN_OUT:
@@ -382,7 +366,8 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     if _LIKE_A_NAME.fullmatch(pattern):
         names, also = ", ".join(NAMED), ", ".join(ALIASES)
         raise ValueError(f"unknown pattern {shown(pattern)}; the named ones are {names} (or by their encodings: {also})")
-    return Pattern(name=None, regex=pattern)
+    same = _name_of(pattern)
+    return NAMED[same] if same else Pattern(name=None, regex=pattern)
 
 
 def _in_turn(patterns: Sequence[str]) -> Pattern:
@@ -395,7 +380,10 @@ def _in_turn(patterns: Sequence[str]) -> Pattern:
     first, *others = [get_pattern(each) for each in patterns]
     if not others:
         return first
-    then = tuple(str(other.regex) for other in others)
-    name = SEQUENCES.get((first.regex, *then))
-    # Mostly no table is known: a place that no match of one pattern can straddle may be one that matches of the next see.
-    return NAMED[name] if name else Pattern(name=None, regex=first.regex, then=then)
+    parts = [part for each in (first, *others) for part in each.regexes]
+    for named in NAMED.values():
+        if named.then and named.regexes == parts:
+            return named
+    if (same := _SAME_AS.get(tuple(parts))) is not None:
+        return NAMED[same]
+    return Pattern(name=None, regex=parts[0], then=tuple(parts[1:]))

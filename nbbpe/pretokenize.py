@@ -17,6 +17,7 @@ from .kernels.batch import new_batch
 from .kernels.scan import new_masks
 from .kernels.simd import PADDING
 from .kernels.special import SpecialTokens, new_special_tokens
+from .kernels.split import new_split_scratch
 from .kernels.words import digest_words
 from .parallel import ENDED, run_jobs
 from .patterns import Pattern
@@ -82,14 +83,15 @@ class WordTable:
 
     def split_pieces(self, pattern: Pattern) -> None:
         """Replace the pieces that hold several pretokens by those."""
-        scanner, grammar = pattern.scanner(), pattern.packed_grammar()
-        masks = new_masks()
+        tables = pattern.tables
+        assert tables is not None
+        scratch = new_split_scratch(tables)
         parts = []
         room = _SPLIT_BYTES
         slot = 0
         while slot < len(self.table.slots):
             words = _empty_words(room, room)
-            slot, n_words = count.take_compound(self.table, slot, scanner, masks, grammar, *words)
+            slot, n_words = count.take_compound(self.table, slot, tables, scratch, *words)
             parts.append(_first_words(words, n_words))
             if n_words == 0:
                 room *= 2  # for a piece longer than the room
@@ -148,8 +150,7 @@ class PieceCounter(Counter):
 
     def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
         super().__init__(pattern, specials, on_error)
-        self._scanner = pattern.scanner()
-        self._grammar = pattern.packed_grammar()
+        self._pattern_tables = pattern.tables
         self._words = WordTable()
         self._masks = new_masks()
         self._batch = new_batch()
@@ -165,8 +166,7 @@ class PieceCounter(Counter):
                 window.limit,
                 window.breaks,
                 len(window.breaks),
-                self._scanner,
-                self._grammar,
+                self._pattern_tables,
                 self._masks,
                 self._batch,
                 self._words.table,
@@ -201,7 +201,7 @@ class RegexCounter(Counter):
 def make_counter(pattern: Pattern, special_tokens: Sequence[bytes], on_error: str = "raise") -> Counter:
     """The counter for a pattern."""
     specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
-    return (RegexCounter if pattern.cuts is None else PieceCounter)(pattern, specials, on_error)
+    return (RegexCounter if not pattern.is_compiled else PieceCounter)(pattern, specials, on_error)
 
 
 def count_documents(

@@ -225,7 +225,7 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
         if not isinstance(token, str) or not token:
             raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and has {token!r}')
     spelled = {to_bytes(token) for token in disallowed}
-    refused = _pack(spelled, [0] * len(spelled)) if spelled else None
+    refused = pack(spelled, [0] * len(spelled)) if spelled else None
     harmless = bytes({*range(256)}.difference(token[-1] for token in spelled))
     if all_allowed:
         return Chosen(special, everything if special else None, refused, harmless)
@@ -243,7 +243,7 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
     """Special tokens with their ids as the kernels look for them."""
-    return _pack((token.encode() for token in tokens), list(tokens.values()))
+    return pack((token.encode() for token in tokens), list(tokens.values()))
 
 
 def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] | None:
@@ -256,10 +256,10 @@ def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] 
     if not first or not later:
         return None
     # A token of valid UTF-8 has no separator; others are refused elsewhere.
-    within = first_special(SEPARATOR.join(map(to_bytes, later)), _pack(map(to_bytes, first), [0] * len(first)))
+    within = first_special(SEPARATOR.join(map(to_bytes, later)), pack(map(to_bytes, first), [0] * len(first)))
     if within is not None:
         return to_text(within), next(token for token in later if within in to_bytes(token))
-    endings = _pack(map(to_bytes, later), list(range(len(later))))
+    endings = pack(map(to_bytes, later), list(range(len(later))))
     for token in first:
         spelled = np.frombuffer(to_bytes(token), dtype=np.uint8)
         node = int(beginning_node(spelled.ctypes.data, 0, len(spelled), endings))
@@ -273,7 +273,7 @@ def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] 
     return None
 
 
-def _pack(tokens: Iterable[bytes], ids: list[int]) -> PackedTokens:
+def pack(tokens: Iterable[bytes], ids: list[int]) -> PackedTokens:
     from .kernels.special import new_special_tokens
 
     return new_special_tokens(list(tokens), ids)

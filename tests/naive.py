@@ -1,5 +1,6 @@
 """Textbook byte-pair encoding in plain Python: the slow, obvious twins of nbbpe's kernels. Imports nothing of nbbpe."""
 
+import functools
 import itertools
 import re
 from collections import Counter
@@ -69,58 +70,138 @@ def bucket(count):
     return 1024 * exponent + (count >> exponent)
 
 
-def cuts(data, class_of, table):
-    """Byte offsets of the certain boundaries of data.
+# Split patterns. A tree is nested tuples: ("set", edges), ("sequence", parts), ("choice", options),
+# ("repeat", part, least, most or None, mode), ("look", edges, or_end), ("end", or_newline).
 
-    class_of maps a character to the name of its class, table the class before a boundary to the classes after it.
+
+def is_in(edges, character):
+    """Whether a character is of a set, given by the code points where membership changes."""
+    return sum(edge <= ord(character) for edge in edges) % 2 == 1
+
+
+def tree_ends(tree, text, at):
+    """Where the matches end that begin at a place, the preferred first: backtracking as in a textbook."""
+    kind, *rest = tree
+    if kind == "set":
+        if at < len(text) and is_in(rest[0], text[at]):
+            yield at + 1
+    elif kind == "look":
+        edges, or_end = rest
+        if or_end if at == len(text) else is_in(edges, text[at]):
+            yield at
+    elif kind == "end":
+        if at == len(text) or (rest[0] and text[at:] == "\n"):
+            yield at
+    elif kind == "choice":
+        for option in rest[0]:
+            yield from tree_ends(option, text, at)
+    elif kind == "sequence":
+        if not rest[0]:
+            yield at
+        else:
+            for middle in tree_ends(rest[0][0], text, at):
+                yield from tree_ends(("sequence", rest[0][1:]), text, middle)
+    else:
+        part, least, most, mode = rest
+        if mode == "possessive":
+            yield from itertools.islice(tree_ends(("repeat", part, least, most, "greedy"), text, at), 1)
+            return
+        if mode == "lazy" and least == 0:
+            yield at
+        if most is None or most > 0:
+            for middle in tree_ends(part, text, at):
+                if middle > at or least > 0:
+                    again = "repeat", part, max(least - 1, 0), None if most is None else most - 1, mode
+                    yield from tree_ends(again, text, middle)
+        if mode == "greedy" and least == 0:
+            yield at
+
+
+def split_at_matches(text, match_end):
+    """The matches in a text, where match_end(text, at) says where one ends (None: none begins), and what is between."""
+    parts, gap, at = [], 0, 0
+    while at < len(text):
+        end = match_end(text, at)
+        if end is None:
+            at += 1
+        else:
+            parts += [text[gap:at], text[at:end]]
+            gap = at = end
+    return [part for part in [*parts, text[gap:]] if part]
+
+
+def split_by_tree(tree, text):
+    """The matches of a tree in a text, and what lies between them."""
+    return split_at_matches(text, lambda text, at: next(tree_ends(tree, text, at), None))
+
+
+def split_by_states(automata, classes):
+    """The parts of a list of classes, or of what it stands for, that automata make which split in turn.
+
+    automata : [(next_state, tells)], lists of rows by state, of columns by class; a state's last `tells` is that of the end
     """
+
+    def match_end(next_state, tells, part, at):
+        state, end = 1, None
+        for place in range(at, len(part)):
+            if tells[state][part[place]]:
+                end = place
+            state = next_state[state][part[place]]
+            if state == 0:
+                return end
+        return len(part) if tells[state][-1] else end
+
+    parts = [classes]
+    for states in automata:
+        parts = [inner for part in parts for inner in split_at_matches(part, functools.partial(match_end, *states))]
+    return parts
+
+
+def cuts(data, class_of, pairs):
+    """Byte offsets where a boundary lies between the classes of two characters, by a table of pairs."""
     offsets, offset, before = [], 0, None
     for character in data.decode(errors="surrogateescape"):
         after = class_of(character)
-        if before is not None and after in table[before]:
+        if before is not None and pairs[before][after]:
             offsets.append(offset)
         offset += len(character.encode(errors="surrogateescape"))
         before = after
     return offsets
 
 
-def blank_cuts(block, lines, whole_end, lone_digits):
-    """Byte offsets of the boundaries in the white space of a block that ASCII of the block follows.
+def cuts_of_three(data, class_of, triples, block=64):
+    """Byte offsets of the boundaries that a table sees by the character after them, too, all in one block.
 
-    All but the last character is one pretoken, or with `lines` what is up to a newline and what is after it but the last.
-    With `lone_digits`, what stands before a digit has none.
+    Only whole blocks are looked at; the character before may be of another block, and that after the place has one byte.
     """
-    offsets = []
-    for match in re.finditer(rb"[\t-\r ]+(?=[!-/:-~])" if lone_digits else rb"[\t-\r ]+(?=[!-~])", block):
-        start, end = match.span()
-        last = block[end - 1 : end]
-        if not lines:
-            offsets += [end - 1] if last == b" " else [end - 1, end]
-        elif last not in b"\r\n":
-            blanks = end - len(re.search(rb"[\t\v\f ]+$", block[start:end]).group())
-            if not whole_end:
-                offsets.append(end - 1)
-            # What is before the first blank must be known, and no white space that is not ASCII.
-            elif blanks > 0 and block[blanks - 1] < 0x80 and (end - blanks > 1 or block[blanks - 1] in b"\r\n"):
-                offsets += [blanks, end - 1]
+    offsets, offset = [], 0
+    text = data.decode(errors="surrogateescape")
+    for i, character in enumerate(text):
+        in_block = offset % block < block - 1 and offset - offset % block + block <= len(data)
+        if 0 < i < len(text) - 1 and in_block and character.isascii():
+            before, here, after = map(class_of, text[i - 1 : i + 2])
+            if triples[before][here][after]:
+                offsets.append(offset)
+        offset += len(character.encode(errors="surrogateescape"))
     return offsets
 
 
-def seams(data, merges, class_of, members, after_lower):
-    """Byte offsets of the seams of data: between two characters of class "c", where no merge could join.
+def seams(data, merges, class_of, letters, harm, keep):
+    """Byte offsets of the seams of data: between two characters of the classes `letters`, where no merge could join.
 
     Known by the last two bytes of the character before and the first three of that after, of which there must be three.
-    Where `after_lower` is true, runs of characters of the classes `members` that follow one of class "l" have none.
+    Runs of characters of `letters` and `keep` that follow one of `harm` have none.
     """
     text = data.decode(errors="surrogateescape")
     offsets, offset, allowed = [], 0, False
+    members = letters | keep
     for i, character in enumerate(text):
         encoded = character.encode(errors="surrogateescape")
         if class_of(character) not in members:
             allowed = False
         elif i == 0 or class_of(text[i - 1]) not in members:
-            allowed = not after_lower or i == 0 or class_of(text[i - 1]) != "l"
-        elif allowed and len(encoded) > 2 and class_of(text[i - 1]) == class_of(character) == "c":
+            allowed = i == 0 or class_of(text[i - 1]) not in harm
+        elif allowed and len(encoded) > 2 and {class_of(text[i - 1]), class_of(character)} <= letters:
             before, after = text[i - 1].encode()[-2:], encoded[:3]
             if not any(
                 (before.endswith(left) or left.endswith(before)) and (right.startswith(after) or after.startswith(right))
@@ -134,15 +215,6 @@ def seams(data, merges, class_of, members, after_lower):
 def is_plain_word(piece):
     """Whether a piece is under 64 bytes: perhaps a space, and ASCII letters, of which only the first may be a capital."""
     return len(piece) < 64 and re.fullmatch(rb" ?[A-Za-z][a-z]*", piece) is not None
-
-
-def starts_as_whole_word(piece, class_of, grammar):
-    """Whether a piece begins with a letter, or with one after a character that may lead it; for patterns without case."""
-    text = piece.decode(errors="surrogateescape")
-    classes = [class_of(character) for character in text[:2]]
-    if classes[0] in grammar.letters:
-        return True
-    return len(text) > 1 and classes[0] in grammar.leads and classes[0] != "'" and classes[1] in grammar.letters
 
 
 def pieces(data, offsets):

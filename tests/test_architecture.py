@@ -23,6 +23,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # them know no Tokenizer: they read and write models.
 LAYERS = [
     {"kernels"},
+    {"text"},
     {
         *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
         *("joining", "lazy", "excerpt", "links", "scratch", "regex_splitter"),
@@ -33,12 +34,12 @@ LAYERS = [
     {
         *("encoder", "decoder", "threads", "streaming", "padding", "tokens", "tokenfile", "idfile", "tokenizer"),
         *("sidecar", "document_ends", "numbering", "publishing", "checksum"),
-        *("trainer", "warmup", "inspection", "conversion", "default"),
+        *("trainer", "warmup", "inspection", "conversion", "default", "explanation", "drawing"),
     },
     {"__init__", "__main__", "cli"},
 ]
 PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
-PUBLIC += ["use", "warmup"]
+PUBLIC += ["explain_pattern", "use", "warmup"]
 ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file", "encode_padded"]
 ENCODING += ["encode_batch_flat", "count"]
 DECODING = ["decode", "decode_bytes", "decode_batch", "decode_with_offsets", "stream_decoder"]
@@ -128,7 +129,7 @@ def test_kernels_import_only_kernels_numpy_and_numba(path):
 
 def test_regex_is_known_to_the_text_layer_and_formats_only():
     users = {module_of(path) for path in FILES if any(name.split(".")[0] == "regex" for name in imports(path))}
-    assert users <= {"patterns", "regex_splitter", "formats"}
+    assert users <= {"text", "patterns", "regex_splitter", "formats"}
 
 
 def test_no_module_is_without_a_docstring():
@@ -173,6 +174,7 @@ def test_the_public_names_are_those_of_the_design():
         ("Tokenizer.encode_file", "tokenizer input_path output_path workers progress separator field on_error"),
         ("Tokenizer.decode", "self ids errors"),
         ("encode_array", "text"),
+        ("explain_pattern", "pattern text"),
         ("load", "source check"),
         ("TokenFile", "path tokenizer dtype separator_ids check"),
         ("TokenFile.windows", "self block_size rng batch_size"),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 from test_piece_table import assert_holds, filled, find, insert
-from test_scan import expected
+from test_scan import expected, expected_of_three
 
 from nbbpe.corpus import padded
 from nbbpe.kernels import piece_table
@@ -32,16 +32,16 @@ from nbbpe.kernels.batch import (
     prepared_key,
     write_ends,
 )
-from nbbpe.kernels.scan import addresses
+from nbbpe.kernels.scan import new_masks
 from nbbpe.kernels.seams import NO_JOINS
-from nbbpe.kernels.simd import BLOCK, LINE, N_CLASSES, address_of, write_homes, write_i64
+from nbbpe.kernels.simd import BLOCK, LINE, address_of, write_homes, write_i64
 from nbbpe.patterns import NAMED
 
 
 @njit
-def collect_rows(text, start, end, breaks, scanner, grammar, masks, table, batch, out):
+def collect_rows(text, start, end, breaks, pattern, masks, table, batch, out):
     """Where the pieces end, and whether each has its key and its home, call after call."""
-    tables, table_at = addresses(scanner, masks), piece_table.table_addresses(table)
+    tables, table_at = (address_of(pattern), address_of(masks)), piece_table.table_addresses(table)
     text_at, breaks_at, rows = address_of(text), address_of(breaks), batch_of(address_of(batch), batch.shape[0])
     secret = piece_table.home_secret_of(table_at[4])
     n_out = 0
@@ -53,9 +53,7 @@ def collect_rows(text, start, end, breaks, scanner, grammar, masks, table, batch
         next_break += 1
     while block < end:
         of_breaks = breaks_at, next_break, breaks.shape[0]
-        found, block, state = next_pieces(
-            text_at, piece, block, end, state, of_breaks, tables, grammar, NO_JOINS, table_at, rows
-        )
+        found, block, state = next_pieces(text_at, piece, block, end, state, of_breaks, tables, NO_JOINS, table_at, rows)
         for row in range(found):
             end_of_piece = bound_of(rows, row + 1)
             low, high = piece_table.key_of(text_at + piece, max(end_of_piece - piece, 1), table_at[4])
@@ -73,10 +71,8 @@ def piece_ends(
     """The edges of pieces after `start`, the text's end included."""
     rows = np.array([(first, end, -1) for first, end in breaks], dtype=np.int64).reshape(-1, 3)
     out = np.empty((len(data) + 2, 2), dtype=np.int64)
-    masks, batch = np.empty(N_CLASSES, dtype=np.uint64), new_batch(room - MIN_ROWS)
-    table = piece_table.new_table(1 << 10, 0)
-    scanner, grammar = NAMED[name].scanner(), NAMED[name].packed_grammar()
-    n = collect_rows(padded(data), start, len(data), rows, scanner, grammar, masks, table, batch, out)
+    table, batch = piece_table.new_table(1 << 10, 0), new_batch(room - MIN_ROWS)
+    n = collect_rows(padded(data), start, len(data), rows, NAMED[name].tables, new_masks(), table, batch, out)
     ends = out[:n, 0]
     assert out[:n, 1][np.diff(ends, prepend=start) > 0].all()  # an empty piece has no key
     return [end for end in ends.tolist() if end > start]
@@ -85,11 +81,11 @@ def piece_ends(
 def expected_ends(data: bytes, breaks: list[tuple[int, int]], start: int = 0, name: str = "gpt2") -> list[int]:
     """The same by cutting the text at the breaks, and what is between them at its own boundaries."""
     edges = {len(data)}
-    grammar = NAMED[name].grammar
+    # Rules for three are looked at only in blocks without a break.
+    of_three = [start + cut for cut in expected_of_three(data[start:], NAMED[name])]
     for block in range(start, len(data) - BLOCK + 1, BLOCK):
         if not any(end > start and end >= block and first < block + BLOCK for first, end in breaks):
-            cuts = naive.blank_cuts(data[block : block + BLOCK], grammar.lines, grammar.whole_end, grammar.lone_digits)
-            edges |= {block + cut for cut in cuts}
+            edges |= {cut for cut in of_three if block <= cut < block + BLOCK}
     done = start
     for first, end in [*breaks, (len(data), len(data))]:
         if first < start:
@@ -241,13 +237,17 @@ def random_lines(source: random.Random) -> bytes:
 @pytest.mark.parametrize("name", NAMED)
 def test_pieces_are_split_by_themselves_as_they_are_together(name):
     source = random.Random(7)
-    pattern = NAMED[name].compiled
+
+    def split(data: bytes) -> list[bytes]:
+        parts = NAMED[name].split(data.decode(errors="surrogateescape"))
+        return [part.encode(errors="surrogateescape") for part in parts]
+
     n_cut = 0
     for _ in range(400):
         data = random_lines(source)
-        whole = naive.split(data, pattern)
+        whole = split(data)
         edges = piece_ends(data, [], name=name)
-        parts = [naive.split(data[first:end], pattern) for first, end in itertools.pairwise([0, *edges])]
+        parts = [split(data[first:end]) for first, end in itertools.pairwise([0, *edges])]
         assert list(itertools.chain.from_iterable(parts)) == whole, data
         n_cut += len(set(edges) - set(expected(data, NAMED[name]))) - 1
     assert n_cut > 100

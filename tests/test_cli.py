@@ -310,7 +310,7 @@ def test_inspect_shows_as_many_tokens_as_it_is_asked_for(run, longest, frequent,
 @pytest.mark.parametrize("suffix", [".bin", ".npy"])
 def test_inspect_shows_what_a_file_of_ids_holds_and_checks_it_on_wish(run, tmp_path, small, suffix):
     path = tmp_path / f"ids{suffix}"
-    small.encode_file(iter([TEXT]), path)
+    small.encode_file(iter([TEXT]), path, allowed_special="all")
     n_ids = small.count(TEXT)
     out = run("inspect", path).out
     assert all(part in out for part in (f"{n_ids:,}", "uint16", f"{small.fingerprint}, 400 tokens"))

@@ -151,13 +151,18 @@ def test_a_file_with_few_special_tokens_is_cut_at_boundaries_too(tmp_path):
 def test_what_has_no_certain_boundary_is_not_cut(tmp_path):
     assert cut(tmp_path / "f", b"a" * 5000, 100) == [b"a" * 5000]
     assert cut(tmp_path / "f", "中".encode() * 5000, 100) == ["中".encode() * 5000]
-    for pattern in get_pattern(None), get_pattern(r"\w+|\s+"):
+    for pattern in get_pattern(None), get_pattern(r"\b\w+|\s+"):
         assert cut(tmp_path / "f", b"a story " * 500, 100, pattern) == [b"a story " * 500]
 
 
-def test_a_pattern_of_ones_own_is_cut_at_special_tokens_only(tmp_path):
+def test_a_pattern_of_ones_own_that_is_compiled_is_cut_at_its_certain_boundaries(tmp_path):
+    parts = cut(tmp_path / "f", b"a story " * 500, 100, get_pattern(r"\w+|\s+"))
+    assert len(parts) >= 20
+
+
+def test_a_pattern_that_is_not_compiled_is_cut_at_special_tokens_only(tmp_path):
     data = (b"a story " * 50 + SPECIAL) * 30
-    parts = cut(tmp_path / "f", data, 1000, get_pattern(r"\w+|\s+"))
+    parts = cut(tmp_path / "f", data, 1000, get_pattern(r"\b\w+|\s+"))
     assert len(parts) >= 8
     assert all(part.startswith(SPECIAL) for part in parts[1:])
 
@@ -199,6 +204,7 @@ def test_windows_show_all_of_a_source_once_and_every_special_token(data, window,
     tokens = SPECIAL, b"<|"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "WINDOW", window)
+        patch.setattr(corpus, "_COPIED", window // 16)
         patch.setattr(corpus, "TEXT_WINDOW", window)
         if seed < 0:
             data = data * 9  # longer than the padding
@@ -293,7 +299,7 @@ def test_a_source_that_does_not_wait_is_not_taken_to_have_ended():
 
 
 def test_a_text_in_memory_is_not_copied_but_for_its_end(monkeypatch):
-    monkeypatch.setattr(corpus, "WINDOW", 1000)
+    monkeypatch.setattr(corpus, "_COPIED", 62)
     monkeypatch.setattr(corpus, "TEXT_WINDOW", 1000)
     data = b"the cat " * 1000
     reader = TextReader(data, specials(SPECIAL))

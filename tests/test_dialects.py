@@ -161,3 +161,16 @@ def test_any_pattern_that_is_translated_matches_the_same(pattern):
     for seed in range(3):
         text = text_of(seed, 60)
         assert [piece for piece, _ in theirs.pre_tokenize_str(text)] == ours.split(text) == back.split(text)
+
+
+KIMI = r"[\p{Han}]+|[\p{Lu}\p{M}&&[^\p{Han}]]*[\p{Ll}&&[^\p{Han}]]+|(?s:.)"
+
+
+@pytest.mark.parametrize("source", ["Oniguruma", "fancy-regex"])
+def test_sets_less_a_property_and_sets_in_sets_are_spelled_anew(source):
+    expected = r"[\p{Han}]+|(?:(?!\p{Han})[\p{Lu}\p{M}])*(?:(?!\p{Han})[\p{Ll}])+|(?s:.)".replace("(?s:.)", "x")
+    assert translated(KIMI.replace("(?s:.)", "x"), source, "regex") == expected
+    assert translated(r" ?[^(\s|[.,!?…])]+", source, "regex") == r" ?[^(\s|.,!?…)]+"
+    for refused in r"[^a&&[^\p{Han}]]", r"[a&&b]", r"[a[^b]]", r"[a[b-c]]", r"(?i:[a&&[^\p{Han}]])":
+        with pytest.raises(ValueError, match=r"not known to mean the same|different meanings"):
+            translated(refused, source, "regex")

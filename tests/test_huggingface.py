@@ -334,7 +334,7 @@ def test_patterns_are_recognised(styles):
         "gpt4": "llama3",
         "neox": "gpt2",
         "starcoder": "starcoder",
-        "deepseek": DEEPSEEK,
+        "deepseek": "deepseek3",
         "strange": [r"(?:\ a)", r"\p{N}+", r"(?:\^\$)", "gpt2"],
     }
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numba import njit
 from test_encode import BYTES, expected
-from test_scan import class_letter
+from test_scan import classer
 
 import nbbpe
 from nbbpe.corpus import padded
-from nbbpe.kernels import seams
-from nbbpe.kernels.scan import addresses, block_cuts, new_masks
+from nbbpe.kernels import pattern_tables, seams
+from nbbpe.kernels.scan import block_cuts, new_masks
 from nbbpe.kernels.seams import MOST_BYTES, byte_ends, folded, join_ends, mark_joins, seam_cuts
 from nbbpe.kernels.simd import BLOCK, address_of
 from nbbpe.patterns import NAMED, get_pattern
@@ -61,14 +61,14 @@ def join(left, right):
 
 
 @njit
-def mark_seams(text, n, scanner, masks, joins, grammar, is_seam):
+def mark_seams(text, n, pattern, masks, joins, is_seam):
     """Mark the seams of a text as next_pieces finds them."""
-    tables = addresses(scanner, masks)
+    pattern_at, masks_at = address_of(pattern), address_of(masks)
     state, seam_state = 0, np.uint64(0)
     for start in range(0, n, BLOCK):
-        _, state = block_cuts(address_of(text) + start, state, tables)
+        _, _, state = block_cuts(address_of(text) + start, state, pattern_at, masks_at)
         described = address_of(joins), 8 * joins.shape[0] - 1
-        cuts, seam_state = seam_cuts(address_of(text) + start, seam_state, described, grammar, tables)
+        cuts, seam_state = seam_cuts(address_of(text) + start, seam_state, described, pattern_at, masks_at)
         for bit in range(min(BLOCK, n - start)):
             is_seam[start + bit] = (cuts >> np.uint64(bit)) & np.uint64(1)
 
@@ -88,13 +88,15 @@ def joins_of(merges: Pairs) -> tuple[np.ndarray, int]:
 def found(data: bytes, joins: np.ndarray, name: str) -> list[int]:
     pattern = NAMED[name]
     is_seam = np.zeros(len(data), dtype=np.uint8)
-    mark_seams(padded(data), len(data), pattern.scanner(), new_masks(), joins, pattern.packed_grammar(), is_seam)
+    mark_seams(padded(data), len(data), pattern.tables, new_masks(), joins, is_seam)
     return np.flatnonzero(is_seam).tolist()
 
 
 def wanted(data: bytes, merges: Pairs, name: str) -> list[int]:
-    cased = name == "o200k"
-    return naive.seams(data, merges, class_letter, "cm" if cased else "c", cased)
+    numbers = NAMED[name].tables.view(np.int64)
+    names = pattern_tables.SEAM_LETTERS, pattern_tables.SEAM_HARM, pattern_tables.SEAM_KEEP
+    sets = [{c for c in range(64) if int(numbers[each]) >> c & 1} for each in names]
+    return naive.seams(data, merges, classer(NAMED[name]), *sets)
 
 
 def random_merges(source: random.Random, alphabet: str, n: int) -> Pairs:

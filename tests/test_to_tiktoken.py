@@ -56,7 +56,11 @@ def gpt2_there(gpt2) -> tuple[nbbpe.Tokenizer, tiktoken.Encoding]:
     return gpt2, gpt2.to_tiktoken("gpt2 of nbbpe")
 
 
-@pytest.mark.parametrize("pattern", [*NAMED, None, r"\w+|[^\w\s]+", r"[a-zé']+|\d{1,3}+"])
+# tiktoken has one regex, so no sequences.
+ONE_REGEX = [name for name, pattern in NAMED.items() if not pattern.then]
+
+
+@pytest.mark.parametrize("pattern", [*ONE_REGEX, None, r"\w+|[^\w\s]+", r"[a-zé']+|\d{1,3}+"])
 def test_a_tokenizer_trained_here_gives_the_same_ids(stories, tmp_path, pattern):
     ours = nbbpe.train(stories, 700, [texts.SPECIAL, "<|é a|>"], pattern=pattern)
     theirs = ours.to_tiktoken()
@@ -68,7 +72,7 @@ def test_a_tokenizer_trained_here_gives_the_same_ids(stories, tmp_path, pattern)
     ours.save_tiktoken(tmp_path / "ranks.tiktoken")
     again = nbbpe.Tokenizer.from_tiktoken(tmp_path / "ranks.tiktoken", pattern or r"(?s:.+)", ours.special_tokens)
     assert (again.vocab, again.merges, again.special_tokens) == (ours.vocab, ours.merges, ours.special_tokens)
-    if pattern in NAMED:
+    if pattern in NAMED and NAMED[pattern].takes_all:  # else the regex says more, see split_regex
         assert nbbpe.load(theirs) == ours
 
 

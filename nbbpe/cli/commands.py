@@ -7,6 +7,7 @@ import os
 import shlex
 import time
 import warnings
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from click.core import ParameterSource
 
 from ..conversion import FORMATS, find_format, read_tokenizer
 from ..corpus import Path
+from ..explanation import explain_pattern
 from ..files import name_in_errors
 from ..formats.folder import scratch_for
 from ..idfile import TokenFile
@@ -31,6 +33,8 @@ from ..version import __version__
 from . import EXIT_FAILED, NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 from .warming import warm_up
+
+_SHOWN_BYTES = 2000  # of a text that a pattern is shown on
 
 
 @contextmanager
@@ -412,9 +416,18 @@ def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: 
     "nbbpe inspect tokenizer --on corpus.txt",
     "nbbpe inspect tokenizer --on corpus.txt --plot figures.png",
     "nbbpe inspect corpus.bin --verify",
+    "nbbpe inspect --pattern gpt2 --on corpus.txt",
 )
-@click.argument("tokenizer", envvar="NBBPE_TOKENIZER", callback=_check_environment)
+@click.argument("tokenizer", required=False, envvar="NBBPE_TOKENIZER", callback=_check_environment)
 @click.option("--on", "text", metavar="TEXT", help="Tell how the tokenizer does on this text, too.")
+@click.option(
+    "--pattern",
+    "patterns",
+    multiple=True,
+    metavar="P",
+    help="Explain this split pattern, a name or a regex, instead of a tokenizer; several split in turn.",
+)
+@click.option("--draw", metavar="FILE", help="Draw the automaton of --pattern, the first of several, into an .svg file.")
 @click.option("--plot", metavar="FILE", help="Draw the figures into a .png, .svg or .pdf file (needs matplotlib).")
 @click.option("--longest", type=click.IntRange(0), default=10, show_default=True, help="How many of the longest tokens.")
 @click.option("--frequent", type=click.IntRange(0), default=10, show_default=True, help="How many of the most frequent.")
@@ -422,9 +435,13 @@ def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: 
 @click.option("--verify", is_flag=True, help="Compare the ids of a .bin or .npy file with their checksum.")
 @_source_options
 @_json_option
+@click.pass_context
 def inspect(
-    tokenizer: str,
+    context: click.Context,
+    tokenizer: str | None,
     text: str | None,
+    patterns: Sequence[str],
+    draw: str | None,
     plot: str | None,
     longest: int,
     frequent: int,
@@ -436,8 +453,21 @@ def inspect(
 ) -> None:
     """Show what a vocabulary holds, and how it does on a text.
 
-    TOKENIZER may also be a file of ids, .bin or .npy: show what it holds.
+    TOKENIZER may also be a file of ids, .bin or .npy: show what it holds. With --pattern instead, show what nbbpe makes of
+    a split pattern, and how it splits the beginning of TEXT.
     """
+    if patterns:
+        if tokenizer is not None and context.get_parameter_source("tokenizer") is not ParameterSource.ENVIRONMENT:
+            raise click.UsageError("--pattern is instead of a tokenizer: give one of them")
+        if verify or plot:
+            raise click.UsageError("--verify and --plot are not for --pattern")
+        _inspect_pattern(patterns, text, draw, as_json)
+        return
+    if draw:
+        raise click.UsageError("--draw is for --pattern")
+    if tokenizer is None:
+        (argument,) = (each for each in context.command.params if each.name == "tokenizer")
+        raise click.MissingParameter(ctx=context, param=argument)
     if tokenizer.endswith((".bin", ".npy")):
         if text is not None or plot:
             raise click.UsageError(f"--on and --plot are for tokenizers, and {_shown(tokenizer)} is a file of ids")
@@ -446,7 +476,8 @@ def inspect(
     if verify:
         raise click.UsageError(f"--verify is for files of ids, .bin or .npy, and {_shown(tokenizer)} is none")
     if plot:
-        from .plots import check_plot, draw
+        from .plots import check_plot
+        from .plots import draw as draw_figures
 
         with _as_usage():
             check_plot(plot)
@@ -457,7 +488,7 @@ def inspect(
         with as_path(text) as path:
             on_text = text_figures(inspected, [path], frequent, field=field, on_error=on_error)
     if plot:
-        draw(plot, _shown(tokenizer), inspected, vocabulary, on_text)
+        draw_figures(plot, _shown(tokenizer), inspected, vocabulary, on_text)
     if as_json:
         _print_json({"vocabulary": vocabulary, **({"text": on_text} if on_text else {})})
         return
@@ -467,6 +498,47 @@ def inspect(
     if plot:
         lines += ["", f"drawn into {_shown(plot)}"]
     _print_lines(lines)
+
+
+def _inspect_pattern(patterns: Sequence[str], text: str | None, draw: str | None, as_json: bool) -> None:
+    beginning = None
+    if text is not None:
+        with as_path(text) as path, name_in_errors(text), open(path, "rb") as file:
+            data = file.read(_SHOWN_BYTES)
+            # A character that is cut at the end is left out.
+            beginning = getincrementaldecoder("utf-8")("surrogateescape").decode(data, final=len(data) < _SHOWN_BYTES)
+    with _as_usage():
+        found = explain_pattern(_pattern_of(patterns), beginning)
+        if draw:
+            found.to_svg(draw)
+    if not as_json:
+        _print_lines([*str(found).split("\n"), *(["", f"drawn into {_shown(draw)}"] if draw else [])])
+        return
+    _print_json(
+        {
+            "name": found.name,
+            "regexes": list(found.regexes),
+            "compiled": found.is_compiled,
+            "not_compiled": found.not_compiled,
+            "levels": [
+                {
+                    "regex": level.regex,
+                    "n_states": level.n_states,
+                    "classes": [{"n": each.n, "examples": list(each.examples)} for each in level.classes],
+                    "pairs": sorted(level.pairs),
+                    "triples": sorted(level.triples),
+                }
+                for level in found.levels
+            ],
+            "pretokens": [_printable(each) for each in found.pretokens],
+            "is_certain": list(found.is_certain),
+        }
+    )
+
+
+def _printable(text: str) -> str:
+    """A text with its bytes that are not UTF-8 as backslashes and numbers."""
+    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _inspect_ids(path: str, verify: bool, as_json: bool) -> None:

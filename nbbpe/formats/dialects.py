@@ -39,6 +39,8 @@ _MEMBER = regex.compile(
     r"| (?P<dash> - ) | (?P<sign> (?P<own>[&|~^])(?!\g<own>) )",
     regex.VERBOSE | regex.DOTALL,
 )
+_LESS = regex.compile(r"\[(?P<members>(?:[^\\\[\]&^]|\\.|\\[pP]\{\w+\})+)&&\[\^(?P<without>\\p\{\w+\})\]\]")
+_NESTED = regex.compile(rf"\[(?P<members> {_ONE}+ )\]", regex.VERBOSE | regex.DOTALL)
 # The characters of \w, to `regex` and to Rust; Oniguruma's own \w has ² and ½ and lacks joiners.
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
 # Where case is ignored, Oniguruma takes these for one character too (ß, ﬁ), and `regex` takes i for the Turkish letters.
@@ -187,9 +189,21 @@ class _Translation:
 
     def character_class(self, opening: str) -> str:
         """Translate a class in brackets, and go to its end."""
+        less = _LESS.match(self.pattern, self.place)
+        if less is not None and self.target == "regex" != self.source and not self.groups[-1].caseless:
+            # Kimi's way to leave out a property; `regex` has it in another version of its syntax only.
+            inner = self.pattern[less.start("members") : less.end("members")]
+            members = _Translation(f"[{inner}]", self.source, self.target).translate()
+            self.place = less.end()
+            return f"(?:(?!{less['without']}){members})"
         parts = [opening]
         at = self.place + len(opening)
         while not self.pattern.startswith("]", at) or len(parts) == 1:
+            nested = _NESTED.match(self.pattern, at)
+            if nested is not None and self.target == "regex" != self.source and not self.groups[-1].caseless:
+                parts.append(nested["members"])  # a set in a set, as BLOOM has it: its members
+                at = nested.end()
+                continue
             match = _MEMBER.match(self.pattern, at)
             self.place = at
             if match is None:

@@ -288,8 +288,8 @@ class _Reader:
         except ValueError as error:
             raise self.error(f"{where} splits by a regex that nbbpe cannot honour: {error}") from None
         behavior, invert = part.get("behavior"), part.get("invert", False)
-        # Removing what is no match comes to the same where all is matched, as the named patterns do.
-        if behavior != "Isolated" and not (behavior == "Removed" and invert and pattern.name):
+        # Removing what is no match comes to the same where all is matched, as most named patterns do.
+        if behavior != "Isolated" and not (behavior == "Removed" and invert and pattern.name and pattern.takes_all):
             how = f"{shown(behavior)} and invert {shown(invert)}"
             raise self.error(f"{where} is a Split with behavior {how}, and nbbpe can honour 'Isolated' only")
         return pattern
@@ -414,5 +414,6 @@ class _Reader:
 
 @functools.cache
 def _named_spellings() -> dict[str, Pattern]:
-    """The named patterns by their regexes in Oniguruma's dialect, as `write` spells them."""
-    return {translated(named.regex or "", "regex", "Oniguruma"): named for named in NAMED.values()}
+    """The named patterns of one regex by it in Oniguruma's dialect, as `write` spells them."""
+    named = {pattern.regexes[0]: pattern for pattern in NAMED.values() if not pattern.then}
+    return {translated(regex, "regex", "Oniguruma"): pattern for regex, pattern in named.items()}

@@ -168,7 +168,7 @@ def split_regex(pattern: Pattern) -> str:
         return _ALL
     if pattern.then:
         raise ValueError(f"the split pattern {pattern.spelling} is {len(pattern.regexes)} regexes, and tiktoken has one")
-    if pattern.name:
+    if pattern.name and pattern.takes_all:
         return pattern.regex
     # What is between two matches is lost in tiktoken, so it must be a match too.
     matched = translated(pattern.regex, "regex", "fancy-regex")
@@ -198,6 +198,8 @@ def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
         raise ValueError(f"{name} gives rank {ranks[twice]} to {shown(twice)} and to {shown(vocab[ranks[twice]])}")
     check_bytes(vocab, name)
     pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str
+    if isinstance(pattern, str) and "&&" in pattern:  # which `regex` would take for two letters
+        pattern = translated(pattern, "fancy-regex", "regex")
     return vocab, Known(pattern, dict(encoding._special_tokens))
 
 

@@ -9,11 +9,10 @@ themselves. Together that takes 8 % off a pass over English or code of which the
 import numpy as np
 from numpy.typing import NDArray
 
-from .blanks import blank_cuts
 from .jit import called, inlined
 from .memory import zeros
 from .piece_table import INLINE_BYTES, ask_for_homes, find_from, home_secret_of, key_of, swap_slots
-from .scan import block_cuts
+from .scan import STATE_BITS, block_cuts
 from .seams import seam_cuts
 from .simd import (
     BLOCK,
@@ -34,7 +33,6 @@ ROW = 4  # words in a row of a batch
 MIN_ROWS = BLOCK + LINE  # what a batch must have room for: the pieces of a block, and as many as homes are found together
 
 _ONE = np.uint64(1)
-_SEAM_STATE = 16  # from which bit of a state on it is that of seam_cuts; those below are block_cuts'
 # For each length of a key that lies in its slot: the bytes that it uses of 16, and its length in the last of them.
 _KEY_MASKS = np.array(
     [
@@ -185,7 +183,7 @@ def force_breaks(cuts, start, breaks_at, next_break, n_breaks):
 
 
 @called
-def next_pieces(text_at, piece, block, end, state, of_breaks, tables, grammar, joins, table_at, batch):
+def next_pieces(text_at, piece, block, end, state, of_breaks, pattern, joins, table_at, batch):
     """Fill the rows of a batch with the next pieces of a text.
 
     text_at : address of a text with PADDING bytes after its end
@@ -195,7 +193,7 @@ def next_pieces(text_at, piece, block, end, state, of_breaks, tables, grammar, j
     state   : int64     0 at first, then what the last call returned
     of_breaks : address of int64[n, 3], the start, end and id of each stretch that is no text (special tokens, separators);
               the first of them that does not end before `block`; their number
-    tables, grammar : see split.pretoken_end
+    pattern : addresses of the pattern's tables and of the scratch of the scan, see scan.block_cuts
     joins   : see seams.seam_cuts, or NO_JOINS
     table_at : see piece_table.table_addresses
     batch   : see batch_of, with n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be empty
@@ -207,19 +205,19 @@ def next_pieces(text_at, piece, block, end, state, of_breaks, tables, grammar, j
     breaks_at, next_break, n_breaks = of_breaks
     found = 0
     write_i64(batch[2], piece)
-    seam_state = np.uint64(state >> _SEAM_STATE)
-    state &= (1 << _SEAM_STATE) - 1
+    seam_state = np.uint64(state >> STATE_BITS)
+    state &= (1 << STATE_BITS) - 1
     while found <= batch[3] - MIN_ROWS and block < end:
-        cuts, state = block_cuts(text_at + block, state, tables)
+        cuts, more_cuts, state = block_cuts(text_at + block, state, pattern[0], pattern[1])
         if joins[0] != 0:
-            more_cuts, seam_state = seam_cuts(text_at + block, seam_state, joins, grammar, tables)
-            cuts |= more_cuts
+            seams, seam_state = seam_cuts(text_at + block, seam_state, joins, pattern[0], pattern[1])
+            cuts |= seams
         while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) < block:
             next_break += 1
         if next_break < n_breaks and read_i64(breaks_at + 24 * next_break) < block + BLOCK:
             cuts = force_breaks(cuts, block, breaks_at, next_break, n_breaks)
         elif end - block >= BLOCK:
-            cuts |= blank_cuts(text_at + block, grammar)
+            cuts |= more_cuts
         if end - block < BLOCK:
             cuts &= (_ONE << np.uint64(end - block)) - _ONE
         found += write_ends(batch[2] + 8 + 8 * found, cuts, block)
@@ -228,4 +226,4 @@ def next_pieces(text_at, piece, block, end, state, of_breaks, tables, grammar, j
         found += 1
         write_i64(batch[2] + 8 * found, end)
     prepare(batch, found, text_at, table_at)
-    return found, block, state | (np.int64(seam_state) << _SEAM_STATE)
+    return found, block, state | (np.int64(seam_state) << STATE_BITS)

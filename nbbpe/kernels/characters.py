@@ -1,29 +1,12 @@
-"""Characters: their classes, and their UTF-8."""
+"""Characters: their UTF-8, and the classes of a block of them."""
 
 import numpy as np
 
 from .jit import inlined
-from .simd import BLOCK, N_CLASSES, mask_between, read_u8, read_u16, trailing_zeros, write_u8
-
-# The order is part of the shipped cut tables (nbbpe/patterns.py).
-LOWER, UPPER, CASELESS, MARK, NUMBER, APOSTROPHE, SLASH, OTHER, SPACE, NEWLINE, BLANK = range(N_CLASSES)
-WHITE_SPACE = (1 << SPACE) | (1 << NEWLINE) | (1 << BLANK)
+from .pattern_tables import UNDECODABLE, class_of, number_of
+from .simd import BLOCK, read_u8, trailing_zeros, write_u8
 
 _ONE = np.uint64(1)
-
-
-@inlined
-def ascii_white_space(block_at):
-    """The bytes of a block of 64 that are of class SPACE, NEWLINE and BLANK, as far as they are ASCII: three uint64."""
-    newline = mask_between(block_at, 10, 1) | mask_between(block_at, 13, 1)
-    return mask_between(block_at, 32, 1), newline, mask_between(block_at, 9, 5) & ~newline
-
-
-@inlined
-def class_of(code_point, tables):
-    """The class of a code point."""
-    page = np.int64(read_u16(tables[2] + 2 * (code_point >> 8)))
-    return np.int64(read_u8(tables[3] + ((page << 8) | (code_point & 255))))
 
 
 @inlined
@@ -80,11 +63,11 @@ def encode_character(code_point, to_at):
 
 
 @inlined
-def class_each(block_at, high, out_at, tables, mark):
+def class_each(block_at, high, out_at, pattern_at, mark):
     """Class non-ASCII characters of a block of 64 bytes, one at a time.
 
     high   : uint64   the bytes that they, or bytes that are no UTF-8, consist of
-    tables : see scan.addresses
+    pattern_at : see pattern_tables.py
     mark   : called as mark(out_at, class, bits) with the bits of a character's bytes
 
     Returns (bits of bytes that continue a character, what is left of the last one for the next block: see the state of
@@ -92,14 +75,15 @@ def class_each(block_at, high, out_at, tables, mark):
     """
     inside = np.uint64(0)
     leaving = 0
+    undecodable = number_of(pattern_at, UNDECODABLE)
     while high:
         bit = trailing_zeros(high)
         code_point, length = decode_character(block_at + bit)
-        character_class = OTHER if code_point < 0 else class_of(code_point, tables)
+        character_class = undecodable if code_point < 0 else class_of(code_point, pattern_at)
         bits = ((_ONE << np.uint64(length)) - _ONE) << np.uint64(bit)
         mark(out_at, character_class, bits)
         inside |= bits & (bits << _ONE)
         high &= ~bits
         if bit + length > BLOCK:
-            leaving = ((bit + length - BLOCK) << 8) | (character_class << 12)
+            leaving = ((bit + length - BLOCK) << 16) | (character_class << 20)
     return inside, leaving

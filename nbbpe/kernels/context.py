@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from .jit import inlined
 from .merge_table import Merges
+from .pattern_tables import PatternTables
 from .piece_table import PieceTable
-from .scan import Scanner
 from .simd import read_i64, read_u64, write_i64
 from .special import SpecialTokens
 
 # Where the parts of a context start.
-SCANNER, GRAMMAR, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, WAITING = 0, 6, 7, 17, 19, 21, 26, 29, 33
+PATTERN, MASKS, SPLIT, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, WAITING = 0, 1, 2, 7, 17, 19, 21, 26, 29, 33
 JOINS, FORMER, WORK, SPECIALS, BREAKS = 34, 36, 38, 39, 45
 _SIZE = 47
 # Why encoding stopped, see encode_text.encode_pieces.
@@ -45,9 +45,9 @@ def new_work() -> NDArray[np.int64]:
 
 
 def new_context(
-    scanner: Scanner,
+    pattern: PatternTables,
     masks: NDArray[np.uint64],
-    grammar: int,
+    split_scratch: NDArray[np.int64],
     merges: Merges,
     batch: NDArray[np.uint64],
     scratch: NDArray[np.uint64],
@@ -65,8 +65,9 @@ def new_context(
 ) -> NDArray[np.int64]:
     """The addresses of all that encoding works with, and some sizes. The arrays must outlive it.
 
-    scanner, grammar, merges : what is known of the pattern and of the merges; read
+    pattern, merges         : what is known of the pattern and of the merges; read
     masks, batch            : scratch of the scan
+    split_scratch           : see split.new_split_scratch
     scratch, longest        : scratch for merging pretokens of up to `longest` bytes
     table                   : the remembered pieces
     ids_pool, memory_state  : uint8[*], ids of those with many; int64[2], the bytes used of it, and how many pieces may be
@@ -79,8 +80,8 @@ def new_context(
     specials, breaks        : the special tokens to find in a short text; int64[n, 3], where they are listed then
     """
     context = np.empty(_SIZE, dtype=np.int64)
-    context[SCANNER:GRAMMAR] = [array.ctypes.data for array in (*scanner[:4], masks, *scanner[4:])]
-    context[GRAMMAR] = grammar
+    context[PATTERN], context[MASKS] = pattern.ctypes.data, masks.ctypes.data
+    context[SPLIT] = split_scratch.ctypes.data
     context[MERGES:BATCH] = (
         merges.entries.ctypes.data,
         merges.byte_pairs.ctypes.data,
@@ -130,12 +131,6 @@ def five(context_at, part):
     """Five entries of a context or of its work: what helpers of the table take, and the first of what others do."""
     at = context_at + 8 * part
     return read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24), read_i64(at + 32)
-
-
-@inlined
-def scan_tables(context_at):
-    """What the helpers of the scan take, see scan.addresses."""
-    return *five(context_at, SCANNER), read_i64(context_at + 8 * (SCANNER + 5))
 
 
 @inlined

@@ -14,10 +14,9 @@ from .piece_table import (
     key_of,
     table_addresses,
 )
-from .scan import addresses
 from .seams import NO_JOINS
 from .simd import PADDING, address_of, read_u64, write_u64
-from .split import pretoken_end
+from .split import begin_piece, pretoken_end
 
 _ONE = np.uint64(1)
 
@@ -30,7 +29,7 @@ def add_to_count(table_at, slot, n):
 
 
 @kernel
-def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, masks, batch, table):
+def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batch, table):
     """Count the pieces of a text.
 
     text   : uint8[>= end + PADDING], read
@@ -38,7 +37,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, ma
     end    : int64                  end of the text
     limit  : int64                  boundaries after it are not trusted yet (more text follows); `end` where none follows
     breaks : int64[>= n_breaks, 3]  stretches that are no text and are not counted (see batch.next_pieces)
-    grammar : int64                 see split.pretoken_end
+    pattern : uint64[*], read       see pattern_tables.py
     masks, batch : scratch
     table  : PieceTable, modified   the counts
 
@@ -47,7 +46,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, ma
     """
     text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
     rows = batch_of(address_of(batch), batch.shape[0])
-    tables = addresses(scanner, masks)
+    of_pattern = address_of(pattern), address_of(masks)
     next_break = 0
     while next_break < n_breaks and breaks[next_break, 1] <= start:
         next_break += 1
@@ -58,7 +57,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, scanner, grammar, ma
     while block < end:
         of_breaks = breaks_at, first_break, n_breaks
         found, block, state = next_pieces(
-            text_at, piece, block, end, state, of_breaks, tables, grammar, NO_JOINS, table_at, rows
+            text_at, piece, block, end, state, of_breaks, of_pattern, NO_JOINS, table_at, rows
         )
         for row in range(found):
             piece_end = bound_of(rows, row + 1)
@@ -141,19 +140,20 @@ def take_words(table, text, starts, counts):
 
 
 @kernel
-def take_compound(table, first_slot, scanner, masks, grammar, text, starts, counts):
+def take_compound(table, first_slot, pattern, split_scratch, text, starts, counts):
     """Move pieces that are not single pretokens out of a table, as the words that they hold.
 
     table      : PieceTable, modified      the counts of what is taken become 0
     first_slot : int64                     where to go on
-    grammar    : int64                     see split.pretoken_end
+    pattern    : uint64[*], read           see pattern_tables.py
+    split_scratch : see split.new_split_scratch
     text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    as for take_words, but a word may
                  come several times
 
     Returns (slot, number of words): all pieces before the slot are done. It is less than the length of the table's slots
     where the next piece may need more room than there is. Cost: one pass over the table, and a look-up a character.
     """
-    tables = addresses(scanner, masks)
+    pattern_at, split_at = address_of(pattern), address_of(split_scratch)
     text_at, table_at = address_of(text), table_addresses(table)
     room = min(text.shape[0] - PADDING, counts.shape[0])  # a piece has no more pretokens than bytes
     n_words = 0
@@ -166,7 +166,8 @@ def take_compound(table, first_slot, scanner, masks, grammar, text, starts, coun
         if max(position, n_words) + key_length(table_at, slot) > room:
             return slot, n_words
         end = position + copy_key(table_at, slot, text_at + position)
-        pretoken = pretoken_end(text_at + position, text_at + end, grammar, tables) - text_at
+        begin_piece(split_at, pattern_at)
+        pretoken = pretoken_end(text_at + position, text_at + end, pattern_at, split_at) - text_at
         if pretoken == end:
             continue
         table.slots[slot + 2] = 0
@@ -176,6 +177,6 @@ def take_compound(table, first_slot, scanner, masks, grammar, text, starts, coun
             starts[n_words] = pretoken
             if pretoken == end:
                 break
-            pretoken = pretoken_end(text_at + pretoken, text_at + end, grammar, tables) - text_at
+            pretoken = pretoken_end(text_at + pretoken, text_at + end, pattern_at, split_at) - text_at
         position = end
     return table.slots.shape[0], n_words

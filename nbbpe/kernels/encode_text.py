@@ -9,12 +9,13 @@ from .batch import MIN_ROWS, batch_of, bound_of, bring_home, find_prepared, has_
 from .context import (
     BATCH,
     BREAKS,
-    GRAMMAR,
     ID_SIZE,
     IDS_POOL,
     JOINS,
+    MASKS,
     NEED_MEMORY,
     NEED_OUT,
+    PATTERN,
     SCRATCH,
     STEP,
     TABLE,
@@ -24,7 +25,6 @@ from .context import (
     five,
     leave,
     merges_of,
-    scan_tables,
     specials_of,
 )
 from .encode import merge_pretoken
@@ -100,9 +100,9 @@ def encode_pieces(context_at, text, what):
     n_breaks, marks_at, out_at, out_bytes, n_out = five(work_at, 5)
     id_size, step = read_i64(work_at + 8 * ID_SIZE), read_i64(work_at + 8 * STEP)
     move_former(context_at)
-    tables, table_at = scan_tables(context_at), five(context_at, TABLE)
+    pattern, table_at = (read_i64(context_at + 8 * PATTERN), read_i64(context_at + 8 * MASKS)), five(context_at, TABLE)
     joins_at = context_at + 8 * JOINS
-    joins, grammar = (read_i64(joins_at), read_i64(joins_at + 8)), read_i64(context_at + 8 * GRAMMAR)
+    joins = read_i64(joins_at), read_i64(joins_at + 8)
     keys_at, homes_at, bounds_at, n_rows = batch_of(read_i64(context_at + 8 * BATCH), read_i64(context_at + 8 * BATCH + 8))
     # A long piece ends the call, and the next call finds what follows anew. So the first batch ends with the first piece
     # (an empty one may come before it): where one long piece follows another, full batches took half of the time.
@@ -125,9 +125,7 @@ def encode_pieces(context_at, text, what):
         of_breaks = breaks_at, first_break, n_breaks
         batch = keys_at, homes_at, bounds_at, n_wanted
         n_wanted = min(2 * n_wanted, n_rows)
-        found, block, state = next_pieces(
-            text_at, piece, block, end, state, of_breaks, tables, grammar, joins, table_at, batch
-        )
+        found, block, state = next_pieces(text_at, piece, block, end, state, of_breaks, pattern, joins, table_at, batch)
         while found > 0 and bound_of(batch, found) > limit:
             found -= 1
             block = end

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from .context import GRAMMAR, NEED_LONG, NEED_MEMORY, NEED_SCRATCH, SCRATCH, TABLE, five, merges_of, scan_tables
+from .context import NEED_LONG, NEED_MEMORY, NEED_SCRATCH, PATTERN, SCRATCH, SPLIT, TABLE, five, merges_of
 from .encode import merge_if_short, merge_pretoken
 from .jit import inlined, kernel, part
 from .lanes import SHORT
 from .piece_table import NO_SLOT, find, is_free, key_of
 from .remembered import copy_known, move_former, needs_memory, remember
 from .simd import read_i64
-from .split import pretoken_end
+from .split import begin_piece, pretoken_end
 from .waiting import MOST_COPIED, own_copy
 
 
@@ -23,16 +23,16 @@ def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
     Returns how many bytes they take, or, less than 0, the status with which `encode_pieces` must return if no piece waits.
     Cost: half a microsecond for a word.
     """
-    tables = scan_tables(context_at)
-    grammar = read_i64(context_at + 8 * GRAMMAR)
+    pattern_at, split_at = read_i64(context_at + 8 * PATTERN), read_i64(context_at + 8 * SPLIT)
     scratch_at = read_i64(context_at + 8 * SCRATCH)
     if length > SHORT and needs_memory(context_at, length, id_size):
         return -NEED_MEMORY  # before a megabyte is merged in vain
     merges_at = merges_of(context_at)
     next_at = ids_at
     at = key_at
+    begin_piece(split_at, pattern_at)
     while at < key_at + length:
-        end = pretoken_end(at, key_at + length, grammar, tables)
+        end = pretoken_end(at, key_at + length, pattern_at, split_at)
         # One of several pretokens is often known as a piece.
         n_bytes = copy_known(context_at, at, end - at, next_at) if end - at < length else 0
         if n_bytes == 0:

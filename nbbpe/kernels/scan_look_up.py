@@ -1,55 +1,30 @@
 """Certain boundaries as scan.py finds them, where the processor can look up 64 bytes in one instruction.
 
-Rules are bits here: a byte has eight of them that say before which rules' boundaries it may stand, and eight for after. So
-a boundary stands between two bytes whose rules, of the one before and of the other after, have a bit in common. ASCII is
-looked up at once. In other blocks each byte gets the class of its character first, and then the rules of its class.
-Characters that differ in their last byte only, as those of most alphabets do, are classed all at once.
+Rules are bits here: a byte has eight of them that say before which rules' boundaries it may stand, eight for after, and so
+on. So a boundary stands between two bytes whose rules, of the one before and of the other after, have a bit in common.
+ASCII is looked up at once. In other blocks each byte gets the class of its character first, and then the rules of its
+class. Characters that differ in their last byte only, as those of most alphabets do, are classed all at once.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .characters import CASELESS, class_each
+from .characters import class_each
 from .jit import inlined
-from .memory import zeros
+from .pattern_tables import ASCII_CLASSES, ASCII_RULES, CLASS_RULES, HANGUL, IDEOGRAPHS, LOW_CLASSES, number_of
 from .simd import mask_between, popcount, read_u8, trailing_zeros
 from .simd_look_up import ascii_cuts, blend_64, class_cuts, look_up_64, look_up_128, spread_64
 
 MANY = 12  # non-ASCII bytes in a block from which on classing them together costs less than one character at a time
 
-# Where the parts of the tables are, see look_up_tables.
-_ASCII_RULES = 0x10000
-_ASCII_CLASSES = _ASCII_RULES + 256
-_CLASS_RULES = _ASCII_CLASSES + 128
-_SIZE = _CLASS_RULES + 128
-
+# As in scan.py.
+_ENTERED, _ENTERED_CLASS = 16, 20
 _FIRST_LONG, _FIRST_SURROGATE, _END_SURROGATES = 0x800 >> 6, 0xD800 >> 6, 0xE000 >> 6  # pages of 64 code points
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 
 
-def look_up_tables(classes: NDArray[np.uint8], before: NDArray[np.uint64], after: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Make the tables, 64-byte aligned.
-
-    classes       : uint8[*]   the class of each code point, at least of those below 0x10000
-    before, after : as in scan.Scanner, but [N_CLASSES, RULES]
-
-    As bytes they are the classes of the code points below 0x10000; the rules of each ASCII character before a boundary,
-    then after it; the classes of ASCII once more; and the rules of each class (of 64) before a boundary, then after it.
-    """
-    tables = zeros(_SIZE // 8)
-    parts = tables.view(np.uint8)
-    parts[:_ASCII_RULES] = classes[:_ASCII_RULES]
-    parts[_ASCII_CLASSES:_CLASS_RULES] = classes[:128]
-    for i, rules in enumerate((before, after)):
-        of_class = np.packbits(rules != 0, axis=1, bitorder="little")[:, 0]
-        parts[_CLASS_RULES + 64 * i :][: len(of_class)] = of_class
-        parts[_ASCII_RULES + 128 * i :][:128] = of_class[classes[:128]]
-    return tables
-
-
 @inlined
-def class_together(block_at, high, classes_at, tables_at):
+def class_together(block_at, high, classes_at, pattern_at):
     """Class the characters of two and of three bytes of a block, all those at once that differ in their last byte only.
 
     high       : uint64     the non-ASCII bytes but those that continue a character of the block before
@@ -59,6 +34,7 @@ def class_together(block_at, high, classes_at, tables_at):
     UTF-8. Cost: some 10 ns, and 6 for each beginning that characters have in common, of which most scripts have one or two
     in a block.
     """
+    tables_at = pattern_at + LOW_CLASSES
     following = mask_between(block_at, 0x80, 0x40)
     # Of each character the last byte gets its class.
     ends = np.uint64(0)
@@ -70,9 +46,12 @@ def class_together(block_at, high, classes_at, tables_at):
         ends |= same << _ONE
         left ^= same
     threes = mask_between(block_at, 0xE0, 0x10) & high & (following >> _ONE) & (following >> _TWO)
-    # U+5000 to U+8FFF are ideographs and U+B000 to U+CFFF Hangul: all of one class, where beginnings have little in common.
-    caseless = (mask_between(block_at, 0xE5, 4) | mask_between(block_at, 0xEB, 2)) & threes
-    left = threes ^ caseless
+    # U+5000 to U+8FFF are ideographs and U+B000 to U+CFFF Hangul, mostly of one class each, where beginnings have little in
+    # common.
+    of_ideographs, of_hangul = number_of(pattern_at, IDEOGRAPHS), number_of(pattern_at, HANGUL)
+    ideographs = mask_between(block_at, 0xE5, 4) & threes if of_ideographs >= 0 else np.uint64(0)
+    hangul = mask_between(block_at, 0xEB, 2) & threes if of_hangul >= 0 else np.uint64(0)
+    left = threes ^ ideographs ^ hangul
     ends_of_three = np.uint64(0)
     while left:
         bit = trailing_zeros(left)
@@ -87,9 +66,11 @@ def class_together(block_at, high, classes_at, tables_at):
     seconds = (ends | ends_of_three) >> _ONE
     firsts = ends_of_three >> _TWO
     spread_64(classes_at, seconds, firsts)
-    caseless |= (caseless << _ONE) | (caseless << _TWO)
-    set_classes(classes_at, CASELESS, caseless)
-    return ends | ends_of_three | seconds | firsts | caseless
+    ideographs |= (ideographs << _ONE) | (ideographs << _TWO)
+    set_classes(classes_at, of_ideographs, ideographs)
+    hangul |= (hangul << _ONE) | (hangul << _TWO)
+    set_classes(classes_at, of_hangul, hangul)
+    return ends | ends_of_three | seconds | firsts | ideographs | hangul
 
 
 @inlined
@@ -99,21 +80,20 @@ def set_classes(classes_at, character_class, bits):
 
 
 @inlined
-def cuts_by_look_up(block_at, state, tables):
-    """See scan.block_cuts; the masks hold the class of each byte instead. Cost: some 5 ns for ASCII."""
-    classes_at, tables_at = tables[4], tables[5]
+def cuts_by_look_up(block_at, state, pattern_at, classes_at):
+    """See scan.block_cuts; the scratch holds the class of each byte instead of masks. Cost: some 6 ns for ASCII."""
     high = mask_between(block_at, 128, 128)
     if high == 0:
-        return ascii_cuts(block_at, tables_at + _ASCII_RULES, state & 0xFF)
-    look_up_128(tables_at + _ASCII_CLASSES, block_at, classes_at)
-    entered = (_ONE << np.uint64((state >> 8) & 15)) - _ONE
+        return ascii_cuts(block_at, pattern_at + ASCII_RULES, state & 0xFFFF)
+    look_up_128(pattern_at + ASCII_CLASSES, block_at, classes_at)
+    entered = (_ONE << np.uint64((state >> _ENTERED) & 15)) - _ONE
     if entered:
-        set_classes(classes_at, state >> 12, entered)
-        high &= ~entered
+        set_classes(classes_at, (state >> _ENTERED_CLASS) & 63, entered)
+    rest = high & ~entered
     together = np.uint64(0)
-    if popcount(high) >= MANY:
-        together = class_together(block_at, high, classes_at, tables_at)
-    inside, leaving = class_each(block_at, high & ~together, classes_at, tables, set_classes)
+    if popcount(rest) >= MANY:
+        together = class_together(block_at, rest, classes_at, pattern_at)
+    inside, leaving = class_each(block_at, rest & ~together, classes_at, pattern_at, set_classes)
     inside |= entered | (together & mask_between(block_at, 0x80, 0x40))
-    cuts, entering = class_cuts(classes_at, tables_at + _CLASS_RULES, state & 0xFF)
-    return cuts & ~inside, entering | leaving
+    cuts, more_cuts, entering = class_cuts(classes_at, pattern_at + CLASS_RULES, state & 0xFFFF)
+    return cuts & ~inside, more_cuts & ~(inside | high), entering | leaving

@@ -11,21 +11,20 @@ such places have one bit, a seam is not seen, which costs time only. Only places
 and letters of most scripts of Asia and Africa) of which the one after has three bytes or more are looked at. In others
 there would be few seams, or parts would be so short that cutting costs more than it saves.
 
-That the parts of a cut word are merged as the word would be: its pretoken is cut in two by the grammars of all patterns,
-as a run of letters goes on after either of its letters. (But after lower-case letters the grammars that know case end a
-word before an upper-case letter, which may stand between caseless ones: there caseless letters, and marks, that follow
-lower-case ones are not looked at.) Marks are no such letters: in a run of symbols they belong to it, and a part that began
-with one would be a word. And no merge of the word is lost or new, as none joins there.
+That the parts of a cut word are merged as the word would be: wherever a run of the pattern's automaton can be after a *seam
+letter*, a match may end there, and another seam letter leads to the state that it leads to from the start; so the pretoken
+is cut in two, and its end stays where it is. Where patterns know case, that does not hold behind a lower-case letter: such
+classes do *harm*, which some others, marks say, *keep*; seam letters that follow harm are not looked at. Which classes
+these are is derived from the automaton (text/pattern_tables.py). No merge of the word is lost or new, as none joins there.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .characters import CASELESS, LOWER, MARK
 from .jit import inlined
+from .pattern_tables import SEAM_HARM, SEAM_KEEP, SEAM_LETTERS, number_of
 from .scan import class_bits
 from .simd import mask_between, read_u8, read_u16, read_u32, trailing_zeros
-from .split import CASED
 
 NO_JOINS = 0, 0  # what to pass for joins where words are not to be cut
 MOST_BYTES = 1 << 20  # of a table of joins
@@ -105,13 +104,23 @@ def is_set(joins_at, bit):
 
 
 @inlined
-def seam_cuts(block_at, state, joins, grammar, tables):
+def bits_of_classes(classes, masks_at):
+    """The bytes of a set of classes of the block that `block_cuts` has looked at last; one or two classes mostly."""
+    bits = np.uint64(0)
+    while classes:
+        bits |= class_bits(trailing_zeros(classes), masks_at)
+        classes &= classes - _ONE
+    return bits
+
+
+@inlined
+def seam_cuts(block_at, state, joins, pattern_at, masks_at):
     """The seams of the block of 64 bytes that `block_cuts` has looked at last.
 
     state  : uint64   what the block before left, 0 at the start of a piece: bit 0, a seam may lie before the first byte;
-                      bit 1, a lower-case letter may stand before it, or before the letters that do
+                      bit 1, harm may stand before it, or before the letters that do
     joins  : address of the table of places that merges join at, and the number of its last bit
-    grammar, tables : see split.pretoken_end
+    pattern_at, masks_at : see scan.block_cuts
 
     Returns (cuts, state): bit i of cuts says that a seam lies before byte i. Cost: 2 ns a place.
     """
@@ -120,15 +129,15 @@ def seam_cuts(block_at, state, joins, grammar, tables):
     firsts = mask_between(block_at, _FIRST_OF_3, 256 - _FIRST_OF_3)
     if firsts == 0:
         return cuts, _TWO
-    letters = class_bits(CASELESS, tables)
-    after_lower = cuts
-    if (grammar >> CASED) & 1 != 0:
-        lower = class_bits(LOWER, tables)
-        both = letters | class_bits(MARK, tables)
+    letters = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_LETTERS)), masks_at)
+    after_harm = cuts
+    if number_of(pattern_at, SEAM_HARM) != 0:
+        harm = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_HARM)), masks_at)
+        both = letters | bits_of_classes(np.uint64(number_of(pattern_at, SEAM_KEEP)), masks_at)
         # Adding its first bit to a run of bits clears all of it.
-        not_after = both & (both + (both & ((lower << _ONE) | (state >> _ONE))))
+        not_after = both & (both + (both & ((harm << _ONE) | (state >> _ONE))))
         letters &= not_after
-        after_lower = (lower | (both ^ not_after)) >> _LAST
+        after_harm = (harm | (both ^ not_after)) >> _LAST
     places = letters & ((letters << _ONE) | (state & _ONE)) & firsts
     while places:
         bit = trailing_zeros(places)
@@ -138,4 +147,4 @@ def seam_cuts(block_at, state, joins, grammar, tables):
         joined |= is_set(joins_at, place_bit(before, after & 0xFF, last_bit))  # to a token of the first byte alone
         cuts |= np.uint64(joined ^ 1) << np.uint64(bit)
         places &= places - _ONE
-    return cuts, (letters >> _LAST) | (after_lower << _ONE)
+    return cuts, (letters >> _LAST) | (after_harm << _ONE)

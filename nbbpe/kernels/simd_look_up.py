@@ -54,12 +54,22 @@ def _moved(builder, vector, other, first):
     return builder.shuffle_vector(vector, other, ir.Constant(kind, list(range(first, first + BLOCK))))
 
 
-def _common_rules(context, builder, signature, before, after, entering):
-    """Where the rules of a byte and those of the byte before it have a bit in common, and the rules of the last byte."""
-    hits = builder.and_(_moved(builder, splat(builder, builder.trunc(entering, I8)), before, BLOCK - 1), after)
-    cuts = builder.bitcast(builder.icmp_unsigned("!=", hits, ir.Constant(VECTOR, [0] * BLOCK)), I64)
-    last = builder.extract_element(before, ir.Constant(ir.IntType(32), BLOCK - 1))
-    return context.make_tuple(builder, signature.return_type, (cuts, builder.zext(last, I64)))
+def _cuts_by_rules(context, builder, signature, look_up, entering):
+    """See ascii_cuts; `look_up` gives the rules of each byte for one of the five parts that they have."""
+    i32 = ir.IntType(32)
+    of_part = [look_up(part) for part in range(5)]
+    zero = ir.Constant(VECTOR, [0] * BLOCK)
+    carried = [builder.trunc(builder.lshr(entering, I64(8 * i)), I8) for i in range(2)]
+    before = _moved(builder, splat(builder, carried[0]), of_part[0], BLOCK - 1)
+    pairs = builder.icmp_unsigned("!=", builder.and_(before, of_part[1]), zero)
+    first = _moved(builder, splat(builder, carried[1]), of_part[2], BLOCK - 1)
+    # What stands after the block is not known: no rule of three sees a boundary before its last byte.
+    third = _moved(builder, of_part[4], zero, 1)
+    triples = builder.icmp_unsigned("!=", builder.and_(builder.and_(first, of_part[3]), third), zero)
+    last = [builder.zext(builder.extract_element(of_part[part], i32(BLOCK - 1)), I64) for part in (0, 2)]
+    leaving = builder.or_(last[0], builder.shl(last[1], I64(8)))
+    found = builder.bitcast(pairs, I64), builder.bitcast(triples, I64), leaving
+    return context.make_tuple(builder, signature.return_type, found)
 
 
 @intrinsic
@@ -145,32 +155,41 @@ def _places_writer(n_places):
 write_24_places, write_64_places = _places_writer(24), _places_writer(BLOCK)
 
 
+_CUTS = types.Tuple((types.uint64, types.uint64, types.int64))
+
+
 @intrinsic
 def ascii_cuts(typingctx, block_at, rules_at, entering):
-    """Where the rules of a cut table see a boundary in 64 bytes that are all ASCII; result as of rule_cuts.
+    """Where the rules of a pattern see a boundary in 64 bytes that are all ASCII.
 
-    rules_at : address of uint8[256]   for each ASCII character bit r says that it may stand before rule r's boundary; and
-                                       from 128 on, likewise, after it
-    entering : int64                   see rule_cuts
+    rules_at : address of uint8[5, 128]   see pattern_tables.ASCII_RULES
+    entering : int64                      the rules that the byte before the block takes part in, as part 0 and, << 8, 2
+
+    Returns (cuts, more cuts, entering): bit i, uint64, says that a rule for two, or for three, sees a boundary before byte
+    i; the last is for the next block.
     """
 
     def codegen(context, builder, signature, args):
         block = _load_64(builder, args[0])
-        before = _look_up_128(builder, args[1], block)
-        after = _look_up_128(builder, builder.add(args[1], ir.Constant(I64, 128)), block)
-        return _common_rules(context, builder, signature, before, after, args[2])
 
-    return types.Tuple((types.uint64, types.int64))(types.int64, types.int64, types.int64), codegen
+        def look_up(part):
+            return _look_up_128(builder, builder.add(args[1], I64(128 * part)), block)
+
+        return _cuts_by_rules(context, builder, signature, look_up, args[2])
+
+    return _CUTS(types.int64, types.int64, types.int64), codegen
 
 
 @intrinsic
 def class_cuts(typingctx, classes_at, rules_at, entering):
-    """As ascii_cuts, of 64 bytes whose classes are given; the rules, uint8[128], are by class, from 64 on those after."""
+    """As ascii_cuts, of 64 bytes whose classes are given; the rules, uint8[5, 64], are by class."""
 
     def codegen(context, builder, signature, args):
         classes = _load_64(builder, args[0])
-        before = _look_up_64(builder, _load_64(builder, args[1]), classes)
-        after = _look_up_64(builder, _load_64(builder, builder.add(args[1], ir.Constant(I64, BLOCK))), classes)
-        return _common_rules(context, builder, signature, before, after, args[2])
 
-    return types.Tuple((types.uint64, types.int64))(types.int64, types.int64, types.int64), codegen
+        def look_up(part):
+            return _look_up_64(builder, _load_64(builder, builder.add(args[1], I64(BLOCK * part))), classes)
+
+        return _cuts_by_rules(context, builder, signature, look_up, args[2])
+
+    return _CUTS(types.int64, types.int64, types.int64), codegen

@@ -1,204 +1,174 @@
-"""Pretokens of a piece: what the regex of a named pattern matches, walked by hand.
+"""Pretokens of a piece: the matches of a pattern's automaton, walked character by character.
 
-The named patterns are of one family: a pretoken is the first that fits of a contraction, a word with a character that
-leads it, numbers, symbols, and white space. What they differ in is a *grammar* (patterns.Grammar says what its fields
-mean), packed into one int64. No match depends on what stands before it, so a piece is split by asking again and again
-where the pretoken ends that starts here.
+A walk looks one entry up a character, which says whether a match ends before it, and the next state; nothing else depends
+on the pattern. The last end before the dead state is the match. What is left between two matches is a pretoken, too.
 
-`regex` remains the authority: tests/test_patterns.py holds this walk against it, for every named pattern.
+Several automata that split in turn have a level each: a part of one level is split by the next, as if it were a text.
+
+*Memo.* A walk may run far and fail, so that the next one, a character on, does the same: `\\s*\\n|\\s` over spaces. It
+then stays in one state (patterns in which it would go round several are not compiled). So it is noted, by state, from where
+to where a walk was that found no match after: who comes there in the same state will find none either.
+
+`regex` remains the authority: tests hold these walks against it.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .characters import (
-    APOSTROPHE,
-    CASELESS,
-    LOWER,
-    MARK,
-    NEWLINE,
-    NUMBER,
-    OTHER,
-    SLASH,
-    SPACE,
-    UPPER,
-    WHITE_SPACE,
-    class_of,
-    decode_character,
-)
+from .characters import decode_character
 from .jit import inlined, part
-from .simd import N_CLASSES, read_u8
-
-# The lowest bit of each field of a grammar: three sets of classes, two numbers of two bits, and six bits.
-LEADS, LETTERS, TAIL = 0, N_CLASSES, 2 * N_CLASSES
-DIGITS, CONTRACTIONS = 3 * N_CLASSES, 3 * N_CLASSES + 2
-CASED, LED_DIGITS, LONE_DIGITS, LINES, WHOLE_END, WHOLE_WORDS = (3 * N_CLASSES + 4 + i for i in range(6))
-# What CONTRACTIONS can be.
-LOWER_CASE, ANY_CASE, SUFFIX = range(3)
-
-_SET = (1 << N_CLASSES) - 1
-_SYMBOLS = (1 << MARK) | (1 << APOSTROPHE) | (1 << SLASH) | (1 << OTHER)
-_CASELESS = (1 << CASELESS) | (1 << MARK)
+from .pattern_tables import (
+    ASCII_CLASSES,
+    END_CLASS,
+    MEMO,
+    MOST_LEVELS,
+    MOVES_AT,
+    N_LEVELS,
+    N_STATES,
+    STARTS,
+    UNDECODABLE,
+    PatternTables,
+    class_of,
+    number_of,
+)
+from .simd import read_i64, read_u8, read_u16, write_i64
 
 
 @inlined
-def class_at(at, end, tables):
-    """The class of the character at an address before `end`, as a set of one, and its length in bytes."""
+def class_at(at, end, pattern_at):
+    """The class of the character at an address before `end`, and its length in bytes."""
     first = np.int64(read_u8(at))
     if first < 0x80:
-        return 1 << np.int64(read_u8(tables[3] + first)), 1  # ASCII lies in the first page
+        return np.int64(read_u8(pattern_at + ASCII_CLASSES + first)), 1
     code_point, length = decode_character(at)
     if code_point < 0 or at + length > end:
-        return 1 << OTHER, 1
-    return 1 << class_of(code_point, tables), length
+        return number_of(pattern_at, UNDECODABLE), 1
+    return class_of(code_point, pattern_at), length
 
 
 @inlined
-def run_end(at, end, members, tables):
-    """Where the run of characters ends that are of the classes `members`. Cost: 1 ns for ASCII, a few for others."""
+def walk(at, end, start, pattern_at):
+    """Where the match ends that begins at an address, or 0 where none does.
+
+    at, end : addresses    a text, not empty
+    start   : int64        the start of an automaton
+
+    Cost: 2 ns a character of ASCII, a few for others.
+    """
+    moves_at = pattern_at + number_of(pattern_at, MOVES_AT)
+    state = start
+    found = 0
     while at < end:
-        character, length = class_at(at, end, tables)
-        if character & members == 0:
-            break
+        character_class, length = class_at(at, end, pattern_at)
+        move = np.int64(read_u16(moves_at + 2 * (state << 6 | character_class)))
+        found = at if move & 1 != 0 else found
+        state = move >> 1
+        if state == 0:
+            return found
         at += length
-    return at
-
-
-@inlined
-def starts_as_whole_word(at, end, grammar, tables):
-    """Whether a piece begins as a word, in a pattern where such a piece is one pretoken (WHOLE_WORDS). Cost: 3 ns."""
-    first, length = class_at(at, end, tables)
-    letters = (grammar >> LETTERS) & _SET
-    is_led = (grammar >> LEADS) & first != 0 and first != 1 << APOSTROPHE and at + length < end
-    second = class_at(at + length, end, tables)[0] if is_led else first
-    return (grammar >> WHOLE_WORDS) & 1 != 0 and second & letters != 0
-
-
-@inlined
-def contraction_end(at, end, any_case):
-    """Where the contraction ends that starts with the apostrophe at an address: 's, 'd, 'm, 't, 'll, 've, 're; or `at`."""
-    if at + 1 >= end:
-        return at
-    fold = 0x20 if any_case else 0
-    first = np.int64(read_u8(at + 1))
-    letter = first | fold
-    if letter == ord("s") or letter == ord("d") or letter == ord("m") or letter == ord("t"):
-        return at + 2
-    if at + 2 >= end:
-        return at
-    second = np.int64(read_u8(at + 2))
-    if any_case and first == 0xC5 and second == 0xBF:
-        return at + 3  # U+017F, the long s: the one character beyond ASCII that is one of these letters in another case
-    if letter == ord("l"):
-        return at + 3 if second | fold == ord("l") else at
-    if letter == ord("v") or letter == ord("r"):
-        return at + 3 if second | fold == ord("e") else at
-    return at
+    return end if read_u16(moves_at + 2 * (state << 6 | END_CLASS)) & 1 != 0 else found
 
 
 @part
-def cased_word_end(at, end, tables):
-    """Where the word ends that starts at an address, or `at` where none does, in a grammar that cuts by case.
+def walk_with_memo(at, end, start, pattern_at, memo_at):
+    """As `walk`, for a pattern whose walks may run far and fail.
 
-    Upper-case letters and caseless ones, then lower-case and caseless ones, and a contraction. Caseless letters and marks
-    may be either part; a word without lower-case letters ends with the last of them, and one of upper-case letters alone
-    is a word too.
+    memo_at : address of int64[n_states, 2], modified    of each state, from where to where a walk was in it that failed
     """
-    word = at
-    caseless = at  # where the last caseless character ends
-    lower = False
-    while word < end:
-        character, length = class_at(word, end, tables)
-        if character & _CASELESS != 0:
-            caseless = word + length
-        elif character != 1 << UPPER:
-            lower = character == 1 << LOWER
+    moves_at = pattern_at + number_of(pattern_at, MOVES_AT)
+    state = start
+    found = 0
+    since = at  # when it came into the state
+    failing = at  # the last match ends there
+    while True:
+        if read_i64(memo_at + 16 * state) <= at < read_i64(memo_at + 16 * state + 8):
             break
-        word += length
-    if lower:
-        word = run_end(word, end, _CASELESS | (1 << LOWER), tables)
-    elif caseless > at:
-        word = caseless
-    if at < word < end and read_u8(word) == ord("'"):
-        return contraction_end(word, end, True)
-    return word
-
-
-@part
-def digits_end(at, end, most, tables):
-    """Where the run of numbers ends, after `most` of them; 0 stands for no limit."""
-    if most == 0:
-        return run_end(at, end, 1 << NUMBER, tables)
-    for _ in range(most):
         if at >= end:
+            if read_u16(moves_at + 2 * (state << 6 | END_CLASS)) & 1 != 0:
+                return end
             break
-        character, length = class_at(at, end, tables)
-        if character != 1 << NUMBER:
-            break
+        character_class, length = class_at(at, end, pattern_at)
+        move = np.int64(read_u16(moves_at + 2 * (state << 6 | character_class)))
+        if move & 1 != 0:
+            found = failing = at
+        following = move >> 1
+        if following != state:
+            note_failure(memo_at, state, max(since, failing + 1), at)
+            since = at + length
+            state = following
+            if state == 0:
+                return found
         at += length
-    return at
+    note_failure(memo_at, state, max(since, failing + 1), at)
+    return found
+
+
+@inlined
+def note_failure(memo_at, state, since, at):
+    """Note where a walk was in a state since its last match. (If it finds another, no walk comes there again.)"""
+    if at > since and state != 0:
+        write_i64(memo_at + 16 * state, since)
+        write_i64(memo_at + 16 * state + 8, at)
+
+
+@inlined
+def match_end(at, end, start, pattern_at, memo_at):
+    """Where the match ends that begins at an address, or 0 where none does."""
+    if number_of(pattern_at, MEMO) != 0:
+        return walk_with_memo(at, end, start, pattern_at, memo_at)
+    return walk(at, end, start, pattern_at)
 
 
 @part
-def blanks_end(at, end, grammar, tables):
-    """Where the pretoken of white space ends that starts at an address, of what no other alternative begins with.
+def next_match(at, end, start, pattern_at, memo_at):
+    """The next match after `at`, where none begins: its start and end, both `end` where there is none."""
+    while True:
+        at += class_at(at, end, pattern_at)[1]
+        if at >= end:
+            return end, end
+        found = match_end(at, end, start, pattern_at, memo_at)
+        if found != 0:
+            return at, found
 
-    White space goes up to its last newline by LINES; else up to the end of the piece (by LONE_DIGITS also up to a number),
-    or up to its last character, which may lead what follows. By WHOLE_END, the end of the piece comes before newlines.
-    """
-    lone_digits = (grammar >> LONE_DIGITS) & 1
-    lines = (grammar >> LINES) & 1
-    whole_end = (grammar >> WHOLE_END) & 1
-    after = at
-    last = at
-    newline = at
-    while after < end:
-        character, length = class_at(after, end, tables)
-        if character & WHITE_SPACE == 0:
-            if lone_digits != 0 and character == 1 << NUMBER:
-                return after
-            break
-        last = after
-        after += length
-        if character == 1 << NEWLINE:
-            newline = after
-    if lines != 0 and newline > at and (whole_end == 0 or after < end):
-        return newline
-    return last if at < last and after < end else after
+
+def new_split_scratch(pattern: PatternTables) -> NDArray[np.int64]:
+    """Make the scratch of splitting: of each level the end of its part and of the match after it, then the memo."""
+    return np.zeros(2 * (MOST_LEVELS + int(pattern.view(np.int64)[N_STATES])), dtype=np.int64)
+
+
+@inlined
+def begin_piece(split_at, pattern_at):
+    """Make the scratch of splitting ready for another piece."""
+    n = number_of(pattern_at, N_LEVELS)
+    if number_of(pattern_at, MEMO) != 0:
+        n = MOST_LEVELS + number_of(pattern_at, N_STATES)
+    for i in range(n):
+        write_i64(split_at + 16 * i, 0)
+        write_i64(split_at + 16 * i + 8, 0)
 
 
 @part
-def pretoken_end(at, end, grammar, tables):
+def pretoken_end(at, end, pattern_at, split_at):
     """Where the pretoken ends that starts at an address.
 
-    at, end : addresses      the rest of a piece, not empty
-    grammar : int64          see patterns.Grammar
-    tables  : see scan.addresses
+    at, end    : addresses    the rest of a piece, not empty
+    pattern_at : address of a pattern's tables
+    split_at   : address of the scratch, modified; `begin_piece` comes before the first pretoken of each piece
 
-    Returns an address after `at`, at most `end`. Cost: 5 to 10 ns, and one look-up a character.
+    Returns an address after `at`, at most `end`. Cost: 5 ns, and one look-up a character.
     """
-    contractions = (grammar >> CONTRACTIONS) & 3
-    first, length = class_at(at, end, tables)
-    if first == 1 << APOSTROPHE and contractions != SUFFIX:
-        after = contraction_end(at, end, contractions == ANY_CASE)
-        if after > at:
-            return after
-    word = at + length if first & (grammar >> LEADS) != 0 else at
-    if (grammar >> CASED) & 1 != 0:
-        after = cased_word_end(word, end, tables)
-    else:
-        after = run_end(word, end, (grammar >> LETTERS) & _SET, tables)
-    if after > word:
-        return after
-    if first == 1 << NUMBER:
-        return digits_end(at, end, (grammar >> DIGITS) & 3, tables)
-    start = at
-    if first == 1 << SPACE:
-        start += length
-        if (grammar >> LED_DIGITS) & 1 != 0:
-            after = digits_end(start, end, (grammar >> DIGITS) & 3, tables)
-            if after > start:
-                return after
-    after = run_end(start, end, _SYMBOLS, tables)
-    if after > start:
-        return run_end(after, end, (grammar >> TAIL) & _SET, tables)
-    return blanks_end(at, end, grammar, tables)
+    memo_at = split_at + 16 * MOST_LEVELS
+    for level in range(number_of(pattern_at, N_LEVELS)):
+        level_at = split_at + 16 * level
+        part_end = read_i64(level_at)
+        if part_end <= at:
+            part_end = read_i64(level_at + 8)
+            if part_end <= at:
+                start = number_of(pattern_at, STARTS + level)
+                part_end = match_end(at, end, start, pattern_at, memo_at)
+                if part_end == 0:
+                    part_end, following = next_match(at, end, start, pattern_at, memo_at)
+                    write_i64(level_at + 8, following)
+            write_i64(level_at, part_end)
+        end = part_end
+    return end

@@ -15,15 +15,16 @@ one's hash, it will be found as neither.
 import numpy as np
 from numpy.typing import NDArray
 
-from .context import GRAMMAR, IDS_POOL, TABLE, WAITING, WORK, five, leave, merges_of, scan_tables
+from .context import IDS_POOL, PATTERN, SPLIT, TABLE, WAITING, WORK, five, leave, merges_of
 from .jit import called, inlined
 from .lanes import LANE_BYTES, OWN_AT, SHORT, finish_short, merge_lanes, start_short
 from .memory import zeros
 from .merge_table import whole_token
+from .pattern_tables import PLAIN_WORDS, number_of
 from .piece_table import INLINE_BYTES, find, is_free
 from .remembered import SPARE_BYTES, copy_ids, copy_slot, remember
 from .simd import BLOCK, PADDING, copy_64, mask_between, mask_of_16, read_i64, read_u8, read_u64, write_i64, write_u64
-from .split import pretoken_end, starts_as_whole_word
+from .split import begin_piece, pretoken_end
 
 MOST_WAITING = 16
 BEHIND_BYTES = 1 << 14  # room for the ids of what follows the pieces that wait
@@ -96,14 +97,15 @@ def let_wait(context_at, key_at, length, low, high, ids_at):
     There must be fewer than MOST_WAITING (unchecked). Returns where the ids of what follows go; or 0, and does nothing,
     where the piece is not one short pretoken whose ids are found by merging.
     """
-    tables, merges_at, grammar = scan_tables(context_at), merges_of(context_at), read_i64(context_at + 8 * GRAMMAR)
+    merges_at = merges_of(context_at)
+    pattern_at, split_at = read_i64(context_at + 8 * PATTERN), read_i64(context_at + 8 * SPLIT)
     if length > SHORT:
         return np.int64(0)
     waiting_at = read_i64(context_at + 8 * WAITING)
     n = n_waiting(waiting_at)
     copy_at = waiting_at + _COPIES + n * _COPY_BYTES
     copy_piece(copy_at, key_at, length, low, high)
-    if not is_mergeable(copy_at, length, low, high, grammar, tables, merges_at):
+    if not is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
         return np.int64(0)
     if n == 0:
         write_i64(waiting_at + _OUT, ids_at)
@@ -157,24 +159,24 @@ def learn_waiting(context_at, ids_end, first_at, n_ids, id_size):
 
 
 @inlined
-def is_mergeable(copy_at, length, low, high, grammar, tables, merges_at):
+def is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
     """Whether a piece, of which there is a copy and the key, is one pretoken whose ids are found by merging."""
     if merges_at[5] != 0 and whole_token(merges_at[5], copy_at, length) >= 0:
         return False
-    end = copy_at + length
-    if starts_as_whole_word(copy_at, end, grammar, tables):
-        return True
     # The key need not be read from where it has just been written to.
-    if is_plain_key(low, high, length) if length <= INLINE_BYTES else is_plain_word(copy_at, length):
+    is_plain = is_plain_key(low, high, length) if length <= INLINE_BYTES else is_plain_word(copy_at, length)
+    if is_plain and number_of(pattern_at, PLAIN_WORDS) != 0:
         return True
-    return pretoken_end(copy_at, end, grammar, tables) == end
+    end = copy_at + length
+    begin_piece(split_at, pattern_at)
+    return pretoken_end(copy_at, end, pattern_at, split_at) == end
 
 
 @inlined
 def is_plain_word(key_at, length):
     """Whether a piece is a word of ASCII in less than BLOCK bytes: perhaps a space, and letters, only the first a capital.
 
-    That is a pretoken in all grammars. Most new pieces are, and this is sooner known than where their pretoken ends.
+    Most new pieces are, most patterns take them for one pretoken (PLAIN_WORDS), and this is sooner known than its end.
     """
     lower, upper = mask_between(key_at, ord("a"), 26), mask_between(key_at, ord("A"), 26)
     return length < BLOCK and are_plain(np.int64(read_u8(key_at)), lower, upper, length)

@@ -16,7 +16,8 @@ from nbbpe import cli, pretokenize, regex_splitter
 from nbbpe.patterns import get_pattern
 from nbbpe.regex_splitter import RegexSplitter
 
-ENDLESS = r"(?:a|a)+b|."
+COMPILED = r"(?:a|a)+b|."  # which takes `regex` as long, and an automaton no time
+ENDLESS = r"(?:a|a)+(?<=a)b|."  # not compiled, as it looks behind
 BY_ITSELF = r"(a|a)+b(?:\1)?|."  # within another regex, its \1 would be another group
 SHORT = "a" * 40
 
@@ -38,6 +39,22 @@ def test_the_error_names_the_pattern_and_the_text(pattern, text):
         assert repr(pattern if isinstance(pattern, str) else ENDLESS) in message
         assert "aaa" in message
         assert len(message) < 500
+
+
+@pytest.mark.usefixtures("quiet")
+def test_what_is_compiled_takes_no_time():
+    tokenizer = nbbpe.train(["ab abc " * 9], 260, pattern=COMPILED)
+    assert get_pattern(COMPILED).is_compiled
+    assert tokenizer.encode("a" * 100_000) == [ord("a")] * 100_000
+
+
+def test_a_check_against_regex_that_takes_too_long_is_given_up(monkeypatch):
+    def give_up(self, text):
+        raise ValueError("takes too long")
+
+    pattern = r"(?:a|a|a)+c|."
+    monkeypatch.setattr(RegexSplitter, "split", give_up)
+    assert get_pattern(pattern).is_compiled
 
 
 @pytest.mark.usefixtures("impatient")

@@ -1,0 +1,264 @@
+"""What is known of a split pattern, told to people: its automata, their classes, and where text can be cut for certain."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .drawing import draw_automaton
+from .patterns import PatternLike, get_pattern
+from .text.automaton import UNDECODABLE, Automaton
+from .text.boundaries import certain_pairs, certain_triples
+from .text.code_points import N_CODE_POINTS
+
+if TYPE_CHECKING:
+    from .text.pattern_tables import Levels
+
+_N_EXAMPLES = 4  # of a class, beside its characters of ASCII
+_UNDECODABLE = frozenset(map(chr, range(UNDECODABLE[0], UNDECODABLE[1] + 1)))
+_NAMES = {" ": "space", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+@dataclass(frozen=True)
+class CharacterClass:
+    """Characters between which an automaton makes no difference.
+
+    number   : by which boundaries name it
+    n        : how many code points it has
+    examples : some that can be printed: its ASCII, as characters and ranges, then a few others
+    """
+
+    number: int
+    n: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join(self.examples) or "what cannot be printed"
+
+
+@dataclass(frozen=True)
+class Level:
+    """One regex of a pattern, as an automaton.
+
+    regex    : the regex
+    n_states : states of the minimal automaton, that of no match included
+    classes  : its classes of characters, by number
+    pairs    : between which two classes a certain boundary lies
+    triples  : between the first two of which three classes one lies that the pair does not show
+    """
+
+    regex: str
+    n_states: int
+    classes: tuple[CharacterClass, ...]
+    pairs: frozenset[tuple[int, int]]
+    triples: frozenset[tuple[int, int, int]]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain_pattern` tells; `print` it.
+
+    name         : of the named pattern that it equals, or None
+    regexes      : all that split in turn; none for no pattern
+    is_compiled  : whether it runs as automata; else `regex` splits all of the text
+    not_compiled : why it does not, or ""
+    levels       : each regex as an automaton; none where it is not compiled
+    text         : the text to split, or None
+    pretokens    : the text's, in order
+    is_certain   : of each pretoken whether it begins at a certain boundary, of all levels together; False for the first
+    """
+
+    name: str | None
+    regexes: tuple[str, ...]
+    not_compiled: str
+    levels: tuple[Level, ...]
+    text: str | None
+    pretokens: tuple[str, ...]
+    is_certain: tuple[bool, ...]
+    _automata: tuple[Automaton, ...]
+
+    @property
+    def is_compiled(self) -> bool:
+        return not self.not_compiled
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    __repr__ = __str__
+
+    def to_svg(self, path: str | os.PathLike[str], level: int = 0) -> None:
+        """Draw the automaton of one regex as an SVG file.
+
+        Raises ValueError where the pattern is not compiled, IndexError where it has no such level.
+        """
+        if not self.levels:
+            raise ValueError(f"there is no automaton to draw: {self.not_compiled}")
+        labels = [_short(each) for each in self.levels[level].classes]
+        drawn = draw_automaton(self._automata[level], labels, [str(each) for each in self.levels[level].classes])
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(drawn)
+
+
+def explain_pattern(pattern: PatternLike, text: str | None = None) -> Explanation:
+    """Tell what nbbpe makes of a split pattern: whether it is compiled, its automata, and where text is cut for certain.
+
+    pattern : as in `train`: a name, a regex, a list of these that split in turn, or None
+    text    : also tell how the pattern splits this
+
+    Returns an Explanation, which prints as a page. Raises ValueError for what is no pattern.
+    """
+    found = get_pattern(pattern)
+    from .text.pattern_tables import join_levels  # not before: it imports Numba
+
+    # Without a pattern a document is one pretoken, which is no automaton's work.
+    automata = tuple(found.automata) if found.is_compiled else ()
+    pretokens = tuple(found.split(text)) if text else ()
+    is_certain: tuple[bool, ...] = (False,) * len(pretokens)
+    if automata and text:
+        cuts = certain_places(join_levels(automata), text)
+        starts = np.cumsum([0, *map(len, pretokens)])[:-1]
+        is_certain = tuple(cuts[starts].tolist())
+    return Explanation(
+        name=found.name,
+        regexes=tuple(found.regexes),
+        not_compiled=found.not_compiled,
+        levels=tuple(_level(regex, each) for regex, each in zip(found.regexes, automata, strict=False)),
+        text=text,
+        pretokens=pretokens,
+        is_certain=is_certain,
+        _automata=automata,
+    )
+
+
+def certain_places(levels: Levels, text: str) -> NDArray[np.bool_]:
+    """Whether a certain boundary stands before each character of a text, bool[n]: all that are proved.
+
+    The kernels, which have room for a few rules, find most of them.
+    """
+    code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
+    classes = levels.class_of_edge[np.searchsorted(levels.edges, code_points, side="right") - 1]
+    found = np.zeros(len(classes), dtype=bool)
+    found[1:] = levels.certain("pairs")[classes[:-1], classes[1:]]
+    found[1:-1] |= levels.certain("triples")[classes[:-2], classes[1:-1], classes[2:]]
+    return found
+
+
+def _level(regex: str, automaton: Automaton) -> Level:
+    pairs = certain_pairs(automaton)
+    triples = certain_triples(automaton) & ~pairs[:, :, None]
+    return Level(
+        regex,
+        automaton.n_states,
+        tuple(_character_class(automaton, number) for number in range(automaton.n_classes)),
+        frozenset((before, after) for before, after in np.argwhere(pairs).tolist()),
+        frozenset((before, after, following) for before, after, following in np.argwhere(triples).tolist()),
+    )
+
+
+def _character_class(automaton: Automaton, number: int) -> CharacterClass:
+    ends = np.append(automaton.edges[1:], N_CODE_POINTS)
+    ranges = [
+        (int(first), int(end))
+        for first, end, of_class in zip(automaton.edges, ends, automaton.class_of_edge, strict=True)
+        if of_class == number
+    ]
+    examples: list[str] = []
+    for first, end in ranges:
+        printable = [
+            chr(point) for point in range(first, min(end, 128)) if chr(point).isprintable() or chr(point) in _NAMES
+        ]
+        examples += _runs(printable)
+    # One of each of some ranges, from all over them.
+    others = [_example(max(first, 128), end) for first, end in ranges if end > 128]
+    others = [each for each in others if each]
+    step = max(1, len(others) // _N_EXAMPLES)
+    examples += others[::step][:_N_EXAMPLES]
+    return CharacterClass(number, sum(end - first for first, end in ranges), tuple(examples))
+
+
+def _runs(characters: list[str]) -> list[str]:
+    """Characters in order, three and more that follow each other as a range."""
+    runs: list[list[str]] = []
+    for each in characters:
+        if runs and ord(each) == ord(runs[-1][-1]) + 1 and each not in _NAMES and runs[-1][0] not in _NAMES:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return [part for run in runs for part in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else [_NAMES.get(c, c) for c in run])]
+
+
+def _example(first: int, end: int) -> str:
+    """A character from the beginning of a range that can be printed alone; "" where there is none."""
+    for point in range(first, min(end, first + 64)):
+        character = chr(point)
+        if character.isprintable() and not unicodedata.combining(character):
+            return character
+    return f"U+{first:04X}" if unicodedata.category(chr(first)) in ("Zs", "Mn", "Mc") else ""
+
+
+def _short(character_class: CharacterClass) -> str:
+    """A class as a drawing names it."""
+    examples = character_class.examples
+    most = 3
+    return (
+        " ".join(examples[:most]) + ("…" if len(examples) > most else "") if examples else f"class {character_class.number}"
+    )
+
+
+def _lines(found: Explanation) -> list[str]:
+    """The page of an explanation."""
+    lines = [f"pattern   {found.name or 'a custom one'}"]
+    lines += [f"regex     {each}" for each in found.regexes]
+    if found.not_compiled:
+        lines.append(f"compiled  no: {found.not_compiled}")
+    else:
+        n_regexes = len(found.regexes)
+        lines.append("compiled  yes" + (f", as {n_regexes} automata that split in turn" if n_regexes > 1 else ""))
+    for number, level in enumerate(found.levels, 1):
+        which = f" {number}: {level.regex:.60}" if len(found.levels) > 1 else ""
+        lines += ["", f"automaton{which}: {level.n_states} states, {len(level.classes)} classes"]
+        lines += [f"  {each.number:>2}  {each.n:>9,}  {each}" for each in level.classes]
+        lines += _boundary_lines(level)
+    if found.text is not None:
+        lines += ["", "text, with | before pretokens and ‖ at certain boundaries", f"  {_marked(found)}"]
+    return lines
+
+
+def _boundary_lines(level: Level) -> list[str]:
+    """Certain boundaries, with the classes before which they lie together that have the same ones after."""
+    if not level.pairs and not level.triples:
+        return ["  no certain boundaries: all of a document is one piece"]
+    after: dict[int, frozenset[int]] = {
+        each.number: frozenset(b for a, b in level.pairs if a == each.number) for each in level.classes
+    }
+    rows = [([a for a in after if after[a] == members], members) for members in dict.fromkeys(after.values()) if members]
+    lines = ["  certain boundaries, by classes"]
+    lines += [f"    after {_listed(before)} before {_listed(members)}" for before, members in rows]
+    thirds: dict[tuple[int, int], list[int]] = {}
+    for a, b, c in sorted(level.triples):
+        thirds.setdefault((a, b), []).append(c)
+    lines += [f"    after {a} before {b}, if {_listed(members)} follows" for (a, b), members in thirds.items()]
+    return lines
+
+
+def _listed(numbers: list[int] | frozenset[int]) -> str:
+    return ", ".join(map(str, sorted(numbers)))
+
+
+def _marked(found: Explanation) -> str:
+    marks = ("‖" if certain else "|" for certain in found.is_certain)
+    parts = [mark + _visible(each) for mark, each in zip(marks, found.pretokens, strict=True)]
+    return "".join(parts)[1:]
+
+
+def _visible(text: str) -> str:
+    """A text as any terminal can show it: blanks, and what cannot be printed, as signs."""
+    return "".join(
+        "␣" if c == " " else c if c.isprintable() else f"\\x{ord(c) & 255:02x}" if c in _UNDECODABLE else repr(c)[1:-1]
+        for c in text
+    )

@@ -1,0 +1,414 @@
+"""A split regex as a small deterministic automaton with leftmost-first semantics, as backtracking engines have.
+
+*Places*. The tree of a regex becomes places, as in Thompson's construction: one consumes a character of a set, one forks
+in an order of preference, one looks at the next character, one is the match. A backtracking engine prefers the earlier
+branch of each fork. Running all branches in step, as an ordered list of places, gives the same matches without backtracking
+(Pike; RE2 and Rust's regex do so): of two branches that match, that of the earlier place wins, however long the other is.
+
+*States*. A state is such a list, right after a character was consumed. Which forks are open is decided when the next
+character, or the end, is known, so that a look at one character is exact. On the next class of characters a state tells
+whether a match ends before that character, and which state follows; branches after one that matches are cut off. The
+last match that was told before the dead state is the match.
+
+*Canonical*. A match that is told and always overruled by a later one is not told (`_told_for_good`); states that lead to no
+match are dead; equal states, and classes that all states treat alike, are one. What is left says only what matches, so two
+regexes match the same in every text exactly when their automata are equal.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .code_points import N_CODE_POINTS, Edges, complement, membership
+from .pattern_parser import (
+    NO_LIMIT,
+    Characters,
+    Choice,
+    End,
+    LookAhead,
+    Node,
+    Repeat,
+    Sequence_,
+    Unsupported,
+)
+
+DEAD = 0  # the state that leads to no match
+START = 1
+MOST_PLACES = 5_000
+MOST_STATES = 1_000  # before equal ones are one
+MOST_CLASSES = 64
+MOST_SECONDS = 5.0  # of compiling
+
+NEWLINE = 10
+UNDECODABLE = 0xDC80, 0xDCFF  # what `surrogateescape` makes of bytes that are not UTF-8
+
+
+@dataclass(frozen=True, eq=False)
+class Automaton:
+    """What a split regex matches.
+
+    edges  : int64[n]                         where the class changes, ascending from 0, of the code points
+    class_of_edge : uint8[n]                  the class from each edge to the next; numbered as they first come
+    next_state : uint8 or uint16[n_states, n_classes]    the state after a character of a class; DEAD ends the run
+    tells  : bool[n_states, n_classes + 1]    whether a match ends before a character of a class, or (last) before the end
+
+    State 0 is dead, 1 the start. `tells` of the start is False: no match is empty.
+    """
+
+    edges: NDArray[np.int64]
+    class_of_edge: NDArray[np.uint8]
+    next_state: NDArray[np.uint16]
+    tells: NDArray[np.bool_]
+
+    @property
+    def n_states(self) -> int:
+        return len(self.next_state)
+
+    @property
+    def n_classes(self) -> int:
+        return self.next_state.shape[1]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both match the same in every text."""
+        if not isinstance(other, Automaton):
+            return NotImplemented
+        names = "edges", "class_of_edge", "next_state", "tells"
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __hash__(self) -> int:
+        return hash((self.next_state.tobytes(), self.edges.tobytes()))
+
+    def classes(self) -> NDArray[np.uint8]:
+        """The class of every code point, uint8[0x110000]."""
+        widths = np.diff(self.edges, append=N_CODE_POINTS)
+        return np.repeat(self.class_of_edge, widths)
+
+    def classes_of(self, text: str) -> NDArray[np.uint8]:
+        """The class of each character of a text, uint8[n]."""
+        code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
+        return self.class_of_edge[np.searchsorted(self.edges, code_points, side="right") - 1]
+
+
+# Places. Of each its kind and what follows, all as plain tuples, as thousands may be made.
+_SET, _FORK, _LOOK, _END, _MATCH = range(5)
+
+
+class _Places:
+    """The places of a regex, numbered; made from its end to its beginning, as each knows what follows it."""
+
+    def __init__(self) -> None:
+        self.sets: dict[Edges, int] = {}
+        self.of: list[tuple[int, int, tuple[int, ...]]] = []  # kind, a set or a flag, what follows
+        self.match = self._new(_MATCH, 0, ())
+
+    def _new(self, kind: int, what: int, following: tuple[int, ...]) -> int:
+        if len(self.of) >= MOST_PLACES:
+            raise Unsupported(f"a regex of more than {MOST_PLACES:,} places (bounded repeats are written out)")
+        self.of.append((kind, what, following))
+        return len(self.of) - 1
+
+    def _set(self, members: Edges) -> int:
+        return self.sets.setdefault(members, len(self.sets))
+
+    def add(self, node: Node, following: int) -> int:
+        """The place where a node begins that is followed by another place."""
+        if isinstance(node, Characters):
+            return self._new(_SET, self._set(node.members), (following,))
+        if isinstance(node, Sequence_):
+            for part in reversed(node.parts):
+                following = self.add(part, following)
+            return following
+        if isinstance(node, Choice):
+            return self._new(_FORK, 0, tuple(self.add(option, following) for option in node.options))
+        if isinstance(node, LookAhead):
+            return self._new(_LOOK, self._set(node.members) << 1 | node.or_end, (following,))
+        if isinstance(node, End):
+            return self._new(_END, node.or_newline, (following,))
+        return self._add_repeat(node, following)
+
+    def _add_repeat(self, node: Repeat, following: int) -> int:
+        part, least, most = node.part, node.least, node.most
+        if most != NO_LIMIT and most < least:
+            raise Unsupported(f"a repeat from {least} to {most} times")
+        if node.mode == "possessive":
+            return self._add_possessive(node, following)
+        if most == NO_LIMIT:
+            if can_be_empty(part):
+                raise Unsupported("an unlimited repeat of what can be empty")
+            loop = self._new(_FORK, 0, ())  # filled when what it repeats is there
+            again = self.add(part, loop)
+            self.of[loop] = _FORK, 0, _preferred(again, following, node.mode)
+            following = loop
+        else:
+            done = following
+            for _ in range(most - least):
+                following = self._new(_FORK, 0, _preferred(self.add(part, following), done, node.mode))
+        for _ in range(least):
+            following = self.add(part, following)
+        return following
+
+    def _add_possessive(self, node: Repeat, following: int) -> int:
+        """What never gives back what it took. Of one set this is a repeat that only ends before another character."""
+        part, least, most = node.part, node.least, node.most
+        if not isinstance(part, Characters):
+            raise Unsupported("a possessive repeat of more than one set, or an atomic group")
+        ends = self._new(_LOOK, self._set(complement(part.members)) << 1 | 1, (following,))
+        if most == NO_LIMIT:
+            loop = self._new(_FORK, 0, ())
+            self.of[loop] = _FORK, 0, (self.add(part, loop), ends)
+            place = loop
+        else:
+            place = following  # where no more may be taken, any character may follow
+            for _ in range(most - least):
+                place = self._new(_FORK, 0, (self.add(part, place), ends))
+        for _ in range(least):
+            place = self.add(part, place)
+        return place
+
+
+def _preferred(again: int, done: int, mode: str) -> tuple[int, int]:
+    return (done, again) if mode == "lazy" else (again, done)
+
+
+def can_be_empty(node: Node) -> bool:
+    """Whether a node matches the empty text somewhere."""
+    if isinstance(node, Characters):
+        return False
+    if isinstance(node, Sequence_):
+        return all(map(can_be_empty, node.parts))
+    if isinstance(node, Choice):
+        return any(map(can_be_empty, node.options))
+    if isinstance(node, Repeat):
+        return node.least == 0 or can_be_empty(node.part)
+    return True
+
+
+@dataclass
+class _Symbols:
+    """What may come next: a class of characters, the end, or a newline that is the last character.
+
+    edges, class_of_edge : as of Automaton, of the classes that all sets respect
+    in_set               : bool[n_sets, n_classes]
+    """
+
+    edges: NDArray[np.int64]
+    class_of_edge: NDArray[np.int64]
+    in_set: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, sets: list[Edges]) -> _Symbols:
+        points = {0, NEWLINE, NEWLINE + 1, UNDECODABLE[0], UNDECODABLE[1] + 1}
+        edges = np.array(sorted(points.union(*sets) - {N_CODE_POINTS}), dtype=np.int64)
+        in_set = np.stack([membership(each, edges) for each in sets]) if sets else np.zeros((0, len(edges)), dtype=bool)
+        kinds, first, numbers = np.unique(in_set, axis=1, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return cls(edges, rank[numbers.reshape(-1)], kinds[:, order])
+
+    @property
+    def n_classes(self) -> int:
+        return self.in_set.shape[1]
+
+    def class_of(self, code_point: int) -> int:
+        return int(self.class_of_edge[np.searchsorted(self.edges, code_point, side="right") - 1])
+
+
+class _Determiniser:
+    """Ordered lists of places to states."""
+
+    def __init__(self, places: _Places, start: int) -> None:
+        self._places = places.of
+        self.symbols = _Symbols.of(list(places.sets))
+        self._newline = self.symbols.class_of(NEWLINE)
+        n = self.symbols.n_classes
+        self._end, self._last_newline = n, n + 1
+        # Of each set, which symbols are in it; the end is in none, a last newline is a newline.
+        in_set = self.symbols.in_set.tolist()
+        self._in_set = [[*row, False, row[self._newline]] for row in in_set]
+        self._numbers: dict[tuple[int, ...], int] = {(): DEAD, (start,): START}
+        self._deadline = time.monotonic() + MOST_SECONDS
+
+    def run(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], bool]:
+        """Next states and what they tell, with the end as the last symbol; whether a last newline is one like others."""
+        rows, told = [], []
+        same_at_end = True
+        waiting = [(), *list(self._numbers)[1:]]
+        for state in waiting:
+            if time.monotonic() > self._deadline:
+                raise Unsupported(f"what takes more than {MOST_SECONDS:g} s to compile")
+            row, tells = [], []
+            for symbol in range(self._end + 1):
+                tell, following = self._step(state, symbol)
+                tells.append(tell)
+                if symbol == self._end:
+                    break
+                if following not in self._numbers:
+                    if len(self._numbers) >= MOST_STATES:
+                        raise Unsupported(f"an automaton of more than {MOST_STATES:,} states")
+                    self._numbers[following] = len(self._numbers)
+                    waiting.append(following)
+                row.append(self._numbers[following])
+            rows.append(row)
+            told.append(tells)
+            if self._outcome(state, self._newline) != self._outcome(state, self._last_newline):
+                same_at_end = False
+        return np.array(rows, dtype=np.int64), np.array(told, dtype=bool), same_at_end
+
+    def _outcome(self, state: tuple[int, ...], symbol: int) -> int:
+        """What becomes of a run before the text's last character: 2 it matches with it, 1 without it, 0 not here."""
+        tell, following = self._step(state, symbol)
+        return 2 if self._step(following, self._end)[0] else int(tell)
+
+    def _step(self, state: tuple[int, ...], symbol: int) -> tuple[bool, tuple[int, ...]]:
+        """Whether a match ends before a symbol, and the places behind it."""
+        found: dict[int, None] = {}  # in order
+        seen = set()
+        stack = list(reversed(state))
+        while stack:
+            place = stack.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            kind, what, following = self._places[place]
+            if kind == _SET:
+                if self._in_set[what][symbol]:
+                    found.setdefault(following[0])
+            elif kind == _FORK:
+                stack.extend(reversed(following))
+            elif kind == _LOOK:
+                if self._in_set[what >> 1][symbol] or (what & 1 and symbol == self._end):
+                    stack.extend(following)
+            elif kind == _END:
+                if symbol == self._end or (what and symbol == self._last_newline):
+                    stack.extend(following)
+            else:  # a match: what is preferred less is cut off
+                return True, tuple(found)
+        return False, tuple(found)
+
+
+def compile_automaton(tree: Node) -> Automaton:
+    """The automaton of a regex's tree. Raises Unsupported for what has none, or too large a one."""
+    places = _Places()
+    try:
+        start = places.add(tree, places.match)
+    except RecursionError:
+        raise Unsupported("groups nested too deeply") from None
+    determiniser = _Determiniser(places, start)
+    next_state, tells, same_at_end = determiniser.run()
+    if not same_at_end:
+        raise Unsupported("$ where a newline that ends the text matters")
+    if tells[START].any():
+        raise Unsupported("what matches the empty text")
+    next_state = _without_dead_ends(next_state, tells)
+    if not next_state[START].any():
+        raise Unsupported("what matches nothing")
+    tells = tells & ~_overruled(next_state, tells)
+    return _numbered(next_state, tells, determiniser.symbols)
+
+
+def _without_dead_ends(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Next states, where those that lead to no match are DEAD."""
+    alive: NDArray[np.bool_] = np.asarray(tells.any(axis=1))
+    while True:
+        grown = alive | alive[next_state].any(axis=1)
+        if (grown == alive).all():
+            return np.where(alive[next_state], next_state, DEAD)
+        alive = grown
+
+
+def _overruled(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which matches are overruled by a later one, whatever follows: shape as of `tells`."""
+    certain: NDArray[np.bool_] = np.ones(len(tells), dtype=bool)  # states from which a match is told, whatever follows
+    certain[DEAD] = False
+    while True:
+        reaches = np.concatenate([certain[next_state], np.zeros((len(tells), 1), dtype=bool)], axis=1)
+        shrunk = certain & (tells | reaches).all(axis=1)
+        if (shrunk == certain).all():
+            return reaches
+        certain = shrunk
+
+
+def _merged(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The number of the block of equal states that each state is in (Moore's refinement)."""
+    block = _group_numbers(tells)
+    while True:
+        refined = _group_numbers(np.column_stack([block, block[next_state]]))
+        if refined.max() == block.max():
+            return block
+        block = refined
+
+
+def _group_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
+    """A number for each row, the same for equal rows."""
+    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _numbered(next_state: NDArray[np.int64], tells: NDArray[np.bool_], symbols: _Symbols) -> Automaton:
+    """The automaton of the states that can be reached, in the one order that its classes and they have."""
+    block = _merged(next_state, tells)
+    # Classes that all states treat alike are one, numbered in the order of the code points.
+    columns = np.concatenate([block[next_state], tells[:, :-1]]).T
+    kind = _group_numbers(columns)[symbols.class_of_edge]
+    _, firsts = np.unique(kind, return_index=True)
+    order = kind[np.sort(firsts)]
+    number_of_kind = np.empty(len(order), dtype=np.int64)
+    number_of_kind[order] = np.arange(len(order))
+    class_of_edge = number_of_kind[kind]
+    representatives = symbols.class_of_edge[np.sort(firsts)]  # an old class for each new one
+    changes = np.flatnonzero(np.diff(class_of_edge, prepend=-1))
+
+    numbers = {int(block[DEAD]): DEAD, int(block[START]): START}
+    member = {int(block[DEAD]): DEAD, int(block[START]): START}  # a state for each block
+    rows: list[list[int]] = []
+    told: list[list[bool]] = []
+    for of_block in (waiting := list(numbers)):
+        state = member[of_block]
+        row = []
+        for following in next_state[state][representatives].tolist():
+            target = int(block[following])
+            if target not in numbers:
+                numbers[target] = len(numbers)
+                member[target] = following
+                waiting.append(target)
+            row.append(numbers[target])
+        rows.append(row)
+        told.append([*tells[state][representatives].tolist(), bool(tells[state][-1])])
+    if len(rows) > MOST_STATES or len(order) > MOST_CLASSES:
+        raise Unsupported(f"an automaton of {len(rows):,} states and {len(order):,} classes")
+    return Automaton(
+        symbols.edges[changes],
+        class_of_edge[changes].astype(np.uint8),
+        np.array(rows, dtype=np.uint16),
+        np.array(told, dtype=bool),
+    )
+
+
+def match_end(automaton: Automaton, classes: NDArray[np.uint8], start: int) -> int:
+    """Where the match ends that begins at `start` of a text, given by its classes; `start` where none does."""
+    state, end = START, start
+    for position in range(start, len(classes)):
+        if automaton.tells[state, classes[position]]:
+            end = position
+        state = int(automaton.next_state[state, classes[position]])
+        if state == DEAD:
+            return end
+    return len(classes) if automaton.tells[state, -1] else end
+
+
+def split(automaton: Automaton, text: str) -> list[str]:
+    """The matches in a text and what lies between them, in order: slow, and the definition."""
+    classes = automaton.classes_of(text)
+    parts, gap, at = [], 0, 0
+    while at < len(text):
+        end = match_end(automaton, classes, at)
+        if end == at:
+            at += 1
+            continue
+        parts += [text[gap:at], text[at:end]]
+        gap = at = end
+    return [part for part in [*parts, text[gap:]] if part]

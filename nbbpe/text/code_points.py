@@ -1,0 +1,98 @@
+"""Sets of code points as sorted edges, and what `regex` takes a property or a letter in any case for.
+
+A set is a tuple of code points at which membership changes: the first is in, the second out again, and so on. All that is
+known of Unicode is read off the installed `regex`, so that classes are its classes, whatever version of Unicode it has.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+N_CODE_POINTS = 0x110000
+
+Edges = tuple[int, ...]
+NOTHING: Edges = ()
+EVERYTHING: Edges = (0, N_CODE_POINTS)
+
+
+def from_ranges(ranges: Iterable[tuple[int, int]]) -> Edges:
+    """The set of code points from a first to a last one, both in it, of each range.
+
+    >>> from_ranges([(48, 57), (56, 60)])
+    (48, 61)
+    """
+    merged: list[int] = []
+    for first, last in sorted(ranges):
+        if merged and first <= merged[-1]:
+            merged[-1] = max(merged[-1], last + 1)
+        else:
+            merged += [first, last + 1]
+    return tuple(merged)
+
+
+def complement(members: Edges) -> Edges:
+    """All code points that are not members."""
+    edges = members[1:] if members[:1] == (0,) else (0, *members)
+    return edges[:-1] if edges[-1:] == (N_CODE_POINTS,) else (*edges, N_CODE_POINTS)
+
+
+def union(sets: Iterable[Edges]) -> Edges:
+    """The code points that are in any of some sets."""
+    return _combined(list(sets), np.any)
+
+
+def intersection(sets: Iterable[Edges]) -> Edges:
+    """The code points that are in all of some sets (of none: everything)."""
+    return _combined(list(sets), np.all)
+
+
+def _combined(sets: list[Edges], in_result: Callable[..., NDArray[np.bool_]]) -> Edges:
+    edges = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *map(np.array, filter(None, sets))]).astype(np.int64))
+    edges = edges[edges < N_CODE_POINTS]
+    is_in = in_result(np.stack([membership(each, edges) for each in sets] or [np.ones(len(edges), dtype=bool)]), axis=0)
+    changes = np.flatnonzero(np.diff(is_in, prepend=False))
+    result = edges[changes].tolist()
+    return tuple(result if len(result) % 2 == 0 else [*result, N_CODE_POINTS])
+
+
+def membership(members: Edges, code_points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each of some code points is a member, bool[n]."""
+    return np.searchsorted(np.array(members, dtype=np.int64), code_points, side="right") % 2 == 1
+
+
+@functools.cache
+def read_off(item: str) -> Edges:
+    """The code points that a regex of one character matches. Takes some 10 ms, once.
+
+    Raises regex.error for what is not a regex.
+    """
+    matches = regex.compile(f"(?:{item})++").finditer(_every_character())
+    return tuple(edge for match in matches for edge in match.span())
+
+
+@functools.cache
+def in_any_case(character: str) -> Edges:
+    """The code points that a letter matches where case is ignored."""
+    # The few that any ASCII letter matches are looked for once.
+    some = _matched_by_ascii_letters() if character.isascii() and character.isalpha() else EVERYTHING
+    if some == EVERYTHING:
+        return read_off(f"(?i:{regex.escape(character)})")
+    compiled = regex.compile(f"(?i:{character})")
+    points = [point for first, end in zip(some[::2], some[1::2], strict=True) for point in range(first, end)]
+    return from_ranges((point, point) for point in points if compiled.fullmatch(chr(point)))
+
+
+@functools.cache
+def _matched_by_ascii_letters() -> Edges:
+    return read_off("(?i:[a-z])")
+
+
+@functools.cache
+def _every_character() -> str:
+    """All code points in order, lone surrogates included."""
+    return np.arange(N_CODE_POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")

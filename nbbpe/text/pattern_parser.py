@@ -1,0 +1,347 @@
+"""The part of the syntax of `regex` that split patterns use, read into a tree.
+
+What a tree cannot say exactly is refused by name (`Unsupported`), and such a pattern is left to `regex` itself. The tree
+knows sets of code points, one after another, choices, repeats, and a look at the one character that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import regex
+
+from .code_points import EVERYTHING, Edges, complement, from_ranges, in_any_case, read_off, union
+
+Mode = Literal["greedy", "lazy", "possessive"]
+NO_LIMIT = -1  # as the most of a Repeat
+_MOST_COPIES = 1000  # of what is repeated a bounded number of times
+
+_NEWLINE = from_ranges([(10, 10)])
+_CONTROL = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
+_PERL_CLASSES = "sSdDwW"
+_SPECIAL = set("\\^$.[]|()?*+{}")
+
+
+class Unsupported(ValueError):
+    """A regex holds what is not compiled; the message names it."""
+
+
+@dataclass(frozen=True)
+class Characters:
+    """One character of a set."""
+
+    members: Edges
+
+
+@dataclass(frozen=True)
+class Sequence_:
+    """One after another; of none, the empty text."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The first that leads to a match."""
+
+    options: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """As often as `least` to `most` (NO_LIMIT for no limit) times."""
+
+    part: Node
+    least: int
+    most: int
+    mode: Mode
+
+
+@dataclass(frozen=True)
+class LookAhead:
+    """Whether the next character is one of `members`; with `or_end`, also the end of the text."""
+
+    members: Edges
+    or_end: bool
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of the text; with `or_newline`, also before a newline that is the last character."""
+
+    or_newline: bool
+
+
+Node = Characters | Sequence_ | Choice | Repeat | LookAhead | End
+EMPTY = Sequence_(())
+
+
+@dataclass(frozen=True)
+class _Flags:
+    """How what follows is read: case ignored, a dot for newlines too, sets with operations (regex's version 1)."""
+
+    ignore_case: bool = False
+    dot_all: bool = False
+    version_1: bool = False
+
+
+def parse(pattern: str) -> Node:
+    """The tree of a regex.
+
+    Raises Unsupported for what the tree cannot say, regex.error for what `regex` does not take either.
+    """
+    regex.compile(pattern)
+    parser = _Parser(pattern)
+    tree = parser.choice(parser.leading_flags())
+    if parser.rest:
+        raise Unsupported(f"an unexpected {parser.rest[0]!r}")
+    return tree
+
+
+class _Parser:
+    """Reads a regex from left to right; `rest` is what is left."""
+
+    def __init__(self, pattern: str) -> None:
+        self.rest = pattern
+
+    def _take(self, n: int) -> str:
+        taken, self.rest = self.rest[:n], self.rest[n:]
+        return taken
+
+    def _takes(self, text: str) -> bool:
+        """Whether the rest begins with a text, which is then taken."""
+        if not self.rest.startswith(text):
+            return False
+        self.rest = self.rest[len(text) :]
+        return True
+
+    def leading_flags(self) -> _Flags:
+        """The flags at the beginning, as `(?V1i)`; those further on are refused where they stand."""
+        flags = _Flags()
+        while found := regex.match(r"\(\?([A-Za-z0-9]+)\)", self.rest):
+            self._take(found.end())
+            flags = _with_flags(flags, found[1])
+        return flags
+
+    def choice(self, flags: _Flags) -> Node:
+        options = [self._sequence(flags)]
+        while self._takes("|"):
+            options.append(self._sequence(flags))
+        return options[0] if len(options) == 1 else Choice(tuple(options))
+
+    def _sequence(self, flags: _Flags) -> Node:
+        parts: list[Node] = []
+        while self.rest and self.rest[0] not in "|)":
+            parts.append(self._repeated(self._atom(flags)))
+        return parts[0] if len(parts) == 1 else Sequence_(tuple(parts))
+
+    def _repeated(self, part: Node) -> Node:
+        while found := regex.match(r"[*+?]|\{(\d*)(?:(,)(\d*))?\}", self.rest):
+            if found[0] == "{}" or found[0] == "{,}":
+                break
+            self._take(found.end())
+            if isinstance(part, LookAhead | End):
+                raise Unsupported(f"a repeated look-ahead or end ({found[0]!r})")
+            least, most = {"*": (0, NO_LIMIT), "+": (1, NO_LIMIT), "?": (0, 1)}.get(found[0], (-1, -1))
+            if least < 0:
+                least = int(found[1] or 0)
+                most = least if not found[2] else int(found[3]) if found[3] else NO_LIMIT
+            if max(least, most) > _MOST_COPIES:
+                raise Unsupported(f"more than {_MOST_COPIES:,} repeats ({found[0]})")
+            mode: Mode = "lazy" if self._takes("?") else "possessive" if self._takes("+") else "greedy"
+            part = Repeat(part, least, most, mode)
+        if self.rest.startswith("{"):
+            raise Unsupported(f"a brace that begins no number of repeats ({self.rest[:6]!r}), as of fuzzy matching")
+        return part
+
+    def _atom(self, flags: _Flags) -> Node:
+        character = self._take(1)
+        if character == "(":
+            return self._group(flags)
+        if character == "[":
+            return Characters(self._set(flags))
+        if character == ".":
+            return Characters(EVERYTHING if flags.dot_all else complement(_NEWLINE))
+        if character == "$":
+            return End(or_newline=True)
+        if character == "^":
+            raise Unsupported("the beginning of the text (^)")
+        if character == "\\":
+            return self._escape(flags)
+        if character in "*+?":
+            raise Unsupported(f"a {character!r} that repeats nothing")
+        return Characters(_literal(character, flags))
+
+    def _group(self, flags: _Flags) -> Node:
+        """What stands in parentheses, of which the first is taken."""
+        if self._takes("?"):
+            if found := regex.match(r"([A-Za-z0-9]*)(?:-([a-z]+))?:", self.rest):
+                self._take(found.end())
+                flags = _with_flags(flags, found[1], found[2] or "")
+            elif self._takes("="):
+                return self._look_ahead(flags, negative=False)
+            elif self._takes("!"):
+                return self._look_ahead(flags, negative=True)
+            elif self._takes(">"):
+                inner = self._closed(self.choice(flags))
+                return Repeat(inner, 1, 1, "possessive")
+            elif found := regex.match(r"P?<[A-Za-z_]\w*>", self.rest):
+                self._take(found.end())
+            else:
+                known = {"<": "a look-behind", "#": "a comment", "P": "a named reference", "(": "a condition"}
+                what = known.get(self.rest[:1], "a group")
+                raise Unsupported(f"{what} ((?{self.rest[:6]}...)")
+        elif self.rest.startswith("*"):
+            raise Unsupported(f"a verb (({self.rest[:6]}...)")
+        return self._closed(self.choice(flags))
+
+    def _closed(self, inner: Node) -> Node:
+        if not self._takes(")"):
+            raise Unsupported("a group that is not closed")
+        return inner
+
+    def _look_ahead(self, flags: _Flags, negative: bool) -> Node:
+        inner = self._closed(self.choice(flags))
+        seen = _one_character(inner)
+        if seen is None:
+            raise Unsupported("a look-ahead at more than one character")
+        members, end = seen
+        return LookAhead(complement(members), not end) if negative else LookAhead(members, end)
+
+    def _escape(self, flags: _Flags) -> Node:
+        """What stands behind a backslash, outside of a set."""
+        if self.rest[:1] in ("Z", "z"):
+            self._take(1)
+            return End(or_newline=False)
+        return Characters(self._escaped(flags, in_set=False))
+
+    def _escaped(self, flags: _Flags, in_set: bool) -> Edges:
+        letter = self.rest[:1]
+        if found := regex.match(r"[pP](?:\{[^}]*\}|[A-Za-z])", self.rest):
+            self._take(found.end())
+            return read_off(f"(?i:\\{found[0]})" if flags.ignore_case else f"\\{found[0]}")
+        if letter and letter in _PERL_CLASSES:
+            self._take(1)
+            return read_off(f"\\{letter.lower()}") if letter.islower() else complement(read_off(f"\\{letter.lower()}"))
+        if found := regex.match(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})", self.rest):
+            self._take(found.end())
+            return _literal(chr(int(found[1] or found[2] or found[3], 16)), flags)
+        if letter in _CONTROL:
+            self._take(1)
+            return _literal(chr(_CONTROL[letter]), flags)
+        if letter == "b" and in_set:
+            self._take(1)
+            return _literal("\b", flags)
+        if not letter or letter.isalnum():
+            raise Unsupported(f"\\{letter}")
+        return _literal(self._take(1), flags)
+
+    def _set(self, flags: _Flags) -> Edges:
+        """The set in brackets, of which the first is taken."""
+        text = self.rest
+        if flags.ignore_case or flags.version_1:
+            end = _end_of_set(text, flags.version_1)
+            self._take(end)
+            prefix = "(?V1)" if flags.version_1 else ""
+            item = f"[{text[:end]}"
+            return read_off(f"{prefix}(?i:{item})" if flags.ignore_case else prefix + item)
+        negated = self._takes("^")
+        parts: list[Edges] = []
+        first = True
+        while first or not self.rest.startswith("]"):
+            first = False
+            if not self.rest:
+                raise Unsupported("a set that is not closed")
+            if found := regex.match(r"\[:\^?\w+:\]", self.rest):
+                self._take(found.end())
+                parts.append(read_off(f"[{found[0]}]"))
+                continue
+            low = self._member(flags)
+            if self.rest.startswith("-") and self.rest[1:2] not in ("]", "") and len(low) == 2 and low[1] == low[0] + 1:
+                self._take(1)
+                high = self._member(flags)
+                if len(high) != 2 or high[1] != high[0] + 1:
+                    raise Unsupported("a range in a set that does not end with a character")
+                parts.append(from_ranges([(low[0], high[0])]))
+            else:
+                parts.append(low)
+        self._take(1)
+        members = union(parts)
+        return complement(members) if negated else members
+
+    def _member(self, flags: _Flags) -> Edges:
+        character = self._take(1)
+        return self._escaped(flags, in_set=True) if character == "\\" else _literal(character, flags)
+
+
+def _end_of_set(text: str, version_1: bool) -> int:
+    """Where a set ends in a text that begins behind its first bracket; in version 1, sets may hold sets."""
+    depth, i = 1, 0
+    while i < len(text):
+        is_first = text[:i] in ("", "^")
+        if text[i] == "\\":
+            i += 2
+            continue
+        if found := regex.match(r"\[:\^?\w+:\]", text, pos=i):
+            i = found.end()
+            continue
+        if text[i] == "[" and version_1:
+            depth += 1
+        elif text[i] == "]" and not is_first:
+            depth -= 1
+            if depth == 0:
+                return i + 1
+        i += 1
+    raise Unsupported("a set that is not closed")
+
+
+def _with_flags(flags: _Flags, on: str, off: str = "") -> _Flags:
+    names = {"i": "ignore_case", "s": "dot_all"}
+    changed = vars(flags).copy()
+    letters = on.replace("V1", "1").replace("V0", "0").replace("u", "")
+    for letter in letters:
+        if letter in names:
+            changed[names[letter]] = True
+        elif letter in "01":
+            changed["version_1"] = letter == "1"
+        else:
+            raise Unsupported(f"the flag {letter!r}")
+    for letter in off:
+        if letter not in names:
+            raise Unsupported(f"the flag {letter!r}")
+        changed[names[letter]] = False
+    if changed["version_1"] and changed["ignore_case"]:
+        raise Unsupported("ignoring case in version 1, which compares letters such as \u00df and ss")
+    return _Flags(**changed)
+
+
+def _literal(character: str, flags: _Flags) -> Edges:
+    if flags.ignore_case:
+        return in_any_case(character)
+    return from_ranges([(ord(character), ord(character))])
+
+
+def _one_character(node: Node) -> tuple[Edges, bool] | None:
+    """The characters, and whether the end, that a look-ahead sees; None where it looks further."""
+    if isinstance(node, Characters):
+        return node.members, False
+    if isinstance(node, End) and not node.or_newline:
+        return (), True
+    if isinstance(node, Choice):
+        seen = [_one_character(option) for option in node.options]
+        if None not in seen:
+            return union(each[0] for each in seen if each), any(each[1] for each in seen if each)
+    if isinstance(node, Repeat) and node.least == 1:  # whether more follow, nobody asks
+        return _one_character(node.part) if isinstance(node.part, Characters) else None
+    return None
+
+
+def parts_of(node: Node) -> Sequence[Node]:
+    """The nodes below a node."""
+    if isinstance(node, Sequence_):
+        return node.parts
+    if isinstance(node, Choice):
+        return node.options
+    return [node.part] if isinstance(node, Repeat) else []

@@ -1,0 +1,433 @@
+"""The tables of a pattern that kernels work with, made from its automata.
+
+What lies where in them, kernels/pattern_tables.py says.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from ..kernels import pattern_tables as layout
+from ..kernels.memory import zeros
+from ..kernels.simd import RULES
+from .automaton import DEAD, START, UNDECODABLE, Automaton
+from .boundaries import Relation, can_be_left, can_fail, certain_pairs, certain_triples, transparent_pairs
+from .code_points import N_CODE_POINTS, Edges, membership
+from .pattern_parser import Unsupported
+
+_IDEOGRAPHS, _HANGUL = (0x5000, 0x9000), (0xB000, 0xD000)
+_N_BITS = 64
+_MOST_TRIED = 40  # places that a rule is grown from
+
+
+@dataclass
+class Levels:
+    """Automata that split in turn, over classes that all of them respect.
+
+    edges, class_of_edge : as of Automaton
+    automata : one a level
+    class_at : int64[n_levels, n_classes]    the class that each has for each automaton
+    """
+
+    edges: NDArray[np.int64]
+    class_of_edge: NDArray[np.int64]
+    automata: Sequence[Automaton]
+    class_at: NDArray[np.int64]
+
+    @property
+    def n_classes(self) -> int:
+        return self.class_at.shape[1]
+
+    def class_of(self, code_point: int) -> int:
+        return int(self.class_of_edge[np.searchsorted(self.edges, code_point, side="right") - 1])
+
+    def classes_in(self, first: int, end: int) -> set[int]:
+        """The classes of the code points from one to before another."""
+        low, high = np.searchsorted(self.edges, [first, end - 1], side="right")
+        return set(self.class_of_edge[low - 1 : high].tolist())
+
+    def certain(self, relation_of: str) -> Relation:
+        """Certain boundaries of all levels together, of "pairs" or "triples" of classes.
+
+        Where one level proves a boundary, and those before are cut there anyway or leave both sides between matches. For
+        three, they must leave the third character there, too: else a part of theirs may end before it.
+        """
+        n_indices = 2 if relation_of == "pairs" else 3
+        found = np.zeros((self.n_classes,) * n_indices, dtype=bool)
+        passes = np.ones((self.n_classes,) * 2, dtype=bool)
+        one_part = passes.copy()  # whether two characters side by side are left in one part by the levels before
+        for automaton, class_at in zip(self.automata, self.class_at, strict=True):
+            relation = certain_pairs(automaton) if relation_of == "pairs" else certain_triples(automaton)
+            lifted = relation[np.ix_(*[class_at] * n_indices)]
+            found |= lifted & (passes if n_indices == 2 else passes[:, :, None] & one_part)
+            pairs = np.ix_(class_at, class_at)
+            transparent = transparent_pairs(automaton)[pairs]
+            passes &= certain_pairs(automaton)[pairs] | transparent
+            one_part &= transparent
+        return found
+
+
+def join_levels(automata: Sequence[Automaton], also: Sequence[Edges] = ()) -> Levels:
+    """Automata over common classes, which also respect some more sets. Raises Unsupported for too many classes."""
+    edges = np.unique(np.concatenate([*(automaton.edges for automaton in automata), *map(np.array, also)]))
+    edges = edges[edges < N_CODE_POINTS].astype(np.int64)
+    rows: list[NDArray[Any]] = [
+        automaton.class_of_edge[np.searchsorted(automaton.edges, edges, side="right") - 1] for automaton in automata
+    ]
+    rows += [membership(each, edges) for each in also]
+    kinds, first, numbers = np.unique(np.stack(rows).astype(np.int64), axis=1, return_index=True, return_inverse=True)
+    if kinds.shape[1] > layout.MOST_CLASSES:
+        raise Unsupported(f"more than {layout.MOST_CLASSES} classes of characters ({kinds.shape[1]})")
+    order = np.argsort(first)
+    rank = np.argsort(order)
+    return Levels(edges, rank[numbers.reshape(-1)], automata, kinds[: len(automata), order])
+
+
+def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout.PatternTables:
+    """The tables of automata that split in turn.
+
+    caseless : letters without case, between which long words may be cut (see kernels/seams.py)
+
+    Raises Unsupported where there are too many levels or classes, or where failed walks could go round several states.
+    """
+    if len(automata) > layout.MOST_LEVELS:
+        raise Unsupported(f"more than {layout.MOST_LEVELS} regexes in turn")
+    try:
+        levels = join_levels(automata, [caseless])
+    except Unsupported:
+        levels, caseless = join_levels(automata), ()
+    n_states = 1 + sum(automaton.n_states - 1 for automaton in automata)
+    page_of, pages = _pages(levels)
+    moves_at = layout.FIXED_BYTES
+    pages_at = moves_at + 2 * _N_BITS * n_states
+    tables: NDArray[np.uint64] = zeros(-(-(pages_at + len(pages)) // 8))
+    data = tables.view(np.uint8)
+    numbers = data[:256].view(np.int64)
+
+    moves = np.zeros((n_states, _N_BITS), dtype=np.uint16)
+    base = 0
+    for level, (automaton, class_at) in enumerate(zip(automata, levels.class_at, strict=True)):
+        following = automaton.next_state[START:, class_at].astype(np.int64)
+        following = np.where(following == DEAD, 0, following + base)
+        rows = moves[base + START : base + automaton.n_states]
+        rows[:, : levels.n_classes] = following << 1 | automaton.tells[START:, class_at]
+        rows[:, layout.END_CLASS] = automaton.tells[START:, -1]
+        numbers[layout.STARTS + level] = base + START
+        numbers[layout.MEMO] |= needs_memo(automaton)
+        base += automaton.n_states - 1
+    data[moves_at:pages_at] = moves.reshape(-1).view(np.uint8)
+    data[pages_at : pages_at + len(pages)] = pages
+    numbers[layout.N_LEVELS], numbers[layout.N_STATES] = len(automata), n_states
+    numbers[layout.MOVES_AT], numbers[layout.PAGES_AT] = moves_at, pages_at
+    data[layout.PAGE_OF : layout.FIXED_BYTES] = page_of.view(np.uint8)
+
+    numbers[layout.N_CLASSES] = levels.n_classes
+    numbers[layout.UNDECODABLE] = levels.class_of(UNDECODABLE[0])
+    if len(levels.classes_in(UNDECODABLE[0], UNDECODABLE[1] + 1)) > 1:
+        raise Unsupported("a set that tells bytes that are not UTF-8 apart")
+    for name, (first, end) in (layout.IDEOGRAPHS, _IDEOGRAPHS), (layout.HANGUL, _HANGUL):
+        members = levels.classes_in(first, end)
+        numbers[name] = members.pop() if len(members) == 1 else -1
+    of_ascii = _put_classes(levels, data)
+    _put_rules(levels, of_ascii, data, numbers)
+    letters, harm, keep = seam_classes(levels, caseless)
+    numbers[layout.SEAM_LETTERS], numbers[layout.SEAM_HARM], numbers[layout.SEAM_KEEP] = map(_bits, (letters, harm, keep))
+    numbers[layout.PLAIN_WORDS] = has_plain_words(levels)
+    tables.flags.writeable = False
+    return tables
+
+
+def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
+    """The tables of regexes that split in turn, if they are kept beside the kernels; else None."""
+    from ..kernels.disk_cache import read_data
+
+    content = read_data(_file_name(regexes))
+    if content is None:
+        return None
+    tables = zeros(len(content) // 8)
+    tables[:] = np.frombuffer(content, dtype=np.uint64)
+    tables.flags.writeable = False
+    return tables
+
+
+def keep_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables) -> None:
+    """Keep tables for later processes. They are as trusted as kernels are, which read by them without a check."""
+    from ..kernels.disk_cache import keep_data
+
+    keep_data(_file_name(regexes), tables.tobytes())
+
+
+def _file_name(regexes: Sequence[str]) -> str:
+    """A name that says all that tables are made from: the regexes, what `regex` takes characters for, and these modules."""
+    made_from = repr((list(regexes), regex.__version__, sys.byteorder)).encode() + _sources()
+    return f"pattern.{hashlib.sha256(made_from).hexdigest()[:32]}.tables"
+
+
+@functools.cache
+def _sources() -> bytes:
+    """A digest of the modules that tables are made by."""
+    digest = hashlib.sha256()
+    for folder in os.path.dirname(__file__), os.path.dirname(layout.__file__):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".py") and (folder == os.path.dirname(__file__) or name == os.path.basename(layout.__file__)):
+                with open(os.path.join(folder, name), "rb") as file:
+                    digest.update(file.read())
+    return digest.digest()
+
+
+def _bits(members: set[int]) -> int:
+    return sum(1 << member for member in members)
+
+
+def _pages(levels: Levels) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    """The classes of all code points in pages of 256: the page of each range, and the distinct pages one after another."""
+    widths = np.diff(levels.edges, append=N_CODE_POINTS)
+    classes = np.repeat(levels.class_of_edge.astype(np.uint8), widths).tobytes()
+    numbers: dict[bytes, int] = {}
+    page_of = [numbers.setdefault(classes[i : i + 256], len(numbers)) for i in range(0, len(classes), 256)]
+    return np.array(page_of, dtype=np.uint16), np.frombuffer(b"".join(numbers), dtype=np.uint8)
+
+
+def _put_classes(levels: Levels, data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Write the classes of ASCII, as a list and as ranges, and of the code points below 0x10000; returns ASCII's."""
+    low_edges = np.minimum(levels.edges, 0x10000)
+    low = np.repeat(levels.class_of_edge.astype(np.uint8), np.diff(low_edges, append=0x10000))
+    data[layout.LOW_CLASSES : layout.PAGE_OF] = low
+    data[layout.ASCII_CLASSES : layout.CLASS_RULES] = low[:128]
+    ranges, rest = ascii_ranges(low[:128])
+    if len(ranges) > _N_BITS:
+        raise Unsupported(f"sets that take ASCII apart into more than {_N_BITS} ranges")
+    numbers = data[:256].view(np.int64)
+    numbers[layout.N_RANGES], numbers[layout.REST_CLASS] = len(ranges), rest
+    data[layout.RANGES : layout.LOW_CLASSES].view(np.int64)[: 3 * len(ranges)] = np.array(ranges, dtype=np.int64).reshape(
+        -1
+    )
+    return low[:128]
+
+
+def ascii_ranges(classes: NDArray[np.uint8]) -> tuple[list[tuple[int, int, int]], int]:
+    """ASCII as few ranges, given the class of each: (first, how many, class) of each range, and the class of the rest.
+
+    What lies in several ranges is of the first one's class. So those of the classes that are scattered least come first,
+    and later ones may cover them.
+    """
+    runs: dict[int, list[tuple[int, int]]] = {}
+    edges = [*np.flatnonzero(np.diff(classes.astype(np.int64), prepend=-1)).tolist(), len(classes)]
+    for first, end in pairwise(edges):
+        runs.setdefault(int(classes[first]), []).append((first, end))
+    *others, rest = sorted(runs, key=lambda each: len(runs[each]))
+    is_covered = np.zeros(len(classes), dtype=bool)
+    ranges: list[tuple[int, int, int]] = []
+    for each in others:
+        merged: list[tuple[int, int]] = []
+        for first, end in runs[each]:
+            if merged and is_covered[merged[-1][1] : first].all():
+                first = merged.pop()[0]
+            merged.append((first, end))
+        for first, end in merged:
+            ranges.append((first, end - first, each))
+            is_covered[first:end] = True
+    return ranges, rest
+
+
+def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint8], numbers: NDArray[np.int64]) -> None:
+    """Write the rules by which boundaries are found."""
+    pairs = levels.certain("pairs")
+    triples = levels.certain("triples") & ~pairs[:, :, None]
+    # The character in the middle has one byte.
+    is_ascii = np.zeros(levels.n_classes, dtype=bool)
+    is_ascii[of_ascii] = True
+    triples &= is_ascii[:, None]
+    rules = np.zeros((layout.N_PARTS, levels.n_classes, RULES), dtype=bool)
+    rules_for_two = cover(pairs, RULES)
+    for rule, parts in enumerate(rules_for_two):
+        for part, members in enumerate(parts):
+            rules[part, :, rule] = members
+    # A rule may say again what rules for two say.
+    for rule, parts in enumerate(cover(triples, RULES, levels.certain("triples"))):
+        for part, members in enumerate(parts):
+            rules[2 + part, :, rule] = members
+    numbers[layout.N_PAIR_RULES] = len(rules_for_two)
+    packed = np.packbits(rules, axis=2, bitorder="little")[:, :, 0]
+    data[layout.ASCII_RULES : layout.ASCII_CLASSES] = packed[:, of_ascii].reshape(-1)
+    of_classes = data[layout.CLASS_RULES : layout.RULE_LANES].reshape(layout.N_PARTS, 64)
+    of_classes[:, : levels.n_classes] = packed
+    lanes = data[layout.RULE_LANES : layout.RANGES].view(np.uint64).reshape(64, layout.N_PARTS, RULES)
+    lanes[: levels.n_classes] = np.where(rules.transpose(1, 0, 2), np.uint64(2**64 - 1), np.uint64(0))
+
+
+def cover(wanted: Relation, most: int, allowed: Relation | None = None) -> list[list[NDArray[np.bool_]]]:
+    """Sets of classes whose products cover a relation, as far as `most` of them can: of each an array for each index.
+
+    allowed : what products may cover; the relation itself by default
+
+    Each is grown from the place that is left which makes it the largest; fewer boundaries cost time only.
+    """
+    allowed = wanted if allowed is None else allowed
+    left = wanted.copy()
+    found: list[list[NDArray[np.bool_]]] = []
+    while left.any() and len(found) < most:
+        places = np.argwhere(left)
+        grown = (_grown(allowed, place) for place in places[:: 1 + len(places) // _MOST_TRIED])
+        best = max(grown, key=lambda parts: int((left & _product(parts)).sum()))
+        found.append(best)
+        left &= ~_product(best)
+    return found
+
+
+def _product(parts: Sequence[NDArray[np.bool_]]) -> Relation:
+    result = np.array(True)
+    for part in parts:
+        result = result[..., None] & part
+    return result
+
+
+def _grown(allowed: Relation, place: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """A product around a place that is allowed, grown along one index after the other, from the last one."""
+    parts = [np.arange(n) == at for n, at in zip(allowed.shape, place, strict=True)]
+    for index in reversed(range(len(parts))):
+        rows = np.moveaxis(allowed, index, 0)
+        others = _product([part for i, part in enumerate(parts) if i != index])
+        parts[index] = (rows | ~others).reshape(len(rows), -1).all(axis=1)
+    return parts
+
+
+def needs_memo(automaton: Automaton) -> bool:
+    """Whether walk after walk may go over the same text in one state and then fail (see kernels/split.py).
+
+    That takes a state that a walk stays in while no match is told, and that can fail; and walks that begin within what it
+    went over, or before it without a match between, and come to the same state. Raises Unsupported where walks could go
+    round several such states.
+    """
+    n = automaton.n_states
+    steps = np.zeros((n, n), dtype=bool)  # from a state to another without that a match ends before
+    for state in range(START, n):
+        steps[state, automaton.next_state[state][~automaton.tells[state, :-1]]] = True
+    fails = can_fail(automaton)
+    steps &= fails[:, None] & fails
+    steps[:, DEAD] = False
+    reach = steps & ~np.eye(n, dtype=bool)
+    for _ in range(n.bit_length()):
+        reach = reach | (reach.astype(np.int64) @ reach > 0)
+    if np.diagonal(reach).any():
+        raise Unsupported("a match that could be looked for in vain again and again")
+    loops = np.flatnonzero(np.diagonal(steps)).tolist()
+    return any(_comes_again(automaton, state) or any(reach[other, state] for other in loops) for state in loops)
+
+
+def _comes_again(automaton: Automaton, loop: int) -> bool:
+    """Whether a walk that begins with the characters that keep another in a state comes to that state, too."""
+    classes = np.flatnonzero((automaton.next_state[loop] == loop) & ~automaton.tells[loop, :-1])
+    states = {START}
+    while (grown := states.union(*automaton.next_state[np.ix_(np.array(sorted(states)), classes)].tolist())) != states:
+        states = grown
+    return loop in states
+
+
+def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], set[int]]:
+    """Which classes are seam letters, do harm, and keep it (see kernels/seams.py)."""
+    is_caseless = membership(caseless, levels.edges)
+    everywhere = set(levels.class_of_edge[is_caseless].tolist()) - set(levels.class_of_edge[~is_caseless].tolist())
+    letters = {c for c in everywhere if _seams_of(levels, {c}) is not None}
+    while letters:
+        found = _seams_of(levels, letters)
+        if found is not None:
+            return letters, *found
+        # Those of the most code points stay.
+        widths = np.diff(levels.edges, append=N_CODE_POINTS)
+        letters.remove(min(letters, key=lambda c: int(widths[levels.class_of_edge == c].sum())))
+    return set(), set(), set()
+
+
+def _seams_of(levels: Levels, letters: set[int]) -> tuple[set[int], set[int]] | None:
+    """Which classes do harm, and keep it, where seams lie between some letters; None where they cannot."""
+    harm: set[int] = set()
+    keep: set[int] = set()
+    for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):
+        own = {int(class_at[c]) for c in letters}
+        found = _harm_of(automaton, own)
+        if found is None:
+            return None
+        for classes, ours in zip(found, (harm, keep), strict=True):
+            ours |= {c for c in range(levels.n_classes) if int(class_at[c]) in classes} - letters
+    return harm, keep - harm
+
+
+def _harm_of(automaton: Automaton, letters: set[int]) -> tuple[set[int], set[int]] | None:
+    """As `_seams_of`, of one automaton and its classes."""
+    next_state, tells = automaton.next_state, automaton.tells
+    is_used = (next_state != DEAD).any(axis=0)
+    if (can_be_left(automaton) & is_used)[sorted(letters)].any():
+        return None
+    alive = set(range(START, automaton.n_states))
+
+    def after(states: set[int], classes: set[int]) -> set[int]:
+        return {int(next_state[q, c]) for q in states for c in classes} - {DEAD}
+
+    def is_safe(q: int) -> bool:
+        return all(
+            tells[q, b] == tells[q, -1]  # what follows is cut off anyway
+            if next_state[q, b] == DEAD
+            else tells[q, -1] and next_state[q, b] == next_state[START, b]
+            for b in letters
+        )
+
+    def leads_to_harm(states: set[int], through: set[int]) -> bool:
+        """Whether letters that follow, or those that keep harm, lead from some states to one that is not safe."""
+        seen: set[int] = set()
+        while states:
+            if not all(map(is_safe, after(states, letters))):
+                return True
+            seen |= states
+            states = after(states, through) - seen
+        return False
+
+    others = set(range(automaton.n_classes)) - letters
+    keep: set[int] = set()
+    while True:
+        through = letters | keep
+        if leads_to_harm({START}, through):
+            return None
+        harm = {c for c in others if leads_to_harm(after({START}, {c}), through)}
+        kept = {c for c in others - harm if leads_to_harm(after(alive, {c}), through)}
+        if kept <= keep:
+            break
+        keep |= kept
+    clean = others - harm - keep
+    if leads_to_harm(after(alive, clean) | {START}, letters | keep):
+        return None
+    return harm, keep
+
+
+def has_plain_words(levels: Levels) -> bool:
+    """Whether words of ASCII are one pretoken: perhaps a space, and letters, of which only the first may be a capital."""
+    small = {levels.class_of(c) for c in range(ord("a"), ord("z") + 1)}
+    large = {levels.class_of(c) for c in range(ord("A"), ord("Z") + 1)}
+    space = {levels.class_of(ord(" "))}
+    for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):
+        next_state = automaton.next_state[:, class_at]
+        everything = list(small | large | space)
+        if (next_state[:, everything] == DEAD).all():
+            continue  # left between matches as a whole
+
+        def after(states: set[int], classes: set[int], next_state: NDArray[np.uint16] = next_state) -> set[int]:
+            return {int(next_state[q, c]) for q in states for c in classes}
+
+        led = after({START}, space)
+        ends = after({START} | led, small | large)
+        while (grown := ends | after(ends, small)) != ends:
+            ends = grown
+        if DEAD in led or DEAD in ends or not automaton.tells[list(ends), -1].all():
+            return False
+    return True

@@ -1,0 +1,718 @@
+# ruff: noqa: RUF001  (ambiguous characters are the point of these texts)
+"""text/ and kernels/split.py: split regexes as automata. `regex` is the authority, and so are slow twins.
+
+With NBBPE_EXHAUSTIVE=1 in the environment, all strings of four classes, all code points, 200,000 random strings for each
+pattern and whole files are compared; else as much as takes a minute.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import random
+import time
+
+import naive
+import numpy as np
+import pytest
+import real_patterns
+import regex
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+from test_scan import marked
+
+import nbbpe
+from nbbpe.corpus import padded
+from nbbpe.kernels import pattern_tables
+from nbbpe.kernels.simd import BLOCK, address_of
+from nbbpe.kernels.split import begin_piece, new_split_scratch, pretoken_end
+from nbbpe.patterns import NAMED, Pattern, get_pattern
+from nbbpe.text.automaton import Automaton, compile_automaton, split
+from nbbpe.text.boundaries import certain_pairs, certain_triples
+from nbbpe.text.code_points import read_off
+from nbbpe.text.pattern_parser import (
+    NO_LIMIT,
+    Characters,
+    Choice,
+    End,
+    LookAhead,
+    Repeat,
+    Sequence_,
+    Unsupported,
+    parse,
+)
+from nbbpe.text.pattern_tables import join_levels, needs_memo, new_pattern_tables
+
+EXHAUSTIVE = os.environ.get("NBBPE_EXHAUSTIVE") == "1"
+
+# Each distinct list of regexes once, by the first name that has it.
+PATTERNS: dict[str, tuple[str, ...]] = {}
+for _name, _given in [
+    *((name, pattern.regexes) for name, pattern in NAMED.items()),
+    *((name, [each] if isinstance(each, str) else each) for name, each in real_patterns.REAL.items()),
+]:
+    if tuple(_given) not in PATTERNS.values():
+        PATTERNS[_name] = tuple(_given)
+for_each_pattern = pytest.mark.parametrize("regexes", PATTERNS.values(), ids=PATTERNS)
+
+
+@functools.cache
+def pattern_of(regexes: tuple[str, ...]) -> Pattern:
+    """The pattern of exactly these regexes, under no name."""
+    return Pattern(None, regexes[0], regexes[1:])
+
+
+@functools.cache
+def automaton_of(pattern: str) -> Automaton:
+    return compile_automaton(parse(pattern))
+
+
+def tables_of(*regexes: str) -> np.ndarray:
+    return new_pattern_tables([automaton_of(each) for each in regexes], read_off(r"[\p{Lo}\p{Lm}]"))
+
+
+@njit
+def walk_pieces(text, starts, pattern, scratch, is_end):
+    """Mark where the pretokens of pieces that stand side by side end; returns the first that does not go on, or -1."""
+    pattern_at, split_at, text_at = address_of(pattern), address_of(scratch), address_of(text)
+    for piece in range(starts.shape[0] - 1):
+        begin_piece(split_at, pattern_at)
+        at, end = text_at + starts[piece], text_at + starts[piece + 1]
+        while at < end:
+            after = pretoken_end(at, end, pattern_at, split_at)
+            if not at < after <= end:
+                return piece
+            at = after
+            is_end[at - text_at] = 1
+    return -1
+
+
+def ends_by_kernel(pieces: list[bytes], tables: np.ndarray) -> list[int]:
+    """Where the pretokens of pieces end in the joined pieces, as the kernel says."""
+    starts = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+    text = padded(b"".join(pieces))
+    is_end = np.zeros(len(text), dtype=np.uint8)
+    assert walk_pieces(text, starts, tables, new_split_scratch(tables), is_end) == -1
+    return np.flatnonzero(is_end).tolist()
+
+
+def to_bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+def split_by_kernel(text: str, tables: np.ndarray) -> list[str]:
+    data = to_bytes(text)
+    edges = [0, *ends_by_kernel([data], tables)]
+    return [data[start:end].decode(errors="surrogateescape") for start, end in itertools.pairwise(edges)]
+
+
+def split_by_automata(text: str, regexes: tuple[str, ...]) -> list[str]:
+    """Level by level."""
+    parts = [text]
+    for each in regexes:
+        parts = [inner for part in parts for inner in split(automaton_of(each), part)]
+    return parts
+
+
+def assert_splits(pieces: list[str], regexes: tuple[str, ...]) -> None:
+    """Hold the kernel against `regex`, each piece by itself; pieces that stand side by side must not see each other."""
+    pattern = pattern_of(regexes)
+    wanted, done = [], 0
+    for piece in pieces:
+        for pretoken in pattern.split(piece):
+            done += len(pretoken) if pretoken.isascii() else len(to_bytes(pretoken))
+            wanted.append(done)
+    if ends_by_kernel(list(map(to_bytes, pieces)), pattern.tables) != wanted:
+        for piece in pieces:  # say which
+            assert split_by_kernel(piece, pattern.tables) == pattern.split(piece), piece
+        raise AssertionError("pieces are split otherwise side by side")
+
+
+@functools.cache
+def characters_of_classes(regexes: tuple[str, ...]) -> list[list[str]]:
+    """Of each class of all levels together some characters: the first and last of its ranges, and those of ASCII."""
+    levels = join_levels([automaton_of(each) for each in regexes])
+    found: list[list[str]] = [[] for _ in range(levels.n_classes)]
+    ends = [*levels.edges[1:].tolist(), 0x110000]
+    for first, end, of_class in zip(levels.edges.tolist(), ends, levels.class_of_edge.tolist(), strict=True):
+        for code in dict.fromkeys([first, end - 1]):
+            is_text = not 0xD800 <= code < 0xE000 or 0xDC80 <= code < 0xDD00
+            if is_text and (len(found[of_class]) < 6 or code < 128):
+                found[of_class].append(chr(code))
+    return [each for each in found if each]
+
+
+def class_strings(regexes: tuple[str, ...], length: int = 4) -> list[str]:
+    """All strings of so many classes, one character of each; some of them where they are many."""
+    source = random.Random(1)
+    samples = characters_of_classes(regexes)
+    n = len(samples) ** length
+    numbers = range(n) if EXHAUSTIVE or n <= 12**4 else source.sample(range(n), 12_000)
+    strings = []
+    for number in numbers:
+        text = ""
+        for _ in range(length):
+            number, which = divmod(number, len(samples))
+            text += samples[which][0] if number % 2 else source.choice(samples[which])
+        strings.append(text)
+    return strings
+
+
+def random_strings(regexes: tuple[str, ...], n: int) -> list[str]:
+    """Strings of a few classes at a time, some long, with letters that patterns name and undecodable bytes."""
+    source = random.Random(2)
+    samples = [*characters_of_classes(regexes), list("sSdmtTlLvVeErR'"), list("ſK\udcff\udc80"), list(" \n\r\t")]
+    samples += [["'s"], ["'Ll"], ["\n"], [" "], ["1"], ["中"], ["a\u0301"]]
+    strings = []
+    for _ in range(n):
+        some = source.sample(samples, min(len(samples), source.randrange(1, 6)))
+        longest = 60 if source.random() < 0.05 else 12
+        strings.append("".join(source.choice(source.choice(some)) for _ in range(source.randrange(1, longest))))
+    return strings
+
+
+# Against `regex`
+
+
+@for_each_pattern
+def test_every_real_pattern_is_compiled(regexes):
+    pattern = pattern_of(regexes)
+    assert pattern.not_compiled == ""
+    assert pattern.is_compiled
+
+
+@for_each_pattern
+def test_all_short_strings_of_classes_are_split_as_regex_does(regexes):
+    strings = class_strings(regexes)
+    assert_splits(strings, regexes)
+    pattern = pattern_of(regexes)
+    for text in strings[:: 1 if EXHAUSTIVE else 1 + len(strings) // 1000]:
+        assert split_by_automata(text, regexes) == pattern.split(text), text
+
+
+@for_each_pattern
+def test_random_strings_are_split_as_regex_does(regexes):
+    strings = random_strings(regexes, 200_000 if EXHAUSTIVE else 3000)
+    assert_splits(strings, regexes)
+    pattern = pattern_of(regexes)
+    for text in strings[:500]:
+        assert split_by_automata(text, regexes) == pattern.split(text), text
+
+
+@for_each_pattern
+def test_every_code_point_is_split_as_regex_does(regexes):
+    everything = [*range(0xD800), *range(0xDC80, 0xDD00), *range(0xE000, 0x110000)]
+    if not EXHAUSTIVE:  # the edges of all sets, and some of what lies between
+        edges = {edge + i for each in regexes for edge in automaton_of(each).edges.tolist() for i in (-1, 0)}
+        everything = sorted({*everything[:0x300], *everything[::61], *edges.intersection(everything)})
+    frames = "a{}b", " {}", "{0}{0}", "'{}1", "\n{}\n "
+    for frame in frames:
+        text = "x\n".join(frame.format(chr(code)) for code in everything)
+        wanted = pattern_of(regexes).split(text)
+        assert split_by_kernel(text, pattern_of(regexes).tables) == wanted
+    assert split_by_automata(text, regexes) == wanted
+
+
+@pytest.mark.parametrize(
+    "file", ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
+)
+@for_each_pattern
+def test_real_text_is_split_as_regex_does(shared, file, regexes):
+    path = shared / "text" / f"{file}.txt"
+    if not path.exists():
+        pytest.skip(f"needs {path.name} among the shared texts")
+    with path.open("rb") as source:
+        data = source.read() if EXHAUSTIVE else source.read(200_000 if regexes == PATTERNS["gpt2"] else 40_000)
+    text = data.decode(errors="surrogateescape")
+    pattern = pattern_of(regexes)
+    wanted = pattern.split(text)
+    assert split_by_kernel(text, pattern.tables) == wanted
+    # And by pieces, as encoding and training do.
+    pieces = naive.pieces(data, marked(data, pattern))
+    assert ends_by_kernel(pieces, pattern.tables) == list(itertools.accumulate(len(to_bytes(each)) for each in wanted))
+
+
+@given(texts.data(200))
+def test_any_bytes_are_split_as_regex_does(data):
+    text = data.decode(errors="surrogateescape")
+    for name in *NAMED, *(name for name in PATTERNS if "clip" in name or "Falcon" in name):
+        pattern = pattern_of(PATTERNS[name])
+        assert split_by_kernel(text, pattern.tables) == pattern.split(text)
+        pieces = naive.pieces(data, marked(data, pattern))
+        parts = [part for piece in pieces for part in pattern.split(piece.decode(errors="surrogateescape"))]
+        assert list(map(to_bytes, parts)) == list(map(to_bytes, pattern.split(text)))
+
+
+# Random regexes
+
+SETS = [
+    *"abcA1 ",
+    "[ab]",
+    "[^a]",
+    "[^ab]",
+    "[b-d]",
+    r"\w",
+    r"\s",
+    r"\S",
+    r"\n",
+    ".",
+    r"\p{Lu}",
+    r"[^\s\w]",
+    r"\d",
+    r"[\r\n]",
+]
+LOOKS = ["(?!a)", "(?=b)", r"(?!\S)", "(?=[ab])", r"(?!\s|b)", "$", r"\Z", r"(?!\n|\Z)"]
+REPEATS = ["?", "??", "*", "+", "*?", "+?", "{2}", "{1,2}", "{0,2}?", "{2,}"]
+POSSESSIVE = ["?+", "*+", "++", "{1,2}+", "{2}+", "{2,}+"]
+ALPHABET = "aabbcdAB1 \n\r.é"
+
+
+def random_part(source: random.Random, depth: int) -> str:
+    kind = source.random()
+    if depth == 0 or kind < 0.35:
+        return source.choice(SETS)
+    if kind < 0.55:
+        return random_part(source, depth - 1) + random_part(source, depth - 1)
+    if kind < 0.7:
+        return f"(?:{random_part(source, depth - 1)}|{random_part(source, depth - 1)})"
+    if kind < 0.85:
+        return f"(?:{random_part(source, depth - 1)})" + source.choice(REPEATS)
+    if kind < 0.92:
+        return source.choice(SETS) + source.choice(POSSESSIVE)
+    if kind < 0.96:
+        return f"(?i:{random_part(source, depth - 1)})"
+    return source.choice(LOOKS)
+
+
+def random_automata(seed: int, n: int):
+    """Random regexes of the syntax that is compiled, with their automata."""
+    source = random.Random(seed)
+    found = 0
+    while found < n:
+        pattern = "|".join(random_part(source, source.randint(1, 3)) for _ in range(source.randint(1, 4)))
+        # `regex` (2026.11.15) has a fault there: regex.match(r"[^bq]|(?i:xy)", "B") is None.
+        if "(?i" in pattern and ("[^" in pattern or r"\S" in pattern):
+            continue
+        try:
+            automaton = compile_automaton(parse(pattern))
+        except (Unsupported, regex.error):
+            continue
+        found += 1
+        yield pattern, automaton
+
+
+def to_tree(node) -> tuple:
+    """A tree as tests/naive.py takes it."""
+    if isinstance(node, Characters):
+        return "set", node.members
+    if isinstance(node, Sequence_):
+        return "sequence", tuple(map(to_tree, node.parts))
+    if isinstance(node, Choice):
+        return "choice", tuple(map(to_tree, node.options))
+    if isinstance(node, LookAhead):
+        return "look", node.members, node.or_end
+    if isinstance(node, End):
+        return "end", node.or_newline
+    assert isinstance(node, Repeat)
+    return "repeat", to_tree(node.part), node.least, None if node.most == NO_LIMIT else node.most, node.mode
+
+
+def to_states(automaton: Automaton) -> tuple[list, list]:
+    return automaton.next_state.tolist(), automaton.tells.tolist()
+
+
+def test_random_regexes_split_as_regex_and_their_trees_do():
+    source = random.Random(3)
+    n_walked = 0
+    for pattern, automaton in random_automata(4, 20_000 if EXHAUSTIVE else 700):
+        compiled, tree = regex.compile(pattern), to_tree(parse(pattern))
+        strings = ["".join(source.choices(ALPHABET, k=source.randrange(10))) for _ in range(25)]
+        wanted = []
+        for text in strings:
+            parts = [part.decode() for part in naive.split(text.encode(), compiled)]
+            wanted.append(parts)
+            assert split(automaton, text) == parts, (pattern, text)
+            classes = automaton.classes_of(text).tolist()
+            by_states = naive.split_by_states([to_states(automaton)], classes)
+            assert list(map(len, by_states)) == list(map(len, parts)), (pattern, text)
+        for text, parts in zip(strings[:5], wanted, strict=False):
+            assert naive.split_by_tree(tree, text) == parts, (pattern, text)
+        try:
+            tables = new_pattern_tables([automaton], ())
+        except Unsupported:
+            continue
+        n_walked += 1
+        ends = list(itertools.accumulate(len(part.encode()) for parts in wanted for part in parts))
+        assert ends_by_kernel([text.encode() for text in strings], tables) == ends, pattern
+    assert n_walked > 300
+
+
+def test_a_pattern_that_regex_takes_otherwise_than_its_meaning_is_left_to_regex():
+    pattern = r"[^bq]|(?i:xy)"
+    if regex.match(pattern, "B") is not None:
+        pytest.skip("this version of regex has the fault no more")
+    assert split(automaton_of(pattern), "B") == ["B"]
+    with pytest.warns(UserWarning, match=r"left to `regex`, which splits"):
+        found = get_pattern(pattern)
+    assert not found.is_compiled
+    assert found.not_compiled.startswith("a difference to `regex`, on ")
+    for text in "B", "aB", "xyXYq":
+        assert "".join(found.split(text)) == text
+
+
+def test_the_classes_of_an_automaton_are_those_of_its_sets():
+    for pattern in r"[a-c]|\d+|é", r"\p{Lu}\p{Ll}*|\s", "(?i:s)|xx":
+        automaton = automaton_of(pattern)
+        classes = automaton.classes()
+        assert classes.shape == (0x110000,)
+        for text in texts.SAMPLE, "\udcff\x00\U0010ffff":
+            assert automaton.classes_of(text).tolist() == [classes[ord(character)] for character in text]
+    letters = {classes[ord(character)] for character in "sS\u017f"}
+    assert len(letters) == 1
+    assert letters != {classes[ord("x")]}
+
+
+# Certain boundaries
+
+
+def test_text_that_is_cut_at_certain_boundaries_is_split_as_whole_text():
+    source = random.Random(5)
+    n_pairs = n_triples = 0
+    for pattern, automaton in random_automata(6, 3000 if EXHAUSTIVE else 300):
+        pairs, triples = certain_pairs(automaton), certain_triples(automaton)
+        for _ in range(25):
+            text = "".join(source.choices(ALPHABET, k=source.randrange(2, 10)))
+            classes, whole = automaton.classes_of(text).tolist(), split(automaton, text)
+            for i in range(1, len(text)):
+                is_pair = pairs[classes[i - 1], classes[i]]
+                is_triple = i + 1 < len(text) and triples[classes[i - 1], classes[i], classes[i + 1]]
+                n_pairs += bool(is_pair)
+                n_triples += bool(is_triple)
+                if is_pair or is_triple:
+                    assert split(automaton, text[:i]) + split(automaton, text[i:]) == whole, (pattern, text, i)
+    assert min(n_pairs, n_triples) > 1000
+
+
+SMALL = [
+    "a+|b",
+    "ab|a|b",
+    "a+b|a|b",
+    r"\s+(?!\S)|\s|\S+",
+    "a|(?=b)b+",
+    "aab|.",
+    "a{1,3}|[^a]+",
+    "a+?b|.",
+    "ab?(?!a)|.",
+    r"a++\Z|a|b+",
+]
+
+
+@pytest.mark.parametrize("pattern", SMALL)
+def test_certain_boundaries_are_those_that_no_text_denies(pattern):
+    automaton = automaton_of(pattern)
+    characters = [chr(automaton.edges[np.flatnonzero(automaton.class_of_edge == c)[0]]) for c in range(automaton.n_classes)]
+    denied = np.zeros((automaton.n_classes,) * 2, dtype=bool)
+    denied_before = np.zeros((automaton.n_classes,) * 3, dtype=bool)
+    for length in range(2, 6 if automaton.n_classes < 6 else 5):
+        for classes in itertools.product(range(automaton.n_classes), repeat=length):
+            text = "".join(characters[c] for c in classes)
+            whole = split(automaton, text)
+            for i in range(1, length):
+                if split(automaton, text[:i]) + split(automaton, text[i:]) != whole:
+                    denied[classes[i - 1 : i + 1]] = True
+                    if i + 1 < length:
+                        denied_before[classes[i - 1 : i + 2]] = True
+    assert np.array_equal(certain_pairs(automaton), ~denied)
+    assert not (certain_triples(automaton) & denied_before).any()
+
+
+@for_each_pattern
+def test_the_rules_of_a_pattern_mark_boundaries_that_change_nothing(regexes):
+    pattern = pattern_of(regexes)
+    source = random.Random(7)
+    n_cuts = 0
+    for text in random_strings(regexes, 150):
+        data = to_bytes("x" * source.choice([0, 0, 50, 62, 63]) + text + source.choice(["", " " * BLOCK, "é" * BLOCK]))
+        cuts = marked(data, pattern)
+        n_cuts += len(cuts)
+        parts = [
+            part for piece in naive.pieces(data, cuts) for part in pattern.split(piece.decode(errors="surrogateescape"))
+        ]
+        assert parts == pattern.split(data.decode(errors="surrogateescape")), data
+        for cut in cuts[:3]:  # each is one by itself
+            sides = data[:cut].decode(errors="surrogateescape"), data[cut:].decode(errors="surrogateescape")
+            assert [part for side in sides for part in pattern.split(side)] == pattern.split("".join(sides)), (data, cut)
+    assert n_cuts > 100
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_rules_of_a_named_pattern_say_all_that_its_pairs_do(name):
+    pattern = NAMED[name]
+    rules = pattern.tables.view(np.uint8)[pattern_tables.CLASS_RULES : pattern_tables.RULE_LANES].reshape(-1, 64)
+    levels = join_levels([automaton_of(each) for each in pattern.regexes], [read_off(r"[\p{Lo}\p{Lm}]")])
+    rules = rules[:, : levels.n_classes]
+    assert np.array_equal(rules[0][:, None] & rules[1] != 0, levels.certain("pairs"))
+    triples = rules[2][:, None, None] & rules[3][:, None] & rules[4] != 0
+    assert (triples <= levels.certain("triples")).all()
+
+
+# Equal automata
+
+LLAMA3_BY_ANOTHER_HAND = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+ALIKE = {
+    "GPT-2's": (real_patterns.GPT2, NAMED["gpt2"].regex),
+    "GPT-2's in brackets": (
+        r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        NAMED["gpt2"].regex,
+    ),
+    "Llama 3's, contractions first": (LLAMA3_BY_ANOTHER_HAND, NAMED["llama3"].regex),
+    "minbpe's and rustbpe's GPT-4": (LLAMA3_BY_ANOTHER_HAND.replace(r"\s*[\r\n]+", r"\s*[\r\n]"), None),
+    "a set of one": ("[a]|[b-b]", "a|b"),
+    "a choice, a set": ("(?:a|b|c)+", "[a-c]+"),
+    "what is preferred anyway": ("ab?|a", "ab?"),
+    "lazy and then greedy": ("a+?(?!a)", "a+"),
+    "possessive": ("a++b|.", "a+b|."),
+    "atomic": ("(?>a)b", "ab"),
+    "written out": ("a{2,3}", "aaa?"),
+    "ignored case": ("(?i:ab)", "[aA][bB]"),
+    "flags in front": ("(?i)ab", "(?i:ab)"),
+    "named and plain groups": ("(a)(?P<x>b)", "ab"),
+    "escapes": (r"\x61\u0062\U00000063\t", "abc\t"),
+    "negated": (r"[^\S]", r"\s"),
+    "version 1": (r"(?V1)[\w--\d]", r"(?V1)[\w&&\D]"),
+}
+
+
+@pytest.mark.parametrize("one_way", ALIKE)
+def test_spellings_of_what_matches_alike_are_equal(one_way):
+    first, second = ALIKE[one_way]
+    second = second or real_patterns.REAL["karpathy/minbpe GPT-4, karpathy/rustbpe"]
+    assert automaton_of(first) == automaton_of(second)
+    assert hash(automaton_of(first)) == hash(automaton_of(second))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        *((NAMED[one].regex, NAMED[other].regex) for one, other in itertools.combinations(NAMED, 2)),
+        ("a+", "a*?a"),
+        ("a|ab", "ab|a"),
+        ("a+?", "a+"),
+        ("(?!b)[ab]|.", "[ab]b|."),
+        ("ab", "ac"),
+        ("a(?!b)", "a(?!c)"),
+        ("a$", "a"),
+    ],
+)
+def test_what_matches_otherwise_somewhere_is_not_equal(first, second):
+    try:
+        differ = automaton_of(first) != automaton_of(second)
+    except Unsupported:
+        assert "$" in first
+        return
+    assert differ
+
+
+def test_random_regexes_that_are_equal_split_alike_and_others_do_not():
+    source = random.Random(8)
+    known: dict[Automaton, str] = {}
+    n_equal = 0
+    for pattern, automaton in random_automata(9, 700):
+        other = known.setdefault(automaton, pattern)
+        if other != pattern:
+            n_equal += 1
+            compiled = [regex.compile(each) for each in (pattern, other)]
+            for _ in range(20):
+                data = "".join(source.choices(ALPHABET, k=8)).encode()
+                assert naive.split(data, compiled[0]) == naive.split(data, compiled[1]), (pattern, other)
+    assert n_equal > 20
+    # And where automata differ, some short text is split in another way.
+    small = {
+        pattern: automaton_of(pattern) for pattern in ("[ab]", "a|b", "a+|b", "a|b+", "ab|a|b", "ab|.", "a+b?|b", "a+?b?|b")
+    }
+    strings = ["".join(each) for n in range(6) for each in itertools.product("abc", repeat=n)]
+    splits = {pattern: [split(automaton, text) for text in strings] for pattern, automaton in small.items()}
+    for one, other in itertools.combinations(small, 2):
+        assert (small[one] == small[other]) == (splits[one] == splits[other]), (one, other)
+
+
+@pytest.mark.parametrize("name", [name for name, pattern in NAMED.items() if not pattern.then])
+def test_a_regex_is_a_named_pattern_by_what_it_matches(name):
+    pattern = f"(?:{NAMED[name].regex})"
+    assert get_pattern(pattern) is NAMED[name]
+    assert get_pattern(pattern + "|never reached") is not NAMED[name] or get_pattern(pattern + "|x") is NAMED[name]
+
+
+# What is refused
+
+REFUSED = {
+    r"(?<=a)b|.": "a look-behind",
+    r"(?<!a)b|.": "a look-behind",
+    r"\bx|.": r"\\b",
+    r"\Bx|.": r"\\B",
+    r"^a|.": "the beginning of the text",
+    r"\Aa|.": r"\\A",
+    r"(a)\1|.": r"\\1",
+    r"(?P<x>a)(?P=x)|.": "a named reference",
+    r"a(?!bc)|.": "a look-ahead at more than one character",
+    r"a(?=b*c)|.": "a look-ahead at more than one character",
+    r"a(?:(?R))?b|.": "a group",
+    r"(a)(?(1)b|c)|.": "a condition",
+    r"(?:abc){e<=1}|.": "fuzzy matching",
+    r"a(*SKIP)|.": "a verb",
+    r"(?>ab|a)c|.": "a possessive repeat of more than one set, or an atomic group",
+    r"(?:ab)++|.": "a possessive repeat of more than one set, or an atomic group",
+    r"(?x) a | .": "the flag 'x'",
+    r"(?m)a$|.": "the flag 'm'",
+    r"(?a)\w|.": "the flag 'a'",
+    r"(?V1i)\w|.": "ignoring case in version 1",
+    r"(?s)(?:ab)$|.": r"\$ where a newline that ends the text matters",
+    r"(?s).*a.{10}b|.": "an automaton of more than 1,000 states",
+    r"(?:a{1000}){9}|.": "more than 5,000 places",
+    r"a{1001}|.": "more than 1,000 repeats",
+    r"\Ka|.": r"\\K",
+    r"\X|.": r"\\X",
+    r"a(?#comment)|.": "a comment",
+    r"(?:a|(?:b?)*)c|.": "an unlimited repeat of what can be empty",
+    r"(?=a)|.": "what matches the empty text",
+}
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_is_not_compiled_is_refused_by_name_and_left_to_regex(pattern):
+    why = REFUSED[pattern]
+    with pytest.raises(Unsupported, match=why):
+        compile_automaton(parse(pattern))
+    found = get_pattern(pattern)
+    assert not found.is_compiled
+    assert found.tables is None
+    assert regex.search(why, found.not_compiled)
+    for text in ["abc aab\n", "abcabcx", "a" * 30 + "b"]:
+        assert list(map(to_bytes, found.split(text))) == naive.split(text.encode(), found.compiled)
+
+
+def test_a_pattern_that_is_not_compiled_trains_and_encodes():
+    pattern = r"\b\w+\b|(?s:.)"
+    tokenizer = nbbpe.train(iter(["the cat the mat "] * 5), 262, pattern=pattern)
+    assert tokenizer.pattern == pattern
+    assert tokenizer.encode("the cat") == [
+        token for part in regex.findall(pattern, "the cat") for token in tokenizer.encode(part)
+    ]
+    assert tokenizer.decode(tokenizer.encode("the cat  mat")) == "the cat  mat"
+
+
+def test_a_sequence_is_left_to_regex_where_one_of_its_regexes_is():
+    found = get_pattern([r"\p{N}", r"\b\w+|(?s:.)"])
+    assert not found.is_compiled
+    assert found.not_compiled == r"\b"
+    assert found.split("a1b cd") == ["a", "1", "b", " ", "cd"]
+    with pytest.raises(Unsupported, match="more than 6 regexes in turn"):
+        tables_of(*["a|b"] * 7)
+    assert not get_pattern(["a|b"] * 7).is_compiled
+    assert get_pattern(["a|b"] * 6).is_compiled
+
+
+# Walks that fail
+
+FAILING = [r"\s*\n|\s", r"a*b|a|[^a]", r" *x| ", r"[ab]*c|[ab]", r"a+b|a|b+c|b|."]
+
+
+@pytest.mark.parametrize("pattern", FAILING)
+def test_walks_that_fail_are_noted_and_change_nothing(pattern):
+    assert needs_memo(automaton_of(pattern))
+    tables, compiled = tables_of(pattern), regex.compile(pattern)
+    source = random.Random(9)
+    strings = ["".join(each) for n in range(7) for each in itertools.product("ab \n", repeat=n)]
+    strings += ["".join(source.choices("aabc x\n ", k=source.randrange(1, 60))) for _ in range(2000)]
+    wanted = [end for text in strings for end in map(len, naive.split(text.encode(), compiled))]
+    assert ends_by_kernel([text.encode() for text in strings], tables) == list(itertools.accumulate(wanted))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "unit"), [(r"\s*\n|\s", " "), ("a*b|a|[^a]", "a"), ("[ab]*c|[ab]", "ab"), (r"\s*\n|\s", "\u3000")]
+)
+def test_walks_that_fail_take_linear_time(pattern, unit):
+    tables = tables_of(pattern)
+    seconds = {}
+    for n in 1000, 100_000, 1_000_000:  # the first compiles the kernel
+        data = unit.encode() * (n // len(unit.encode()))
+        began = time.perf_counter()
+        ends = ends_by_kernel([data], tables)
+        seconds[n] = time.perf_counter() - began
+        assert len(ends) == len(data.decode())
+    # Ten times as long: a hundred times where each walk goes to the end.
+    assert seconds[1_000_000] < 40 * max(seconds[100_000], 1e-3)
+
+
+@pytest.mark.parametrize("pattern", ["(?:ab)*c|a|b", "(?:a|b.)*c|."])
+def test_walks_that_could_fail_around_several_states_are_refused(pattern):
+    with pytest.raises(Unsupported, match="looked for in vain again and again"):
+        tables_of(pattern)
+    found = get_pattern(pattern)
+    assert not found.is_compiled
+    assert found.split("ababab") == regex.findall(pattern, "ababab")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_no_pattern_takes_long_over_what_repeats(name):
+    tables = NAMED[name].tables
+    for unit in " ", "\n", "\r\n", "a", "A", "1", "'", "/", "!", "\u3000", " \n", "中", "\u0301", "'l", "aA", "a'":
+        seconds = []
+        for n in 1000, 30_000, 300_000:
+            data = (unit * n).encode()
+            began = time.perf_counter()
+            ends_by_kernel([data], tables)
+            seconds.append(time.perf_counter() - began)
+        assert seconds[2] < 50 * max(seconds[1], 2e-3), unit
+
+
+# Several in turn
+
+SEQUENCES = [
+    (r"\p{N}", real_patterns.GPT2),
+    (r"\p{N}{1,3}", r"[一-龥]+", NAMED["cl100k"].regex),
+    ("gpt2", "[aeiou]", "o200k"),
+    (r"a|b", r"\w+", r"\s*\n|\s", "."),
+    (r"\s*\n|\s", r"a*b|a"),
+]
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_several_in_turn_are_each_level_by_itself(sequence):
+    pattern = get_pattern(list(sequence))
+    assert pattern.is_compiled
+    source = random.Random(10)
+    strings = ["".join(source.choices("aabe1 \n\t'sS中é!", k=source.randrange(1, 40))) for _ in range(1500)]
+    for text in strings:
+        parts = [text.encode()]
+        for each in pattern.regexes:
+            parts = [inner for part in parts for inner in naive.split(part, regex.compile(each))]
+        assert list(map(to_bytes, pattern.split(text))) == parts
+        assert list(map(to_bytes, split_by_automata(text, tuple(pattern.regexes)))) == parts
+        assert list(map(to_bytes, split_by_kernel(text, pattern.tables))) == parts
+        edges = [0, *marked(text.encode(), pattern), len(text.encode())]
+        cut = [text.encode()[start:end].decode() for start, end in itertools.pairwise(edges)]
+        assert [to_bytes(part) for piece in cut for part in pattern.split(piece)] == parts
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_ids_of_several_in_turn_are_those_of_their_pretokens(small, sequence):
+    tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], list(sequence))
+    alone = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], None)
+    source = random.Random(11)
+    for _ in range(200):
+        text = "".join(source.choices(["ab", "the ", "1", "23", " ", "\n", "'s", "中文", "é", "cat", "!"], k=40))
+        wanted = [token for part in get_pattern(list(sequence)).split(text) for token in alone.encode(part)]
+        assert tokenizer.encode(text) == wanted
+        assert tokenizer.count(text) == len(wanted)
+
+
+@given(st.text("ab1 \n'", max_size=30))
+def test_words_counted_by_several_in_turn_are_their_pretokens(text):
+    pattern = get_pattern([r"\p{N}", "gpt2"])
+    assert split_by_kernel(text, pattern.tables) == pattern.split(text)

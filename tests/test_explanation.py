@@ -1,0 +1,179 @@
+"""What is told of a pattern agrees with what its automaton and `regex` do."""
+
+from __future__ import annotations
+
+import json
+import random
+from xml.etree import ElementTree
+
+import processes
+import pytest
+import texts
+from conftest import ROOT
+from real_patterns import LEFT_TO_REGEX, REAL
+
+import nbbpe
+from nbbpe.explanation import certain_places
+from nbbpe.patterns import ALIASES, NAMED, get_pattern
+from nbbpe.text.automaton import START
+from nbbpe.text.pattern_tables import join_levels
+
+LETTERS = "ab1² \n\t'sécM中字の가-!\u3000\u0301\r"
+
+
+def random_texts(n: int, most: int, seed: int = 0) -> list[str]:
+    chance = random.Random(seed)
+    return ["".join(chance.choices(LETTERS, k=chance.randint(1, most))) for _ in range(n)]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_pattern_is_compiled_and_its_text_falls_into_pretokens(name):
+    found = nbbpe.explain_pattern(name, texts.SAMPLE)
+    pattern = NAMED[name]
+    assert (found.name, list(found.regexes), found.is_compiled, found.not_compiled) == (name, pattern.regexes, True, "")
+    assert list(found.pretokens) == pattern.split(texts.SAMPLE)
+    assert len(found.is_certain) == len(found.pretokens)
+    assert any(found.is_certain)
+    assert not found.is_certain[0]
+    for level, automaton in zip(found.levels, pattern.automata, strict=True):
+        assert level.n_states == automaton.n_states
+        assert sum(each.n for each in level.classes) == 0x110000
+        # Examples belong to their class.
+        classes = automaton.classes()
+        for each in level.classes:
+            for example in each.examples:
+                if len(example) == 1:
+                    assert classes[ord(example)] == each.number
+
+
+@pytest.mark.parametrize("name", [*NAMED, *REAL])
+def test_a_text_can_be_cut_wherever_a_certain_boundary_is_told(name):
+    """The definition, against `regex` itself: both sides split as they do in context."""
+    pattern = get_pattern(REAL.get(name, name))
+    levels = join_levels(pattern.automata)
+    n_cuts = 0
+    for text in random_texts(200, 12):
+        whole = pattern.split(text)
+        for place in certain_places(levels, text).nonzero()[0].tolist():
+            assert pattern.split(text[:place]) + pattern.split(text[place:]) == whole, (text, place)
+            n_cuts += 1
+    assert n_cuts > 60 or name in ("lines", "llama.cpp: Gemma 4, Sarvam")
+
+
+def test_a_pattern_is_told_to_be_the_named_one_that_it_equals():
+    original = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    assert nbbpe.explain_pattern(original).name == "gpt2"
+    assert str(nbbpe.explain_pattern(original)) == repr(nbbpe.explain_pattern("gpt2"))
+    assert nbbpe.explain_pattern(r"\w+|\W").name is None
+
+
+def test_the_page_shows_classes_boundaries_and_the_text():
+    page = str(nbbpe.explain_pattern(r"[a-z]+| ?\d+", "ab 12!c\n"))
+    assert page.splitlines() == [
+        "pattern   a custom one",
+        r"regex     [a-z]+| ?\d+",
+        "compiled  yes",
+        "",
+        "automaton: 5 states, 4 classes",
+        *page.splitlines()[5:9],
+        "  certain boundaries, by classes",
+        "    after 0 before 2, 3",
+        "    after 1 before 3",
+        "    after 2 before 0, 1, 3",
+        "    after 3 before 0, 1, 2",
+        "",
+        "text, with | before pretokens and ‖ at certain boundaries",
+        r"  ab‖␣12‖!‖c‖\n",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [(r"\b\w+|\W", r"\b"), (r"(?<=a)b|[^b]|b", "look-behind"), (None, "a document is one pretoken"), (r"(a)\1|.", r"\1")],
+)
+def test_why_a_pattern_is_not_compiled_is_told(pattern, why):
+    found = nbbpe.explain_pattern(pattern, "aab b")
+    assert not found.is_compiled
+    assert why in found.not_compiled
+    assert found.levels == ()
+    assert list(found.pretokens) == get_pattern(pattern).split("aab b")
+    assert not any(found.is_certain)
+    assert f"compiled  no: {found.not_compiled}" in str(found)
+
+
+@pytest.mark.parametrize("name", LEFT_TO_REGEX)
+def test_some_real_patterns_are_left_to_regex(name):
+    assert get_pattern(LEFT_TO_REGEX[name]).not_compiled
+
+
+def test_a_drawing_shows_every_state_and_every_arrow(tmp_path):
+    for name, level in ("gpt2", 0), ("deepseek3", 2), ("kimi-k2", 0):
+        nbbpe.explain_pattern(name).to_svg(tmp_path / "a.svg", level)
+        root = ElementTree.parse(tmp_path / "a.svg").getroot()
+        found = [each.tag.split("}")[1] for each in root.iter()]
+        automaton = NAMED[name].automata[level]
+        arrows = {(q, r) for q in range(START, automaton.n_states) for r in set(automaton.next_state[q].tolist()) if r}
+        accepting = int(automaton.tells[START:, -1].sum())
+        assert found.count("circle") == automaton.n_states - 1 + accepting
+        assert found.count("path") == len(arrows) + 1  # and the tip
+    with pytest.raises(ValueError, match="no automaton to draw"):
+        nbbpe.explain_pattern(None).to_svg(tmp_path / "b.svg")
+
+
+def test_the_drawing_in_the_docs_is_that_of_today(tmp_path):
+    """Made by `nbbpe inspect --pattern gpt2 --draw docs/assets/gpt2-automaton.svg`."""
+    nbbpe.explain_pattern("gpt2").to_svg(tmp_path / "a.svg")
+    shape = [
+        [e.tag for e in ElementTree.parse(p).iter()] for p in (tmp_path / "a.svg", ROOT / "docs/assets/gpt2-automaton.svg")
+    ]
+    assert shape[0] == shape[1]
+
+
+def test_on_the_command_line(tmp_path):
+    pytest.importorskip("click")
+    (tmp_path / "t.txt").write_bytes("naïve 12".encode() + b"\xff" + "é".encode() * 2000)
+    script = f"from nbbpe.cli import main; main(['inspect', '--pattern', 'gpt2', '--on', {str(tmp_path / 't.txt')!r}"
+    page = processes.run(script + "])")
+    assert "automaton: 12 states" in page
+    assert r"naïve‖␣12‖\xff‖éé" in page
+    data = json.loads(processes.run(script + ", '--json'])"))
+    assert (data["name"], data["compiled"]) == ("gpt2", True)
+    assert data["pretokens"][:3] == ["naïve", " 12", r"\xff"]
+    assert set(data["pretokens"][3]) == {"é"}
+    drawn = tmp_path / "a.svg"
+    processes.run(f"from nbbpe.cli import main; main(['inspect', '--pattern', 'gpt2', '--draw', {str(drawn)!r}])")
+    assert drawn.read_text(encoding="utf-8").startswith("<svg")
+
+
+# The named patterns.
+
+
+@pytest.mark.parametrize("name", [*NAMED, *ALIASES])
+def test_a_named_pattern_goes_everywhere_a_pattern_goes(name, tmp_path):
+    named = NAMED[ALIASES.get(name, name)]
+    tokenizer = nbbpe.train(["Once upon a time, 12345 中文字 naïve\n\n  x/y's"] * 3, 270, pattern=name)
+    assert tokenizer.pattern == named.name
+    tokenizer.save(tmp_path / "t")
+    assert nbbpe.load(tmp_path / "t") == tokenizer
+    tokenizer.to_hf(tmp_path / "t.json")
+    again = nbbpe.load(tmp_path / "t.json")
+    assert again == tokenizer
+    assert again.pattern == named.name
+    kind = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["pre_tokenizer"]["type"]
+    assert kind == ("ByteLevel" if named.name == "gpt2" else "Sequence")
+    assert get_pattern(named.regexes) is named
+    assert tokenizer.decode(tokenizer.encode("a 1234 中文")) == "a 1234 中文"
+
+
+def test_digits_and_then_gpt2_is_starcoder():
+    sequence = [r"\p{N}", NAMED["gpt2"].regex]
+    assert get_pattern([r"\p{N}", "gpt2"]) is NAMED["starcoder"]
+    first = get_pattern(sequence[0])
+    for text in random_texts(20_000, 9):
+        split = [inner for part in first.split(text) for inner in NAMED["gpt2"].split(part)]
+        assert split == NAMED["starcoder"].split(text)
+
+
+def test_named_patterns_cost_nothing_to_import():
+    script = "import nbbpe.patterns as p; print(p._automaton.cache_info())"
+    assert processes.run(script).startswith("CacheInfo(hits=0, misses=0")
