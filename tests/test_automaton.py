@@ -37,10 +37,10 @@ from nbbpe.text.pattern_parser import (
     NO_LIMIT,
     Characters,
     Choice,
+    Concatenation,
     End,
     LookAhead,
     Repeat,
-    Sequence_,
     Unsupported,
     parse,
 )
@@ -308,7 +308,7 @@ def to_tree(node) -> tuple:
     """A tree as tests/naive.py takes it."""
     if isinstance(node, Characters):
         return "set", node.members
-    if isinstance(node, Sequence_):
+    if isinstance(node, Concatenation):
         return "sequence", tuple(map(to_tree, node.parts))
     if isinstance(node, Choice):
         return "choice", tuple(map(to_tree, node.options))

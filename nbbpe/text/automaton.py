@@ -28,11 +28,11 @@ from .pattern_parser import (
     NO_LIMIT,
     Characters,
     Choice,
+    Concatenation,
     End,
     LookAhead,
     Node,
     Repeat,
-    Sequence_,
     Unsupported,
 )
 
@@ -118,7 +118,7 @@ class _Places:
         """The place where a node begins that is followed by another place."""
         if isinstance(node, Characters):
             return self._new(_SET, self._set(node.members), (following,))
-        if isinstance(node, Sequence_):
+        if isinstance(node, Concatenation):
             for part in reversed(node.parts):
                 following = self.add(part, following)
             return following
@@ -178,7 +178,7 @@ def can_be_empty(node: Node) -> bool:
     """Whether a node matches the empty text somewhere."""
     if isinstance(node, Characters):
         return False
-    if isinstance(node, Sequence_):
+    if isinstance(node, Concatenation):
         return all(map(can_be_empty, node.parts))
     if isinstance(node, Choice):
         return any(map(can_be_empty, node.options))

@@ -7,7 +7,7 @@ known of Unicode is read off the installed `regex`, so that classes are its clas
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 import regex
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 N_CODE_POINTS = 0x110000
 
 Edges = tuple[int, ...]
-NOTHING: Edges = ()
 EVERYTHING: Edges = (0, N_CODE_POINTS)
 
 
@@ -43,20 +42,10 @@ def complement(members: Edges) -> Edges:
 
 def union(sets: Iterable[Edges]) -> Edges:
     """The code points that are in any of some sets."""
-    return _combined(list(sets), np.any)
-
-
-def intersection(sets: Iterable[Edges]) -> Edges:
-    """The code points that are in all of some sets (of none: everything)."""
-    return _combined(list(sets), np.all)
-
-
-def _combined(sets: list[Edges], in_result: Callable[..., NDArray[np.bool_]]) -> Edges:
-    edges = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *map(np.array, filter(None, sets))]).astype(np.int64))
-    edges = edges[edges < N_CODE_POINTS]
-    is_in = in_result(np.stack([membership(each, edges) for each in sets] or [np.ones(len(edges), dtype=bool)]), axis=0)
-    changes = np.flatnonzero(np.diff(is_in, prepend=False))
-    result = edges[changes].tolist()
+    wanted = list(sets)
+    edges = np.array(sorted({0}.union(*wanted) - {N_CODE_POINTS}), dtype=np.int64)
+    is_in = np.any([membership(each, edges) for each in wanted], axis=0) if wanted else np.zeros(1, dtype=np.bool_)
+    result = edges[np.flatnonzero(np.diff(is_in, prepend=False))].tolist()
     return tuple(result if len(result) % 2 == 0 else [*result, N_CODE_POINTS])
 
 

@@ -6,7 +6,6 @@ knows sets of code points, one after another, choices, repeats, and a look at th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,7 +35,7 @@ class Characters:
 
 
 @dataclass(frozen=True)
-class Sequence_:
+class Concatenation:
     """One after another; of none, the empty text."""
 
     parts: tuple[Node, ...]
@@ -74,8 +73,7 @@ class End:
     or_newline: bool
 
 
-Node = Characters | Sequence_ | Choice | Repeat | LookAhead | End
-EMPTY = Sequence_(())
+Node = Characters | Concatenation | Choice | Repeat | LookAhead | End
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class _Parser:
         parts: list[Node] = []
         while self.rest and self.rest[0] not in "|)":
             parts.append(self._repeated(self._atom(flags)))
-        return parts[0] if len(parts) == 1 else Sequence_(tuple(parts))
+        return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
 
     def _repeated(self, part: Node) -> Node:
         while found := regex.match(r"[*+?]|\{(\d*)(?:(,)(\d*))?\}", self.rest):
@@ -336,12 +334,3 @@ def _one_character(node: Node) -> tuple[Edges, bool] | None:
     if isinstance(node, Repeat) and node.least == 1:  # whether more follow, nobody asks
         return _one_character(node.part) if isinstance(node.part, Characters) else None
     return None
-
-
-def parts_of(node: Node) -> Sequence[Node]:
-    """The nodes below a node."""
-    if isinstance(node, Sequence_):
-        return node.parts
-    if isinstance(node, Choice):
-        return node.options
-    return [node.part] if isinstance(node, Repeat) else []
