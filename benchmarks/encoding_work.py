@@ -133,7 +133,7 @@ class Tiktoken(Encoding):
         self.n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     def load_vocabulary(self, vocabs: Path) -> None:
-        from nbbpe.patterns import get_pattern  # the regexes of its encodings; its own come with a download only
+        from nbbpe.text.pattern import get_pattern
 
         file, pattern, separator_id = self.vocabulary
         lines = (line.split() for line in (vocabs / file).read_bytes().splitlines())

@@ -141,10 +141,10 @@ def measure_encoding(arguments: argparse.Namespace, folder: str, watch: Watch) -
 
 def measure_merges(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
     """The merge loop of training alone: from distinct words with counts to merges."""
-    import_seconds, merging = timed(importlib.import_module, "nbbpe.merging")
+    import_seconds, merging = timed(importlib.import_module, "nbbpe.training.merges")
     import numpy as np
 
-    from nbbpe.pretokenize import WordCounts, words_from_dict
+    from nbbpe.training.word_counts import WordCounts, words_from_dict
 
     tiny = words_from_dict({b"hello": 2, b" world": 1})
     load_seconds, _ = timed(merging.learn_merges, tiny, 260)

@@ -7,8 +7,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .conversion import load
-from .corpus import Path, Source, Text
+from .load import load
+from .system.paths import Path
+from .text.byte_source import Source
+from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
 _default: Tokenizer | None = None

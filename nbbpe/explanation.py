@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .drawing import draw_automaton
-from .patterns import PatternLike, get_pattern
 from .text.automaton import UNDECODABLE, Automaton
 from .text.boundaries import certain_pairs, certain_triples
 from .text.code_points import N_CODE_POINTS
+from .text.pattern import PatternLike, get_pattern
 
 if TYPE_CHECKING:
     from .text.pattern_tables import Levels
@@ -113,7 +113,7 @@ def explain_pattern(pattern: PatternLike, text: str | None = None) -> Explanatio
     Returns an Explanation, which prints as a page. Raises ValueError for what is no pattern.
     """
     found = get_pattern(pattern)
-    from .text.pattern_tables import join_levels  # not before: it imports Numba
+    from .text.pattern_tables import join_levels
 
     # Without a pattern a document is one pretoken, which is no automaton's work.
     automata = tuple(found.automata) if found.is_compiled else ()

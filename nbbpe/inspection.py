@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Path, Text
-from .numbering import Numbering
-from .progress import Progress, ProgressOption
+from .encoding.special_choice import Choice
+from .idfiles.writer import find_separator
+from .model.numbering import Numbering
 from .sources import Tally, find_inputs, total_size, warn_of_skipped
-from .special_tokens import Choice
-from .tokenfile import find_separator
+from .system.paths import Path
+from .system.progress import Progress, ProgressOption
+from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
 Source = Path | Sequence[Path] | Iterable[Text]  # what `nbbpe.train` takes

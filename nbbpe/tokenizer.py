@@ -11,22 +11,25 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from . import tokenfile
-from .corpus import Data, Lent, Path, Reader, Source, Text, TextStream, as_source, bytes_left, to_bytes, to_data, to_text
-from .decoder import Decoder
+from .encoding.batches import encode_batch_flat
+from .encoding.decoder import Decoder
+from .encoding.padding import Padded, Side, encode_padded
+from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
+from .encoding.stream_decoder import StreamDecoder
+from .encoding.tokens import Tokens, show
 from .formats import folder, gpt2, huggingface, tiktoken
-from .lazy import lazy
-from .model import Merge, Model, Vocab
-from .padding import Padded, Side, encode_padded
-from .patterns import PatternLike
-from .special_tokens import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
-from .streaming import StreamDecoder
-from .threads import encode_batch_flat
-from .tokens import Tokens, show
+from .idfiles import writer
+from .model.model import Merge, Model, Vocab
+from .system.lazy import lazy
+from .system.paths import Path
+from .text.byte_source import Source, as_source, bytes_left
+from .text.pattern import PatternLike
+from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
+from .text.windows import Reader, TextStream
 
 if TYPE_CHECKING:
-    from .encoder import Encoder
-    from .kernels.special import SpecialTokens
+    from .encoding.encoder import Encoder
+    from .kernels.pieces.special_tokens import SpecialTokens
     from .sources import Part, Tally
 
 MAX_PIECES = 1_000_000
@@ -443,7 +446,7 @@ class Tokenizer:
             yield from self._encoder.encode_all(reader)
 
     # Its parameters and what they mean are written there, once; the first is the tokenizer.
-    encode_file = tokenfile.encode_file
+    encode_file = writer.encode_file
 
     # Ids to text
 
@@ -509,7 +512,7 @@ class Tokenizer:
 
     @lazy
     def _encoder(self) -> Encoder:
-        from .encoder import Encoder, NormalizingEncoder
+        from .encoding.encoder import Encoder, NormalizingEncoder
 
         model = self._model
         if model.normalizer is None:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .checksum import checksum
-from .corpus import cut_file
-from .model import Model
-from .patterns import get_pattern
-from .special_tokens import find_overlap
-from .ties import TIE_BREAKS
+from .idfiles.checksum import checksum
+from .model.model import Model
+from .model.special_tokens import find_overlap
+from .text.chunks import cut_file
+from .text.pattern import get_pattern
 from .tokenizer import Tokenizer
-from .trainer import train
+from .train import train
+from .training.tie_break import TIE_BREAKS
 
 # Words of all shapes, a long pretoken, and enough distinct words that every table grows.
 _TEXT = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 9 + "a" * 700 + " ".join(map(str, range(20_000)))
@@ -47,7 +47,7 @@ def warmup() -> Warmup:
     others can write to is not used, as what lies there runs. Kernels are made for the processor of this machine; another
     kind of processor compiles its own. Takes some 30 seconds, or one where nothing is to be done.
     """
-    from .kernels import disk_cache, jit
+    from .kernels.compiler import disk_cache, jit
 
     began = time.perf_counter()
     n_before = _n_compiled(jit.KERNELS)
@@ -97,7 +97,7 @@ def _encode_with(pattern: str | None, special_id: int) -> Callable[[], None]:
 
 def _merge_by_rank(more: list[bytes]) -> Callable[[], None]:
     def encode() -> None:
-        from .ranks import recovered_merges
+        from .model.rank_vocab import recovered_merges
 
         vocab = dict(enumerate([bytes([byte]) for byte in range(256)] + more))
         recovered_merges(vocab)

@@ -19,24 +19,11 @@ import nbbpe
 PACKAGE = Path(nbbpe.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# From the ground up. A module may import its own layer and those below; kernels only each other. Formats and what is below
-# them know no Tokenizer: they read and write models.
+# Folders are layers, from the top; "" is the top of nbbpe/. A module may import its own layer and those below, also for its
+# annotations. The table is that of the map in README.
 LAYERS = [
-    {"kernels"},
-    {"text"},
-    {
-        *("alphabet", "ties", "special_tokens", "patterns", "corpus", "files", "sources", "parallel", "progress"),
-        *("joining", "lazy", "excerpt", "links", "scratch", "regex_splitter"),
-        *("normalization", "pretokenize", "version", "early"),
-    },
-    {"merging", "ranks", "provenance", "model"},
-    {"formats"},
-    {
-        *("encoder", "decoder", "threads", "streaming", "padding", "tokens", "tokenfile", "idfile", "tokenizer"),
-        *("sidecar", "document_ends", "numbering", "publishing", "checksum"),
-        *("trainer", "warmup", "inspection", "conversion", "default", "explanation", "drawing"),
-    },
-    {"__init__", "__main__", "cli"},
+    *("__main__", "cli", "", "idfiles", "encoding", "training", "formats", "sources", "model", "text", "system"),
+    *("kernels.encoding", "kernels.training", "kernels.pieces", "kernels.machine", "kernels.compiler", "kernels"),
 ]
 PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
 PUBLIC += ["explain_pattern", "use", "warmup"]
@@ -62,15 +49,16 @@ PROPERTIES = ["vocab", "merges", "special_tokens", "vocab_size", "dtype", "patte
 PROPERTIES += ["provenance"]
 
 
+def layer_of(module: str) -> str:
+    """The layer of a module, by its name below nbbpe."""
+    parts = module.split(".")
+    folder = ".".join(parts[:2]) if parts[0] == "kernels" else parts[0]
+    return folder if folder in LAYERS else parts[0] if parts[0] in LAYERS else ""
+
+
 def module_of(path: Path) -> str:
-    """The name that stands in LAYERS: of a package, the package's."""
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-
-
-def layer(module: str) -> int:
-    found = [number for number, modules in enumerate(LAYERS) if module in modules]
-    assert found, f"{module} has no layer: give it one in tests/test_architecture.py"
-    return found[0]
+    """The name of a file's module below nbbpe; of a folder, the folder's."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
 
 
 def imports(path: Path, for_types: bool = True) -> set[str]:
@@ -102,22 +90,26 @@ def imports(path: Path, for_types: bool = True) -> set[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_only_go_down(path):
-    own = [name.split(".")[1] for name in imports(path) if name.startswith("nbbpe.")]
-    for module in own:
-        assert layer(module) <= layer(module_of(path)), f"{path.name} imports {module}"
+    own = LAYERS.index(layer_of(module_of(path)))
+    for name in imports(path):
+        # What a folder says of itself may name what lies in it.
+        if name.startswith("nbbpe.") and not (path.name == "__init__.py" and name.startswith(f"nbbpe.{module_of(path)}.")):
+            assert LAYERS.index(layer_of(name.removeprefix("nbbpe."))) >= own, f"{path} imports {name}"
 
 
 def test_no_module_needs_itself_by_way_of_others():
-    """Within a layer, too, there is an order. Annotations may name what is above: nothing is imported for them."""
+    """Within a layer, too, there is an order, for annotations as well."""
     names = {".".join(["nbbpe", *path.relative_to(PACKAGE).with_suffix("").parts]): path for path in FILES}
     names = {name.removesuffix(".__init__"): path for name, path in names.items()}
-    graph = {name: imports(path, for_types=False) & set(names) for name, path in names.items()}
+    graph = {name: imports(path) & set(names) for name, path in names.items()}
     assert sum(map(len, graph.values())) > 100
     order = list(graphlib.TopologicalSorter(graph).static_order())  # CycleError names the circle
-    assert order.index("nbbpe.model") < order.index("nbbpe.formats.gpt2") < order.index("nbbpe.tokenizer")
+    assert order.index("nbbpe.model.model") < order.index("nbbpe.formats.gpt2") < order.index("nbbpe.tokenizer")
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "kernels").rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
+)
 def test_kernels_import_only_kernels_numpy_and_numba(path):
     for name in imports(path):
         if name.startswith("nbbpe."):
@@ -128,8 +120,8 @@ def test_kernels_import_only_kernels_numpy_and_numba(path):
 
 
 def test_regex_is_known_to_the_text_layer_and_formats_only():
-    users = {module_of(path) for path in FILES if any(name.split(".")[0] == "regex" for name in imports(path))}
-    assert users <= {"text", "patterns", "regex_splitter", "formats"}
+    users = {layer_of(module_of(path)) for path in FILES if any(name.split(".")[0] == "regex" for name in imports(path))}
+    assert users <= {"text", "formats"}
 
 
 def test_no_module_is_without_a_docstring():
@@ -202,7 +194,8 @@ USE = r"""
 import base64, importlib, json, pathlib, sys, tempfile, warnings
 import numpy as np
 import nbbpe
-from nbbpe import pretokenize, tokenfile
+from nbbpe.training import word_counts as pretokenize
+from nbbpe.idfiles import writer as tokenfile
 warnings.simplefilter("ignore")
 pretokenize.MIN_BYTES_FOR_WORKERS = tokenfile.MIN_BYTES_FOR_WORKERS = 100
 text = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 20 + "a" * 700 + " b" * 90
@@ -247,8 +240,8 @@ WARMUP = "import nbbpe; nbbpe.warmup()"
 SHOW = r"""
 import importlib, json, pathlib, nbbpe
 kernels = {}
-for path in pathlib.Path(nbbpe.__file__).parent.glob("kernels/*.py"):
-    module = importlib.import_module(f"nbbpe.kernels.{path.stem}")
+for path in pathlib.Path(nbbpe.__file__).parent.glob("kernels/*/[a-z]*.py"):
+    module = importlib.import_module(f"nbbpe.kernels.{path.parent.name}.{path.stem}")
     for name, value in vars(module).items():
         if hasattr(value, "py_func") and value.py_func.__module__ == module.__name__:
             kept = bool(value.targetoptions.get("cache")) or type(value._cache).__name__ != "NullCache"
@@ -289,11 +282,11 @@ def test_each_kernel_is_compiled_for_one_set_of_types(compiled):
 
 def test_a_process_that_did_a_lot_used_the_main_kernels(compiled):
     for name in (
-        "merge.merge_batch",
+        "merge_loop.merge_batch",
         "encode_text.encode_pieces",
-        "count.count_pieces",
-        "special.find_specials",
-        "words.fill_links",
+        "count_pieces.count_pieces",
+        "special_tokens.find_specials",
+        "linked_words.fill_links",
     ):
         assert len(compiled[name][1]) == 1, name
 
@@ -322,5 +315,5 @@ def test_warmup_compiles_all_that_is_ever_used(compiled):
 
 def test_numba_is_known_to_kernels_only():
     for path in FILES:
-        if module_of(path) != "kernels":
+        if not layer_of(module_of(path)).startswith("kernels"):
             assert not any(name.split(".")[0] in {"numba", "llvmlite"} for name in imports(path)), path

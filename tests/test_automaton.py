@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001  (ambiguous characters are the point of these texts)
-"""text/ and kernels/split.py: split regexes as automata. `regex` is the authority, and so are slow twins.
+"""text/ and kernels/pieces/pretokens.py: split regexes as automata. `regex` is the authority, and so are slow twins.
 
 With NBBPE_EXHAUSTIVE=1 in the environment, all strings of four classes, all code points, 200,000 random strings for each
 pattern and whole files are compared; else as much as takes a minute.
@@ -25,14 +25,13 @@ from numba import njit
 from test_scan import marked
 
 import nbbpe
-from nbbpe.corpus import padded
-from nbbpe.kernels import pattern_tables
-from nbbpe.kernels.simd import BLOCK, address_of
-from nbbpe.kernels.split import begin_piece, new_split_scratch, pretoken_end
-from nbbpe.patterns import NAMED, Pattern, get_pattern
+from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
+from nbbpe.kernels.pieces import pattern_tables
+from nbbpe.kernels.pieces.pretokens import begin_piece, new_split_scratch, pretoken_end
 from nbbpe.text.automaton import Automaton, compile_automaton, split
 from nbbpe.text.boundaries import certain_pairs, certain_triples
 from nbbpe.text.code_points import read_off
+from nbbpe.text.pattern import NAMED, Pattern, get_pattern
 from nbbpe.text.pattern_parser import (
     NO_LIMIT,
     Characters,
@@ -45,6 +44,7 @@ from nbbpe.text.pattern_parser import (
     parse,
 )
 from nbbpe.text.pattern_tables import join_levels, needs_memo, new_pattern_tables
+from nbbpe.text.utf8 import padded
 
 EXHAUSTIVE = os.environ.get("NBBPE_EXHAUSTIVE") == "1"
 

@@ -1,4 +1,4 @@
-"""kernels/batch.py: the pieces of a text between its boundaries and breaks, and their keys."""
+"""kernels/pieces/piece_batch.py: the pieces of a text between its boundaries and breaks, and their keys."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from numba import njit
 from test_piece_table import assert_holds, filled, find, insert
 from test_scan import expected, expected_of_three
 
-from nbbpe.corpus import padded
-from nbbpe.kernels import piece_table
-from nbbpe.kernels.batch import (
+from nbbpe.kernels.machine.intrinsics import BLOCK, LINE, address_of, write_homes, write_i64
+from nbbpe.kernels.pieces import piece_table
+from nbbpe.kernels.pieces.boundaries import new_masks
+from nbbpe.kernels.pieces.piece_batch import (
     MIN_ROWS,
     batch_of,
     bound_of,
@@ -32,10 +33,9 @@ from nbbpe.kernels.batch import (
     prepared_key,
     write_ends,
 )
-from nbbpe.kernels.scan import new_masks
-from nbbpe.kernels.seams import NO_JOINS
-from nbbpe.kernels.simd import BLOCK, LINE, address_of, write_homes, write_i64
-from nbbpe.patterns import NAMED
+from nbbpe.kernels.pieces.unmergeable_boundaries import NO_JOINS
+from nbbpe.text.pattern import NAMED
+from nbbpe.text.utf8 import padded
 
 
 @njit
@@ -150,10 +150,10 @@ ENDS = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
 import test_batch, texts
-from nbbpe.kernels import simd_look_up
+from nbbpe.kernels.machine import intrinsics_avx512 as simd_look_up
 data = texts.SAMPLE.encode() * 3 + b"a b." * 99 + bytes(range(256)) + b"x" * 200
 found = [test_batch.piece_ends(data, [(100, 107), (300, 301)], name=name) for name in ("gpt2", "o200k")]
-print(simd_look_up.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
+print(intrinsics_avx512.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.checksum import Checksum, checksum, concatenated
-from nbbpe.kernels.checksum import BASE
+from nbbpe.idfiles.checksum import Checksum, checksum, concatenated
+from nbbpe.kernels.encoding.checksum import BASE
 
 
 @pytest.mark.parametrize("dtype", ["<u2", "<u4"])

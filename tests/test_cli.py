@@ -644,7 +644,8 @@ def test_nothing_is_said_where_nobody_reads(folder, tmp_path):
 
 TRAIN = """
 import sys, time, nbbpe.cli
-from nbbpe import corpus, pretokenize
+from nbbpe.text import windows as corpus
+from nbbpe.training import word_counts as pretokenize
 original = pretokenize.PieceCounter.count
 def slow(self, window):
     print("counting", flush=True)
@@ -677,7 +678,7 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.mark.parametrize("module", ["numpy", "regex", "nbbpe.trainer", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"])
+@pytest.mark.parametrize("module", ["numpy", "regex", "nbbpe.train", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"])
 @pytest.mark.parametrize("started", ["by its name", "as a module"])
 def test_ctrl_c_while_the_command_is_imported_ends_it_in_one_line(tmp_path, module, started):
     (tmp_path / "sitecustomize.py").write_text(AT_IMPORT)

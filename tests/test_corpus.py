@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus
-from nbbpe.corpus import Reader, TextReader, TextStream, cut_file, find_chunk_boundaries, join, to_bytes, to_text
-from nbbpe.kernels.simd import PADDING
-from nbbpe.kernels.special import SpecialTokens, new_special_tokens
-from nbbpe.patterns import NAMED, get_pattern
+from nbbpe.kernels.machine.intrinsics import PADDING
+from nbbpe.kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
+from nbbpe.text import chunks, special_search, utf8, windows
+from nbbpe.text.chunks import cut_file, find_chunk_boundaries
+from nbbpe.text.pattern import NAMED, get_pattern
+from nbbpe.text.utf8 import to_bytes, to_text
+from nbbpe.text.windows import Reader, TextReader, TextStream, join
 
 SPECIAL = texts.SPECIAL.encode()
 GPT2 = NAMED["gpt2"]
@@ -116,7 +118,7 @@ def cut(path: Path, data: bytes, n: int, pattern=GPT2, tokens=(SPECIAL,)) -> lis
 def test_chunks_can_be_split_apart_from_each_other(tmp_path, data, n, look):
     for tokens in (SPECIAL,), (), (b"ab", b"b "), (b"ab", b"b a", b"abab ", b"."):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(corpus, "_LOOK", look)
+            patch.setattr(chunks, "_LOOK", look)
             parts = cut(tmp_path / "f", data, n, tokens=tokens)
         assert sum(map(bool, parts)) == len(parts) or not data
         pretokens = [
@@ -203,9 +205,9 @@ class Trickle:
 def test_windows_show_all_of_a_source_once_and_every_special_token(data, window, share, seed):
     tokens = SPECIAL, b"<|"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "WINDOW", window)
-        patch.setattr(corpus, "_COPIED", window // 16)
-        patch.setattr(corpus, "TEXT_WINDOW", window)
+        patch.setattr(windows, "WINDOW", window)
+        patch.setattr(utf8, "_COPIED", window // 16)
+        patch.setattr(windows, "TEXT_WINDOW", window)
         if seed < 0:
             data = data * 9  # longer than the padding
             reader = TextReader(data, specials(*tokens))
@@ -233,7 +235,7 @@ def test_windows_show_all_of_a_source_once_and_every_special_token(data, window,
 def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
     data = bytes(range(1, 200))
     for window in 1, 7, 50, 100, 101, 1000:
-        monkeypatch.setattr(corpus, "WINDOW", window)
+        monkeypatch.setattr(windows, "WINDOW", window)
         for n_bytes in 0, 1, 50, 99, 100, 101, 199:
             source = io.BytesIO(data)
             reader = Reader(source, n_bytes, specials())
@@ -246,7 +248,7 @@ def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
 
 
 def test_the_bytes_after_a_text_are_zero(monkeypatch):
-    monkeypatch.setattr(corpus, "WINDOW", 64)
+    monkeypatch.setattr(windows, "WINDOW", 64)
     for n in range(1, 200):
         reader = Reader(io.BytesIO(b"\xff" * 500), n, specials())
         taken = 0
@@ -257,7 +259,7 @@ def test_the_bytes_after_a_text_are_zero(monkeypatch):
 
 
 def test_a_source_that_is_wanted_at_once_is_one_window(monkeypatch):
-    monkeypatch.setattr(corpus, "WINDOW", 10)
+    monkeypatch.setattr(windows, "WINDOW", 10)
     data = texts.SAMPLE.encode()
     reader = Reader(Trickle(data, 1), None, specials(), at_once=True)
     seen = reader.advance(0)
@@ -277,7 +279,7 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path):
 
 
 def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(monkeypatch):
-    monkeypatch.setattr(corpus, "WINDOW", 1000)
+    monkeypatch.setattr(windows, "WINDOW", 1000)
     reader = Reader(io.BytesIO(b"the cat " * 50_000), None, specials(SPECIAL))
     longest = taken = 0
     while (seen := reader.advance(taken)) is not None:
@@ -299,8 +301,8 @@ def test_a_source_that_does_not_wait_is_not_taken_to_have_ended():
 
 
 def test_a_text_in_memory_is_not_copied_but_for_its_end(monkeypatch):
-    monkeypatch.setattr(corpus, "_COPIED", 62)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 1000)
+    monkeypatch.setattr(utf8, "_COPIED", 62)
+    monkeypatch.setattr(windows, "TEXT_WINDOW", 1000)
     data = b"the cat " * 1000
     reader = TextReader(data, specials(SPECIAL))
     views = np.frombuffer(data, dtype=np.uint8)
@@ -343,10 +345,10 @@ def test_joined_documents_have_a_break_between_any_two(documents):
 @given(st.lists(texts.data(30), max_size=12), st.integers(1, 60))
 def test_batches_hold_all_documents_in_order(documents, n):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "BATCH", n)
-        windows = list(corpus.batches(iter(documents), specials()))
-    assert [text for window in windows for text, _ in window.documents()] == documents
-    assert all(window.end <= n + 40 * 4 + len(documents) for window in windows)
+        patch.setattr(windows, "BATCH", n)
+        found = list(windows.batches(iter(documents), specials()))
+    assert [text for window in found for text, _ in window.documents()] == documents
+    assert all(window.end <= n + 40 * 4 + len(documents) for window in found)
 
 
 # Text and bytes
@@ -390,7 +392,7 @@ def test_special_tokens_are_found_as_the_twin_finds_them():
         letters = [b"a", b"aa", b"ab", b"<", b"<|", b"|>", long, long[1:], b"\xc3\xa9", b"\xc3"]
         parts = source.choices(letters, k=source.randrange(30))
         data = b"-" * source.choice([0, 1, 50, 60, 63, 64]) + b"".join(parts)
-        breaks = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials(*tokens))
+        breaks = special_search.find_breaks(utf8.padded(data), 0, len(data), len(data), specials(*tokens))
         found = [(start, end, tokens[number]) for start, end, number in breaks.tolist()]
         assert found == naive.find_specials(data, tokens), (data, tokens)
 
@@ -402,14 +404,14 @@ def test_the_longest_of_many_special_tokens_that_begin_alike_is_found():
             {bytes(source.choices(b"<|ab\xff\x00", k=source.randrange(1, 9))) for _ in range(source.randrange(1, 60))}
         )
         data = b"".join(source.choices([*tokens, b"<", b"|", b"a", b"\xff", b"\x00", b"b "], k=60))
-        breaks = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials(*tokens))
+        breaks = special_search.find_breaks(utf8.padded(data), 0, len(data), len(data), specials(*tokens))
         found = [(start, end, tokens[number]) for start, end, number in breaks.tolist()]
         assert found == naive.find_specials(data, tokens), (data, tokens)
 
 
 def test_more_special_tokens_than_there_is_room_for_at_first_are_all_found():
     data = b"a<>" * 50_000
-    breaks = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials(b"<>"))
+    breaks = special_search.find_breaks(utf8.padded(data), 0, len(data), len(data), specials(b"<>"))
     assert breaks[:, 0].tolist() == list(range(1, len(data), 3))
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import decoder
+from nbbpe.encoding import decoder
 
 IDS = st.lists(st.integers(0, 399), max_size=40)  # of the tokenizer `small`
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nbbpe.formats.dialects import translated
 from nbbpe.formats.tiktoken import split_regex
-from nbbpe.patterns import NAMED, get_pattern
+from nbbpe.text.pattern import NAMED, get_pattern
 
 CHARACTERS = "".join(texts.REPRESENTATIVES.values()).replace("\udc80", "").replace("\u0378", "")
 PATTERNS = [

@@ -18,7 +18,7 @@ import pytest
 from numba.core import config
 
 import nbbpe
-from nbbpe.kernels import disk_cache, jit
+from nbbpe.kernels.compiler import disk_cache, jit
 
 # Runs a kernel of the nbbpe in folder argv[1]; prints what was compiled. With argv[2], as a user who owns nothing: all that
 # is imported is so before, down to Numba's last module, as that user might not be allowed to read Python itself.
@@ -27,7 +27,7 @@ import os, sys
 import numba, numpy as np
 from numba.core import event
 sys.path.insert(0, sys.argv[1])
-from nbbpe.kernels import words
+from nbbpe.kernels.training import linked_words as words
 assert words.__file__.startswith(sys.argv[1]), words.__file__
 if sys.argv[2:]:
     numba.njit(lambda x: x[0])(np.zeros(1))
@@ -175,10 +175,10 @@ def test_a_change_of_any_source_makes_kernels_anew(compiles, tmp_path, monkeypat
     disk_cache._sources.cache_clear()
     try:
         assert compiles()
-        (sources / "simd.py").touch()
+        (sources / "intrinsics.py").touch()
         disk_cache._sources.cache_clear()
         assert not compiles()
-        with open(sources / "simd.py", "a", encoding="utf-8") as file:
+        with open(sources / "intrinsics.py", "a", encoding="utf-8") as file:
             file.write("\n")
         disk_cache._sources.cache_clear()
         assert compiles()

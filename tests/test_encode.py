@@ -26,11 +26,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus, encoder, threads
-from nbbpe.kernels.piece_table import N_ENTRIES, POOL_START
-from nbbpe.kernels.piece_table import POOL_USED as KEY_BYTES
-from nbbpe.kernels.remembered import BYTES_PER_PIECE, IDS_USED
-from nbbpe.patterns import get_pattern
+from nbbpe.encoding import batches, encoder
+from nbbpe.kernels.encoding.piece_cache import BYTES_PER_PIECE, IDS_USED
+from nbbpe.kernels.pieces.piece_table import N_ENTRIES, POOL_START
+from nbbpe.kernels.pieces.piece_table import POOL_USED as KEY_BYTES
+from nbbpe.text import utf8, windows
+from nbbpe.text.pattern import get_pattern
 
 BYTES = {i: bytes([i]) for i in range(256)}
 PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
@@ -67,7 +68,7 @@ def vocabularies(draw: st.DrawFn) -> nbbpe.Tokenizer:
 @given(vocabularies(), st.lists(st.one_of(st.text("ab", max_size=40), texts.data(40)), min_size=1, max_size=3))
 def test_ids_are_those_of_merging_by_rank_for_any_vocabulary(tokenizer, documents):
     for document in documents:
-        data = corpus.to_bytes(document)
+        data = utf8.to_bytes(document)
         assert tokenizer.encode(document) == expected(tokenizer, data)
         assert tokenizer.encode(document) == expected(tokenizer, data), "from memory"
         assert tokenizer.decode_bytes(tokenizer.encode(document)) == data
@@ -133,7 +134,7 @@ def test_the_sample_is_encoded_as_the_textbook_does(trained):
 
 def test_lone_surrogates_have_ids_and_nothing_is_lost(small):
     for text in "a\ud800b", "\udfff", "caf\udcc3", "\udc80\ud800", "é\udcff\udbff":
-        assert small.decode_bytes(small.encode(text)) == corpus.to_bytes(text)
+        assert small.decode_bytes(small.encode(text)) == utf8.to_bytes(text)
     assert small.decode(small.encode("caf\udcc3 \udcff"), errors="surrogateescape") == "caf\udcc3 \udcff"
     assert small.decode(small.encode("a\ud800"), errors="surrogatepass") == "a\ud800"
 
@@ -165,7 +166,7 @@ def test_special_tokens_are_found_leftmost_and_longest(trained, text, wanted):
 
 @given(parts=st.lists(st.sampled_from([*SPECIALS, "<|", "|>", "end", "X", "a ", "é", b"\xc3", b"\xa9"]), max_size=12))
 def test_special_tokens_anywhere_are_the_textbooks(trained, parts):
-    data = b"".join(corpus.to_bytes(part) for part in parts)
+    data = b"".join(utf8.to_bytes(part) for part in parts)
     assert trained.encode(data) == expected(trained, data)
 
 
@@ -210,7 +211,7 @@ def test_many_texts_take_a_choice_of_special_tokens(trained):
         assert [ids[start:end].tolist() for start, end in itertools.pairwise(starts)] == wanted
         padded = trained.encode_padded(many, pad_id=0, allowed_special=allowed)
         assert [row[mask].tolist() for row, mask in zip(padded.ids, padded.mask, strict=True)] == wanted
-        joined = trained.encode(b"".join(map(corpus.to_bytes, many)), allowed_special=allowed)
+        joined = trained.encode(b"".join(map(utf8.to_bytes, many)), allowed_special=allowed)
         assert list(trained.encode_iterable(many, allowed_special=allowed)) == joined
         assert np.concatenate(list(trained.encode_stream(many, allowed_special=allowed))).tolist() == joined
     for encode in trained.encode_batch, trained.encode_batch_flat, partial(trained.encode_padded, pad_id=0):
@@ -371,8 +372,8 @@ def test_texts_in_an_array_are_a_batch(small):
 @pytest.mark.parametrize("n_bytes", [0, 1, 1000, 30_000])
 @pytest.mark.parametrize("kind", ["bytearray", "memoryview", "read-only", "array", "mmap"])
 def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, monkeypatch, kind, n_bytes):
-    monkeypatch.setattr(corpus, "WINDOW", 8000)  # above 500 bytes, text is read where it lies
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 8000)
+    monkeypatch.setattr(windows, "WINDOW", 8000)  # above 500 bytes, text is read where it lies
+    monkeypatch.setattr(windows, "TEXT_WINDOW", 8000)
     data = (texts.SAMPLE.encode() + b" <|end|> \xff\xc3") * (n_bytes // 500 + 1)
     data = data[:n_bytes]
     wanted = trained.encode_array(data)
@@ -392,8 +393,8 @@ def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, monkeypa
 
 
 def test_a_buffer_may_be_filled_anew_for_each_text(trained, monkeypatch):
-    monkeypatch.setattr(corpus, "WINDOW", 8000)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 8000)
+    monkeypatch.setattr(windows, "WINDOW", 8000)
+    monkeypatch.setattr(windows, "TEXT_WINDOW", 8000)
     data = [(word * 2000).encode() for word in ("the cat ", "sat on ", "é<|end|>")]
 
     def refilled():
@@ -441,16 +442,16 @@ def test_a_batch_is_each_text_by_itself(trained, monkeypatch):
     wanted = [trained.encode(text) for text in batch]
     assert [array.tolist() for array in trained.encode_batch(batch)] == wanted
     assert trained.encode_batch([]) == []
-    monkeypatch.setattr(threads, "_BYTES_PER_THREAD", 10)
-    monkeypatch.setattr(threads, "default_workers", lambda: 4)
+    monkeypatch.setattr(batches, "_BYTES_PER_THREAD", 10)
+    monkeypatch.setattr(batches, "default_workers", lambda: 4)
     assert [array.tolist() for array in trained.encode_batch(iter(batch))] == wanted
 
 
 def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, monkeypatch):
     parts = ["", "a", "<|end|>", "x<|end|>y", b"\xff\xff", "", "é" * 300, texts.SAMPLE, "<|en", "d|>", b"\xc3", b"\xa9", ""]
     for size in 1, 50, 1 << 20:
-        monkeypatch.setattr(corpus, "BATCH", size)
-        monkeypatch.setattr(threads, "_BYTES_PER_THREAD", size)
+        monkeypatch.setattr(windows, "BATCH", size)
+        monkeypatch.setattr(batches, "_BYTES_PER_THREAD", size)
         ids, starts = trained.encode_batch_flat(iter(parts))
         assert ids.dtype == trained.dtype
         assert starts.dtype == np.int64
@@ -482,8 +483,8 @@ def splittings(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("text", ["a<|end|>é", " the  's\n", "ab 12 cd", "x\n\n yé😀"])
 @pytest.mark.parametrize("window", [1, 5, 64])
 def test_an_iterable_gives_the_ids_of_the_joined_text_however_it_is_cut(trained, monkeypatch, text, window):
-    monkeypatch.setattr(corpus, "WINDOW", window)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(windows, "TEXT_WINDOW", window)
     wanted = trained.encode(text)
     for items in splittings(text):
         assert list(trained.encode_iterable(items)) == wanted, items
@@ -492,8 +493,8 @@ def test_an_iterable_gives_the_ids_of_the_joined_text_however_it_is_cut(trained,
 @given(items=st.lists(st.one_of(texts.texts(30), st.sampled_from(SPECIALS)), max_size=8), window=st.integers(1, 100))
 def test_any_iterable_gives_the_ids_of_the_joined_text(trained, items, window):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "WINDOW", window)
-        patch.setattr(corpus, "TEXT_WINDOW", window)
+        patch.setattr(windows, "WINDOW", window)
+        patch.setattr(windows, "TEXT_WINDOW", window)
         assert list(trained.encode_iterable(items)) == trained.encode("".join(items))
         assert list(trained.encode_iterable(item.encode() for item in items)) == trained.encode("".join(items))
 
@@ -504,7 +505,7 @@ def test_items_with_lone_surrogates_give_the_ids_of_the_joined_text(small):
 
 
 def test_an_iterable_is_read_as_its_ids_are_taken(small, monkeypatch):
-    monkeypatch.setattr(corpus, "WINDOW", 1000)
+    monkeypatch.setattr(windows, "WINDOW", 1000)
     n_read = 0
 
     def items():

@@ -14,8 +14,8 @@ from real_patterns import LEFT_TO_REGEX, REAL
 
 import nbbpe
 from nbbpe.explanation import certain_places
-from nbbpe.patterns import ALIASES, NAMED, get_pattern
 from nbbpe.text.automaton import START
+from nbbpe.text.pattern import ALIASES, NAMED, get_pattern
 from nbbpe.text.pattern_tables import join_levels
 
 LETTERS = "ab1² \n\t'sécM中字の가-!\u3000\u0301\r"
@@ -175,5 +175,5 @@ def test_digits_and_then_gpt2_is_starcoder():
 
 
 def test_named_patterns_cost_nothing_to_import():
-    script = "import nbbpe.patterns as p; print(p._automaton.cache_info())"
+    script = "import nbbpe.text.pattern as p; print(p._automaton.cache_info())"
     assert processes.run(script).startswith("CacheInfo(hits=0, misses=0")

@@ -13,7 +13,7 @@ import pytest
 
 import nbbpe
 from nbbpe import cli
-from nbbpe.files import is_device, whole_file
+from nbbpe.system.atomic_files import is_device, whole_file
 
 OTHER_DISK = Path("/dev/shm")
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.alphabet import byte_characters
 from nbbpe.formats import gpt2
+from nbbpe.model.byte_alphabet import byte_characters
 
 BYTES = {i: bytes([i]) for i in range(256)}
 

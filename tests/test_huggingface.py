@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.formats import huggingface
 from nbbpe.formats.gpt2 import spell
-from nbbpe.model import Model
-from nbbpe.patterns import NAMED
+from nbbpe.model.model import Model
+from nbbpe.text.pattern import NAMED
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 

@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import idfile, provenance, sidecar, tokenfile
-from nbbpe.checksum import Checksum
+from nbbpe.idfiles import sidecar, token_file, writer
+from nbbpe.idfiles.checksum import Checksum
+from nbbpe.model import provenance
 
 PARTS = [texts.SAMPLE, "the cat", "", " a\n", "the cat sat on the mat " * 5]
 DATA = texts.SPECIAL.join(PARTS).encode()
@@ -220,7 +221,7 @@ def naive_documents(ids: list[int], separators) -> list[list[int]]:
 def test_documents_end_after_their_separators(tmp_path, ids, separators, at_once):
     path = bare(tmp_path / "a.bin", ids)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(idfile, "_IDS_AT_ONCE", at_once)
+        patch.setattr(token_file, "_IDS_AT_ONCE", at_once)
         file = nbbpe.TokenFile(path, dtype=np.uint16, separator_ids=separators)
         wanted = naive_documents(ids, separators)
         assert [document.tolist() for document in file.documents()] == wanted
@@ -613,7 +614,7 @@ def pickled(file: nbbpe.TokenFile) -> nbbpe.TokenFile:
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_the_checksum_is_that_of_the_ids_however_they_are_cut(small, source, tmp_path, monkeypatch, workers):
     for name, n in ("_CHUNK_BYTES", 100), ("_REPORT_BYTES", 10), ("MIN_BYTES_FOR_WORKERS", 0):
-        monkeypatch.setattr(tokenfile, name, n)
+        monkeypatch.setattr(writer, name, n)
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in PARTS))
     for text in source, [source, tmp_path / "a.jsonl"], [source] * 3, tmp_path / "a.jsonl":
         for name in "a.bin", "a.npy":

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numba import njit, types
 
 import nbbpe
-from nbbpe.kernels.ids_argument import IDS_ARGUMENT, NO_LIST
-from nbbpe.kernels.jit import entry_point
-from nbbpe.kernels.simd import read_i64
+from nbbpe.kernels.compiler.jit import entry_point
+from nbbpe.kernels.machine.ids_argument import IDS_ARGUMENT, NO_LIST
+from nbbpe.kernels.machine.intrinsics import read_i64
 
 
 class Numbers(list):

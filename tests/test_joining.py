@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe import joining
-from nbbpe.joining import BlockWriter, Joiner
-from nbbpe.parallel import Stopped
+from nbbpe.idfiles import part_joiner
+from nbbpe.idfiles.part_joiner import BlockWriter, Joiner
+from nbbpe.system.workers import Stopped
 
 
 @pytest.fixture
 def held_bytes(monkeypatch):
     """A function that sets how many bytes of a part may wait."""
-    return lambda n: monkeypatch.setattr(joining, "_HELD_BYTES", n)
+    return lambda n: monkeypatch.setattr(part_joiner, "_HELD_BYTES", n)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -90,7 +90,7 @@ def test_files_are_written_in_whole_blocks_but_for_the_last(data, block):
             return len(part)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joining, "BLOCK", block)
+        patch.setattr(part_joiner, "BLOCK", block)
         writer = BlockWriter(File())
         for part in data:
             writer.write(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from nbbpe.lazy import lazy
+from nbbpe.system.lazy import lazy
 
 
 class Slow:

@@ -11,7 +11,7 @@ import pytest
 from processes import run
 
 import nbbpe
-from nbbpe.kernels.memory import Room, zeros
+from nbbpe.kernels.machine.large_pages import Room, zeros
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how much memory a process takes")
 
@@ -20,7 +20,7 @@ MEASURE = """
 import gc, sys, threading
 import numpy as np
 import nbbpe
-from nbbpe import encoder
+from nbbpe.encoding import encoder
 
 def status(name):
     with open("/proc/self/status") as file:

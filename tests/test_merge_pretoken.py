@@ -1,4 +1,4 @@
-"""kernels/merge_table.py against a dict, and the ways of merging a pretoken (encode.py, lanes.py, encode_long.py)
+"""kernels/encoding/merge_table.py against a dict, and the ways of merging a pretoken (short, long, and by rank)
 against the textbook."""
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from nbbpe.kernels import encode, encode_long, lanes, merge_table
-from nbbpe.kernels.memory import zeros
-from nbbpe.kernels.merge_table import NO_SYMBOL, Merges, new_merges
-from nbbpe.kernels.simd import LINE, NO_RANK, address_of
-from nbbpe.ranks import merges_by_rank
+from nbbpe.kernels.encoding import merge_long, merge_pretoken, merge_short, merge_table
+from nbbpe.kernels.encoding.merge_table import NO_SYMBOL, Merges, new_merges
+from nbbpe.kernels.machine.intrinsics import LINE, NO_RANK, address_of
+from nbbpe.kernels.machine.large_pages import zeros
+from nbbpe.model.rank_vocab import merges_by_rank
 
 SHORT, HEAP, RANKS, ANY = range(4)  # the ways of merging
 BYTE_IDS = np.arange(256, dtype=np.int32)[::-1].copy()  # not the bytes' own numbers, so that one is not taken for the other
@@ -36,20 +36,20 @@ def look_up(lefts, rights, merges, ranks):
 def apply(text, n, merges, scratch, out, way, id_size):
     merges_at = merge_table.merges_addresses(merges)
     if way == HEAP:
-        return encode_long.merge_long(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+        return merge_long.merge_long(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
     if way == RANKS:
-        return encode_long.merge_by_rank(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+        return merge_long.merge_by_rank(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
     if way == ANY:
-        return encode.merge_pretoken(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
-    return encode.merge_short(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+        return merge_pretoken.merge_pretoken(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
+    return merge_pretoken.merge_short(address_of(text), n, merges_at, address_of(scratch), address_of(out), id_size)
 
 
 @njit
 def settle(text, n, merges, scratch, out):
     merges_at = merge_table.merges_addresses(merges)
-    lanes.start_short(address_of(scratch), address_of(text), n, merges_at)
-    lanes.settle_short(address_of(scratch), merges_at)
-    return lanes.finish_short(address_of(scratch), merges_at, address_of(out), 4)
+    merge_short.start_short(address_of(scratch), address_of(text), n, merges_at)
+    merge_short.settle_short(address_of(scratch), merges_at)
+    return merge_short.finish_short(address_of(scratch), merges_at, address_of(out), 4)
 
 
 @njit
@@ -57,13 +57,13 @@ def merge_together(text, starts, merges, scratch, out, ends):
     """The ids of pretokens that stand side by side, each merged in a lane of its own; ends[i] is where those of one end."""
     merges_at, lanes_at, n = merge_table.merges_addresses(merges), address_of(scratch), starts.shape[0] - 1
     for i in range(n):
-        lanes.start_short(
-            lanes_at + i * lanes.LANE_BYTES, address_of(text) + starts[i], starts[i + 1] - starts[i], merges_at
+        merge_short.start_short(
+            lanes_at + i * merge_short.LANE_BYTES, address_of(text) + starts[i], starts[i + 1] - starts[i], merges_at
         )
-    lanes.merge_lanes(lanes_at, n, merges_at)
+    merge_short.merge_lanes(lanes_at, n, merges_at)
     n_ids = 0
     for i in range(n):
-        n_ids += lanes.finish_short(lanes_at + i * lanes.LANE_BYTES, merges_at, address_of(out) + 4 * n_ids, 4)
+        n_ids += merge_short.finish_short(lanes_at + i * merge_short.LANE_BYTES, merges_at, address_of(out) + 4 * n_ids, 4)
         ends[i] = n_ids
 
 
@@ -96,7 +96,9 @@ def merged(pretoken: bytes, merges: Merges, way: int, id_size: int) -> list[int]
     out = np.empty(len(pretoken), dtype=f"<u{id_size}")
     # For merges that ascend the scratch has no room for a heap, and for short pretokens none for lists.
     room_for = merges._replace(n_ascending=0) if way == HEAP else merges
-    n_words = len(encode.new_scratch(len(pretoken) if way == ANY else max(len(pretoken), lanes.SHORT + 1), room_for))
+    n_words = len(
+        merge_pretoken.new_scratch(len(pretoken) if way == ANY else max(len(pretoken), merge_short.SHORT + 1), room_for)
+    )
     scratch = zeros(n_words + 8)
     n = apply(text, len(pretoken), merges, scratch, out, way, id_size)
     assert not scratch[n_words:].any()  # what is behind it was not touched
@@ -108,7 +110,7 @@ def assert_merged(pretoken: bytes, pairs: list[tuple[bytes, bytes]], merges: Mer
     wanted = [ids[token] for token in naive.encode_pretoken(pretoken, ranks)]
     for id_size in 2, 4:
         assert merged(pretoken, merges, HEAP, id_size) == wanted
-        if len(pretoken) <= lanes.SHORT:
+        if len(pretoken) <= merge_short.SHORT:
             assert merged(pretoken, merges, SHORT, id_size) == wanted
         if merges.n_ascending:
             assert merged(pretoken, merges, RANKS, id_size) == wanted
@@ -222,11 +224,11 @@ def test_pretokens_in_lanes_are_merged_as_the_textbook_does(n_lanes, in_order):
     pairs = random_pairs(source, b"the cat", 40, in_order)
     merges, ids = table_of(pairs, in_order)
     ranks = {pair: rank for rank, pair in reversed(list(enumerate(pairs)))}
-    for longest in 1, 3, 12, 40, lanes.SHORT:
+    for longest in 1, 3, 12, 40, merge_short.SHORT:
         pretokens = [bytes(source.choices(b"the cat", k=source.randint(1, longest))) for _ in range(n_lanes)]
         text, starts = np.frombuffer(b"".join(pretokens), dtype=np.uint8), np.cumsum([0, *map(len, pretokens)])
         out, ends = np.empty(len(text), dtype=np.uint32), np.empty(n_lanes, dtype=np.int64)
-        merge_together(text, starts, merges, zeros(n_lanes * lanes.LANE_BYTES // 8), out, ends)
+        merge_together(text, starts, merges, zeros(n_lanes * merge_short.LANE_BYTES // 8), out, ends)
         parts = [[ids[token] for token in naive.encode_pretoken(pretoken, ranks)] for pretoken in pretokens]
         assert [part.tolist() for part in np.split(out[: ends[-1]], ends[:-1])] == parts
 
@@ -240,7 +242,7 @@ def test_any_bytes_and_merges(seed, pretoken, n_merges, ascending):
 
 def settled(pretoken: bytes, merges: Merges) -> list[int]:
     out = np.empty(len(pretoken), dtype=np.uint32)
-    scratch = encode.new_scratch(len(pretoken), merges)
+    scratch = merge_pretoken.new_scratch(len(pretoken), merges)
     n = settle(np.frombuffer(pretoken, dtype=np.uint8), len(pretoken), merges, scratch, out)
     return out[:n].tolist()
 
@@ -322,7 +324,7 @@ def test_very_long_pretokens_are_the_same_by_heap_and_by_ranks(alphabet):
     source = random.Random(len(alphabet))
     pairs = random_pairs(source, alphabet, 300, ascending=True)
     merges, _ = table_of(pairs)
-    for n in lanes.SHORT, lanes.SHORT + 1, 1000, 50_000:
+    for n in merge_short.SHORT, merge_short.SHORT + 1, 1000, 50_000:
         pretoken = bytes(source.choices(alphabet, k=n))
         wanted = merged(pretoken, merges, HEAP, 4)
         assert merged(pretoken, merges, RANKS, 4) == wanted

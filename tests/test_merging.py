@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from nbbpe import alphabet, merging
-from nbbpe.kernels import bucket_queue, merge, pair_table
-from nbbpe.kernels.words import NONE, PAIR, SYMBOL
-from nbbpe.merging import learn_merges
-from nbbpe.pretokenize import words_from_dict
-from nbbpe.ties import TIE_BREAKS
+from nbbpe.kernels.training import bucket_queue, merge_loop, pair_table
+from nbbpe.kernels.training.linked_words import NONE, PAIR, SYMBOL
+from nbbpe.model import byte_alphabet
+from nbbpe.training import merges as merging
+from nbbpe.training.merges import learn_merges
+from nbbpe.training.tie_break import TIE_BREAKS
+from nbbpe.training.word_counts import words_from_dict
 
 HF_ORDER = {byte: number for number, byte in enumerate(naive.HF_BYTES)}
 
@@ -89,7 +90,7 @@ def test_huggingface_numbers_visible_bytes_before_blanks():
     assert learned(words, 257) == [(b"!", b"a")]
     assert learned(words, 257, "ids") == [(b" ", b"a")]
     assert learned(words, 257, "huggingface") == [(b"!", b"a")]
-    assert alphabet.byte_order().tolist() == [HF_ORDER[byte] for byte in range(256)]
+    assert byte_alphabet.byte_order().tolist() == [HF_ORDER[byte] for byte in range(256)]
 
 
 def test_long_tokens_with_a_common_prefix_are_compared_to_their_ends():
@@ -233,7 +234,7 @@ def walk(words, starts: list[int], lengths: list[int]):
 def check_structures(counted, words, table, ties, tokens) -> None:
     """Recount everything from the linked words and hold the other structures against it."""
     starts = counted.starts.tolist()
-    n_tokens, n_pairs = int(tokens.state[merge.N_TOKENS]), int(table.state[pair_table.N_PAIRS])
+    n_tokens, n_pairs = int(tokens.state[merge_loop.N_TOKENS]), int(table.state[pair_table.N_PAIRS])
     texts_of = [ties.text[ties.starts[i] : ties.starts[i + 1]].tobytes() for i in range(n_tokens)]
     recounted: Counter[int] = Counter()
     positions: dict[int, set[int]] = {}
@@ -260,7 +261,7 @@ def check_structures(counted, words, table, ties, tokens) -> None:
 @pytest.fixture
 def checked(monkeypatch):
     """learn_merges that comes back after every merge and has its structures checked."""
-    original = merge.merge_batch
+    original = merge_loop.merge_batch
 
     def run(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes") -> int:
         counted = words_from_dict(words)
@@ -275,7 +276,7 @@ def checked(monkeypatch):
 
         with monkeypatch.context() as patch:
             patch.setattr(merging, "BATCH_BUDGET", 1)
-            patch.setattr(merge, "merge_batch", checking)
+            patch.setattr(merge_loop, "merge_batch", checking)
             learn_merges(counted, n_tokens, tie_break)
         return calls
 
@@ -301,7 +302,7 @@ def test_room_that_is_short_grows_and_changes_nothing(words):
     short = []
 
     def small_table(n_pairs, n_occurrences):
-        n_positions = max((n_occurrences - merge.AHEAD) // 2, 1)
+        n_positions = max((n_occurrences - merge_loop.AHEAD) // 2, 1)
         short.append((n_positions, n_positions))
         return make(n_positions, n_positions)
 
@@ -313,8 +314,8 @@ def test_room_that_is_short_grows_and_changes_nothing(words):
 
 def test_each_structure_is_given_room_when_it_is_full(monkeypatch):
     statuses = set()
-    original, make = merge.merge_batch, pair_table.new_pair_table
-    monkeypatch.setattr(merge, "merge_batch", lambda *args: statuses.add(status := original(*args)) or status)
+    original, make = merge_loop.merge_batch, pair_table.new_pair_table
+    monkeypatch.setattr(merge_loop, "merge_batch", lambda *args: statuses.add(status := original(*args)) or status)
     monkeypatch.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(400, 400))
     source = random.Random(6)
     words = {source.randbytes(2) * 3: 1 for _ in range(60)} | {b"a" * 40: 1}
@@ -322,7 +323,13 @@ def test_each_structure_is_given_room_when_it_is_full(monkeypatch):
     monkeypatch.setattr(pair_table, "new_pair_table", make)
     run = b"a" * 2**17  # the tokens' bytes double with each merge
     assert [len(left) for left, _ in learned({run: 1}, 280)] == [2**i for i in range(17)]
-    assert {merge.NEED_PAIRS, merge.NEED_OCCURRENCES, merge.NEED_TEXT, merge.TOKENS_DONE, merge.NO_PAIRS} <= statuses
+    assert {
+        merge_loop.NEED_PAIRS,
+        merge_loop.NEED_OCCURRENCES,
+        merge_loop.NEED_TEXT,
+        merge_loop.TOKENS_DONE,
+        merge_loop.NO_PAIRS,
+    } <= statuses
 
 
 def test_a_long_batch_comes_back_to_report_several_times():

@@ -19,12 +19,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus, inspection, normalization, tokenfile
+from nbbpe import inspection
 from nbbpe.formats.gpt2 import spell
-from nbbpe.kernels.special import new_special_tokens
-from nbbpe.normalization import FORMS
-from nbbpe.patterns import NAMED, character_classes
+from nbbpe.idfiles import writer
+from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, find_inputs
+from nbbpe.text import normalization, windows
+from nbbpe.text.normalization import FORMS
+from nbbpe.text.pattern import NAMED, character_classes
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 
@@ -283,8 +285,8 @@ def test_a_lone_surrogate_is_kept(nfc):
 
 @pytest.mark.parametrize("window", [16, 23, 40, 100])
 def test_a_text_may_be_cut_into_windows_anywhere(ours, plain, form, window, monkeypatch):
-    monkeypatch.setattr(corpus, "WINDOW", window)
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(windows, "TEXT_WINDOW", window)
     for text in HARD:
         for before in range(0, 9, 2):
             whole = ("x y\u0301"[:before] + text * 2).encode()
@@ -361,7 +363,7 @@ def test_text_can_be_cut_before_any_character_that_does_not_join():
 
 
 def test_several_processes_give_the_same(nfc, plain, tmp_path, monkeypatch):
-    monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 0)
+    monkeypatch.setattr(writer, "MIN_BYTES_FOR_WORKERS", 0)
     whole = "".join(HARD) * 3
     (tmp_path / "a.txt").write_text(whole, encoding="utf-8", newline="")
     nfc.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", workers=2)
@@ -405,20 +407,20 @@ def test_a_long_run_of_marks_takes_no_time_by_its_square(ours, form, run):
 
 
 def test_a_long_piece_is_looked_through_a_few_times_only(monkeypatch):
-    monkeypatch.setattr(corpus, "WINDOW", 100)
+    monkeypatch.setattr(windows, "WINDOW", 100)
     specials = new_special_tokens([], [])
-    stream = corpus.TextStream(["e\u0301" * 100_000])
-    reader = normalization.NormalizingReader(corpus.Reader(stream, None, specials), "NFC")
-    windows = 1
+    stream = windows.TextStream(["e\u0301" * 100_000])
+    reader = normalization.NormalizingReader(windows.Reader(stream, None, specials), "NFC")
+    n_windows = 1
     while (window := reader.advance(0)).limit < window.end:  # whoever cannot take anything yet
-        windows += 1
+        n_windows += 1
     assert window.data[: window.end].tobytes().decode() == "é" * 100_000
-    assert windows < 20
+    assert n_windows < 20
 
 
 def test_a_tokenizer_without_a_normalizer_never_asks(plain, monkeypatch):
-    monkeypatch.setattr("nbbpe.encoder.normalized", lambda *_: pytest.fail("asked"))
-    monkeypatch.setattr("nbbpe.encoder.normal_window", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr("nbbpe.encoding.encoder.normalized", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr("nbbpe.encoding.encoder.normal_window", lambda *_: pytest.fail("asked"))
     assert plain.decode(plain.encode("e\u0301 x")) == "e\u0301 x"
     list(plain.encode_iterable(["e\u0301"]))
     assert plain.normalizer is None

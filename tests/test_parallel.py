@@ -13,8 +13,8 @@ from functools import partial
 import processes
 import pytest
 
-from nbbpe import parallel
-from nbbpe.parallel import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs
+from nbbpe.system import workers
+from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs
 
 
 class Adder:
@@ -208,7 +208,7 @@ def test_an_error_of_whoever_takes_the_results_ends_the_workers():
 ORPHANS = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from nbbpe.parallel import run_jobs
+from nbbpe.system.workers import run_jobs
 from test_parallel import Adder
 results = run_jobs(Adder, ["pid"] * 1000, 2)
 pids = set()
@@ -251,7 +251,7 @@ def test_workers_ignore_ctrl_c_which_their_parent_answers():
 def test_the_number_of_workers_is_checked(monkeypatch):
     assert check_workers(3) == 3
     assert check_workers(None) == default_workers() >= 1
-    monkeypatch.setattr(parallel, "default_workers", lambda: 17)
+    monkeypatch.setattr(workers, "default_workers", lambda: 17)
     assert check_workers(None) == 17
     for bad in 0, -1:
         with pytest.raises(ValueError, match="at least 1"):
@@ -289,19 +289,19 @@ def test_ctrl_c_is_answered_while_a_call_runs_that_looks_at_no_signal():
     began = time.perf_counter()
     try:
         with pytest.raises(KeyboardInterrupt):
-            parallel.interruptible(lambda: ends.wait(60))
+            workers.interruptible(lambda: ends.wait(60))
         assert time.perf_counter() - began < 30
     finally:
         ends.set()
 
 
 def test_what_an_interruptible_call_returns_or_raises_is_the_callers():
-    assert parallel.interruptible(lambda: 5) == 5
+    assert workers.interruptible(lambda: 5) == 5
     with ThreadPoolExecutor(1) as threads:
-        assert threads.submit(parallel.interruptible, threading.get_ident).result() != threading.get_ident()
+        assert threads.submit(workers.interruptible, threading.get_ident).result() != threading.get_ident()
 
     def fail() -> None:
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        parallel.interruptible(fail)
+        workers.interruptible(fail)

@@ -1,11 +1,11 @@
-"""kernels/parts.py: what only compiled code calls."""
+"""kernels/compiler/parts.py: what only compiled code calls."""
 
 from __future__ import annotations
 
 import pytest
 from numba import njit
 
-from nbbpe.kernels.jit import called, inlined, part
+from nbbpe.kernels.compiler.jit import called, inlined, part
 
 
 def double(x):

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.corpus import padded
-from nbbpe.kernels.scan import mark_cuts, new_masks
-from nbbpe.patterns import ALIASES, NAMED, Pattern, get_pattern
+from nbbpe.kernels.pieces.boundaries import mark_cuts, new_masks
+from nbbpe.text.pattern import ALIASES, NAMED, Pattern, get_pattern
+from nbbpe.text.utf8 import padded
 
 NAMES = list(NAMED)
 MEMBERS = texts.REPRESENTATIVES

@@ -1,4 +1,4 @@
-"""kernels/piece_table.py against a dict: byte strings of all lengths, with NULs, growing slots and pool."""
+"""kernels/pieces/piece_table.py against a dict: byte strings of all lengths, with NULs, growing slots and pool."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit, typeof
 
-from nbbpe.corpus import padded
-from nbbpe.kernels import count, piece_table, secret
-from nbbpe.kernels.piece_table import INLINE_BYTES, N_ENTRIES, POOL_START, POOL_USED, SLOT, PieceTable
-from nbbpe.kernels.simd import PADDING, address_of
-from nbbpe.pretokenize import WordCounts, WordTable, words_from_dict
+from nbbpe.kernels.machine import secret
+from nbbpe.kernels.machine.intrinsics import PADDING, address_of
+from nbbpe.kernels.pieces import piece_table
+from nbbpe.kernels.pieces.piece_table import INLINE_BYTES, N_ENTRIES, POOL_START, POOL_USED, SLOT, PieceTable
+from nbbpe.kernels.training import count_pieces
+from nbbpe.text.utf8 import padded
+from nbbpe.training.word_counts import WordCounts, WordTable, words_from_dict
 
 
 @njit
@@ -253,7 +255,7 @@ def test_words_come_out_as_they_went_in(words):
     assert len(packed.text) >= packed.starts[-1] + PADDING
     table = WordTable()
     table.add(packed)
-    assert tuple(count.measure_words(table.table)) == (len(words), sum(map(len, words)))
+    assert tuple(count_pieces.measure_words(table.table)) == (len(words), sum(map(len, words)))
     assert as_dict(table.take()) == words
     assert as_dict(table.take()) == {}
 

@@ -11,11 +11,12 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe import corpus, pretokenize
-from nbbpe.corpus import to_bytes
-from nbbpe.patterns import get_pattern
-from nbbpe.pretokenize import WordCounts, count_documents, count_files
 from nbbpe.sources import find_inputs
+from nbbpe.text import windows
+from nbbpe.text.pattern import get_pattern
+from nbbpe.text.utf8 import to_bytes
+from nbbpe.training import word_counts
+from nbbpe.training.word_counts import WordCounts, count_documents, count_files
 
 SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]
 PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
@@ -51,12 +52,12 @@ def cut_everywhere(monkeypatch):
     """Windows, batches and chunks of a few bytes, and workers for any file."""
 
     def cut(n: int) -> None:
-        monkeypatch.setattr(corpus, "WINDOW", n)
-        monkeypatch.setattr(corpus, "BATCH", n)
-        monkeypatch.setattr(pretokenize, "BATCH", n)
-        monkeypatch.setattr(pretokenize, "_CHUNK_BYTES", n)
-        monkeypatch.setattr(pretokenize, "_SPLIT_BYTES", n)
-        monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 0)
+        monkeypatch.setattr(windows, "WINDOW", n)
+        monkeypatch.setattr(windows, "BATCH", n)
+        monkeypatch.setattr(word_counts, "BATCH", n)
+        monkeypatch.setattr(word_counts, "_CHUNK_BYTES", n)
+        monkeypatch.setattr(word_counts, "_SPLIT_BYTES", n)
+        monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
 
     return cut
 
@@ -168,7 +169,7 @@ def test_words_of_an_iterable_are_those_of_its_documents(pattern, documents):
 @given(documents=st.lists(texts.data(), max_size=6), n=st.integers(1, 100))
 def test_batches_of_any_size_give_the_same_words(documents, n):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "BATCH", n)
+        patch.setattr(windows, "BATCH", n)
         assert from_documents(documents, "gpt2") == expected(documents, "gpt2")
 
 
@@ -177,15 +178,15 @@ def test_files_of_any_bytes_cut_anywhere_give_the_same_words(tmp_path, data, n):
     path = tmp_path / "text"
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "WINDOW", n)
-        patch.setattr(pretokenize, "_CHUNK_BYTES", n)
+        patch.setattr(windows, "WINDOW", n)
+        patch.setattr(word_counts, "_CHUNK_BYTES", n)
         assert from_files([path], "gpt2") == expected([data], "gpt2")
 
 
 @pytest.mark.parametrize("join", ["<|pad|>", " <|pad|>", "<|pad|> ", "<|pad|><|pad|>"])
 def test_a_table_that_grows_between_special_tokens_counts_no_special_token(tmp_path, monkeypatch, join):
-    smallest = pretokenize.piece_table.new_table
-    monkeypatch.setattr(pretokenize.WordTable, "__init__", lambda self: setattr(self, "table", smallest(2, 0)))
+    smallest = word_counts.piece_table.new_table
+    monkeypatch.setattr(word_counts.WordTable, "__init__", lambda self: setattr(self, "table", smallest(2, 0)))
     words = ["x" * n for n in range(1, 60)] + [chr(0x4E00 + i) for i in range(200)]
     data = join.join(words).encode()
     (tmp_path / "text").write_bytes(data)
@@ -238,7 +239,7 @@ def test_a_real_file_gives_the_words_of_its_documents_with_any_number_of_workers
     for special_tokens in [texts.SPECIAL], []:
         wanted = expected([data], "gpt2", special_tokens)
         assert from_files([stories], "gpt2", special_tokens) == wanted
-    monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 0)
-    monkeypatch.setattr(pretokenize, "BATCH", 10_000)
+    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
+    monkeypatch.setattr(word_counts, "BATCH", 10_000)
     for workers in 2, 3:
         assert from_files([stories, stories], "gpt2", [], workers) == wanted + wanted

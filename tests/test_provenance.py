@@ -16,7 +16,9 @@ import texts
 from hypothesis import given
 
 import nbbpe
-from nbbpe import corpus, patterns, pretokenize, provenance
+from nbbpe.model import provenance
+from nbbpe.text import pattern, windows
+from nbbpe.training import word_counts
 
 BYTES = {i: bytes([i]) for i in range(256)}
 VOCAB = BYTES | {256: b"th", 257: b"the", 258: b"<s>"}
@@ -46,11 +48,11 @@ def test_the_fingerprint_does_not_tell_how_a_tokenizer_was_made(small, tmp_path)
     vocab = list(small.vocab.items())
     random.Random(0).shuffle(vocab)
     small.save(tmp_path / "folder")
-    gpt2 = patterns.NAMED["gpt2"]
+    gpt2 = pattern.NAMED["gpt2"]
     for other in (
         nbbpe.Tokenizer(dict(vocab), small.merges, [texts.SPECIAL]),
         nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], gpt2.regex, max_pieces=7),
-        nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], patterns.Pattern("mine", gpt2.regex)),
+        nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern.Pattern("mine", gpt2.regex)),
         nbbpe.Tokenizer.from_files(tmp_path / "folder" / "vocab.json", tmp_path / "folder" / "merges.txt", [texts.SPECIAL]),
         nbbpe.load(tmp_path / "folder"),
         pickle.loads(pickle.dumps(small)),
@@ -82,7 +84,7 @@ def test_whatever_changes_ids_changes_the_fingerprint():
 @given(texts.word_counts(alphabet="abé", max_words=5, max_size=4), texts.word_counts(max_words=5, max_size=4))
 def test_different_merges_of_the_same_bytes_have_different_fingerprints(first, second):
     first, second = ([(left, b"x") for left in words] for words in (first, second))
-    found = [provenance.tokenizer_fingerprint(BYTES, merges, {}, patterns.NAMED["gpt2"]) for merges in (first, second)]
+    found = [provenance.tokenizer_fingerprint(BYTES, merges, {}, pattern.NAMED["gpt2"]) for merges in (first, second)]
     assert (found[0] == found[1]) == (first == second)
 
 
@@ -92,15 +94,15 @@ def test_different_merges_of_the_same_bytes_have_different_fingerprints(first, s
 @given(texts.word_counts(alphabet="abcé\x00", max_words=12))
 def test_the_digest_of_words_is_that_of_the_twin_in_any_order(counts):
     wanted = f"{naive.digest_words(counts):016x}"
-    assert pretokenize.corpus_fingerprint(pretokenize.words_from_dict(counts)) == wanted
+    assert word_counts.corpus_fingerprint(word_counts.words_from_dict(counts)) == wanted
     backwards = dict(reversed(list(counts.items())))
-    assert pretokenize.corpus_fingerprint(pretokenize.words_from_dict(backwards)) == wanted
+    assert word_counts.corpus_fingerprint(word_counts.words_from_dict(backwards)) == wanted
 
 
 def test_a_digest_of_words_tells_counts_and_bytes_apart():
     variants = [{b"a": 1}, {b"a": 2}, {b"b": 1}, {b"b": 2}, {b"ab": 1}, {b"ba": 1}, {b"a": 1, b"b": 1}, {}, {b"\x00": 1}]
     variants += [{b"\x00\x00": 1}, {b"a": 2**62}, {b"a": 1, b"b": 2}, {b"a": 2, b"b": 1}]
-    digests = {pretokenize.corpus_fingerprint(pretokenize.words_from_dict(counts)) for counts in variants}
+    digests = {word_counts.corpus_fingerprint(word_counts.words_from_dict(counts)) for counts in variants}
     assert len(digests) == len(variants)
 
 
@@ -122,9 +124,9 @@ def test_the_corpus_fingerprint_is_of_the_text_alone(tmp_path, monkeypatch):
     assert wanted == fingerprint_of(iter(parts * 9), 300)
     assert wanted == fingerprint_of(iter(parts[::-1] * 9), 300, ["<|other|>"])
     assert wanted == fingerprint_of([*paths, *paths[::-1], *paths] * 3, 300)
-    monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 50)
-    monkeypatch.setattr(pretokenize, "BATCH", 700)
-    monkeypatch.setattr(corpus, "WINDOW", 100)
+    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 50)
+    monkeypatch.setattr(word_counts, "BATCH", 700)
+    monkeypatch.setattr(windows, "WINDOW", 100)
     for workers in 2, 3:
         assert wanted == fingerprint_of(whole, 300, [texts.SPECIAL], workers=workers)
     assert wanted != fingerprint_of(whole, 300)
@@ -187,7 +189,7 @@ def test_no_pattern_depends_on_no_character_classes(tmp_path):
 
 def test_the_digest_of_the_classes_is_of_every_character(monkeypatch):
     assert provenance.classes_digest() == provenance.classes_digest.__wrapped__()
-    classes = patterns.character_classes().copy()
+    classes = pattern.character_classes().copy()
     classes[0x10FFFF] = 0
     monkeypatch.setattr(provenance, "character_classes", lambda: classes)
     assert provenance.classes_digest() != provenance.classes_digest.__wrapped__()

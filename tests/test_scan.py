@@ -1,4 +1,4 @@
-"""kernels/scan.py and the class table behind it: certain boundaries."""
+"""kernels/pieces/boundaries.py and the class table behind it: certain boundaries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.corpus import padded
-from nbbpe.kernels import pattern_tables, simd_look_up
-from nbbpe.kernels.scan import mark_cuts, new_masks
-from nbbpe.kernels.simd import BLOCK, PADDING
-from nbbpe.patterns import CLASSES, NAMED, Pattern, character_classes
+from nbbpe.kernels.machine import intrinsics_avx512
+from nbbpe.kernels.machine.intrinsics import BLOCK, PADDING
+from nbbpe.kernels.pieces import pattern_tables
+from nbbpe.kernels.pieces.boundaries import mark_cuts, new_masks
+from nbbpe.text.pattern import CLASSES, NAMED, Pattern, character_classes
+from nbbpe.text.utf8 import padded
 
 NAMES = list(NAMED)
 ALIGNMENTS = range(BLOCK + 7)
@@ -151,17 +152,18 @@ MARKED = """
 import hashlib, sys
 sys.path.insert(0, sys.argv[1])
 import test_scan, texts
-from nbbpe.kernels import pattern_tables, simd_look_up
-from nbbpe.patterns import NAMED
+from nbbpe.kernels.pieces import pattern_tables
+from nbbpe.kernels.machine import intrinsics_avx512 as simd_look_up
+from nbbpe.text.pattern import NAMED
 data = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)])).encode() + texts.SAMPLE.encode() + bytes(range(256)) * 9
 found = [test_scan.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
-print(simd_look_up.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
+print(intrinsics_avx512.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 
 def test_other_processors_find_the_same_boundaries(tmp_path):
     here = processes.run(MARKED, Path(__file__).parent).split()
-    assert here[0] == str(simd_look_up.HAS_LOOK_UP)
+    assert here[0] == str(intrinsics_avx512.HAS_LOOK_UP)
     elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
     assert processes.run(MARKED, Path(__file__).parent, **elsewhere).split() == ["False", here[1]]
 

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001  (ambiguous characters are the point of these texts)
-"""kernels/seams.py: where words may be cut, and that cut words have the ids of whole ones."""
+"""kernels/pieces/unmergeable_boundaries.py: where words may be cut, and that cut words have the ids of whole ones."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from test_encode import BYTES, expected
 from test_scan import classer
 
 import nbbpe
-from nbbpe.corpus import padded
-from nbbpe.kernels import pattern_tables, seams
-from nbbpe.kernels.scan import block_cuts, new_masks
-from nbbpe.kernels.seams import MOST_BYTES, byte_ends, folded, join_ends, mark_joins, seam_cuts
-from nbbpe.kernels.simd import BLOCK, address_of
-from nbbpe.patterns import NAMED, get_pattern
+from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
+from nbbpe.kernels.pieces import pattern_tables, unmergeable_boundaries
+from nbbpe.kernels.pieces.boundaries import block_cuts, new_masks
+from nbbpe.kernels.pieces.unmergeable_boundaries import MOST_BYTES, byte_ends, folded, join_ends, mark_joins, seam_cuts
+from nbbpe.text.pattern import NAMED, get_pattern
+from nbbpe.text.utf8 import padded
 
 Pairs = list[tuple[bytes, bytes]]
 
@@ -221,7 +221,9 @@ def test_a_smaller_table_has_all_joins_of_a_larger_one():
         joins, n_set = joins_of(merges)
         assert n_set == np.unpackbits(joins).sum()
         smaller = folded(joins, n_set)
-        assert len(smaller) == min(MOST_BYTES, max(8, 2 ** int(np.ceil(np.log2(max(n_set, 1) * seams.BITS_PER_JOIN / 8)))))
+        assert len(smaller) == min(
+            MOST_BYTES, max(8, 2 ** int(np.ceil(np.log2(max(n_set, 1) * unmergeable_boundaries.BITS_PER_JOIN / 8))))
+        )
         data = "".join(left.decode() + right.decode() for left, right in merges[:n]).encode()
         assert set(found(data, smaller, "gpt2")) <= set(found(data, joins, "gpt2"))
 

@@ -22,11 +22,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus, pretokenize, tokenfile
-from nbbpe.corpus import to_bytes
-from nbbpe.kernels.special import new_special_tokens
-from nbbpe.patterns import NAMED
+from nbbpe.idfiles import writer as tokenfile
+from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, compressed, extras, find_inputs, jsonl, parquet
+from nbbpe.text import windows
+from nbbpe.text.pattern import NAMED
+from nbbpe.text.utf8 import to_bytes
+from nbbpe.training import word_counts
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
 DOCUMENTS = [
@@ -105,11 +107,11 @@ def cut_everywhere(monkeypatch) -> Callable[[int], None]:
     """Windows, blocks, batches and parts of a few bytes, and workers for any file."""
 
     def cut(n: int) -> None:
-        monkeypatch.setattr(corpus, "WINDOW", n)
-        monkeypatch.setattr(corpus, "BATCH", n)
-        monkeypatch.setattr(pretokenize, "BATCH", n)
-        monkeypatch.setattr(pretokenize, "_CHUNK_BYTES", n)
-        monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 0)
+        monkeypatch.setattr(windows, "WINDOW", n)
+        monkeypatch.setattr(windows, "BATCH", n)
+        monkeypatch.setattr(word_counts, "BATCH", n)
+        monkeypatch.setattr(word_counts, "_CHUNK_BYTES", n)
+        monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
         monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
         monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
         monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 0)
@@ -213,7 +215,7 @@ def test_any_json_lines_cut_anywhere_give_their_texts(tmp_path, documents, n, en
     path.write_bytes(json_lines(documents, ensure_ascii=ensure_ascii))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "_BLOCK", n)
-        patch.setattr(corpus, "BATCH", n)
+        patch.setattr(windows, "BATCH", n)
         assert documents_of(path, part_bytes=3 * n) == [text.encode() for text in documents]
 
 
@@ -257,7 +259,7 @@ def test_an_iterable_is_encoded_document_by_document(tokenizer, tmp_path, separa
     wanted = ids_of(tokenizer, DOCUMENTS, separator)
     mixed = [text if i % 2 else text.encode() for i, text in enumerate(DOCUMENTS)]
     for batch in 1, 100, 1 << 20:
-        monkeypatch.setattr(corpus, "BATCH", batch)
+        monkeypatch.setattr(windows, "BATCH", batch)
         for source in iter(DOCUMENTS), (text for text in mixed), DOCUMENTS, tuple(DOCUMENTS):
             assert encoded(tokenizer, source, tmp_path, workers=2, separator=separator) == wanted
     assert encoded(tokenizer, [], tmp_path, separator=separator) == []
@@ -482,7 +484,7 @@ def assert_refused(small, tmp_path, monkeypatch) -> Callable[..., None]:
     def check(source, error: type[Exception], message: str, **options) -> None:
         before = sorted(os.listdir(tmp_path))
         with monkeypatch.context() as patch:
-            for module in pretokenize, tokenfile:
+            for module in word_counts, tokenfile:
                 patch.setattr(module, "run_jobs", lambda *args: pytest.fail("work was begun"))
             with pytest.raises(error, match=message):
                 nbbpe.train(source, 300, **options)
@@ -682,7 +684,7 @@ def test_names_of_files_in_an_iterable_are_texts_with_a_warning(small, tmp_path,
 
 
 def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus, "BATCH", 1000)
+    monkeypatch.setattr(windows, "BATCH", 1000)
     most_waiting = n_read = 0
     monkeypatch.setattr(tokenfile, "_REPORT_BYTES", 1)
 
@@ -856,8 +858,8 @@ def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, t
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.txt", "a.txt.gz", "a.txt.zst", "a.parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(corpus, "WINDOW", 1 << 16)
-    monkeypatch.setattr(corpus, "BATCH", 1 << 16)
+    monkeypatch.setattr(windows, "WINDOW", 1 << 16)
+    monkeypatch.setattr(windows, "BATCH", 1 << 16)
     monkeypatch.setattr(jsonl, "_BLOCK", 1 << 16)
     monkeypatch.setattr(parquet, "_BATCH_BYTES", 1 << 16)
     document = texts.SAMPLE * 5

@@ -8,17 +8,26 @@ import naive
 import numpy as np
 import pytest
 
-from nbbpe import corpus
-from nbbpe.kernels import special
-from nbbpe.kernels.special import BYTE, FALLBACK, FIRST, NO_ROOM, TOKEN, beginning_node, find_specials, new_special_tokens
-from nbbpe.special_tokens import find_overlap
+from nbbpe.kernels.pieces import special_tokens
+from nbbpe.kernels.pieces.special_tokens import (
+    BYTE,
+    FALLBACK,
+    FIRST,
+    NO_ROOM,
+    TOKEN,
+    beginning_node,
+    find_specials,
+    new_special_tokens,
+)
+from nbbpe.model.special_tokens import find_overlap
+from nbbpe.text import special_search, utf8, windows
 
 
 def some_tokens(source: random.Random, letters: bytes, most: int = 12, longest: int = 9) -> list[bytes]:
     return list({bytes(source.choices(letters, k=source.randrange(1, longest))) for _ in range(source.randrange(most))})
 
 
-def spelled_nodes(specials: special.SpecialTokens) -> list[bytes]:
+def spelled_nodes(specials: special_tokens.SpecialTokens) -> list[bytes]:
     """The ending that each node stands for."""
     spelled = [b""]
     for node in range(len(specials.nodes) - 1):
@@ -41,7 +50,7 @@ def text_of(tokens: list[bytes], source: random.Random) -> bytes:
 
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 20])
 def test_nodes_are_the_endings_of_tokens(monkeypatch, at_once):
-    monkeypatch.setattr(special, "_NODES_AT_ONCE", at_once)
+    monkeypatch.setattr(special_tokens, "_NODES_AT_ONCE", at_once)
     for tokens, _ in random_cases(300):
         specials = new_special_tokens(tokens, list(range(len(tokens))))
         spelled = spelled_nodes(specials)
@@ -57,9 +66,9 @@ def test_nodes_are_the_endings_of_tokens(monkeypatch, at_once):
 def test_tokens_are_found_as_the_twins_find_them():
     for tokens, source in random_cases(2000):
         data = b"-" * source.choice([0, 1, 50, 60, 63, 64]) + text_of(tokens, source)
-        text = corpus.padded(data)
+        text = utf8.padded(data)
         specials = new_special_tokens(tokens, list(range(len(tokens))))
-        found = corpus.find_breaks(text, 0, len(data), len(data), specials).tolist()
+        found = special_search.find_breaks(text, 0, len(data), len(data), specials).tolist()
         assert [(start, end, tokens[i]) for start, end, i in found] == naive.find_specials(data, tokens), (data, tokens)
         for overlapping, wanted in (True, naive.overlapping_specials), (False, naive.find_specials):
             breaks = np.empty((len(data), 3), dtype=np.int64)
@@ -73,19 +82,19 @@ def test_what_starts_before_a_place_is_found_up_to_the_end_of_the_text():
         data = text_of(tokens, source)
         start, stop, end = sorted(source.randrange(len(data) + 1) for _ in range(3))
         specials = new_special_tokens(tokens, list(range(len(tokens))))
-        found = corpus.find_breaks(corpus.padded(data), start, end, stop, specials)
+        found = special_search.find_breaks(utf8.padded(data), start, end, stop, specials)
         wanted = naive.find_specials(data[start:end], tokens)
         assert list(map(tuple, found[:, :2].tolist())) == [(start + a, start + b) for a, b, _ in wanted if start + a < stop]
 
 
 def test_where_there_is_no_room_nothing_is_found_and_nothing_is_lost(monkeypatch):
     specials = new_special_tokens([b"a", b"aab"], [1, 2])
-    text = corpus.padded(b"a" * 200)
+    text = utf8.padded(b"a" * 200)
     breaks = np.empty((199, 3), dtype=np.int64)
     assert find_specials(text.ctypes.data, 0, 200, 200, specials, breaks, False) == (NO_ROOM, 0)
     assert find_specials(text.ctypes.data, 0, 200, 199, specials, breaks, False) == (199, 199)
     data = (b"a" * 50_000 + b"b" * 300_000) * 3
-    found = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials)
+    found = special_search.find_breaks(utf8.padded(data), 0, len(data), len(data), specials)
     assert len(found) == 3 * (50_000 - 2 + 1)
     assert found[49_998].tolist() == [49_998, 50_001, 2]
 
@@ -94,7 +103,7 @@ def test_the_beginning_of_a_text_is_an_ending():
     for tokens, source in random_cases(500):
         data = text_of(tokens, source)
         specials = new_special_tokens(tokens, list(range(len(tokens))))
-        text = corpus.padded(data)
+        text = utf8.padded(data)
         node = beginning_node(text.ctypes.data, 0, len(data), specials)
         assert spelled_nodes(specials)[node] == naive.beginning(data, tokens)
 
@@ -116,17 +125,17 @@ def test_tokens_that_can_overlap_are_found():
 
 
 def test_the_first_of_some_tokens_is_found_in_any_text(monkeypatch):
-    monkeypatch.setattr(corpus, "TEXT_WINDOW", 300)
-    monkeypatch.setattr(corpus, "WINDOW", 64)
+    monkeypatch.setattr(windows, "TEXT_WINDOW", 300)
+    monkeypatch.setattr(windows, "WINDOW", 64)
     for tokens, source in random_cases(300):
         data = b"-" * source.choice([0, 500, 5000]) + text_of(tokens, source)
         wanted = naive.find_specials(data, tokens)
         for text in data, memoryview(bytearray(data)):
-            found = corpus.first_special(text, new_special_tokens(tokens, [0] * len(tokens)))
+            found = windows.first_special(text, new_special_tokens(tokens, [0] * len(tokens)))
             assert found == (wanted[0][2] if wanted else None)
 
 
 def test_special_tokens_that_are_too_long_together_are_an_error(monkeypatch):
-    monkeypatch.setattr(special, "_MOST_BYTES", 9)
+    monkeypatch.setattr(special_tokens, "_MOST_BYTES", 9)
     with pytest.raises(ValueError, match="special tokens have 10 bytes together; there must be at most 9"):
         new_special_tokens([b"a" * 4, b"b" * 6], [0, 1])

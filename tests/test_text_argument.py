@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from numba import njit, types
 
 import nbbpe
-from nbbpe.kernels.encode_text import SHORT_TEXT
-from nbbpe.kernels.jit import entry_point
-from nbbpe.kernels.simd import address_of
-from nbbpe.kernels.text_argument import TEXT_ARGUMENT, copy_utf8
+from nbbpe.kernels.compiler.jit import entry_point
+from nbbpe.kernels.encoding.encode_text import SHORT_TEXT
+from nbbpe.kernels.machine.intrinsics import address_of
+from nbbpe.kernels.machine.text_argument import TEXT_ARGUMENT, copy_utf8
 
 ROOM = 40
 

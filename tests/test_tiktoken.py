@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.patterns import NAMED, get_pattern
+from nbbpe.text.pattern import NAMED, get_pattern
 
 BYTES = [bytes([byte]) for byte in range(256)]
 FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]

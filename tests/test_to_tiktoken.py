@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.patterns import NAMED
+from nbbpe.text.pattern import NAMED
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
 

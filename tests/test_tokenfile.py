@@ -19,9 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus, files, joining, tokenfile
-from nbbpe.patterns import NAMED
+from nbbpe.idfiles import part_joiner
+from nbbpe.idfiles import writer as tokenfile
 from nbbpe.sources import plain
+from nbbpe.system import atomic_files
+from nbbpe.text import chunks, windows
+from nbbpe.text.pattern import NAMED
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
 DATA = (texts.SAMPLE + texts.SPECIAL + "the cat" + texts.SPECIAL * 2 + " a\n").encode() + b"caf\xc3 \xff'\xe2\x82"
@@ -62,11 +65,11 @@ def cut_everywhere(monkeypatch):
     """Windows and chunks of a few bytes, and workers for any file."""
 
     def cut(n: int) -> None:
-        monkeypatch.setattr(corpus, "WINDOW", n)
+        monkeypatch.setattr(windows, "WINDOW", n)
         monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
         monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
-        monkeypatch.setattr(joining, "BLOCK", n // 2)
-        monkeypatch.setattr(joining, "_HELD_BYTES", n)
+        monkeypatch.setattr(part_joiner, "BLOCK", n // 2)
+        monkeypatch.setattr(part_joiner, "_HELD_BYTES", n)
         monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 50)
 
     return cut
@@ -149,7 +152,7 @@ def test_any_bytes_cut_anywhere_give_their_ids(small, tmp_path, data, n):
     path = tmp_path / "text"
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "WINDOW", n)
+        patch.setattr(windows, "WINDOW", n)
         assert small.encode_file(path, tmp_path / "ids.bin") == len(small.encode(data))
     assert np.array_equal(read(tmp_path / "ids.bin", small.dtype), small.encode_array(data))
 
@@ -395,7 +398,7 @@ def test_a_disk_that_is_full_is_an_error_that_names_the_output(assert_refused, o
 
 FULL = """
 import resource, signal, sys, nbbpe
-from nbbpe import tokenfile
+from nbbpe.idfiles import writer as tokenfile
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 tokenfile.MIN_BYTES_FOR_WORKERS = 0
 tokenfile._CHUNK_BYTES = 500_000
@@ -430,13 +433,13 @@ def test_an_error_in_the_progress_callable_leaves_nothing(assert_refused, cut_ev
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_an_error(assert_refused, source, out, monkeypatch):
-    monkeypatch.setattr(plain, "cut_file", lambda path, *rest: [corpus.Chunk(path, 0, len(DATA) + 5)])
+    monkeypatch.setattr(plain, "cut_file", lambda path, *rest: [chunks.Chunk(path, 0, len(DATA) + 5)])
     assert_refused(OSError, "became shorter while it was read")
 
 
 STOP = """
 import sys, nbbpe
-from nbbpe import tokenfile
+from nbbpe.idfiles import writer as tokenfile
 tokenfile.MIN_BYTES_FOR_WORKERS = 0
 tokenfile._CHUNK_BYTES = int(sys.argv[5])
 tokenizer = nbbpe.load(sys.argv[1])
@@ -475,7 +478,7 @@ def test_the_header_of_an_npy_file_is_of_one_length_and_says_the_number(n_ids):
 
 def test_a_scratch_folder_is_gone_whatever_happens(tmp_path):
     def use(error: type[BaseException] | None) -> None:
-        with files.scratch_folder(tmp_path / "file") as folder:
+        with atomic_files.scratch_folder(tmp_path / "file") as folder:
             assert Path(folder).parent == tmp_path
             (Path(folder) / "part").write_text("x")
             if error:

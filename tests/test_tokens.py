@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import tokens as tokens_module
-from nbbpe.corpus import to_bytes
-from nbbpe.tokens import visible
+from nbbpe.encoding import tokens as tokens_module
+from nbbpe.encoding.tokens import visible
+from nbbpe.text.utf8 import to_bytes
 
 RESET = "\x1b[0m"
 

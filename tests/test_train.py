@@ -19,9 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import corpus, pretokenize, tokenfile
-from nbbpe.patterns import NAMED
-from nbbpe.ties import TIE_BREAKS
+from nbbpe.idfiles import writer as tokenfile
+from nbbpe.text import utf8, windows
+from nbbpe.text.pattern import NAMED
+from nbbpe.training import word_counts
+from nbbpe.training.tie_break import TIE_BREAKS
 
 GPT2 = NAMED["gpt2"].compiled
 CORPUS = [texts.SAMPLE, "the cat sat on the mat. the cat's mat", "bnanana aaaaa ababab", ""]
@@ -30,7 +32,7 @@ CORPUS = [texts.SAMPLE, "the cat sat on the mat. the cat's mat", "bnanana aaaaa 
 def expected_merges(
     documents, n_tokens, tie_break="bytes", min_frequency=1, max_token_length=None, pattern=GPT2, specials=()
 ):
-    words = naive.count_words([corpus.to_bytes(d) for d in documents], pattern, [token.encode() for token in specials])
+    words = naive.count_words([utf8.to_bytes(d) for d in documents], pattern, [token.encode() for token in specials])
     return naive.train(words, n_tokens, tie_break, min_frequency, max_token_length)[0]
 
 
@@ -70,7 +72,7 @@ def test_no_token_is_longer_than_the_limit_but_a_special_one():
 
 @pytest.mark.parametrize("pattern", [texts.SPLIT_WITH_GAPS, r"\S+|\s+", None])
 def test_a_pattern_of_ones_own_or_none_is_followed(pattern):
-    compiled = None if pattern is None else nbbpe.patterns.get_pattern(pattern).compiled
+    compiled = None if pattern is None else nbbpe.text.pattern.get_pattern(pattern).compiled
     tokenizer = nbbpe.train(iter(CORPUS), 380, pattern=pattern)
     assert tokenizer.merges == expected_merges(CORPUS, 380, pattern=compiled)
     assert tokenizer.pattern == pattern
@@ -177,9 +179,9 @@ def test_workers_chunks_and_the_order_of_files_change_nothing(tmp_path, monkeypa
         paths[-1].write_text(" ".join(words), encoding="utf-8", newline="")
     wanted = nbbpe.train(paths, 500, [texts.SPECIAL], tie_break=tie_break)
     assert wanted.merges == expected_merges([path.read_bytes() for path in paths], 499, tie_break, specials=[texts.SPECIAL])
-    monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 0)
+    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
     for n in 500, 5000:
-        for module, name in (corpus, "WINDOW"), (corpus, "BATCH"), (pretokenize, "BATCH"), (pretokenize, "_CHUNK_BYTES"):
+        for module, name in (windows, "WINDOW"), (windows, "BATCH"), (word_counts, "BATCH"), (word_counts, "_CHUNK_BYTES"):
             monkeypatch.setattr(module, name, n)
         for workers in 1, 2, 3:
             source.shuffle(paths)
@@ -188,7 +190,7 @@ def test_workers_chunks_and_the_order_of_files_change_nothing(tmp_path, monkeypa
 
 def in_daemon(path, connection):
     """Train and encode in a process that must not have children."""
-    pretokenize.MIN_BYTES_FOR_WORKERS = 0
+    word_counts.MIN_BYTES_FOR_WORKERS = 0
     tokenfile.MIN_BYTES_FOR_WORKERS = 0
     tokenizer = nbbpe.train(path, 300, [texts.SPECIAL], workers=4)
     n = tokenizer.encode_file(path, f"{path}.bin", workers=4)
@@ -370,7 +372,7 @@ def test_bad_arguments_are_told_before_any_text_is_read():
 
 
 def test_a_missing_file_is_told_before_the_others_are_read(tmp_path, file, monkeypatch):
-    monkeypatch.setattr(pretokenize, "count_files", lambda *args: pytest.fail("files were read"))
+    monkeypatch.setattr(word_counts, "count_files", lambda *args: pytest.fail("files were read"))
     with pytest.raises(FileNotFoundError):
         nbbpe.train([file, tmp_path / "missing"], 300)
 
@@ -396,11 +398,11 @@ def test_an_error_of_the_iterable_reaches_the_user():
 
 
 def test_an_iterable_is_read_once_and_lazily(monkeypatch):
-    monkeypatch.setattr(corpus, "BATCH", 1000)
+    monkeypatch.setattr(windows, "BATCH", 1000)
     n_read = 0
     most_waiting = 0
     counted = 0
-    original = pretokenize.PieceCounter.count
+    original = word_counts.PieceCounter.count
 
     def count(self, window):
         nonlocal counted, most_waiting
@@ -414,7 +416,7 @@ def test_an_iterable_is_read_once_and_lazily(monkeypatch):
             n_read += 100
             yield "word " * 20
 
-    monkeypatch.setattr(pretokenize.PieceCounter, "count", count)
+    monkeypatch.setattr(word_counts.PieceCounter, "count", count)
     nbbpe.train(documents(), 258)
     assert n_read == 50_000
     assert most_waiting < 2000  # never much more than a batch in memory
@@ -428,7 +430,7 @@ def test_documents_that_look_like_paths_can_be_given_as_an_iterator():
 
 COUNT = """
 import sys, nbbpe
-from nbbpe import pretokenize
+from nbbpe.training import word_counts as pretokenize
 pretokenize.MIN_BYTES_FOR_WORKERS = 0
 def told(stage, done, total):
     print(stage, flush=True)

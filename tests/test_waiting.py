@@ -1,4 +1,6 @@
-"""kernels/waiting.py: pieces that wait change no id, whatever ends their wait; and what it takes for granted of pieces."""
+"""kernels/encoding/pending_pieces.py: pieces that wait change no id, whatever ends their wait; and what it takes for
+granted of pieces.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,15 @@ import texts
 from numba import njit
 
 import nbbpe
-from nbbpe import encoder
-from nbbpe.corpus import padded
-from nbbpe.kernels import waiting
-from nbbpe.kernels.lanes import SHORT
-from nbbpe.kernels.piece_table import INLINE_BYTES, key_of
-from nbbpe.kernels.remembered import SPARE_BYTES
-from nbbpe.kernels.simd import address_of
-from nbbpe.kernels.waiting import is_plain_key, is_plain_word
-from nbbpe.patterns import NAMED, get_pattern
+from nbbpe.encoding import encoder
+from nbbpe.kernels.encoding import pending_pieces
+from nbbpe.kernels.encoding.merge_short import SHORT
+from nbbpe.kernels.encoding.pending_pieces import is_plain_key, is_plain_word
+from nbbpe.kernels.encoding.piece_cache import SPARE_BYTES
+from nbbpe.kernels.machine.intrinsics import address_of
+from nbbpe.kernels.pieces.piece_table import INLINE_BYTES, key_of
+from nbbpe.text.pattern import NAMED, get_pattern
+from nbbpe.text.utf8 import padded
 
 
 @njit
@@ -107,8 +109,8 @@ def text_of(kind: str, n: int, source: random.Random) -> bytes:
 def huge_text(source: random.Random) -> bytes:
     """New words, and among them digits that are one piece and have more ids than those that wait have room for."""
     words = [b" " + bytes(source.choices(b"abcdehst", k=7)) for _ in range(40)]
-    words[10] = words[30] = b" " + bytes(source.choices(b"0123456789", k=3 * waiting.BEHIND_BYTES))
-    words[20] = b" " + b"7" * (waiting.BEHIND_BYTES // 2 + 1)
+    words[10] = words[30] = b" " + bytes(source.choices(b"0123456789", k=3 * pending_pieces.BEHIND_BYTES))
+    words[20] = b" " + b"7" * (pending_pieces.BEHIND_BYTES // 2 + 1)
     return b"begin" + b"".join(words)
 
 
@@ -216,7 +218,7 @@ def test_the_ids_of_many_documents_start_where_they_do_whatever_waits(small):
 
 def test_each_number_of_pieces_may_wait_when_a_text_ends(small):
     source = random.Random(5)
-    for n in range(3 * waiting.MOST_WAITING):
+    for n in range(3 * pending_pieces.MOST_WAITING):
         data = b"".join(b" " + bytes(source.choices(b"abcdehst", k=6)) for _ in range(n))
         tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL])
         assert tokenizer.encode(data) == by_pretoken(small, data)

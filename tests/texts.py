@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 SPECIAL = "<|endoftext|>"
 
 # Several characters of each class that a pattern may know, and every character that the named patterns name. Kept in a
-# dict by the class's letter (see patterns.CLASSES).
+# dict by the class's letter (see pattern.CLASSES).
 REPRESENTATIVES = {
     "l": "xsdmtlvreéß\u017f",  # ſ folds to s where case is ignored
     "u": "XSDMTLVREÉǅ",

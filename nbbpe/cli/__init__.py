@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
-from ..files import name_in_errors
+from ..system.atomic_files import name_in_errors
 from .signals import Ended, ending_signals
 
 EXIT_FAILED, EXIT_USAGE = 1, 2

@@ -15,21 +15,22 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from ..conversion import FORMATS, find_format, read_tokenizer
-from ..corpus import Path
+from ..encoding.special_choice import ALL, NONE, Choice, allowed_in
 from ..explanation import explain_pattern
-from ..files import name_in_errors
 from ..formats.folder import scratch_for
-from ..idfile import TokenFile
+from ..idfiles.token_file import TokenFile
+from ..idfiles.writer import find_separator
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
-from ..patterns import Pattern, get_pattern
-from ..special_tokens import ALL, NONE, Choice, allowed_in, check_special_tokens
-from ..ties import TIE_BREAKS
-from ..tokenfile import find_separator
+from ..load import FORMATS, find_format, read_tokenizer
+from ..model.special_tokens import check_special_tokens
+from ..model.version import __version__
+from ..system.atomic_files import name_in_errors
+from ..system.paths import Path
+from ..text.pattern import Pattern, get_pattern
 from ..tokenizer import Tokenizer
-from ..trainer import train as train_tokenizer
-from ..version import __version__
+from ..train import train as train_tokenizer
+from ..training.tie_break import TIE_BREAKS
 from . import EXIT_FAILED, NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 from .warming import warm_up

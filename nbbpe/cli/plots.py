@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..files import scratch_folder, whole_file
 from ..inspection import TextFigures, VocabularyFigures, compression_by_size, merge_counts
+from ..system.atomic_files import scratch_folder, whole_file
 from ..tokenizer import Tokenizer
 
 _SUFFIXES = (".png", ".svg", ".pdf")

@@ -15,10 +15,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus import Path
-from ..files import is_device, name_in_errors, target_of, whole_file
-from ..idfile import read_npy_header
-from ..sidecar import check_described, read_sidecar, sidecar_path
+from ..idfiles.sidecar import check_described, read_sidecar, sidecar_path
+from ..idfiles.token_file import read_npy_header
+from ..system.atomic_files import is_device, name_in_errors, target_of, whole_file
+from ..system.paths import Path
 from ..tokenizer import Tokenizer
 
 STDIN = "-"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ..files import name_in_errors
+from ..system.atomic_files import name_in_errors
 
 
 def warm_up(as_json: bool) -> bool:

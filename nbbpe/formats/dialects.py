@@ -14,7 +14,7 @@ from typing import Literal
 
 import regex
 
-from ..excerpt import shown
+from ..system.excerpt import shown
 
 Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
 

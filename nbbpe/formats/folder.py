@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..corpus import Path
-from ..excerpt import naming, shown
-from ..files import name_in_errors, put, remove_leftovers, scratch_folder, target_of
-from ..model import Model, check_vocab
-from ..normalization import check_normalizer
-from ..patterns import get_pattern
-from ..provenance import check_classes, taken_as_it_is
-from ..special_tokens import MAX_ID
+from ..model.model import Model, check_vocab
+from ..model.provenance import check_classes, taken_as_it_is
+from ..model.special_tokens import MAX_ID
+from ..system.atomic_files import name_in_errors, put, remove_leftovers, scratch_folder, target_of
+from ..system.excerpt import naming, shown
+from ..system.paths import Path
+from ..text.normalization import check_normalizer
+from ..text.pattern import get_pattern
 from . import gpt2
 from .collector import paused_collector
 from .json_text import read_json

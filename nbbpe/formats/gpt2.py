@@ -11,13 +11,13 @@ from itertools import accumulate, starmap
 from operator import add
 from typing import Any
 
-from ..alphabet import byte_characters
-from ..corpus import Path
-from ..excerpt import naming, shown
-from ..files import name_in_errors, whole_file
-from ..model import Model, are_known, check_vocab
-from ..patterns import PatternLike, get_pattern
-from ..special_tokens import MAX_ID, SpecialTokens
+from ..model.byte_alphabet import byte_characters
+from ..model.model import Model, are_known, check_vocab
+from ..model.special_tokens import MAX_ID, SpecialTokens
+from ..system.atomic_files import name_in_errors, whole_file
+from ..system.excerpt import naming, shown
+from ..system.paths import Path
+from ..text.pattern import PatternLike, get_pattern
 from .collector import paused_collector
 from .json_text import read_json
 

@@ -14,13 +14,13 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ..corpus import Path
-from ..excerpt import cut, naming, shown
-from ..files import whole_file
-from ..model import Model, are_known, check_vocab
-from ..normalization import FORMS, Form
-from ..patterns import NAMED, Pattern, get_pattern
-from ..special_tokens import MAX_ID, find_overlap
+from ..model.model import Model, are_known, check_vocab
+from ..model.special_tokens import MAX_ID, find_overlap
+from ..system.atomic_files import whole_file
+from ..system.excerpt import cut, naming, shown
+from ..system.paths import Path
+from ..text.normalization import FORMS, Form
+from ..text.pattern import NAMED, Pattern, get_pattern
 from .collector import paused_collector
 from .dialects import escaped, translated
 from .gpt2 import known_merges, spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
@@ -184,7 +184,7 @@ class _Reader:
             check_vocab(vocab)
             found = Model.fitting(vocab, merges, special, pattern, form)
             if whole:
-                from ..ranks import with_whole_tokens
+                from ..model.rank_vocab import with_whole_tokens
 
                 # Mostly merging gives every token from its own bytes, and there is nothing to look up.
                 found.whole = len(with_whole_tokens(found.ordinary, found.merge_table()).whole) > 0

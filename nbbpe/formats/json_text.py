@@ -9,8 +9,8 @@ import json
 import os
 from typing import Any
 
-from ..corpus import Path
-from ..excerpt import shown
+from ..system.excerpt import shown
+from ..system.paths import Path
 
 _DEEPEST = 100  # containers within each other; files of tokenizers have ten
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 import regex
 
-from ..corpus import Path
-from ..model import Model
+from ..model.model import Model
+from ..system.paths import Path
 from . import folder, gpt2, huggingface, tiktoken
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "gpt2"]

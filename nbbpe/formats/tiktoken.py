@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..corpus import Path
-from ..excerpt import naming, shown
-from ..files import whole_file
-from ..model import Model, check_vocab
-from ..patterns import Pattern, PatternLike, get_pattern
-from ..special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
+from ..model.model import Model, check_vocab
+from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
+from ..system.atomic_files import whole_file
+from ..system.excerpt import naming, shown
+from ..system.paths import Path
+from ..text.pattern import Pattern, PatternLike, get_pattern
 from .collector import paused_collector
 from .dialects import translated
 
@@ -81,7 +81,7 @@ def read_model(
     else:
         raise TypeError(f"give a path or a tiktoken.Encoding, not {type(path_or_encoding).__name__}")
     split = get_pattern(known.pattern if pattern is None and known is not None else pattern)
-    from ..ranks import recovered_merges
+    from ..model.rank_vocab import recovered_merges
 
     with naming(name):
         if special_tokens is None:  # two of an encoding's own may have one id

@@ -2,7 +2,7 @@
 
 from numba.core import config, event
 
-from .notices import say
+from .compiler.notices import say
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise RuntimeError("nbbpe's kernels run only compiled: unset NUMBA_DISABLE_JIT")

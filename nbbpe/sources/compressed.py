@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Protocol
 
-from ..corpus import Path
+from ..system.paths import Path
 from .extras import require
 from .inputs import File
 from .tally import Tally

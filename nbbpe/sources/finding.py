@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
-from ..corpus import Path
+from ..system.paths import Path
 from .compressed import PACKINGS
 from .inputs import File, Input
 from .iterable import Documents

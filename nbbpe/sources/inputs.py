@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from ..corpus import Path, Windows
+from ..system.paths import Path
+from ..text.windows import Windows
 from .tally import Tally
 
 if TYPE_CHECKING:
-    from ..kernels.special import SpecialTokens
-    from ..patterns import Pattern
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.pattern import Pattern
 
 NO_ID = -1  # in the place of a separator's id: nothing is written between documents
 

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..corpus import DocumentReader, Text, Windows, each_to_bytes
+from ..text.utf8 import Text, each_to_bytes
+from ..text.windows import DocumentReader, Windows
 from .inputs import Part
 from .tally import Tally
 
 if TYPE_CHECKING:
-    from ..kernels.special import SpecialTokens
-    from ..patterns import Pattern
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.pattern import Pattern
 
 _LONGEST_NAME = 4096  # characters
 

@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..corpus import DocumentReader, Windows, find_near, to_bytes
+from ..text.chunks import find_near
+from ..text.utf8 import to_bytes
+from ..text.windows import DocumentReader, Windows
 from .compressed import PackableFile, Stream, open_stream
 from .inputs import File, Part
 from .tally import Line, Tally
 
 if TYPE_CHECKING:
-    from ..kernels.special import SpecialTokens
-    from ..patterns import Pattern
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.pattern import Pattern
 
 _BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import BinaryIO, NamedTuple
 
-from ..corpus import Path, check_readable
-from ..files import name_in_errors
+from ..system.atomic_files import name_in_errors
+from ..system.paths import Path, check_readable
 
 _BLOCK = 1 << 20
 

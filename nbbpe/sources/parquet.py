@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..corpus import DocumentReader, Path, Windows
+from ..system.paths import Path
+from ..text.windows import DocumentReader, Windows
 from .extras import require
 from .inputs import File, Part
 from .tally import Row, Tally
 
 if TYPE_CHECKING:
-    from ..kernels.special import SpecialTokens
-    from ..patterns import Pattern
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.pattern import Pattern
 
 _BATCH_BYTES = 4 << 20  # of text that is in memory at a time, about
 _MAX_BATCH_ROWS = 1 << 13

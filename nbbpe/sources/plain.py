@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..corpus import Reader, Window, Windows, cut_file, join
+from ..text.chunks import cut_file
+from ..text.windows import Reader, Window, Windows, join
 from .compressed import PackableFile, open_stream
 from .inputs import NO_ID, File, Part
 from .tally import Tally
 
 if TYPE_CHECKING:
-    from ..kernels.special import SpecialTokens
-    from ..patterns import Pattern
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.pattern import Pattern
 
 
 class TextPart(NamedTuple):

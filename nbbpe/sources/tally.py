@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..corpus import Path
+from ..system.paths import Path
 from .local import count_newlines
 
 ON_ERROR = ("raise", "skip")

@@ -1,4 +1,4 @@
-"""Text and patterns: how a split regex becomes an automaton, and where a text can be cut before it is split.
+"""Text: as bytes, in windows, cut into chunks; and split patterns, from the regex to the tables that kernels work with.
 
-Read pattern_parser.py first, then automaton.py, boundaries.py and pattern_tables.py.
+Read windows.py first. Of patterns: pattern.py, pattern_parser.py, automaton.py, boundaries.py, pattern_tables.py.
 """

@@ -24,17 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .code_points import N_CODE_POINTS, Edges, complement, membership
-from .pattern_parser import (
-    NO_LIMIT,
-    Characters,
-    Choice,
-    Concatenation,
-    End,
-    LookAhead,
-    Node,
-    Repeat,
-    Unsupported,
-)
+from .pattern_parser import NO_LIMIT, Characters, Choice, Concatenation, End, LookAhead, Node, Repeat, Unsupported
 
 DEAD = 0  # the state that leads to no match
 START = 1

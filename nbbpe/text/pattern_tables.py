@@ -1,6 +1,6 @@
 """The tables of a pattern that kernels work with, made from its automata.
 
-What lies where in them, kernels/pattern_tables.py says.
+What lies where in them, kernels/pieces/pattern_tables.py says.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from ..kernels import pattern_tables as layout
-from ..kernels.memory import zeros
-from ..kernels.simd import RULES
+from ..kernels.machine.intrinsics import RULES
+from ..kernels.machine.large_pages import zeros
+from ..kernels.pieces import pattern_tables as layout
 from .automaton import DEAD, START, UNDECODABLE, Automaton
 from .boundaries import Relation, can_be_left, can_fail, certain_pairs, certain_triples, transparent_pairs
 from .code_points import N_CODE_POINTS, Edges, membership
@@ -97,7 +97,7 @@ def join_levels(automata: Sequence[Automaton], also: Sequence[Edges] = ()) -> Le
 def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout.PatternTables:
     """The tables of automata that split in turn.
 
-    caseless : letters without case, between which long words may be cut (see kernels/seams.py)
+    caseless : letters without case, between which long words may be cut (see kernels/pieces/unmergeable_boundaries.py)
 
     Raises Unsupported where there are too many levels or classes, or where failed walks could go round several states.
     """
@@ -150,7 +150,7 @@ def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout
 
 def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
     """The tables of regexes that split in turn, if they are kept beside the kernels; else None."""
-    from ..kernels.disk_cache import read_data
+    from ..kernels.compiler.disk_cache import read_data
 
     content = read_data(_file_name(regexes))
     if content is None:
@@ -163,7 +163,7 @@ def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
 
 def keep_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables) -> None:
     """Keep tables for later processes. They are as trusted as kernels are, which read by them without a check."""
-    from ..kernels.disk_cache import keep_data
+    from ..kernels.compiler.disk_cache import keep_data
 
     keep_data(_file_name(regexes), tables.tobytes())
 
@@ -304,7 +304,7 @@ def _grown(allowed: Relation, place: NDArray[np.int64]) -> list[NDArray[np.bool_
 
 
 def needs_memo(automaton: Automaton) -> bool:
-    """Whether walk after walk may go over the same text in one state and then fail (see kernels/split.py).
+    """Whether walk after walk may go over the same text in one state and then fail (see kernels/pieces/pretokens.py).
 
     That takes a state that a walk stays in while no match is told, and that can fail; and walks that begin within what it
     went over, or before it without a match between, and come to the same state. Raises Unsupported where walks could go
@@ -336,7 +336,7 @@ def _comes_again(automaton: Automaton, loop: int) -> bool:
 
 
 def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], set[int]]:
-    """Which classes are seam letters, do harm, and keep it (see kernels/seams.py)."""
+    """Which classes are seam letters, do harm, and keep it (see kernels/pieces/unmergeable_boundaries.py)."""
     is_caseless = membership(caseless, levels.edges)
     everywhere = set(levels.class_of_edge[is_caseless].tolist()) - set(levels.class_of_edge[~is_caseless].tolist())
     letters = {c for c in everywhere if _seams_of(levels, {c}) is not None}

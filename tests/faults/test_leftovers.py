@@ -14,8 +14,8 @@ import processes
 import pytest
 
 import nbbpe
-from nbbpe import scratch
-from nbbpe.scratch import remove_leftovers, scratch_folder
+from nbbpe.system import scratch
+from nbbpe.system.scratch import remove_leftovers, scratch_folder
 
 fcntl = pytest.importorskip("fcntl", reason="files cannot be locked here, so leftovers stay")
 

@@ -32,7 +32,7 @@ tokenizer.encode_file(sys.argv[1], sys.argv[1] + ".bin", workers=2)
 # Workers amid tasks that never come back to the pipe to their parent.
 JOBS = """
 import multiprocessing, os, sys, time
-from nbbpe import parallel
+from nbbpe.system import workers as parallel
 class Busy:
     def run(self, task):
         while True:
@@ -129,7 +129,7 @@ def test_workers_that_are_at_no_pipe_of_theirs_end_as_soon(tmp_path, method):
 
 HELD = """
 import os, sys, threading, time
-from nbbpe import parallel
+from nbbpe.system import workers as parallel
 class Busy:
     def run(self, task):
         yield os.getpid()

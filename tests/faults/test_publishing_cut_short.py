@@ -13,8 +13,8 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe import tokenfile
-from nbbpe.sidecar import read_sidecar
+from nbbpe.idfiles import writer
+from nbbpe.idfiles.sidecar import read_sidecar
 
 OLD, NEW = ["the cat", " sat on"], ["THE DOG", " ran ab", "abab a"]
 STEPS = ("replace", "remove", "rename", "unlink", "fsync", "chmod")
@@ -90,7 +90,7 @@ def case(request, small, tmp_path):
 
 def publish_until(tokenizer, documents, path, n_steps: int, cut: Callable[[], None]) -> None:
     """Encode, with `cut` called within `publish` before the step number `n_steps`; no error where there are fewer."""
-    real = tokenfile.publish
+    real = writer.publish
 
     def publish(*args) -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -98,7 +98,7 @@ def publish_until(tokenizer, documents, path, n_steps: int, cut: Callable[[], No
             real(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenfile, "publish", publish)
+        patch.setattr(writer, "publish", publish)
         encode(tokenizer, documents, path)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import nbbpe
-from nbbpe.files import put
+from nbbpe.system.atomic_files import put
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="ends forked processes")
 

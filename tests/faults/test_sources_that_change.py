@@ -14,9 +14,10 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe import pretokenize, tokenfile
+from nbbpe.idfiles import writer
 from nbbpe.sources import compressed, jsonl
 from nbbpe.sources.local import LocalFile
+from nbbpe.training import word_counts
 
 OLD = ["the cat sat on the mat " * 40, "ababab aaa"] * 5
 NEW = ["THE DOG RAN IN THE PAR " * 40, "cdcdcd ccc"] * 5
@@ -108,12 +109,12 @@ def source(tmp_path) -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def many_parts(monkeypatch) -> None:
-    monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", SMALL_PARTS)
-    monkeypatch.setattr(tokenfile, "_REPORT_BYTES", 1)
-    monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 0)
-    monkeypatch.setattr(pretokenize, "BATCH", SMALL_PARTS)
-    monkeypatch.setattr(pretokenize, "_CHUNK_BYTES", SMALL_PARTS)
-    monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 0)
+    monkeypatch.setattr(writer, "_CHUNK_BYTES", SMALL_PARTS)
+    monkeypatch.setattr(writer, "_REPORT_BYTES", 1)
+    monkeypatch.setattr(writer, "MIN_BYTES_FOR_WORKERS", 0)
+    monkeypatch.setattr(word_counts, "BATCH", SMALL_PARTS)
+    monkeypatch.setattr(word_counts, "_CHUNK_BYTES", SMALL_PARTS)
+    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
     monkeypatch.setattr(compressed, "_BLOCK", SMALL_PARTS)
     monkeypatch.setattr(jsonl, "_BLOCK", SMALL_PARTS)
 
@@ -126,7 +127,7 @@ def train(small, path, folder, workers) -> None:
     nbbpe.train(path, 300, [texts.SPECIAL], workers=workers)
 
 
-WORK = {"encode_file": (encode, tokenfile), "train": (train, pretokenize)}
+WORK = {"encode_file": (encode, writer), "train": (train, word_counts)}
 
 
 @pytest.mark.parametrize("work", WORK)
@@ -206,7 +207,7 @@ def test_a_file_that_is_added_to_is_an_error_that_tells_both_sizes(small, source
 
 def test_a_part_that_was_changed_while_it_was_open_is_an_error(small, source, tmp_path, monkeypatch):
     """One part, of which nothing is opened again."""
-    monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", 1 << 20)
+    monkeypatch.setattr(writer, "_CHUNK_BYTES", 1 << 20)
     real = nbbpe.Tokenizer.encode_part
     for change in CHANGES.values():
         path = source("a.txt")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import nbbpe
-from nbbpe import idfile, publishing, tokenfile
+from nbbpe.idfiles import publishing, token_file, writer
 
 # Of equal lengths in ids, so that no size tells one from the other; and of others.
 DOCUMENTS = [["the cat", "cat"], ["cat", "the cat"], ["a b c"], ["the cat sat on the mat"] * 40]
@@ -108,7 +108,7 @@ def test_a_file_is_opened_once(small, tmp_path, monkeypatch):
     """Replaced between two looks at it, the ids that are mapped are those that were measured."""
     path = tmp_path / "ids.bin"
     small.encode_file(iter(DOCUMENTS[0]), path)
-    real = idfile.read_sidecar
+    real = token_file.read_sidecar
     replaced = []
 
     def read_sidecar(name):
@@ -118,7 +118,7 @@ def test_a_file_is_opened_once(small, tmp_path, monkeypatch):
             small.encode_file(iter(DOCUMENTS[1]), path)
         return about
 
-    monkeypatch.setattr(idfile, "read_sidecar", read_sidecar)
+    monkeypatch.setattr(token_file, "read_sidecar", read_sidecar)
     file = nbbpe.TokenFile(path, small, verify=True)
     assert replaced
     assert [ids.tolist() for ids in file.documents()] == ids_of(small)[1]
@@ -161,5 +161,5 @@ def test_without_locks_nobody_dies_either(small, tmp_path, monkeypatch):
     for run in runs:
         run.join()
     assert errors == []
-    tokenfile.encode_file(small, iter(DOCUMENTS[3]), path)
+    writer.encode_file(small, iter(DOCUMENTS[3]), path)
     read_once(small, path, ids_of(small))

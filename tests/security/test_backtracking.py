@@ -12,9 +12,11 @@ import regex
 import texts
 
 import nbbpe
-from nbbpe import cli, pretokenize, regex_splitter
-from nbbpe.patterns import get_pattern
-from nbbpe.regex_splitter import RegexSplitter
+from nbbpe import cli
+from nbbpe.text import regex_splitter
+from nbbpe.text.pattern import get_pattern
+from nbbpe.text.regex_splitter import RegexSplitter
+from nbbpe.training import word_counts
 
 COMPILED = r"(?:a|a)+b|."  # which takes `regex` as long, and an automaton no time
 ENDLESS = r"(?:a|a)+(?<=a)b|."  # not compiled, as it looks behind
@@ -80,7 +82,7 @@ def test_encoding_raises_and_goes_on_with_other_texts():
 def test_training_raises_in_this_process_and_in_others(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="takes too long"):
         nbbpe.train([SHORT], 260, pattern=ENDLESS)
-    monkeypatch.setattr(pretokenize, "MIN_BYTES_FOR_WORKERS", 1)
+    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 1)
     for name in "ab":
         (tmp_path / name).write_text("ab " * 100 + SHORT)
     with pytest.raises(ValueError, match="takes too long"):

@@ -12,9 +12,12 @@ import naive
 import numpy as np
 
 import nbbpe
-from nbbpe import pretokenize, ranks
-from nbbpe.kernels import merge_table, piece_table, secret
-from nbbpe.patterns import NAMED
+from nbbpe.kernels.encoding import merge_table
+from nbbpe.kernels.machine import secret
+from nbbpe.kernels.pieces import piece_table
+from nbbpe.model import rank_vocab
+from nbbpe.text.pattern import NAMED
+from nbbpe.training import word_counts
 
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.uint8)
 NO_SECRET = np.zeros(secret.SIZE, dtype=np.uint64)  # by which all keys of up to four bytes have one home
@@ -113,7 +116,7 @@ def test_a_cache_is_as_fast_for_other_text_after_such_words(small):
 
 def test_words_that_collided_are_counted_as_fast_as_others():
     def count(words: list[bytes]) -> Callable[[], object]:
-        return lambda: pretokenize.count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
+        return lambda: word_counts.count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
 
     assert seconds(count(colliding_words())) < 10 * seconds(count(random_words()))
 
@@ -138,7 +141,7 @@ def test_with_a_secret_that_makes_words_collide_counts_are_right(monkeypatch):
     # Words with one end have one hash by this secret.
     longer = [word + b"abcdefghijklmnopq" for word in SHORT_WORDS[:3000]]
     words = [*SHORT_WORDS, *longer, *SHORT_WORDS[:5000], *longer]
-    counted = pretokenize.count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
+    counted = word_counts.count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
     edges = itertools.pairwise(counted.starts.tolist())
     found = {counted.text[a:b].tobytes(): n for (a, b), n in zip(edges, counted.counts.tolist(), strict=True)}
     assert found == naive.count_words([b"".join(words)], NAMED["gpt2"].compiled)
@@ -167,15 +170,15 @@ def test_tables_of_tokens_that_collide_are_made_with_another_secret(monkeypatch)
     wanted = naive.encode_by_ranks(text, {token: i for i, token in vocab.items()}, NAMED["cl100k"].compiled)
     for numbers in secret.fresh(), NO_SECRET:
         monkeypatch.setattr(secret, "_of_process", numbers)
-        assert ranks.recovered_merges(vocab)[1] == 256
-        merges = ranks.merges_by_rank(vocab)
+        assert rank_vocab.recovered_merges(vocab)[1] == 256
+        merges = rank_vocab.merges_by_rank(vocab)
         assert len(merges.whole) > 4 * len(tokens[256:])
         assert encode_by_rank(vocab, text) == wanted
 
 
 def encode_by_rank(vocab: dict[int, bytes], text: bytes) -> list[int]:
-    from nbbpe.model import Model
-    from nbbpe.patterns import get_pattern
+    from nbbpe.model.model import Model
+    from nbbpe.text.pattern import get_pattern
     from nbbpe.tokenizer import Tokenizer
 
     return Tokenizer._of(Model(vocab, None, {}, get_pattern("cl100k"))).encode(text)

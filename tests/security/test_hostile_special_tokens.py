@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import nbbpe
-from nbbpe import corpus
-from nbbpe.kernels.special import SpecialTokens, beginning_node, find_specials, new_special_tokens
+from nbbpe.kernels.pieces.special_tokens import SpecialTokens, beginning_node, find_specials, new_special_tokens
+from nbbpe.text import special_search, utf8
 
 MB = 1_000_000
 
@@ -35,9 +35,9 @@ def seconds(work: Callable[[], object], times: int = 3) -> float:
 
 def looked_through(tokens: list[bytes], data: bytes) -> float:
     """Seconds that it takes to find tokens in a text."""
-    specials, text = packed(tokens), corpus.padded(data)
-    corpus.find_breaks(text, 0, 100, 100, specials)
-    return seconds(lambda: corpus.find_breaks(text, 0, len(data), len(data), specials))
+    specials, text = packed(tokens), utf8.padded(data)
+    special_search.find_breaks(text, 0, 100, 100, specials)
+    return seconds(lambda: special_search.find_breaks(text, 0, len(data), len(data), specials))
 
 
 def packed(tokens: list[bytes]) -> SpecialTokens:
@@ -116,12 +116,12 @@ def test_many_special_tokens_are_checked_in_linear_time(quiet):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of one thread are POSIX's")
 def test_ctrl_c_is_answered_while_a_long_text_is_looked_through():
     specials = packed([b"b" + b"a" * 1000])
-    text = corpus.padded(b"a" * (100 * MB))
+    text = utf8.padded(b"a" * (100 * MB))
     timer = threading.Timer(0.3, signal.pthread_kill, [threading.get_ident(), signal.SIGINT])
     began = time.perf_counter()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        corpus.find_breaks(text, 0, 100 * MB, 100 * MB, specials)
+        special_search.find_breaks(text, 0, 100 * MB, 100 * MB, specials)
     assert time.perf_counter() - began < 0.3 + 0.7
     timer.join()
 
@@ -159,8 +159,8 @@ def test_looking_for_tokens_reads_nothing_but_the_text_and_its_padding():
         breaks = np.empty((600, 3), dtype=np.int64)
         for n in [*range(130), 500]:
             data = bytes(source.choices(b"ab", k=n))
-            wanted = corpus.find_breaks(corpus.padded(data), 0, len(data), len(data), specials).tolist()
-            padded = corpus.padded(data).tobytes()
+            wanted = special_search.find_breaks(utf8.padded(data), 0, len(data), len(data), specials).tolist()
+            padded = utf8.padded(data).tobytes()
             with between_guards(len(padded)) as at:
                 ctypes.memmove(at, padded, len(padded))
                 found, _ = find_specials(at, 0, len(data), len(data), specials, breaks, False)

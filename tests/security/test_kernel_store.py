@@ -20,8 +20,8 @@ import processes
 import pytest
 
 import nbbpe
-from nbbpe.kernels import trusted_folders
-from nbbpe.kernels.trusted_folders import InstalledFolder, PrivateFolder, Untrusted
+from nbbpe.kernels.compiler import trusted_folders
+from nbbpe.kernels.compiler.trusted_folders import InstalledFolder, PrivateFolder, Untrusted
 
 ROOT, ATTACKER, VICTIM = 0, 65533, 64321  # the last has no entry among the users, and so no home
 US = os.geteuid() if os.name != "nt" else 0
@@ -34,7 +34,7 @@ import os, sys
 import numba, numpy as np
 from numba.core import event
 sys.path.insert(0, sys.argv[1])
-from nbbpe.kernels import words
+from nbbpe.kernels.training import linked_words as words
 numba.njit(lambda x: x[0])(np.zeros(1))
 if os.name != "nt" and os.geteuid() != int(sys.argv[2]):
     os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
@@ -351,7 +351,7 @@ import nbbpe.warmup
 from nbbpe import cli
 def job():
     import numpy as np
-    from nbbpe.kernels import words
+    from nbbpe.kernels.training import linked_words as words
     words.link_words(np.frombuffer(b"abab", dtype=np.uint8), np.array([0, 4]), np.ones(1, dtype=np.int64))
 nbbpe.warmup.__globals__["JOBS"] = (job,)
 print(cli.main(["warmup", *sys.argv[2:]]))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe import ranks
+from nbbpe.model import rank_vocab
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
@@ -44,7 +44,7 @@ def seconds(tokens: list[bytes]) -> float:
     took = []
     for _ in range(3):
         start = time.perf_counter()
-        ranks.merges_by_rank(vocab)
+        rank_vocab.merges_by_rank(vocab)
         took.append(time.perf_counter() - start)
     return min(took)
 
@@ -88,7 +88,7 @@ while True:
 
 
 def pairs_of(tokens: list[bytes]) -> list[tuple[int, int, int]]:
-    columns = ranks.joining_pairs(tokens, np.arange(len(tokens), dtype=np.int32))
+    columns = rank_vocab.joining_pairs(tokens, np.arange(len(tokens), dtype=np.int32))
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 

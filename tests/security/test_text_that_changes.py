@@ -11,12 +11,12 @@ import pytest
 from numba import njit
 
 import nbbpe
-from nbbpe.corpus import padded
-from nbbpe.kernels.context import TABLE, five
-from nbbpe.kernels.learn import learn_piece
-from nbbpe.kernels.piece_table import N_ENTRIES, find, key_of
-from nbbpe.kernels.simd import address_of
-from nbbpe.kernels.waiting import learn_waiting, let_wait
+from nbbpe.kernels.encoding.encode_new_piece import learn_piece
+from nbbpe.kernels.encoding.encode_state import TABLE, five
+from nbbpe.kernels.encoding.pending_pieces import learn_waiting, let_wait
+from nbbpe.kernels.machine.intrinsics import address_of
+from nbbpe.kernels.pieces.piece_table import N_ENTRIES, find, key_of
+from nbbpe.text.utf8 import padded
 
 
 def fresh(tokenizer: nbbpe.Tokenizer) -> nbbpe.Tokenizer:

@@ -1,0 +1,42 @@
+"""Many texts in one call, shared among threads where there is enough to do."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.workers import default_workers
+from ..text.utf8 import Text, check_texts, each_to_bytes
+from ..text.windows import groups
+from .special_choice import Chosen, pack_special_tokens
+
+if TYPE_CHECKING:
+    from .encoder import Encoder
+
+_BYTES_PER_THREAD = 1 << 20  # of text; for less another thread does not pay
+
+
+def encode_batch_flat(encoder: Encoder, texts: Iterable[Text], chosen: Chosen) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """See Tokenizer.encode_batch_flat."""
+    check_texts(texts)
+    documents = list(each_to_bytes(texts, "text"))
+    for number, document in enumerate(documents if chosen.disallowed is not None else ()):
+        chosen.check(document, f"text {number:,} (from 0)")
+    shares = list(groups(documents))
+    n_bytes = sum(map(len, documents))
+    n_threads = max(1, min(default_workers(), n_bytes // _BYTES_PER_THREAD, len(shares)))
+    encode = functools.partial(encoder.encode_documents, specials=chosen.recognised or pack_special_tokens({}))
+    if n_threads == 1:
+        parts = [encode(share) for share in shares]
+    else:
+        with ThreadPoolExecutor(n_threads) as threads:
+            parts = list(threads.map(encode, shares))
+    ids = [part for part, _ in parts] or [np.empty(0, dtype=encoder.dtype)]
+    counts = [np.diff(starts) for _, starts in parts]
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), *counts])
+    return ids[0] if len(ids) == 1 else np.concatenate(ids), np.cumsum(starts)

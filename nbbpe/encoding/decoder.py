@@ -1,0 +1,145 @@
+"""Ids to bytes and text: a compiled loop, or a look-up for each id where the loop would not pay."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.numbering import without_far_ids
+from ..system.lazy import lazy
+
+# How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: where kernels are
+# in use, which takes some milliseconds, and where Numba must be imported for it.
+_MANY = 1 << 14
+_VERY_MANY = 1 << 22
+_FEW = 1 << 7  # ids of an array that are sooner made a list than NumPy tells where they are
+_ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes that there is room for at first, and at most between two calls
+
+
+class _Out:
+    """Room for decoded bytes; one thread has it at a time."""
+
+    def __init__(self, n_bytes: int, pool: NDArray[np.uint8], places: NDArray[np.int64]) -> None:
+        from ..kernels.encoding.decode_ids import compiled_decode_ids, new_context
+        from ..kernels.machine.intrinsics import PADDING
+
+        self.decode_ids = compiled_decode_ids()
+        out = np.empty(n_bytes + PADDING, dtype=np.uint8)
+        self.n_bytes = n_bytes
+        self.data = out.data
+        self._context = new_context(pool, places, out)
+        self.context_at = self._context.ctypes.data
+
+
+class Decoder:
+    """The way back of one tokenizer. Safe to use from several threads.
+
+    left_out : ids of the vocabulary that stand for nothing
+    """
+
+    def __init__(self, vocab: dict[int, bytes], left_out: Iterable[int] = ()) -> None:
+        self._vocab = {**vocab, **dict.fromkeys(left_out, b"")} if left_out else vocab
+        self._idle: list[_Out] = []  # append and pop are atomic; empty until the compiled loop is used
+        self._n_ids = 0  # that were decoded until then
+
+    def decode(self, ids: Iterable[int] | NDArray[Any], errors: str | None = None) -> Any:
+        """The bytes of ids; or with `errors`, which is as in bytes.decode, the text, a str.
+
+        Raises ValueError that names what is no id of the vocabulary, TypeError for no iterable.
+        """
+        if self._idle and type(ids) is list:  # as below, for less
+            decoded = self._copy(ids, 0, -1, errors)
+            if decoded is not None:
+                return decoded
+        if hasattr(ids, "__array__"):  # NumPy's arrays, and those of others (torch, pandas)
+            return self._decode_array(np.asarray(ids), errors)
+        try:
+            ids = list(ids)
+        except TypeError:
+            if hasattr(ids, "__iter__"):  # it is the iterable's own error
+                raise
+            raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}: {ids!r}") from None
+        if list(map(type, ids)).count(int) < len(ids):  # in half the time of a set of types
+            ids = [self._plain_int(token_id, place) for place, token_id in enumerate(ids)]
+        if self._kernel_pays(len(ids)) and (decoded := self._copy(ids, 0, -1, errors)) is not None:
+            return decoded
+        return self._join(ids, errors)
+
+    def _decode_array(self, ids: NDArray[Any], errors: str | None) -> Any:
+        if ids.ndim != 1:
+            raise ValueError(f"ids must be a 1-D array, not of shape {ids.shape}; decode_batch takes a text in each row")
+        if ids.dtype.kind not in "iuO" and len(ids):
+            raise ValueError(f"ids must be integers, and are an array of {ids.dtype}")
+        if ids.dtype.kind == "O" or len(ids) < _FEW:
+            return self.decode(ids.tolist(), errors)
+        if self._kernel_pays(len(ids)):
+            wide = np.ascontiguousarray(ids, dtype=np.int64)  # a uint64 that is too large becomes less than 0, so no id
+            if (decoded := self._copy(None, wide.ctypes.data, len(wide), errors)) is not None:
+                return decoded
+        return self._join(ids.tolist(), errors)
+
+    def _join(self, ids: list[int], errors: str | None) -> Any:
+        """As `decode`, by look-ups."""
+        try:
+            data = b"".join(map(self._vocab.__getitem__, ids))
+        except KeyError:
+            place = next(place for place, token_id in enumerate(ids) if token_id not in self._vocab)
+            raise ValueError(
+                f"id {ids[place]!r} (number {place} of the ids) is not in the vocabulary of {len(self._vocab):,} tokens"
+            ) from None
+        return data if errors is None else data.decode(errors=errors)
+
+    def _copy(self, ids: object, ids_at: int, n: int, errors: str | None) -> Any:
+        """As `decode`, by the kernel, which takes ids as given here; None where it does not know one of them."""
+        idle = self._idle
+        try:
+            out = idle.pop()
+        except IndexError:
+            out = _Out(_ROOM, *self._pool)
+        n_bytes = out.decode_ids(out.context_at, ids, ids_at, n)
+        while n_bytes > out.n_bytes:
+            out = _Out(n_bytes, *self._pool)
+            n_bytes = out.decode_ids(out.context_at, ids, ids_at, n)
+        decoded: Any = None
+        if n_bytes >= 0:
+            data = out.data[:n_bytes]
+            decoded = data.tobytes() if errors is None else str(data, "utf-8", errors)
+        if out.n_bytes <= _KEPT_ROOM:
+            idle.append(out)
+        return decoded
+
+    @lazy
+    def _pool(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        from ..kernels.encoding.decode_ids import new_pool
+
+        return new_pool(self._pooled)
+
+    @lazy
+    def _pooled(self) -> dict[int, bytes]:
+        """The tokens that the compiled loop knows; it gives up texts with others, which are looked up."""
+        return without_far_ids(self._vocab)
+
+    @lazy
+    def _pools_most(self) -> bool:
+        return 2 * len(self._pooled) > len(self._vocab)
+
+    def _kernel_pays(self, n_ids: int) -> bool:
+        """Whether to use the compiled loop for so many more ids."""
+        if self._idle:
+            return True
+        self._n_ids += n_ids
+        return self._n_ids >= (_MANY if "nbbpe.kernels" in sys.modules else _VERY_MANY) and self._pools_most
+
+    def _plain_int(self, token_id: object, place: int) -> int:
+        """An id of any integer type as an int."""
+        try:
+            if not isinstance(token_id, (bool, np.bool_)):
+                return operator.index(token_id)  # type: ignore[arg-type]
+        except TypeError:
+            pass
+        raise ValueError(f"ids must be integers, and number {place} of them is {token_id!r:.100}")

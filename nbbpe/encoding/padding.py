@@ -1,0 +1,116 @@
+"""Texts of different lengths as one array: cut to a length, and filled up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ..model.special_tokens import MAX_ID
+from ..text.utf8 import Text
+
+Side = Literal["left", "right"]
+
+
+class Vocabulary(Protocol):
+    """What padding asks of a Tokenizer."""
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id."""
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens with their ids."""
+
+    def token_to_id(self, token: str | bytes) -> int | None:
+        """The id of a token, or None where there is none."""
+
+    def id_to_token(self, token_id: int) -> bytes | None:
+        """The bytes of a token, or None where no token has this id."""
+
+    def __len__(self) -> int: ...
+
+
+class Padded(NamedTuple):
+    """Texts as rows of one array.
+
+    ids  : [n_texts, width]         token ids, and the pad id where a text is shorter
+    mask : bool[n_texts, width]     True for the tokens of the text, False for padding
+    """
+
+    ids: NDArray[Any]
+    mask: NDArray[np.bool_]
+
+
+def encode_padded(
+    vocabulary: Vocabulary,
+    texts: Iterable[Text],
+    max_length: int | None,
+    pad_token: str | None,
+    pad_id: int | None,
+    padding: Literal["longest", "max_length"],
+    padding_side: Side,
+    truncation_side: Side,
+    dtype: DTypeLike,
+    encode: Callable[[Iterable[Text]], list[NDArray[Any]]],
+) -> Padded:
+    """See Tokenizer.encode_padded; `encode` gives the ids of texts."""
+    _check_max_length(max_length, padding)
+    for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
+        if side not in ("left", "right"):
+            raise ValueError(f'{name} must be "left" or "right", not {side!r}')
+    pad = _find_pad(vocabulary, pad_token, pad_id)
+    wanted = np.dtype(dtype)
+    largest = np.iinfo(wanted).max if wanted.kind in "iu" else 0
+    if largest < MAX_ID and largest < vocabulary.vocab_size - 1:
+        raise ValueError(f"dtype {wanted} cannot hold all ids, which go up to {vocabulary.vocab_size - 1:,}")
+    rows = encode(texts)
+    if max_length is not None:
+        rows = [row[:max_length] if truncation_side == "right" else row[max(len(row) - max_length, 0) :] for row in rows]
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    fixed = max_length if padding == "max_length" else None
+    width = int(lengths.max(initial=0)) if fixed is None else fixed
+    places = np.arange(width)
+    mask = (places if padding_side == "right" else places[::-1]) < lengths[:, None]
+    ids = np.full(mask.shape, pad, dtype=wanted)
+    if rows:
+        ids[mask] = np.concatenate(rows)
+    return Padded(ids, mask)
+
+
+def _check_max_length(max_length: int | None, padding: str) -> None:
+    if padding not in ("longest", "max_length"):
+        raise ValueError(f'padding must be "longest" or "max_length", not {padding!r}')
+    if max_length is None:
+        if padding == "max_length":
+            raise ValueError('padding="max_length" needs a max_length')
+        return
+    if isinstance(max_length, bool) or not isinstance(max_length, (int, np.integer)):
+        raise TypeError(f"max_length must be a positive integer or None, not {max_length!r}")
+    if max_length < 1:
+        raise ValueError(f"max_length must be at least 1, not {max_length}")
+
+
+def _find_pad(vocabulary: Vocabulary, pad_token: str | None, pad_id: int | None) -> int:
+    """The id to pad with. Raises TypeError or ValueError where it is not given, or not there."""
+    if (pad_token is None) == (pad_id is None):
+        raise TypeError(
+            "give one of pad_token and pad_id, the token to fill rows up with: a special token of the tokenizer "
+            f"({', '.join(map(repr, vocabulary.special_tokens)) or 'it has none'}), or one that with_special_tokens adds"
+        )
+    if pad_token is not None:
+        found = vocabulary.token_to_id(pad_token)
+        if found is None:
+            raise ValueError(
+                f"pad_token {pad_token!r} is not in the vocabulary; tok.with_special_tokens([{pad_token!r}]) gives a "
+                "tokenizer that has it"
+            )
+        return found
+    if isinstance(pad_id, bool) or not isinstance(pad_id, (int, np.integer)):
+        raise TypeError(f"pad_id must be an integer, not {pad_id!r}")
+    if vocabulary.id_to_token(int(pad_id)) is None:
+        raise ValueError(f"pad_id {pad_id} is not in the vocabulary of {len(vocabulary):,} tokens")
+    return int(pad_id)

@@ -1,0 +1,105 @@
+"""Which special tokens a text may hold, and which become their ids."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ..model.special_tokens import pack
+from ..text.utf8 import Data, to_bytes
+from ..text.windows import first_special
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens as PackedTokens
+
+Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
+ALL: Literal["all"] = "all"
+NONE: tuple[str, ...] = ()
+_SHORT = 1 << 12  # bytes of a text that is sooner looked through by Python than put where a kernel can read it
+_CALLER = 4  # frames from `choose` to who calls a method of the tokenizer
+
+
+def check_choice(allowed_special: object, disallowed_special: object) -> None:
+    """Raise TypeError for what does not say which special tokens are allowed, or disallowed, in a text.
+
+    A str would be looked through letter by letter, and "none" would allow none by chance.
+    """
+    for name, choice in ("allowed_special", allowed_special), ("disallowed_special", disallowed_special):
+        if choice is None or (isinstance(choice, (str, bytes)) and choice != "all"):
+            raise TypeError(f'{name} must be "all" or a set of special tokens, and is {choice!r}')
+
+
+def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
+    """The special tokens that are allowed in a source; None allows all in plain text, and none in records.
+
+    In a file of plain text special tokens separate documents. A record is one document, whoever wrote it: a special token
+    that it spells would make two of it.
+    """
+    if allowed is None:
+        return NONE if has_records else ALL
+    return allowed
+
+
+class Chosen(NamedTuple):
+    """What a choice of special tokens means for texts.
+
+    tokens     : those that become their ids, with them
+    recognised : the same as the kernels look for them; None for none, so that all is plain text
+    disallowed : those that must not be in a text, as `recognised`; None where there are none
+    harmless   : the bytes that none of these ends with
+    """
+
+    tokens: Mapping[str, int]
+    recognised: PackedTokens | None
+    disallowed: PackedTokens | None
+    harmless: bytes
+
+    def check(self, text: Data, what: str = "the text") -> None:
+        """Raise ValueError where a text holds a special token that is disallowed; `what` is what the text is called."""
+        if self.disallowed is None:
+            return
+        if len(text) <= _SHORT and not bytes(text).translate(None, self.harmless):  # most short texts, in less time
+            return
+        if found := first_special(text, self.disallowed):
+            token = found.decode(errors="surrogateescape")
+            raise ValueError(
+                f"{what} holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} to "
+                "make it its id, or leave it out of disallowed_special to encode it as plain text"
+            )
+
+
+def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice) -> Chosen:
+    """What a choice means with a tokenizer's special tokens; `everything` is all of them.
+
+    `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do: "all" or a collection of
+    special tokens. Disallowed wins: "all" disallows every token that `allowed` does not name one by one. Warns of one that
+    is allowed and that the tokenizer does not have, as such a text would be plain text. Raises TypeError or ValueError for
+    what is no choice.
+    """
+    all_allowed = isinstance(allowed, str)
+    if isinstance(disallowed, str):
+        disallowed = set(special).difference(() if all_allowed else allowed)
+    for token in disallowed:
+        if not isinstance(token, str) or not token:
+            raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and has {token!r}')
+    spelled = {to_bytes(token) for token in disallowed}
+    refused = pack(spelled, [0] * len(spelled)) if spelled else None
+    harmless = bytes({*range(256)}.difference(token[-1] for token in spelled))
+    if all_allowed:
+        return Chosen(special, everything if special else None, refused, harmless)
+    unknown = [token for token in allowed if token not in special]
+    if unknown:
+        known = ", ".join(map(repr, special)) or "none"
+        warnings.warn(
+            f"allowed_special has {unknown[0]!r}, which is none of the tokenizer's special tokens: {known:.300}",
+            stacklevel=_CALLER,
+        )
+    tokens = {token: token_id for token, token_id in special.items() if token in allowed}
+    packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
+    return Chosen(tokens, packed if tokens else None, refused, harmless)
+
+
+def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
+    """Special tokens with their ids as the kernels look for them."""
+    return pack((token.encode() for token in tokens), list(tokens.values()))

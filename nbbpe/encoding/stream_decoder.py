@@ -1,0 +1,51 @@
+"""Ids to text as they come: a model's answer, token by token."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+
+class Decodes(Protocol):
+    """What decodes ids to bytes, as a Tokenizer does."""
+
+    def decode_bytes(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
+        """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary."""
+
+
+class StreamDecoder:
+    """Decodes ids one after another, and never gives half a character away: it waits for the rest.
+
+    All that `push`, `feed` and at last `finish` return, joined, is `tokenizer.decode` of all ids.
+
+        decoder = tok.stream_decoder()
+        for token_id in model:
+            print(decoder.push(token_id), end="", flush=True)
+        print(decoder.finish())
+
+    errors : what becomes of invalid UTF-8, as in bytes.decode. With "strict", a UnicodeDecodeError leaves the decoder as it
+        was before that call
+    """
+
+    def __init__(self, tokenizer: Decodes, errors: str = "replace") -> None:
+        codecs.lookup_error(errors)
+        self._decode_bytes = tokenizer.decode_bytes
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+
+    def push(self, token_id: int) -> str:
+        """The text that one more id completes, often empty. Raises ValueError for what is no id, and takes nothing."""
+        return self.feed((token_id,))
+
+    def feed(self, ids: Iterable[int] | NDArray[Any]) -> str:
+        """The text that more ids complete. Raises ValueError for what is no id, and then takes none of them."""
+        return self._decoder.decode(self._decode_bytes(ids))
+
+    def finish(self) -> str:
+        """What is left of an unfinished character (U+FFFD, with "replace"); afterwards the decoder can be used anew."""
+        try:
+            return self._decoder.decode(b"", final=True)
+        finally:
+            self._decoder.reset()

@@ -1,0 +1,169 @@
+"""The tokens of a text with their places in it, and how they are shown to a person."""
+
+from __future__ import annotations
+
+import functools
+import html
+import itertools
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, SupportsIndex, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text.utf8 import to_text
+
+_COLOURS = [("#cfe5ff", 153), ("#d3f0c8", 157), ("#fff0b0", 229), ("#ffd5d8", 217), ("#e5d8ff", 183)]  # HTML, terminal
+_RESET = "\x1b[0m"
+_MOST_IN_HTML = 5000  # tokens; a notebook that holds many more is slow to open
+
+
+class Token(NamedTuple):
+    """One token of a text.
+
+    id           : int
+    token        : bytes, of which there is at least one
+    byte_offsets : (start, end) in the UTF-8 of the text
+    char_offsets : (start, end) in the text's characters, see Tokens
+    """
+
+    id: int
+    token: bytes
+    byte_offsets: tuple[int, int]
+    char_offsets: tuple[int, int]
+
+
+class Tokens:
+    """The tokens of a text, side by side: joined, they are the text's bytes.
+
+    text         : str or bytes, as it was given; but where the tokenizer has a normalizer, what that made of it
+    ids          : ndarray[n] of the tokenizer's dtype
+    tokens       : list of n bytes
+    byte_offsets : int64[n, 2]   start and end of each token in the UTF-8 of the text
+    char_offsets : int64[n, 2]   start and end of each token in the text's characters
+
+    A token can end within a character. `char_offsets` then take in every character that the token holds any byte of, so
+    that the tokens of one character all have its offsets and neighbours may overlap; Hugging Face's tokenizers count so,
+    too, and the starts are those of tiktoken's `decode_with_offsets`. Of bytes, characters are counted as in
+    `text.decode(errors="surrogateescape")`: a byte that is no UTF-8 is one of its own.
+
+    Iterating gives a Token for each, and tokens[i] one. In a notebook, tokens are shown in colours, with ids and offsets
+    where one points.
+    """
+
+    def __init__(self, text: str | bytes, ids: NDArray[Any], tokens: list[bytes]) -> None:
+        self.text = text
+        self.ids = ids
+        self.tokens = tokens
+
+    @functools.cached_property
+    def byte_offsets(self) -> NDArray[np.int64]:
+        """Where each token starts and ends in the UTF-8 of the text, int64[n, 2]; the end is the next one's start."""
+        lengths = np.fromiter(map(len, self.tokens), dtype=np.int64, count=len(self.tokens))
+        ends = np.cumsum(lengths)
+        return np.stack([ends - lengths, ends], axis=1)
+
+    @functools.cached_property
+    def char_offsets(self) -> NDArray[np.int64]:
+        """The first of the text's characters that each token holds a byte of, and the one after the last; int64[n, 2]."""
+        text = to_text(self.text) if isinstance(self.text, bytes) else self.text
+        if text.isascii():
+            return self.byte_offsets.copy()
+        widths = _widths(text)
+        character_of_byte = np.repeat(np.arange(len(widths)), widths)
+        starts, ends = self.byte_offsets.T
+        return np.stack([character_of_byte[starts], character_of_byte[ends - 1] + 1], axis=1)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitem__(self, number: SupportsIndex) -> Token:
+        """The Token of a number, from the end where that is negative. (Of slices, take `ids`, `tokens` or offsets.)
+
+        Raises IndexError where there are fewer, TypeError for what is no number.
+        """
+        if not hasattr(number, "__index__"):
+            raise TypeError(f"the number of a token must be an integer, not {number!r}; ids, tokens, offsets have slices")
+        try:
+            place = range(len(self.tokens))[number]
+        except IndexError:
+            raise IndexError(f"there is no token {number}, as there are {len(self.tokens):,}") from None
+        start, end = self.byte_offsets[place].tolist()
+        first, last = self.char_offsets[place].tolist()
+        return Token(int(self.ids[place]), self.tokens[place], (start, end), (first, last))
+
+    def __iter__(self) -> Iterator[Token]:
+        places = (zip(*offsets.T.tolist(), strict=True) for offsets in (self.byte_offsets, self.char_offsets))
+        return itertools.starmap(Token, zip(self.ids.tolist(), self.tokens, *places, strict=True))
+
+    def __repr__(self) -> str:
+        return f"Tokens({len(self):,} of {sum(map(len, self.tokens)):,} bytes)"
+
+    def _repr_html_(self) -> str:
+        spans = []
+        for (colour, _), token in zip(itertools.cycle(_COLOURS), itertools.islice(self, _MOST_IN_HTML)):
+            (byte, end_byte), (char, end_char) = token.byte_offsets, token.char_offsets
+            title = f"id {token.id}, bytes {byte} to {end_byte}, characters {char} to {end_char}"
+            shown = html.escape(visible(token.token))
+            spans.append(f'<span title="{title}" style="background: {colour}; color: black">{shown}</span>')
+        if len(self) > _MOST_IN_HTML:
+            spans.append(f" … and {len(self) - _MOST_IN_HTML:,} more")
+        spelled = "".join(spans)
+        return f'<div><div style="white-space: pre-wrap; font-family: monospace">{spelled}</div>{len(self):,} tokens</div>'
+
+
+def _widths(text: str) -> NDArray[np.int64]:
+    """The number of bytes that `to_bytes` makes of each character."""
+    codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype="<u4")
+    widths = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+    widths[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1  # a byte that is no UTF-8
+    return widths
+
+
+def visible(token: bytes) -> str:
+    """A token as text in which everything can be seen: bytes that are no characters, control characters, odd blanks.
+
+    A line feed stays one, after the sign for it.
+    """
+    text = to_text(token)
+    if unicodedata.category(text[0]).startswith("M"):
+        text = "\u25cc" + text  # a mark combines with a dotted circle, not with the token before it
+    return text if text.isprintable() else "".join(map(_visible_character, text))
+
+
+def _visible_character(character: str) -> str:
+    code = ord(character)
+    if character.isprintable():
+        return character
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x20:
+        return chr(0x2400 + code) + ("\n" if character == "\n" else "")
+    if code == 0x7F:
+        return "\u2421"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None = None) -> None:
+    """Print tokens so that a person sees where each ends: on coloured ground, or with | between them.
+
+    file  : None for standard output
+    color : None for colours where the file is a terminal, and the environment has no NO_COLOR
+    """
+    file = sys.stdout if file is None else file
+    if color is None:
+        color = file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    shown = map(visible, tokens)
+    text = "".join(map(_coloured, shown, itertools.cycle(_COLOURS))) if color else "|".join(shown)
+    # What the file cannot hold (a terminal that is not UTF-8) is escaped instead of an error.
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    file.write(text.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
+
+
+def _coloured(text: str, colours: tuple[str, int]) -> str:
+    """Text on coloured ground for a terminal; without it where a line ends, or the rest of the line would be filled."""
+    begin = f"\x1b[30;48;5;{colours[1]}m"
+    return begin + text.replace("\n", f"{_RESET}\n{begin}") + _RESET

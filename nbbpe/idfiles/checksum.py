@@ -1,0 +1,54 @@
+"""The checksum of a file's ids, made of those of its parts in whatever order they come.
+
+With the bytes of the ids as little-endian 16-bit numbers, it is the sum of number[i] * BASE^(n - 1 - i), modulo 2^64; in
+Python, `functools.reduce(lambda sum, number: (sum * BASE + number) % 2**64, numbers, 0)`. It tells damage and other ids,
+not what somebody has changed with care. CRC-32 takes a twelfth of the time of encoding, this a hundredth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MODULUS = 1 << 64
+
+
+class Checksum(NamedTuple):
+    """Of some ids: the value, and of how many numbers of 16 bits."""
+
+    value: int = 0
+    n_numbers: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.value:016x}"
+
+
+@cache
+def _weights() -> NDArray[np.uint64]:
+    from ..kernels.encoding.checksum import new_weights
+
+    return new_weights()
+
+
+def checksum(ids: NDArray[Any]) -> Checksum:
+    """The checksum of ids as they are to be in a file, a contiguous array of little-endian uint16 or uint32."""
+    from ..kernels.encoding.checksum import hash_numbers
+
+    # One type for the kernel: a file that is mapped may not be written to.
+    numbers = (ids if ids.flags.writeable else ids.copy()).view(np.uint16)
+    return Checksum(int(hash_numbers(numbers, _weights())), len(numbers))
+
+
+def concatenated(parts: Iterable[Checksum]) -> Checksum:
+    """The checksum of ids one after another, from that of each stretch of them."""
+    from ..kernels.encoding.checksum import BASE
+
+    value = n_numbers = 0
+    for part in parts:
+        value = (value * pow(BASE, part.n_numbers, _MODULUS) + part.value) % _MODULUS
+        n_numbers += part.n_numbers
+    return Checksum(value, n_numbers)

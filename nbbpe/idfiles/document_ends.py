@@ -1,0 +1,92 @@
+"""Where documents end in a file of ids (of `ids.bin`, in `ids.bin.ends`), if no separators among the ids say so.
+
+The file holds MAGIC, and then for each document the number of ids up to its end, ascending, as little-endian int64.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.paths import Path
+
+MAGIC = b"nbbpeEND"  # tells our files from others
+DTYPE: np.dtype[Any] = np.dtype("<i8")
+_AT_ONCE = 1 << 20  # ends that are in memory while files are joined
+
+
+def ends_path(ids_path: Path) -> str:
+    """The path of the file of ends beside a file of ids."""
+    return os.fspath(ids_path) + ".ends"
+
+
+def is_file_or_nothing(path: str) -> bool:
+    """Whether there is a file that can be opened without waiting, or nothing. One look: it may be replaced meanwhile."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
+def is_ours(path: str) -> bool:
+    """Whether there is nothing, or a file of ends."""
+    if not is_file_or_nothing(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
+def count_ends(path: str) -> int:
+    """The number of ends in a file of them, 0 where there is none."""
+    if not os.path.exists(path):
+        return 0
+    return (os.path.getsize(path) - len(MAGIC)) // DTYPE.itemsize
+
+
+def append_ends(whole: str, part: str, n_before: int) -> None:
+    """Move the ends in `part`, which has no magic, to the end of a file; `n_before` ids come before those of the part.
+
+    Where there is no such file yet, it is made.
+    """
+    with open(whole, "ab") as out, open(part, "rb") as file:
+        if out.tell() == 0:
+            out.write(MAGIC)
+        while len(ends := np.fromfile(file, dtype=DTYPE, count=_AT_ONCE)):
+            out.write((ends + n_before).data)
+    os.remove(part)
+
+
+def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
+    """The ends beside a file of ids as they are now, mapped into memory; None where there are none that are ours."""
+    path = ends_path(ids_path)
+    try:
+        with open(path, "rb") as file:
+            n_ends, rest = divmod(os.fstat(file.fileno()).st_size - len(MAGIC), DTYPE.itemsize)
+            if n_ends < 1 or rest or file.read(len(MAGIC)) != MAGIC:
+                return None
+            return np.memmap(file, dtype=DTYPE, mode="r", offset=len(MAGIC), shape=(n_ends,))
+    except OSError:
+        return None  # who needs them is told
+
+
+def checked_ends(ids_path: Path, ends: NDArray[np.int64] | None, n_ends: int, n_ids: int) -> NDArray[np.int64]:
+    """Mapped ends as int64[n_ends] in memory. Raises FileNotFoundError, or ValueError for another file's."""
+    if not n_ends:
+        return np.empty(0, dtype=np.int64)
+    path = ends_path(ids_path)
+    if ends is None and not os.path.exists(path):
+        raise FileNotFoundError(f"{path!r} is missing, which says where the documents of {os.fspath(ids_path)!r} end")
+    found = np.empty(0, dtype=np.int64) if ends is None else np.array(ends, dtype=np.int64)
+    if len(found) != n_ends or found[-1] > n_ids or found[0] < 0 or (np.diff(found) < 0).any():
+        raise ValueError(
+            f"{path} does not hold {n_ends:,} ends of documents, as {os.path.basename(os.fspath(ids_path))} has them: one "
+            "was changed without the other; encode the text anew"
+        )
+    return found

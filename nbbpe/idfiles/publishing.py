@@ -1,0 +1,108 @@
+"""A file of ids and what lies beside it (its JSON, its ends of documents) as one: put in their places, and waited for.
+
+No system gives several files their names at once. So while the others change, there are no ids under the output's name: who
+reads it at that moment finds no file, and a run that is killed then leaves none, but never ids with another's JSON.
+(To change the ids last, over the older ones, would describe those wrongly until then; to change them first, the new ones.)
+That moment takes a few renames, and `TokenFile` waits for it to pass. Who has the older ids mapped keeps them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from ..system.atomic_files import put, scratch_folder, sync, target_of
+from ..system.paths import Path
+from .document_ends import ends_path
+from .sidecar import check_replaceable, sidecar_path, write_sidecar
+
+if sys.platform != "win32":
+    import fcntl
+
+_PATIENCE = 10.0  # seconds to wait for others, who publish in milliseconds: a lock held for longer is no reason to stop
+
+
+def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
+    """Give a finished file of ids (`whole`, in a scratch folder) its name, with `about` beside it.
+
+    The ends of documents are those beside `whole`, where `about` says that there are any. Of several runs on one output,
+    the last to come here wins whole. After an error the older files are back; after a kill there are the older files, the
+    new ones, or no ids under that name. Raises FileExistsError as `check_replaceable` does.
+    """
+    write_sidecar(whole, about)
+    target = target_of(ids_path)
+    if os.path.isdir(target):
+        raise IsADirectoryError(f"{os.fspath(ids_path)!r} is a folder; give a file name to write")
+    with suppress(OSError):
+        shutil.copymode(target, whole)  # as `put` does, which will find nothing to go by
+    # A large file takes seconds to be on the disk: before others have to wait, and before the older ids are put aside.
+    for path in (whole, sidecar_path(whole), *([ends_path(whole)] if about["document_ends"] else [])):
+        sync(path)
+    with ExitStack() as stack:
+        aside = near = os.path.dirname(whole)
+        if os.path.islink(ids_path):  # which may lead to another disk, while all else stays here
+            near = stack.enter_context(scratch_folder(os.fspath(ids_path) + ".old"))
+        stack.enter_context(publishing(ids_path))
+        check_replaceable(ids_path)
+        undo = stack.enter_context(ExitStack())
+        # The ids first, and in undoing last.
+        _put_aside(target, os.path.join(aside, "old"), undo)
+        _put_aside(sidecar_path(ids_path), os.path.join(near, "old.json"), undo)
+        _put_aside(ends_path(ids_path), os.path.join(near, "old.ends"), undo)
+        if about["document_ends"]:
+            put(ends_path(whole), ends_path(ids_path))
+        put(sidecar_path(whole), sidecar_path(ids_path))
+        put(whole, ids_path)
+        undo.pop_all()
+
+
+@contextmanager
+def publishing(ids_path: Path, shared: bool = False) -> Iterator[None]:
+    """A context in which nobody else publishes there, or with `shared` in which nobody publishes at all.
+
+    Where the system or the disk has no such locks, or somebody holds one for long, nothing is promised.
+    """
+    with ExitStack() as stack:
+        if sys.platform != "win32":
+            with suppress(OSError):
+                # The folder is locked, as files in it are replaced, and so that nothing is left lying.
+                folder = os.open(os.path.dirname(os.path.abspath(os.fspath(ids_path))), os.O_RDONLY)
+                stack.callback(os.close, folder)
+                _wait_for_lock(folder, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+                # Not left to closing: a process that was forked meanwhile holds the folder open, too.
+                stack.callback(fcntl.flock, folder, fcntl.LOCK_UN)
+        yield
+
+
+def _wait_for_lock(descriptor: int, kind: int) -> None:
+    """Lock an open file or folder. Raises OSError where that cannot be, or after long waiting."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.001)
+
+
+def _put_aside(path: str, aside: str, undo: ExitStack) -> None:
+    """Move what has a name elsewhere; `undo` is told how to give the name back, or to free it where it was free."""
+    was_there = os.path.lexists(path)
+    undo.callback(_put_back, aside, path, was_there)
+    with suppress(FileNotFoundError):
+        os.replace(path, aside)
+
+
+def _put_back(aside: str, path: str, was_there: bool) -> None:
+    """Undo `_put_aside`, whether it was done or not."""
+    if os.path.lexists(aside):
+        os.replace(aside, path)
+    elif not was_there:
+        with suppress(FileNotFoundError):
+            os.remove(path)

@@ -1,0 +1,191 @@
+"""The small JSON beside a file of ids (of `corpus.bin`, `corpus.bin.json`) that says whose ids they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..formats.json_text import read_json
+from ..model.model import Model
+from ..model.provenance import describe_pattern
+from ..system.excerpt import shown
+from ..system.links import target_of
+from ..system.paths import Path
+from .checksum import Checksum
+from .document_ends import ends_path, is_file_or_nothing, is_ours
+
+_FORMAT = "nbbpe ids"
+_VERSION = 1
+_LONGEST = 64  # characters of digests and versions
+DTYPES = ("uint16", "uint32")
+
+
+class Described(Protocol):
+    """What is told of a Tokenizer beside its ids."""
+
+    @property
+    def _model(self) -> Model: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the ids."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest, see Tokenizer.fingerprint."""
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the highest id."""
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens with their ids."""
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where it comes from, see Tokenizer.provenance."""
+
+
+def sidecar_path(ids_path: Path) -> str:
+    """The path of the JSON beside a file of ids."""
+    return os.fspath(ids_path) + ".json"
+
+
+def describe_ids(
+    tokenizer: Described,
+    n_ids: int,
+    checksum: Checksum,
+    sources: Sequence[tuple[Path, int | None, int | None]],
+    separators: Sequence[str] | None = None,
+    n_ends: int = 0,
+) -> dict[str, Any]:
+    """What is to stand beside a file of ids that a tokenizer has made.
+
+    checksum   : of the ids
+    sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
+                 nanoseconds since 1970 (None for a pipe or the like)
+    separators : the special tokens by which documents end; None for all that the tokenizer has
+    n_ends     : how many documents end without one, see document_ends
+    """
+    special = tokenizer.special_tokens
+    made_here = describe_pattern(tokenizer._model.pattern)
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "dtype": tokenizer.dtype.name,
+        "byte_order": "little",
+        "n_ids": n_ids,
+        "checksum": str(checksum),
+        "fingerprint": tokenizer.fingerprint,
+        "vocab_size": tokenizer.vocab_size,
+        "separator_ids": sorted({special[token] for token in (special if separators is None else separators)}),
+        "document_ends": n_ends,
+        "sources": [
+            {"name": os.path.basename(os.fspath(path)), "bytes": size, "mtime_ns": mtime_ns}
+            for path, size, mtime_ns in sources
+        ],
+        "character_classes": made_here["character_classes"],
+        "versions": made_here["versions"],
+        "tokenizer": tokenizer.provenance,
+    }
+
+
+def check_replaceable(ids_path: Path) -> None:
+    """Raise the error that writing a file of ids would end in because of what lies in the places of those beside it.
+
+    A file there that is not nbbpe's is never replaced: FileExistsError. Of a symlink that another user may have made,
+    PermissionError, see `target_of`.
+    """
+    for path in ends_path(ids_path), sidecar_path(ids_path):
+        target_of(path)
+    path = ends_path(ids_path)
+    try:
+        if not is_ours(path):
+            raise ValueError
+        path = sidecar_path(ids_path)
+        if not is_file_or_nothing(path):
+            raise ValueError
+        read_sidecar(ids_path)
+    except ValueError:
+        raise FileExistsError(
+            f"{path!r} is not nbbpe's, and lies where a file is to be that says what {os.fspath(ids_path)!r} holds: move "
+            "it away, or give another output"
+        ) from None
+
+
+def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
+    """Write what `describe_ids` gave beside a file of ids."""
+    with open(sidecar_path(ids_path), "w", encoding="ascii", newline="\n") as file:
+        json.dump(about, file, indent=2)
+        file.write("\n")
+
+
+def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
+    """What the JSON beside a file of ids says; None where there is none. Raises ValueError that names what is broken."""
+    path = sidecar_path(ids_path)
+    try:
+        about = read_json(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not isinstance(about, dict) or about.get("format") != _FORMAT:
+        raise ValueError(f'{path}: must be an object with "format": "{_FORMAT}"')
+    if about.get("version") != _VERSION:
+        raise ValueError(f"{path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
+    about.setdefault("document_ends", 0)  # as before there were any
+    about.setdefault("checksum", None)
+    separators, versions, classes = (about.get(name) for name in ("separator_ids", "versions", "character_classes"))
+    for name, fits, wanted in (
+        ("dtype", about.get("dtype") in DTYPES, " or ".join(DTYPES)),
+        ("n_ids", _is_count(about.get("n_ids")), "an integer from 0 up"),
+        ("checksum", about["checksum"] is None or _is_checksum(about["checksum"]), "16 hexadecimal digits"),
+        ("vocab_size", _is_count(about.get("vocab_size")), "an integer from 0 up"),
+        ("fingerprint", _is_short(about.get("fingerprint")), f"a string of up to {_LONGEST} characters"),
+        ("separator_ids", isinstance(separators, list) and all(map(_is_count, separators)), "a list of ids"),
+        ("document_ends", _is_count(about["document_ends"]), "an integer from 0 up"),
+        ("versions", isinstance(versions, dict) and all(map(_is_short, versions.values())), "an object of short strings"),
+        ("character_classes", classes is None or _is_short(classes), f"null or a string of up to {_LONGEST} characters"),
+    ):
+        if not fits:
+            raise ValueError(f"{path}: {name} must be {wanted}, and is {shown(about.get(name))}")
+    return about
+
+
+def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np.dtype[Any]) -> None:
+    """Raise ValueError unless a file holds as many ids, and of the kind, as the JSON beside it says."""
+    if about["n_ids"] != n_ids or np.dtype(about["dtype"]) != dtype.newbyteorder("="):
+        raise ValueError(
+            f"{os.fspath(ids_path)} holds {n_ids:,} ids of {dtype}, and {os.path.basename(sidecar_path(ids_path))} says "
+            f"{about['n_ids']:,} of {about['dtype']}: one was changed without the other; encode the text anew"
+        )
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST
+
+
+def check_checksum(ids_path: Path, said: str | None, found: Checksum) -> None:
+    """Raise ValueError unless a file's ids have the checksum that the JSON beside it says; None for a JSON without any."""
+    path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
+    if said is None:
+        raise ValueError(
+            f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text anew"
+        )
+    if said != str(found):
+        raise ValueError(
+            f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {said}: the file "
+            "was damaged or changed; encode the text anew"
+        )
+
+
+def _is_checksum(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63

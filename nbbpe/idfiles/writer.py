@@ -1,0 +1,342 @@
+"""Text to file of ids: parts of the sources encoded by several workers, joined into one array on disk."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..encoding.encoder import Encoder
+from ..encoding.special_choice import ALL, Choice, Chosen
+from ..sources import NO_ID, Input, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
+from ..system.atomic_files import name_in_errors, scratch_folder
+from ..system.paths import Path
+from ..system.progress import Progress, ProgressOption
+from ..system.workers import ENDED, check_workers, run_jobs
+from ..text.utf8 import Text
+from .checksum import Checksum, checksum, concatenated
+from .document_ends import DTYPE as END_DTYPE
+from .document_ends import MAGIC, append_ends, count_ends, ends_path
+from .part_joiner import BlockWriter, Joiner
+from .publishing import publish, publishing
+from .sidecar import Described, check_replaceable, describe_ids, sidecar_path
+
+MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
+_CHUNK_BYTES = 8 << 20  # of text: what a worker takes at a time
+_REPORT_BYTES = 2 << 20  # of ids between two words of progress
+_NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
+
+
+class EncodesFiles(Described, Protocol):
+    """What a file of ids needs of a Tokenizer."""
+
+    @property
+    def _encoder(self) -> Encoder: ...
+
+    def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen: ...
+
+    def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
+        """The ids of the joined texts, one by one."""
+
+    def encode_part(
+        self, part: Part, separator: int, tally: Tally, allowed_special: Choice | None = None
+    ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """The ids of a part of a source, bit by bit, see Tokenizer.encode_part."""
+
+
+def encode_file(
+    tokenizer: EncodesFiles,
+    input_path: Path | Sequence[Path] | Iterable[Text],
+    output_path: Path,
+    workers: int | None = None,
+    progress: ProgressOption = None,
+    *,
+    separator: str | None = None,
+    field: str = "text",
+    on_error: str = "raise",
+    allowed_special: Choice | None = None,
+) -> int:
+    """Encode text into a file of ids.
+
+    In files of plain text, all special tokens that the text spells become their ids. In records (JSON lines, Parquet, an
+    iterable of documents) none does, unless `allowed_special` says so: whoever wrote a record could end it with one.
+
+    Parameters
+    ----------
+    input_path : what `nbbpe.train` takes as its source: files of plain text (a pipe will do), .jsonl, .parquet, packed
+        ones, a list of them, a pattern, a URL, or an iterable of documents. The ids are those of each document alone, in
+        order; invalid bytes are kept
+    output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
+    workers, progress : see `nbbpe.train`
+    separator : one of the tokenizer's special tokens, whose id is written after each document: record, row, item of an
+        iterable, or whole file of plain text (there, special tokens in the text may separate documents besides). None
+        writes nothing between documents; where records end is then kept in a file of its own
+    field, on_error : see `nbbpe.train`
+    allowed_special : the special tokens that become their ids where a text has them, "all" or a collection of them; others
+        are plain text. None allows all in plain text and none in records
+
+    Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, and for
+    records without a separator a file that says where they end (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output
+    appears under its name only when it is whole; temporary files lie in a folder beside it and are removed whatever
+    happens. Memory is bounded by some 20 megabytes for each worker, and a record, for a pattern with a table of boundaries;
+    with a pattern of your own, by the longest stretch of a plain file without a special token.
+
+    Workers are threads where all they do is compiled (plain text, and a pattern with a table), else processes.
+
+    Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
+    cannot be read or written, or changed while it was read, FileExistsError where a file that is not nbbpe's lies in the
+    place of one of those beside it, ImportError where a package is missing.
+    """
+    suffix = os.path.splitext(os.fspath(output_path))[1]
+    if suffix not in (".bin", ".npy"):
+        raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
+    n_workers = check_workers(workers)
+    separator_id = find_separator(tokenizer, separator)
+    allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
+    inputs = find_inputs(input_path, field, on_error, "input_path")
+    if os.path.isdir(output_path):
+        raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
+    with ExitStack() as stack:
+        with publishing(output_path, shared=True):  # what another run puts there is not looked at half-done
+            check_replaceable(output_path)
+            for path in (each.path() for each in inputs):
+                for output in output_path, sidecar_path(output_path), ends_path(output_path):
+                    if path is not None and _is_same_file(path, output):
+                        raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
+            folder = stack.enter_context(scratch_folder(output_path))
+        header = _NPY_HEADER if suffix == ".npy" else 0
+        make_job = partial(PartEncoder, tokenizer, folder, output_path, header, separator_id, on_error, allowed)
+        n_ids, checksum_of_all = _encode_parts(
+            make_job, tokenizer, inputs, allowed, folder, output_path, header, n_workers, progress
+        )
+        whole = os.path.join(folder, "0")
+        sources = [(path, each.size(), each.mtime_ns()) for each in inputs if (path := each.path()) is not None]
+        if separator is not None:
+            separators = [separator]
+        elif all(each.has_records for each in inputs):
+            separators = []  # special tokens in a record are a part of it
+        else:
+            separators = list(tokenizer.special_tokens) if allowed is None else allowed
+        about = describe_ids(tokenizer, n_ids, checksum_of_all, sources, separators, count_ends(ends_path(whole)))
+        with name_in_errors(output_path):
+            if header:
+                with open(whole, "r+b") as file:
+                    file.write(_npy_header(tokenizer.dtype, n_ids))
+            publish(whole, output_path, about)
+    return n_ids
+
+
+def _is_same_file(path: Path, output: Path) -> bool:
+    try:
+        return os.path.samefile(path, output)
+    except OSError:  # one of them is not there, or is no more
+        return False
+
+
+def find_separator(tokenizer: EncodesFiles, separator: str | None) -> int:
+    """The id to write after each document. Raises TypeError or ValueError for what is no special token."""
+    if separator is None:
+        return NO_ID
+    if not isinstance(separator, str):
+        raise TypeError(f"separator must be a special token or None, not {separator!r}")
+    if separator not in tokenizer.special_tokens:
+        known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
+        raise ValueError(f"separator {separator!r} is none of the tokenizer's special tokens, which are: {known}")
+    return tokenizer.special_tokens[separator]
+
+
+class _Encoded(NamedTuple):
+    """What is said of a part at last: the checksum of its ids, and the records that were left out."""
+
+    checksum: Checksum
+    skipped: Skipped
+
+
+class PartEncoder:
+    """Encodes parts of sources: a Job for workers."""
+
+    def __init__(
+        self,
+        tokenizer: EncodesFiles,
+        folder: str,
+        output_path: Path,
+        header: int,
+        separator_id: int,
+        on_error: str,
+        allowed_special: Sequence[str] | None,
+        joiner: Joiner | None,
+    ) -> None:
+        """With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder."""
+        self._tokenizer = tokenizer
+        self._folder = folder
+        self._output_path = output_path
+        self._header = header
+        self._separator_id = separator_id
+        self._on_error = on_error
+        self._allowed_special = allowed_special
+        self._joiner = joiner
+
+    def run(self, task: tuple[int, Part]) -> Iterator[tuple[int, int] | _Encoded]:
+        """Encode part `number`.
+
+        Yields (bytes read, ids written) now and then, and at last what the part came to.
+        """
+        number, part = task
+        n_before = n_ids = n_waiting = 0
+        dtype = self._tokenizer.dtype.newbyteorder("<")
+        tally = Tally(self._on_error)
+        checksums = []
+        with ExitStack() as files:
+            write = files.enter_context(self._joiner.part(number) if self._joiner else self._part_file(number))
+            write_ends: Callable[[memoryview], None] | None = None
+            for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally, self._allowed_special):
+                ids = ids.astype(dtype, copy=False)
+                write(ids.data)
+                checksums.append(checksum(ids))
+                if len(ends):
+                    write_ends = write_ends or files.enter_context(self._ends_file(number))
+                    write_ends((ends + n_before).astype(END_DTYPE, copy=False).data)
+                n_before += len(ids)
+                n_ids += len(ids)
+                n_waiting += ids.nbytes
+                if n_waiting >= _REPORT_BYTES:
+                    yield tally.newly_read(), n_ids
+                    n_ids = n_waiting = 0
+        yield tally.newly_read(), n_ids
+        yield _Encoded(concatenated(checksums), tally.skipped())
+
+    def finish(self) -> None:
+        """Nothing is left to say."""
+
+    @contextmanager
+    def _part_file(self, number: int) -> Iterator[Callable[[memoryview], None]]:
+        with _OutputFile(os.path.join(self._folder, str(number)), self._output_path) as file:
+            if number == 0:
+                file.write(bytes(self._header))
+            yield file.write
+
+    @contextmanager
+    def _ends_file(self, number: int) -> Iterator[Callable[[memoryview], None]]:
+        with _OutputFile(ends_path(os.path.join(self._folder, str(number))), self._output_path) as file:
+            if number == 0:
+                file.write(MAGIC)
+            yield file.write
+
+
+class _OutputFile:
+    """A file on its way to be the output, written in blocks; its errors name the output (those of reading do not)."""
+
+    def __init__(self, path: str, output_path: Path) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115
+        self._blocks = BlockWriter(self._file)
+        self._output_path = output_path
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Append bytes."""
+        with name_in_errors(self._output_path):
+            self._blocks.write(data)
+
+    def __enter__(self) -> _OutputFile:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *rest: object) -> None:
+        with name_in_errors(self._output_path), self._file:
+            if error is None:
+                self._blocks.flush()
+
+
+def _encode_parts(
+    make_job: Callable[[Joiner | None], PartEncoder],
+    tokenizer: EncodesFiles,
+    inputs: Sequence[Input],
+    allowed_special: Sequence[str] | None,
+    folder: str,
+    output_path: Path,
+    header: int,
+    n_workers: int,
+    progress: ProgressOption,
+) -> tuple[int, Checksum]:
+    """Encode all parts of the inputs and join them in the file "0" of a folder; returns how many ids, and their checksum.
+
+    The file begins with `header` bytes to be filled in. Beside it are the ends of documents without a separator.
+    """
+    n_text = sum(each.n_text() for each in inputs)
+    if n_text < MIN_BYTES_FOR_WORKERS:
+        n_workers = 1
+    # One process writes a file for each input; several take turns, in parts small enough that they end together.
+    part_bytes = min(_CHUNK_BYTES, n_text // (4 * n_workers) + 1) if n_workers > 1 else n_text + 1
+    recognised = tokenizer.special_tokens if allowed_special is None else allowed_special
+    special_tokens = [token.encode() for token in recognised]  # others are text that must not be cut there
+    parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._model.pattern, special_tokens)]
+    if n_workers > 1:
+        list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again
+    # Threads start sooner and need less memory, but only one of them is in Python at a time.
+    in_threads = n_workers > 1 and not (tokenizer._encoder.in_python or any(each.in_python for each in inputs))
+    whole = os.path.join(folder, "0")
+    total = 0
+    joined = 1
+    written = set()
+    checksums = [Checksum()] * len(parts)
+    skipped: dict[int, Skipped] = {}
+    with ExitStack() as opened:
+        bar = opened.enter_context(Progress(progress, "encode", total_size(inputs), "B"))
+        joiner = None
+        if in_threads:
+            file = opened.enter_context(_OutputFile(whole, output_path))
+            file.write(bytes(header))
+            joiner = Joiner(file, 2 * n_workers)
+        results = run_jobs(partial(make_job, joiner), list(enumerate(parts)), n_workers, in_threads)
+        for number, result in opened.enter_context(closing(results)):
+            if number is None:
+                continue
+            if isinstance(result, _Encoded):
+                checksums[number] = result.checksum
+                if result.skipped.n:
+                    skipped[number] = result.skipped
+                continue
+            if result is not ENDED:
+                bar.advance(result[0])
+                total += result[1]
+                continue
+            written.add(number)
+            while joiner is None and 0 in written and joined in written:
+                with name_in_errors(output_path):
+                    next_part = os.path.join(folder, str(joined))
+                    if os.path.exists(ends_path(next_part)):
+                        n_before = (os.path.getsize(whole) - header) // tokenizer.dtype.itemsize
+                        append_ends(ends_path(whole), ends_path(next_part), n_before)
+                    _append(whole, next_part)
+                joined += 1
+    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
+    return total, concatenated(checksums)
+
+
+def _append(whole: str, part: str) -> None:
+    """Move the bytes of one file to the end of another; within the kernel, where the system can."""
+    with open(whole, "r+b", buffering=0) as out, open(part, "rb", buffering=0) as file:
+        out.seek(0, os.SEEK_END)
+        if hasattr(os, "sendfile") and sys.platform == "linux":
+            while os.sendfile(out.fileno(), file.fileno(), None, 1 << 30):
+                pass
+        else:
+            shutil.copyfileobj(file, out, 1 << 20)
+    os.remove(part)
+
+
+def _npy_header(dtype: np.dtype[Any], n_ids: int) -> bytes:
+    """The header of a .npy file of a 1-D array."""
+    buffer = io.BytesIO()
+    description = {"descr": dtype.newbyteorder("<").str, "fortran_order": False, "shape": (n_ids,)}
+    np.lib.format.write_array_header_1_0(buffer, description)
+    header = buffer.getvalue()
+    if len(header) != _NPY_HEADER:
+        raise RuntimeError(f"NumPy wrote a header of {len(header)} bytes where {_NPY_HEADER} were reserved")
+    return header

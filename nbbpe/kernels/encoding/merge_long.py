@@ -1,0 +1,403 @@
+"""Merging a long pretoken over linked rows: by a heap of ranks, or, where merges ascend, by a list for each rank.
+
+Merges ascend if each has a higher rank than those that make its two sides. Then a merge only ever makes pairs of higher
+ranks than its own, so that ranks can be done one after another, all pairs of one at a time. A heap costs log n for a pair,
+and what it hands out lies anywhere in memory, one after another; a list costs the same for any pair, and its places are
+asked for ahead. All lists that training makes ascend; a list of somebody's own may not.
+"""
+
+import numpy as np
+
+from ..compiler.jit import inlined, part
+from ..machine.intrinsics import (
+    NO_RANK,
+    prefetch,
+    read_i32,
+    read_i64,
+    read_u8,
+    read_u64,
+    trailing_zeros,
+    write_i64,
+    write_u32,
+    write_u64,
+)
+from .merge_table import ask_for_pair, byte_pair_rank, id_of, merged_symbol, pair_rank, write_id
+
+CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a node's children are in one or two cache lines
+PLACES = 14  # in a block of a list, which is a cache line with two numbers more
+AHEAD = 8  # how many pairs ahead the cache line is asked for where a pair would be found
+
+# Where a row has its columns, and a block what it has besides places, in bytes.
+_SYMBOL, _RANK = 0, 4
+_N_PLACES, _NEWER = 4 * PLACES, 4 * PLACES + 4
+_NONE = -1
+_32 = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+_NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ZERO, _ONE, _63 = np.uint64(0), np.uint64(1), np.uint64(63)
+_HEAP_BYTES = 3 * 3 * 8  # of scratch for each byte of a pretoken; most are never touched
+_ROW = 8  # bytes of a row
+_BLOCK = 64  # bytes of a block
+
+
+def long_scratch(longest: int, n_ascending: int) -> int:
+    """Bytes of scratch that pretokens of up to `longest` bytes need; `n_ascending` as in Merges."""
+    rows = _ROW * (longest + 2)
+    if not n_ascending:
+        return rows + _HEAP_BYTES * longest + 48
+    # Each merge takes a place out of the lists and adds two at the most. The list of every rank may have one block that
+    # is not full.
+    n_places = 2 * longest
+    n_blocks = n_places // PLACES + min(n_places, n_ascending)
+    ranks = 8 * n_ascending + 8 * (n_ascending // 64 + 1) + 8 * (n_ascending // 4096 + 1)
+    return rows + 2 * longest + 8 + ranks + _BLOCK * (n_blocks + 1)
+
+
+@inlined
+def start_rows(rows_at, text_at, n, merges_at):
+    """Fill the rows of a pretoken's n bytes.
+
+    rows_at : address of int32[n, 2], with a row before it and one after it, filled    for each position
+        the symbol that starts there. Of a symbol of several bytes, which none of the first 256 is, the second and the last
+        position have its length, less than 0, so that the symbols before and after any other are found beside it
+        the rank of the pair that starts there, or -1
+    """
+    write_u32(rows_at - _ROW + _SYMBOL, 0)  # of one byte: before position 0 comes -1
+    for i in range(n):
+        row_at = rows_at + _ROW * i
+        symbol = np.int64(read_u8(text_at + i))
+        rank = np.int64(_NONE)
+        if i + 1 < n:
+            found = byte_pair_rank(merges_at, symbol, np.int64(read_u8(text_at + i + 1)))
+            if found != NO_RANK:
+                rank = found
+        write_u32(row_at + _SYMBOL, symbol)
+        write_u32(row_at + _RANK, rank)
+    write_u32(rows_at + _ROW * n + _SYMBOL, 0)
+
+
+@inlined
+def of_row(rows_at, position, column):
+    """A number of a row."""
+    return np.int64(read_i32(rows_at + _ROW * position + column))
+
+
+@inlined
+def before_row(rows_at, position):
+    """The position of the symbol before the one at a position, or -1."""
+    return position + min(of_row(rows_at, position - 1, _SYMBOL), np.int64(-1))
+
+
+@inlined
+def after_row(rows_at, position):
+    """The position of the symbol after the one at a position, or that of the end."""
+    length = -of_row(rows_at, position + 1, _SYMBOL)
+    return position + (np.int64(1) if of_row(rows_at, position, _SYMBOL) < 256 else length)
+
+
+@inlined
+def write_ids(rows_at, n, merges_at, ids_at, id_size):
+    """Write the ids of the symbols that are left; returns their number."""
+    n_ids = 0
+    position = np.int64(0)
+    while position < n:
+        write_id(ids_at + n_ids * id_size, id_of(merges_at, of_row(rows_at, position, _SYMBOL)), id_size)
+        n_ids += 1
+        position = after_row(rows_at, position)
+    return n_ids
+
+
+@inlined
+def join(rows_at, position, symbol):
+    """Put a symbol in the place of that at a position and the next, without a rank."""
+    row_at = rows_at + _ROW * position
+    removed = after_row(rows_at, position)
+    after = after_row(rows_at, removed)
+    write_u32(row_at + _SYMBOL, symbol)
+    write_u32(row_at + _RANK, _NONE)
+    write_u32(rows_at + _ROW * removed + _RANK, _NONE)
+    write_u32(row_at + _ROW + _SYMBOL, position - after)
+    write_u32(rows_at + _ROW * (after - 1) + _SYMBOL, position - after)
+
+
+@inlined
+def new_rank(rows_at, n, left, merges_at):
+    """Look up and note the rank of the pair at a position; returns it, or -1."""
+    right = after_row(rows_at, left)
+    rank = np.int64(_NONE)
+    if right < n:
+        found = pair_rank(merges_at, of_row(rows_at, left, _SYMBOL), of_row(rows_at, right, _SYMBOL))
+        if found != NO_RANK:
+            rank = found
+    write_u32(rows_at + _ROW * left + _RANK, rank)
+    return rank
+
+
+@inlined
+def sift_down(heap_at, size, parent, entry):
+    """Put `entry` at `parent` or below, where the heap property holds. Cost: O(log size)."""
+    while True:
+        first = CHILDREN * parent + 1
+        if first >= size:
+            break
+        child = first
+        for other in range(first + 1, min(first + CHILDREN, size)):
+            if read_u64(heap_at + 8 * other) < read_u64(heap_at + 8 * child):
+                child = other
+        if read_u64(heap_at + 8 * child) >= entry:
+            break
+        write_u64(heap_at + 8 * parent, read_u64(heap_at + 8 * child))
+        parent = child
+    write_u64(heap_at + 8 * parent, entry)
+
+
+@inlined
+def push(queues_at, room, ends_at, entry):
+    """Add an entry: to a sorted queue whose last is not greater, in one step, or else to the heap, in O(log size) steps.
+
+    queues_at, room : address of uint64[3, room]   two sorted queues and a heap
+    ends_at         : address of int64[6]          of each the first and the one after the last
+    """
+    for i in range(2):
+        queue_at, limits_at = queues_at + 8 * room * i, ends_at + 16 * i
+        first, end = read_i64(limits_at), read_i64(limits_at + 8)
+        if first == end:
+            write_i64(limits_at, 0)
+            write_i64(limits_at + 8, 1)
+            write_u64(queue_at, entry)
+            return
+        if read_u64(queue_at + 8 * (end - 1)) <= entry:
+            write_u64(queue_at + 8 * end, entry)
+            write_i64(limits_at + 8, end + 1)
+            return
+    heap_at = queues_at + 16 * room
+    child = read_i64(ends_at + 40)
+    write_i64(ends_at + 40, child + 1)
+    while child > 0:
+        above = read_u64(heap_at + 8 * ((child - 1) // CHILDREN))
+        if above <= entry:
+            break
+        write_u64(heap_at + 8 * child, above)
+        child = (child - 1) // CHILDREN
+    write_u64(heap_at + 8 * child, entry)
+
+
+@inlined
+def pop(queues_at, room, ends_at):
+    """Take the least entry out; _NO_RANKS where there is none."""
+    least = _NO_RANKS
+    at = -1
+    for i in range(3):
+        first, end = read_i64(ends_at + 16 * i), read_i64(ends_at + 16 * i + 8)
+        if first < end:
+            entry = read_u64(queues_at + 8 * (room * i + first))
+            if entry <= least:
+                least = entry
+                at = i
+    if at == 2:
+        heap_at = queues_at + 16 * room
+        size = read_i64(ends_at + 40) - 1
+        write_i64(ends_at + 40, size)
+        if size > 0:
+            sift_down(heap_at, size, np.int64(0), read_u64(heap_at + 8 * size))
+    elif at >= 0:
+        write_i64(ends_at + 16 * at, read_i64(ends_at + 16 * at) + 1)
+    return least
+
+
+@part
+def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
+    """Write the ids of a pretoken of any length; arguments and result as for encode.merge_pretoken.
+
+    In the scratch lie
+
+    queues : uint64[3, 3 n]   rank << 32 | position, with entries that have become void: two queues in which they come in
+                         order, and a heap, a tree in an array where a node has CHILDREN children, for those that do not.
+                         In a million of one letter nearly all come in order, and the heap would take most of the time
+    ends : int64[6]      see `push`
+    rows : int32[n, 2]   see `start_rows`
+
+    Cost: O(n log n), whatever the text is: each merge adds at most two entries to the heap, and an entry whose pair has
+    changed is dropped when it comes up.
+    """
+    room = 3 * n
+    queues_at, ends_at, rows_at = scratch_at, scratch_at + 72 * n, scratch_at + 72 * n + 48 + _ROW
+    for i in range(6):
+        write_i64(ends_at + 8 * i, 0)
+    start_rows(rows_at, text_at, n, merges_at)
+    for i in range(n - 1):
+        rank = of_row(rows_at, i, _RANK)
+        if rank != _NONE:
+            push(queues_at, room, ends_at, (np.uint64(rank) << _32) | np.uint64(i))
+    while True:
+        least = pop(queues_at, room, ends_at)
+        if least == _NO_RANKS:
+            break
+        position = np.int64(least & _LOW)
+        rank = np.int64(least >> _32)
+        if of_row(rows_at, position, _RANK) != rank:
+            continue
+        join(rows_at, position, merged_symbol(merges_at, rank))
+        for left in (position, before_row(rows_at, position)):
+            if left >= 0:
+                rank = new_rank(rows_at, n, left, merges_at)
+                if rank != _NONE:
+                    push(queues_at, room, ends_at, (np.uint64(rank) << _32) | np.uint64(left))
+    return write_ids(rows_at, n, merges_at, ids_at, id_size)
+
+
+@inlined
+def add_place(lists, free, n_blocks, rank, position):
+    """Add a position to the list of a rank.
+
+    lists          : see `merge_by_rank`
+    free, n_blocks : the first of the blocks that are free again, or -1; the number of blocks that were ever in use
+
+    Returns `free` and `n_blocks`.
+    """
+    groups_at, words_at, ends_at, blocks_at = lists
+    group_at, word_at, end_at = groups_at + 8 * (rank >> 12), words_at + 8 * (rank >> 6), ends_at + 8 * rank
+    group, in_group = read_u64(group_at), _ONE << (np.uint64(rank >> 6) & _63)
+    word = read_u64(word_at) if group & in_group else _ZERO
+    in_word = _ONE << (np.uint64(rank) & _63)
+    block, n_places = np.int64(_NONE), np.int64(PLACES)
+    if word & in_word:
+        block = np.int64(read_i32(end_at + 4))
+        n_places = np.int64(read_i32(blocks_at + _BLOCK * block + _N_PLACES))
+    if n_places == PLACES:
+        newer = free
+        if newer == _NONE:
+            newer = n_blocks
+            n_blocks += 1
+        else:
+            free = np.int64(read_i32(blocks_at + _BLOCK * newer + _NEWER))
+        if block == _NONE:
+            write_u64(group_at, group | in_group)
+            write_u64(word_at, word | in_word)
+            write_u32(end_at, newer)
+        else:
+            write_u32(blocks_at + _BLOCK * block + _NEWER, newer)
+        write_u32(end_at + 4, newer)
+        write_u32(blocks_at + _BLOCK * newer + _NEWER, _NONE)
+        block = newer
+        n_places = np.int64(0)
+    block_at = blocks_at + _BLOCK * block
+    write_u32(block_at + 4 * n_places, position)
+    write_u32(block_at + _N_PLACES, n_places + 1)
+    return free, n_blocks
+
+
+@inlined
+def take_rank(groups_at, words_at, group):
+    """The lowest rank that has a list, of those in a group that is not empty; from now on it has none."""
+    group_at = groups_at + 8 * group
+    words = read_u64(group_at)
+    word = group << 6 | trailing_zeros(words)
+    ranks = read_u64(words_at + 8 * word)
+    others = ranks & (ranks - _ONE)
+    write_u64(words_at + 8 * word, others)
+    if others == _ZERO:
+        write_u64(group_at, words & (words - _ONE))
+    return word << 6 | trailing_zeros(ranks)
+
+
+@inlined
+def merge_run(rows_at, position, rank, symbol, merged_at, n_merged):
+    """Merge the pairs of a rank that lie in each other, of which one is at `position`, from left to right.
+
+    merged_at, n_merged : address of int32[*], filled on from n_merged     the positions of the new symbols, whose pairs are
+                          not known yet
+
+    Returns n_merged.
+    """
+    before = before_row(rows_at, position)
+    while before >= 0 and of_row(rows_at, before, _RANK) == rank:
+        position = before
+        before = before_row(rows_at, position)
+    while True:
+        removed = after_row(rows_at, position)
+        goes_on = of_row(rows_at, removed, _RANK) == rank
+        join(rows_at, position, symbol)
+        write_u32(merged_at + 4 * n_merged, position)
+        n_merged += 1
+        position = after_row(rows_at, position)
+        if not goes_on or of_row(rows_at, position, _RANK) != rank:
+            return n_merged
+
+
+@part
+def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
+    """Write the ids of a pretoken of any length, by merges that ascend; arguments and result as for encode.merge_pretoken.
+
+    In the scratch lie
+
+    groups : uint64[*]        bit w % 64 of number w / 64 says that words[w] is not 0; else words[w] means nothing
+    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] means nothing. So of all
+                              ranks, nothing is cleared and looked at but one bit for 64 of them
+    ends   : int32[n_ranks, 2]   of each rank the first and the last block of its list
+    rows   : int32[n, 2]      see `start_rows`
+    merged : int32[n / 2]     see `merge_run`
+    blocks : int32[*, 16]     PLACES positions, how many of them are filled, and the block after this one (or -1), of the
+                              list or of those that are free again. A position whose pair has changed is void, and seen to
+                              be when its rank comes. They mostly ascend, so that a run of pairs that lie in each other is
+                              met where it begins
+
+    Cost: O(n), whatever the text is, and one step for 4096 ranks.
+    """
+    n_ranks = merges_at[8]
+    n_groups = (n_ranks >> 12) + 1
+    groups_at = scratch_at
+    words_at = groups_at + 8 * n_groups
+    ends_at = words_at + 8 * ((n_ranks >> 6) + 1)
+    rows_at = ends_at + 8 * n_ranks + _ROW
+    merged_at = rows_at + _ROW * (n + 1)
+    blocks_at = (merged_at + 2 * n + _BLOCK - 1) & ~(_BLOCK - 1)
+    lists = groups_at, words_at, ends_at, blocks_at
+    for group in range(n_groups):
+        write_u64(groups_at + 8 * group, _ZERO)
+    free, n_blocks = np.int64(_NONE), np.int64(0)
+    start_rows(rows_at, text_at, n, merges_at)
+    for i in range(n - 1):
+        rank = of_row(rows_at, i, _RANK)
+        if rank != _NONE:
+            free, n_blocks = add_place(lists, free, n_blocks, rank, i)
+    group = np.int64(0)
+    while group < n_groups:
+        if read_u64(groups_at + 8 * group) == _ZERO:
+            group += 1
+            continue
+        rank = take_rank(groups_at, words_at, group)
+        symbol = merged_symbol(merges_at, rank)
+        n_merged = np.int64(0)
+        first = block = np.int64(read_i32(ends_at + 8 * rank))
+        while block != _NONE:
+            block_at = blocks_at + _BLOCK * block
+            newer = np.int64(read_i32(block_at + _NEWER))
+            if newer != _NONE:
+                for i in range(PLACES):
+                    prefetch(rows_at + _ROW * np.int64(read_i32(blocks_at + _BLOCK * newer + 4 * i)))
+            for i in range(np.int64(read_i32(block_at + _N_PLACES))):
+                position = np.int64(read_i32(block_at + 4 * i))
+                if of_row(rows_at, position, _RANK) == rank:
+                    n_merged = merge_run(rows_at, position, rank, symbol, merged_at, n_merged)
+            block = newer
+        write_u32(blocks_at + _BLOCK * np.int64(read_i32(ends_at + 8 * rank + 4)) + _NEWER, free)
+        free = first
+        last = np.int64(_NONE)
+        for i in range(n_merged + AHEAD):
+            if i < n_merged:
+                position = np.int64(read_i32(merged_at + 4 * i))
+                before, after = before_row(rows_at, position), after_row(rows_at, position)
+                if before >= 0:
+                    ask_for_pair(merges_at, of_row(rows_at, before, _SYMBOL), symbol)
+                if after < n:
+                    ask_for_pair(merges_at, symbol, of_row(rows_at, after, _SYMBOL))
+            if i >= AHEAD:
+                position = np.int64(read_i32(merged_at + 4 * (i - AHEAD)))
+                for left in (before_row(rows_at, position), position):
+                    if left >= 0 and left != last:  # the pair of `last` was looked up with the symbol after it
+                        found = new_rank(rows_at, n, left, merges_at)
+                        if found != _NONE:
+                            free, n_blocks = add_place(lists, free, n_blocks, found, left)
+                last = position
+    return write_ids(rows_at, n, merges_at, ids_at, id_size)

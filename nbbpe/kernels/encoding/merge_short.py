@@ -1,0 +1,231 @@
+"""Merging short pretokens, several at a time: each in a lane, with a turn for each of its pairs; the least is next.
+
+Merging is a chain of look-ups each of which waits for the one before. So what a merge does and what it then has to look up
+are two steps, which are done in all lanes before the next one: while a lane's cache lines come, others go on.
+"""
+
+import numpy as np
+
+from ..compiler.jit import called, inlined
+from ..machine.intrinsics import (
+    BLOCK,
+    LANES,
+    RANK_BITS,
+    address_of,
+    copy_16,
+    least,
+    least_of_three,
+    read_i64,
+    read_u8,
+    read_u32,
+    read_u64,
+    trailing_zeros,
+    write_i64,
+    write_three,
+    write_u8,
+    write_u32,
+    write_u64,
+)
+from .merge_table import (
+    BOTH_CONTESTED,
+    CONTEST_BITS,
+    LEFT_CONTESTED,
+    NO_SYMBOL,
+    ask_for_pair,
+    byte_pair,
+    id_of,
+    merged_symbol,
+    pair_rank,
+    write_id,
+)
+
+SHORT = 254  # bytes up to which a pretoken's positions, with one more at each end, are numbers of one byte
+POSITION_BITS = 8  # of a turn, see turn_of
+RANK_AT = POSITION_BITS + CONTEST_BITS  # from which bit of a turn on is its rank
+CONTESTED = BOTH_CONTESTED << POSITION_BITS
+NO_TURN = 0xFFFFFFFF
+# Where in a lane what is, see start_short.
+N_VECTORS_AT, NEXT_AT, OWN_AT, TURNS_AT = 8, 16, 24, 64
+SYMBOLS_AT = TURNS_AT + 4 * 256
+BEFORE_AT = SYMBOLS_AT + 4 * 256
+AFTER_AT = BEFORE_AT + 256 + 16
+LANE_BYTES = AFTER_AT + 256 + 16 + 32
+# Where lanes start from.
+_NO_TURNS = np.full(16, 255, dtype=np.uint8)
+_BEFORE = np.arange(-1, 271).astype(np.uint8)
+_AFTER = np.arange(1, 273).astype(np.uint8)
+_ONE = np.uint64(1)
+
+
+@inlined
+def turn_of(rank, position):
+    """When the pair of a rank at a position is merged, as a number of 32 bits: that with the least is next.
+
+    Of equal ranks the leftmost is, and where its position is needs no other look. NO_RANK gives more than any rank. Between
+    rank and position a turn tells what settle_short asks of pairs of bytes; those it does not ask of count as contested.
+    """
+    return (rank << RANK_AT) | (CONTESTED + position)
+
+
+@inlined
+def start_short(lane_at, text_at, n, merges_at):
+    """Put a pretoken of 1 to SHORT bytes into a lane, with the turns of its pairs.
+
+    lane_at : address of LANE_BYTES, 64-byte aligned, overwritten: n, the number of vectors of turns, and from NEXT_AT what
+              is to be looked up next, int64 each; from OWN_AT 40 bytes that are the caller's; from TURNS_AT a turn and from
+              SYMBOLS_AT a symbol for each of 256 positions, uint32; from BEFORE_AT and AFTER_AT the positions of the
+              symbols before and after it, uint8
+
+    Position p + 1 stands for byte p; positions 0 and n + 1 hold NO_SYMBOL, which merges with nothing. A symbol keeps its
+    first position.
+    """
+    symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
+    n_vectors = (n - 1) // LANES + 1
+    for at in range(turns_at, turns_at + 4 * LANES * n_vectors + 16, 16):  # with one more, which settle_short compares with
+        copy_16(address_of(_NO_TURNS), at)
+    for i in range(0, n + 2, 16):
+        copy_16(address_of(_BEFORE) + i, lane_at + BEFORE_AT + i)
+        copy_16(address_of(_AFTER) + i, lane_at + AFTER_AT + i)
+    left = np.int64(read_u8(text_at))
+    write_u32(symbols_at, NO_SYMBOL)
+    write_u32(symbols_at + 4, left)
+    for i in range(1, n):
+        right = np.int64(read_u8(text_at + i))
+        write_u32(symbols_at + 4 * i + 4, right)
+        write_u32(turns_at + 4 * i, (byte_pair(merges_at, left, right) << POSITION_BITS) | i)
+        left = right
+    write_u32(turns_at + 4, np.int64(read_u32(turns_at + 4)) & ~(LEFT_CONTESTED << POSITION_BITS))  # nothing is before it
+    write_u32(symbols_at + 4 * n + 4, NO_SYMBOL)
+    write_i64(lane_at, n)
+    write_i64(lane_at + N_VECTORS_AT, n_vectors)
+
+
+@inlined
+def settle_short(lane_at, merges_at):
+    """Do at once the merges of bytes in a lane, just filled, that nothing can come before: two in five of an English word.
+
+    No other merge takes a byte of a pair that is not contested (see merge_table.contested_bytes) and whose neighbours have
+    their turns after it. What it becomes merges at higher ranks only, as merges ascend where any pair is not contested. So
+    it may as well be merged first; and while each step waits for the one before, these wait for nothing.
+
+    What it leaves to find_settled is to look up the pairs that are new, the cache lines of which it asks for. Only the
+    first BLOCK positions are looked at.
+    """
+    symbols_at, turns_at, after_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT, lane_at + AFTER_AT
+    settled = least_of_three(turns_at, CONTESTED)
+    for i in range(1, min(read_i64(lane_at + N_VECTORS_AT), BLOCK // LANES)):
+        settled |= least_of_three(turns_at + 4 * LANES * i, CONTESTED) << np.uint64(LANES * i)
+    pairs = settled
+    while pairs:
+        position = trailing_zeros(pairs)
+        symbol = merged_symbol(merges_at, np.int64(read_u32(turns_at + 4 * position)) >> RANK_AT)
+        write_u32(symbols_at + 4 * position, symbol)
+        write_u8(after_at + position, position + 2)
+        write_u8(lane_at + BEFORE_AT + position + 2, position)
+        write_u32(turns_at + 4 * position + 4, NO_TURN)
+        pairs &= pairs - _ONE
+    # The pairs of the new symbols, and of those before them that are not new; position 0 holds none.
+    new_pairs = (settled | ((settled >> _ONE) & ~(settled << _ONE))) & ~_ONE
+    write_u64(lane_at + NEXT_AT, new_pairs)
+    while new_pairs:
+        ask_for_pair(merges_at, *pair_at(lane_at, trailing_zeros(new_pairs)))
+        new_pairs &= new_pairs - _ONE
+
+
+@inlined
+def find_settled(lane_at, merges_at):
+    """Look up the pairs that settle_short has made. Cost: one look-up for each."""
+    pairs = read_u64(lane_at + NEXT_AT)
+    while pairs:
+        position = trailing_zeros(pairs)
+        turn = turn_of(pair_rank(merges_at, *pair_at(lane_at, position)), position)
+        write_u32(lane_at + TURNS_AT + 4 * position, turn)
+        pairs &= pairs - _ONE
+
+
+@inlined
+def pair_at(lane_at, position):
+    """The symbols of the pair at a position of a lane."""
+    after = np.int64(read_u8(lane_at + AFTER_AT + position))
+    symbols_at = lane_at + SYMBOLS_AT
+    return np.int64(read_u32(symbols_at + 4 * position)), np.int64(read_u32(symbols_at + 4 * after))
+
+
+@inlined
+def step_short(lane_at, merges_at):
+    """Do the next merge in a lane; False where there is none.
+
+    What it leaves to find_stepped is to look up the two pairs that are new, the cache lines of which it asks for. Cost:
+    some 10 ns, and 5 for each further 16 bytes.
+    """
+    symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
+    before_at, after_at = lane_at + BEFORE_AT, lane_at + AFTER_AT
+    turn = least(turns_at)
+    for i in range(1, read_i64(lane_at + N_VECTORS_AT)):
+        turn = min(turn, least(turns_at + 4 * LANES * i))
+    if turn >> (RANK_AT + RANK_BITS) != 0:
+        return False
+    position = turn & ((1 << POSITION_BITS) - 1)
+    symbol = merged_symbol(merges_at, turn >> RANK_AT)
+    write_u32(symbols_at + 4 * position, symbol)
+    before = np.int64(read_u8(before_at + position))
+    removed = np.int64(read_u8(after_at + position))
+    after = np.int64(read_u8(after_at + removed))
+    write_u8(after_at + position, after)
+    write_u8(before_at + after, position)
+    ask_for_pair(merges_at, np.int64(read_u32(symbols_at + 4 * before)), symbol)
+    ask_for_pair(merges_at, symbol, np.int64(read_u32(symbols_at + 4 * after)))
+    write_i64(lane_at + NEXT_AT, removed << POSITION_BITS | position)
+    return True
+
+
+@inlined
+def find_stepped(lane_at, merges_at):
+    """Look up the pairs that step_short has made. Cost: two look-ups, which wait together."""
+    turns_at = lane_at + TURNS_AT
+    stepped = read_i64(lane_at + NEXT_AT)
+    removed, position = stepped >> POSITION_BITS, stepped & ((1 << POSITION_BITS) - 1)
+    before = np.int64(read_u8(lane_at + BEFORE_AT + position))
+    turn_before = turn_of(pair_rank(merges_at, *pair_at(lane_at, before)), before)
+    turn_after = turn_of(pair_rank(merges_at, *pair_at(lane_at, position)), position)
+    if read_i64(lane_at + N_VECTORS_AT) == 1:
+        write_three(turns_at, before, turn_before, position, turn_after, removed, NO_TURN)
+    else:
+        write_u32(turns_at + 4 * before, turn_before)
+        write_u32(turns_at + 4 * position, turn_after)
+        write_u32(turns_at + 4 * removed, NO_TURN)
+
+
+@inlined
+def finish_short(lane_at, merges_at, ids_at, id_size):
+    """Write the ids of the symbols in a lane; returns their number."""
+    end = read_i64(lane_at)
+    position = 1
+    n_ids = 0
+    while position <= end:
+        symbol = np.int64(read_u32(lane_at + SYMBOLS_AT + 4 * position))
+        write_id(ids_at + n_ids * id_size, id_of(merges_at, symbol), id_size)
+        n_ids += 1
+        position = np.int64(read_u8(lane_at + AFTER_AT + position))
+    return n_ids
+
+
+@called
+def merge_lanes(lanes_at, n_lanes, merges_at):
+    """Do all merges of the pretokens in the first lanes, of which there are fewer than 64."""
+    for lane in range(n_lanes):
+        settle_short(lanes_at + lane * LANE_BYTES, merges_at)
+    for lane in range(n_lanes):
+        find_settled(lanes_at + lane * LANE_BYTES, merges_at)
+    unfinished = (_ONE << np.uint64(n_lanes)) - _ONE
+    while unfinished:
+        lanes = unfinished
+        while lanes:
+            lane = trailing_zeros(lanes)
+            lanes &= lanes - _ONE
+            if not step_short(lanes_at + lane * LANE_BYTES, merges_at):
+                unfinished ^= _ONE << np.uint64(lane)
+        lanes = unfinished
+        while lanes:
+            find_stepped(lanes_at + trailing_zeros(lanes) * LANE_BYTES, merges_at)
+            lanes &= lanes - _ONE

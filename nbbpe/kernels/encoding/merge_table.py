@@ -1,0 +1,353 @@
+"""The merges of a tokenizer as tables: which symbols a pair becomes, and how soon.
+
+Inside of the kernels a token is a *symbol*: 0 to 255 are the single bytes, and all others follow. Two tables say what a
+pair's rank is. Pairs of bytes, with which every pretoken begins, are found in a table of all 65,536. All other pairs are
+in a hash table whose buckets are cache lines of eight entries, compared all at once: a look-up has no branch that could be
+mispredicted, and most look-ups of a new pretoken find nothing.
+
+Tokenizers come from anybody, so which line a pair belongs to depends on a secret (see secret.py). The pair, a number of 42
+bits, is multiplied by a secret odd number modulo 2^64, and the bits from 32 on say which line. Let two pairs differ by an
+odd number times 2^t. Then their products differ by a number whose bit t is set and whose higher bits are uniform. If t <
+32, the pairs share one of n lines with a chance of 2 : n at the most. If t >= 32, bit t keeps them apart, as a tokenizer
+that has so many symbols has so many lines that bit t counts. Where too many entries come together all the same,
+`fill_merges` says so, and the table is made with another secret.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiler.jit import inlined, kernel
+from ..machine import secret
+from ..machine.intrinsics import (
+    KEY_SHIFT,
+    LINE,
+    NO_RANK,
+    RANK_BITS,
+    address_of,
+    prefetch_shared,
+    rank_in_line,
+    read_i64,
+    read_u32,
+    read_u64,
+    write_u16,
+    write_u32,
+)
+from ..machine.large_pages import zeros
+from ..pieces.piece_table import STATE_SIZE, PieceTable, find, is_free, key_of
+from ..pieces.unmergeable_boundaries import MOST_BYTES, byte_ends, folded, join_ends, mark_joins
+
+_SYMBOL_BITS = 21
+NO_SYMBOL = (1 << _SYMBOL_BITS) - 1  # no symbol has this number: it stands beside the ends of a pretoken
+MAX_RANKS = 1 << RANK_BITS
+CONTEST_BITS = 2  # of a pair of bytes: which of the two other merges may take before its turn
+RIGHT_CONTESTED, LEFT_CONTESTED, BOTH_CONTESTED = 1, 2, 3
+_NO_BYTE_PAIR = NO_RANK << CONTEST_BITS | BOTH_CONTESTED
+
+MOST_LINES = 64  # that a look-up reads; half full, one table in 10^20 would have to let it read more
+
+_FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
+_SYMBOL_SHIFT = np.uint64(_SYMBOL_BITS)
+_KEY_SHIFT = np.uint64(KEY_SHIFT)
+_LAST = np.uint64(1 << RANK_BITS)  # of the last entry of a line: no entry that belongs there stands in the next line
+
+
+class Merges(NamedTuple):
+    """The merges of a tokenizer, read only; made by `new_merges`.
+
+    entries     : uint64[LINE * n_lines]  (left << 43 | right << 22 | 1 << 21 | rank) of each pair, all ones where free; a
+                                          power of two of lines, each a cache line. Bit 21 of a line's last entry is 0 where
+                                          entries that did not find room in the line stand in the next
+    byte_pairs  : uint32[65536]           of each pair of bytes, at [left << 8 | right], rank << CONTEST_BITS and which of
+                                          its bytes are contested, see `contested_bytes`; all ones where it has no rank
+    symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `counting_on` leaves it
+    ids         : uint32[*]               the id of each symbol, likewise
+    whole       : uint64[*]               tokens that a pretoken is though merging does not give them, see `pack_whole`;
+                                          most vocabularies have none, and this has no entries
+    n_ascending : int                     the number of ranks, if each merge has a higher one than those that make its two
+                                          sides: then a long pretoken can be merged rank by rank (encode_long); else 0
+    joins       : uint8[*]                bits of the places that merges join at (unmergeable_boundaries); no entries where
+                                          these are not known, or parts of a pretoken would not be merged as it is
+    secret      : np.uint64               what says which line a pair belongs to; odd
+    """
+
+    entries: NDArray[np.uint64]
+    byte_pairs: NDArray[np.uint32]
+    symbols: NDArray[np.uint32]
+    ids: NDArray[np.uint32]
+    whole: NDArray[np.uint64]
+    n_ascending: int
+    joins: NDArray[np.uint8]
+    secret: np.uint64
+
+
+def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], numbers: NDArray[np.uint64]) -> Merges:
+    """Make tables that have room for `n_merges` merges, none of which is entered yet.
+
+    symbols, ids : as in Merges, of any integer type
+    numbers      : a secret
+
+    Raises ValueError where there are more tokens or ranks than an entry can tell apart: some two million of each.
+    """
+    if len(ids) >= NO_SYMBOL or len(symbols) >= MAX_RANKS:
+        raise ValueError(
+            f"a tokenizer can have {NO_SYMBOL - 1:,} tokens and {MAX_RANKS - 1:,} merges, "
+            f"not {len(ids):,} and {len(symbols):,}"
+        )
+    byte_pairs = np.full(1 << 16, _NO_BYTE_PAIR, dtype=np.uint32)
+    n_lines = 1
+    while n_lines * LINE < 2 * n_merges:
+        n_lines *= 2
+    entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
+    entries[:] = _FREE
+    whole, joins = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint8)
+    return Merges(entries, byte_pairs, counting_on(symbols), counting_on(ids), whole, 0, joins, numbers[secret.PAIRS])
+
+
+def counting_on(numbers: NDArray[Any]) -> NDArray[np.uint32]:
+    """Numbers without the end that only counts on from the last one that stays; at least one number, uint32[*].
+
+    Most vocabularies number their tokens in the order of the merges, so that little stays. That each merge need not look up
+    what it makes, at an address that is mostly in no cache, takes 3 to 10 % off a first pass.
+    """
+    steps = np.flatnonzero(np.diff(numbers) != 1)
+    n_kept = steps[-1] + 2 if len(steps) else 1
+    return np.append(numbers, 0)[:n_kept].astype(np.uint32)
+
+
+def new_merges(
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    results: NDArray[np.int32],
+    byte_ids: NDArray[np.int32],
+) -> Merges:
+    """Make the tables from merges: ids of left and right, rank, and id of the result of each; and the bytes' ids.
+
+    Of a pair that comes twice, the lower rank stays. Merges must come by ascending rank (ValueError where they do not), and
+    those of one rank have one result (unchecked).
+    """
+    if (ranks[1:] < ranks[:-1]).any():
+        raise ValueError("merges must come by ascending rank")
+    ids = np.concatenate([byte_ids, np.setdiff1d(np.concatenate([lefts, rights, results]), byte_ids)])
+    order = np.argsort(ids)
+    left_symbols, right_symbols, result_symbols = (
+        order[np.searchsorted(ids, part, sorter=order)].astype(np.int64) for part in (lefts, rights, results)
+    )
+    symbols = np.zeros(int(ranks.max(initial=-1)) + 1, dtype=np.uint32)
+    symbols[ranks] = result_symbols
+    made_by = np.full(len(ids), -1)  # the highest rank that makes each symbol
+    np.maximum.at(made_by, result_symbols, ranks)
+    ascending = (np.maximum(made_by[left_symbols], made_by[right_symbols]) < ranks).all()
+    columns = left_symbols, right_symbols, ranks.astype(np.int64), result_symbols
+    numbers = secret.of_process()
+    n_joins = -1
+    while n_joins < 0:
+        merges = empty_merges(len(lefts), symbols, ids, numbers)
+        if ascending:
+            merges = merges._replace(n_ascending=len(symbols), joins=np.zeros(MOST_BYTES, dtype=np.uint8))
+        n_joins = fill_merges(*columns, np.zeros(len(ids), dtype=np.int64), merges)
+        numbers = secret.fresh()
+    if not ascending:
+        return merges
+    contested = contested_bytes(merges.byte_pairs >> CONTEST_BITS, left_symbols, right_symbols, ranks)
+    return merges._replace(
+        byte_pairs=merges.byte_pairs & ~np.uint32(BOTH_CONTESTED) | contested, joins=folded(merges.joins, n_joins)
+    )
+
+
+def contested_bytes(
+    byte_ranks: NDArray[Any], lefts: NDArray[np.int64], rights: NDArray[np.int64], ranks: NDArray[np.int32]
+) -> NDArray[np.uint32]:
+    """Which bytes of each pair of bytes another merge may take before the pair's turn comes: LEFT_CONTESTED and so on.
+
+    byte_ranks : uint32[65536]    the rank of each pair, or NO_RANK
+    lefts, rights, ranks : int64[n], int64[n], int32[n]    symbols and ranks of all merges, by ascending rank, each higher
+                 than those that make its sides
+
+    The left byte is contested if a symbol of several bytes merges with it, standing before it, at a lower rank than the
+    pair; the right byte likewise. Where none is, nothing but the pairs of bytes beside it can come before the pair.
+    """
+    # The lowest rank at which each byte merges with a symbol of several bytes after it, and before it.
+    first_after, first_before = np.full((2, 256), NO_RANK, dtype=np.uint32)
+    for firsts, bytes_, others in (first_after, lefts, rights), (first_before, rights, lefts):
+        found = np.flatnonzero((bytes_ < 256) & (others >= 256))[::-1]  # where one place is written twice, the last stays
+        firsts[bytes_[found]] = ranks[found]
+    pair_ranks = byte_ranks.reshape(256, 256)
+    contested = (pair_ranks >= first_before[:, None]) * LEFT_CONTESTED + (pair_ranks >= first_after) * RIGHT_CONTESTED
+    return contested.astype(np.uint32).ravel()
+
+
+@inlined
+def enter_merge(merges, left, right, rank):
+    """Enter a pair of symbols with its rank. Ranks must ascend (unchecked): of a pair that comes twice, the first stays.
+
+    left, right, rank : int64;  merges : Merges, entries or byte_pairs modified; there must be room (unchecked)
+
+    Returns whether it found room in one of MOST_LINES lines; if not, the table needs another secret.
+    """
+    if left < 256 and right < 256:
+        pair = left << 8 | right
+        merges.byte_pairs[pair] = min(merges.byte_pairs[pair], np.uint32(rank << CONTEST_BITS | BOTH_CONTESTED))
+    else:
+        key = pair_key(left, right)
+        mask = merges.entries.shape[0] - 1
+        entry = first_entry(key, mask, merges.secret)
+        n_entries = 1
+        while merges.entries[entry] != _FREE and merges.entries[entry] >> _KEY_SHIFT != key:
+            if n_entries == MOST_LINES * LINE:
+                return False
+            if entry % LINE == LINE - 1:
+                merges.entries[entry] &= ~_LAST
+            entry = (entry + 1) & mask
+            n_entries += 1
+        if merges.entries[entry] == _FREE:
+            merges.entries[entry] = (key << _KEY_SHIFT) | _LAST | np.uint64(rank)
+    return True
+
+
+@inlined
+def has_long_searches(entries):
+    """Whether a look-up would read more than MOST_LINES lines: so many run over that stand side by side."""
+    n_over = 0
+    for i in range(LINE - 1, 2 * entries.shape[0], LINE):  # twice, as the first line follows the last
+        n_over = n_over + 1 if entries[i & (entries.shape[0] - 1)] & _LAST == 0 else 0
+        if n_over >= MOST_LINES:
+            return True
+    return False
+
+
+@kernel
+def fill_merges(lefts, rights, ranks, results, ends, merges):
+    """Enter many merges, and the places that they join at unless `joins` is empty.
+
+    lefts, rights, ranks, results : int64[n], by ascending rank
+    ends   : int64[number of symbols], overwritten    the ends of each symbol
+    merges : Merges, modified
+
+    Returns how many bits of `joins` are set; -1 where look-ups would take too long, and the table needs another secret.
+    """
+    for byte in range(min(256, ends.shape[0])):
+        ends[byte] = byte_ends(byte)
+    n_joins = 0
+    for i in range(lefts.shape[0]):
+        left, right = lefts[i], rights[i]
+        if not enter_merge(merges, left, right, ranks[i]):
+            return -1
+        if merges.joins.shape[0] > 0:
+            n_joins += mark_joins(merges.joins, ends[left], ends[right])
+            ends[results[i]] = join_ends(ends[left], ends[right])
+    return -1 if has_long_searches(merges.entries) else n_joins
+
+
+def pack_whole(table: PieceTable) -> NDArray[np.uint64]:
+    """A piece table from tokens to ids as one array, which costs less to pass: length of the slots, state, slots, pool."""
+    pool = np.zeros(-(-len(table.pool) // 8), dtype=np.uint64)
+    pool.view(np.uint8)[: len(table.pool)] = table.pool
+    return np.concatenate([np.array([len(table.slots)], dtype=np.uint64), table.state.view(np.uint64), table.slots, pool])
+
+
+@inlined
+def whole_token(whole_at, key_at, length):
+    """The id of the token of `length` bytes at an address, or -1 where what is at `whole_at` (see pack_whole) has none."""
+    n_words = read_i64(whole_at)
+    state_at = whole_at + 8
+    slots_at = state_at + 8 * STATE_SIZE
+    table_at = slots_at, n_words, slots_at + 8 * n_words, 0, state_at
+    low, high = key_of(key_at, length, state_at)
+    slot = find(table_at, key_at, length, low, high)
+    if is_free(table_at, slot):
+        return -1
+    return read_i64(slots_at + 8 * slot + 16)
+
+
+@inlined
+def merges_addresses(merges):
+    """What the helpers take: where the arrays of Merges are, with the mask of the hash; 0 for a `whole` without entries."""
+    return (
+        address_of(merges.entries),
+        address_of(merges.byte_pairs),
+        address_of(merges.symbols),
+        address_of(merges.ids),
+        merges.entries.shape[0] - 1,
+        address_of(merges.whole) if merges.whole.shape[0] > 0 else 0,
+        merges.symbols.shape[0] - 1,
+        merges.ids.shape[0] - 1,
+        merges.n_ascending,
+        merges.secret,
+    )
+
+
+@inlined
+def pair_key(left, right):
+    """A pair of symbols as one number."""
+    return (np.uint64(left) << _SYMBOL_SHIFT) | np.uint64(right)
+
+
+@inlined
+def first_entry(key, mask, factor):
+    """Where the search for a pair starts: the first entry of a line; `mask` is one less than the number of entries, and
+    the factor is the secret of Merges."""
+    return np.int64(key * factor >> np.uint64(32)) * LINE & mask
+
+
+@inlined
+def pair_rank(merges_at, left, right):
+    """The rank of a pair of symbols that are not both bytes, or NO_RANK. Cost: one cache line."""
+    entries_at, mask = merges_at[0], merges_at[4]
+    key = pair_key(left, right)
+    entry = first_entry(key, mask, merges_at[9])
+    rank = rank_in_line(entries_at + 8 * entry, key)
+    # Few lines run over, so few look-ups go on. Asking this first keeps the branch predictable: one that is not throws
+    # away what was begun behind it, which takes as long as several look-ups.
+    while read_u64(entries_at + 8 * (entry + LINE - 1)) & _LAST == 0 and rank == NO_RANK:
+        entry = (entry + LINE) & mask
+        rank = rank_in_line(entries_at + 8 * entry, key)
+    return rank
+
+
+@inlined
+def ask_for_pair(merges_at, left, right):
+    """Ask for the cache line where `pair_rank` will look for a pair."""
+    prefetch_shared(merges_at[0] + 8 * first_entry(pair_key(left, right), merges_at[4], merges_at[9]))
+
+
+@inlined
+def byte_pair_rank(merges_at, left, right):
+    """The rank of a pair of bytes, or NO_RANK."""
+    return byte_pair(merges_at, left, right) >> CONTEST_BITS
+
+
+@inlined
+def byte_pair(merges_at, left, right):
+    """What Merges.byte_pairs has of a pair of bytes."""
+    return np.int64(read_u32(merges_at[1] + 4 * (left << 8 | right)))
+
+
+@inlined
+def counted(numbers_at, last, i):
+    """Number i of those of which `counting_on` has left the first, up to `last`, at an address."""
+    listed = min(i, last)
+    return np.int64(read_u32(numbers_at + 4 * listed)) + (i - listed)
+
+
+@inlined
+def merged_symbol(merges_at, rank):
+    """The symbol that a pair of this rank becomes."""
+    return counted(merges_at[2], merges_at[6], rank)
+
+
+@inlined
+def id_of(merges_at, symbol):
+    """The id of a symbol."""
+    return counted(merges_at[3], merges_at[7], symbol)
+
+
+@inlined
+def write_id(at, token_id, id_size):
+    """Write an id of `id_size` bytes, 2 or 4."""
+    if id_size == 2:
+        write_u16(at, token_id)
+    else:
+        write_u32(at, token_id)

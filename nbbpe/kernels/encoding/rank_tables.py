@@ -1,0 +1,133 @@
+"""Merging by the rank of joined bytes: what a vocabulary without a list of merges means.
+
+Such a vocabulary merges the adjacent pair whose joined bytes are the token of lowest rank. Mostly this comes to a list of
+merges. Call a token *regular* if its bytes, merged by ranks below its own, end as exactly two tokens: its two sides.
+Where every token is regular, no other two sides of a token ever meet:
+
+Say that so far all merges were of such sides, and that the next pair to merge joins to the token t. Nothing has been
+merged across the edges of t's bytes, so what happened between them is what happens to them alone; and as the lowest
+rank comes first, all pairs between the edges that join to a rank below t's have been merged. So the pair is what t's
+bytes come to by ranks below t's: its two sides. (That no merge brings up a pair of a lower rank than its own follows in
+the same way: such a pair's token would have been made of its own sides before.)
+
+So there a table of one pair for each token is enough, and every token is what its own bytes are merged to. Elsewhere the
+table needs all pairs of tokens that join to a token, and whole pretokens must be looked up first, as a pretoken that is a
+token is that token.
+"""
+
+import numpy as np
+
+from ..compiler.jit import kernel
+from ..machine.intrinsics import address_of, write_u64
+from ..pieces.piece_table import find, insert, key_of, table_addresses
+from .merge_pretoken import merge_pretoken
+from .merge_table import enter_merge, merges_addresses
+
+
+@kernel
+def find_sides(text, starts, merges, scratch, out, sides):
+    """Find the two sides of each token, and enter them into the table of merges.
+
+    text    : uint8[* + PADDING]     the tokens' bytes, one after another, by ascending rank; starts : int64[n + 1]
+    merges  : Merges, modified       empty, with room for n; the rank of token i is i, and the id of a symbol the symbol
+    scratch : see merge_pretoken.new_scratch;  out : uint32[*]     room for the longest token
+    sides   : int64[n, 2], filled    symbols; of a token of one byte, its own and -1
+
+    Returns the number of the first token that is not regular, or n; -1 where the table found no line for a pair, and needs
+    another secret. Cost: merging n tokens.
+    """
+    merges_at = merges_addresses(merges)
+    id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
+    for token in range(sides.shape[0]):
+        start, end = starts[token], starts[token + 1]
+        n_out = merge_pretoken(
+            address_of(text) + start, end - start, merges_at, address_of(scratch), address_of(out), id_size
+        )
+        sides[token, 0] = out[0]
+        sides[token, 1] = -1
+        if end - start > 1:
+            if n_out != 2:
+                return token
+            sides[token, 1] = out[1]
+            if not enter_merge(merges, sides[token, 0], sides[token, 1], token):
+                return -1
+    return sides.shape[0]
+
+
+@kernel
+def enter_tokens(text, starts, ids, chosen, table):
+    """Enter tokens into a piece table, with their ids as values.
+
+    text   : uint8[* + PADDING];  starts : int64[n + 1];  ids : int32[n]
+    chosen : bool[n]                which of them
+    table  : PieceTable, modified   empty, with room for them all
+
+    Returns how many were entered, up to one that found no slot or no room.
+    """
+    table_at = table_addresses(table)
+    n_entered = 0
+    for token in range(ids.shape[0]):
+        if not chosen[token]:
+            continue
+        key_at, length = address_of(text) + starts[token], starts[token + 1] - starts[token]
+        low, high = key_of(key_at, length, table_at[4])
+        slot = find(table_at, key_at, length, low, high)
+        if not insert(table_at, slot, key_at, length, low, high):
+            break
+        write_u64(table_at[0] + 8 * slot + 16, np.uint64(ids[token]))
+        n_entered += 1
+    return n_entered
+
+
+@kernel
+def find_pairs(lengths, starts_with, ends_with, ids, at_length, lefts, rights, results):
+    """List all pairs of tokens that join to a token: by ascending token, and of one token the shortest left first.
+
+    lengths     : int64[n]            bytes of each token
+    starts_with : int32[n]            the number of the longest other token that each begins with, or -1
+    ends_with   : int32[n]            likewise of the longest that it ends with
+    ids         : int32[n]
+    at_length   : int32[longest + 1], scratch, -1 throughout before and after
+    lefts, rights, results : int32[*], filled as far as they reach
+
+    All tokens that one begins with are a chain in `starts_with`, from the longest to the shortest; likewise at the end.
+
+    Returns the number of pairs. Cost: one step for each link of these chains, of which there are fewer than bytes.
+    """
+    found = 0
+    for token in range(ids.shape[0]):
+        left = starts_with[token]
+        while left >= 0:
+            at_length[lengths[left]] = left
+            left = starts_with[left]
+        right = ends_with[token]
+        while right >= 0:
+            left = at_length[lengths[token] - lengths[right]]
+            if left >= 0:
+                if found < lefts.shape[0]:
+                    lefts[found] = ids[left]
+                    rights[found] = ids[right]
+                    results[found] = ids[token]
+                found += 1
+            right = ends_with[right]
+        left = starts_with[token]
+        while left >= 0:
+            at_length[lengths[left]] = -1
+            left = starts_with[left]
+    return found
+
+
+@kernel
+def mark_unmerged(text, starts, merges, scratch, out, is_unmerged):
+    """Mark the tokens that merging their own bytes does not give.
+
+    text, starts : as for enter_tokens;  merges, scratch, out : as for find_sides, with all merges
+    is_unmerged  : bool[n], filled
+
+    Cost: merging n tokens.
+    """
+    merges_at = merges_addresses(merges)
+    id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
+    for token in range(is_unmerged.shape[0]):
+        at, n = address_of(text) + starts[token], starts[token + 1] - starts[token]
+        is_unmerged[token] = merge_pretoken(at, n, merges_at, address_of(scratch), address_of(out), id_size) != 1

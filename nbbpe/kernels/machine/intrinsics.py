@@ -1,0 +1,491 @@
+"""The few LLVM operations that Numba does not offer: unaligned loads, 64-byte compares, bit tricks, prefetch.
+
+Everything here is portable LLVM IR. A `<64 x i8>` compare becomes one AVX-512
+instruction, two AVX2 ones or four NEON ones, as the machine has it.
+
+Loads take an address. Numba counts references for every array that a helper function takes, with atomic operations that
+cost more than the rest of a look-up; helpers that run once a piece or once a block therefore take addresses, and the
+kernels around them, which own the arrays, take those with `address_of` (190 against 540 MB/s in counting). None of these
+loads is bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller promises that the bytes exist (text buffers
+carry `PADDING` spare bytes for that).
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
+RULES = 8  # rules that a pattern can have for two, and as many for three characters: lanes of one vector
+TRIPLES = 4  # of those for three, how many are used where 64 bytes are not looked up at once
+LINE = 8  # entries of 64 bits in a cache line
+LANES = 16  # numbers of 32 bits that one vector operation looks at
+RANK_BITS = 21  # of an entry of a merge table (see kernels/encoding/merge_table.py) that are its rank
+KEY_SHIFT = RANK_BITS + 1  # from which bit of it on is its key; what the bit between says, Merges tells
+NO_RANK = (1 << 30) - 1  # greater than any rank
+PADDING = 128  # spare bytes that every text buffer has after its text, so that block loads may run past the end
+
+I8 = ir.IntType(8)
+I64 = ir.IntType(64)
+_I128 = ir.IntType(128)
+VECTOR = ir.VectorType(I8, BLOCK)
+
+
+def splat(builder, byte):
+    """A vector of 64 copies of an i8."""
+    return lanes_of(builder, byte, VECTOR)
+
+
+def lanes_of(builder, value, vector):
+    """A vector of copies of an integer."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    single = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(
+        single, undefined, ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
+    )
+
+
+def _smallest(builder, vector):
+    """The smallest unsigned element of a vector."""
+    element, count = vector.type.element, vector.type.count
+    name = f"llvm.vector.reduce.umin.v{count}i{element.width}"
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, ir.FunctionType(element, [vector.type]), name), [vector]
+    )
+
+
+def pointer(builder, address, kind):
+    """An address as a pointer to a kind of value."""
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+@intrinsic
+def address_of(typingctx, array):
+    """The address of an array's first byte. The array must outlive every use of it."""
+
+    def codegen(context, builder, signature, args):
+        struct = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0])
+        return builder.ptrtoint(struct.data, I64)
+
+    return types.int64(array), codegen
+
+
+def _reader(kind, result):
+    def codegen(context, builder, signature, args):
+        return builder.load(pointer(builder, args[0], kind), align=1)
+
+    return result(types.int64), codegen
+
+
+@intrinsic
+def read_u8(typingctx, address):
+    """The byte at an address."""
+    return _reader(I8, types.uint8)
+
+
+@intrinsic
+def read_u16(typingctx, address):
+    """The little-endian uint16 at an address, aligned or not."""
+    return _reader(ir.IntType(16), types.uint16)
+
+
+@intrinsic
+def read_i32(typingctx, address):
+    """The little-endian int32 at an address, aligned or not."""
+    return _reader(ir.IntType(32), types.int32)
+
+
+@intrinsic
+def read_u32(typingctx, address):
+    """The little-endian uint32 at an address, aligned or not."""
+    return _reader(ir.IntType(32), types.uint32)
+
+
+@intrinsic
+def read_i64(typingctx, address):
+    """The little-endian int64 at an address, aligned or not."""
+    return _reader(I64, types.int64)
+
+
+@intrinsic
+def read_u64(typingctx, address):
+    """The little-endian uint64 at an address, aligned or not."""
+    return _reader(I64, types.uint64)
+
+
+def _writer(bits, value):
+    def codegen(context, builder, signature, args):
+        kind = ir.IntType(bits)
+        narrow = builder.trunc(args[1], kind) if bits < 64 else args[1]
+        builder.store(narrow, pointer(builder, args[0], kind), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, value), codegen
+
+
+@intrinsic
+def write_u8(typingctx, address, value):
+    """Write the low 8 bits of an integer to an address."""
+    return _writer(8, types.int64)
+
+
+@intrinsic
+def write_u16(typingctx, address, value):
+    """Write the low 16 bits of an integer to an address, aligned or not."""
+    return _writer(16, types.int64)
+
+
+@intrinsic
+def write_u32(typingctx, address, value):
+    """Write the low 32 bits of an integer to an address, aligned or not."""
+    return _writer(32, types.int64)
+
+
+@intrinsic
+def write_i64(typingctx, address, value):
+    """Write an int64 to an address, aligned or not."""
+    return _writer(64, types.int64)
+
+
+@intrinsic
+def write_u64(typingctx, address, value):
+    """Write a uint64 to an address, aligned or not."""
+    return _writer(64, types.uint64)
+
+
+def _prefetcher(writes):
+    def codegen(context, builder, signature, args):
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), i32, i32, i32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [pointer(builder, args[0], I8), i32(writes), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen
+
+
+@intrinsic
+def prefetch(typingctx, address):
+    """Ask for the cache line at an address, to be written soon; nothing is read, and any address is allowed."""
+    return _prefetcher(1)
+
+
+@intrinsic
+def prefetch_shared(typingctx, address):
+    """As `prefetch`, for what is only read, by several threads perhaps: other cores keep the line, too."""
+    return _prefetcher(0)
+
+
+@intrinsic
+def mask_between(typingctx, address, low, span):
+    """Bit i of the result says whether the byte at `address + i` is at least `low` and less than `low + span`."""
+
+    def codegen(context, builder, signature, args):
+        block = builder.load(pointer(builder, args[0], VECTOR), align=1)
+        low, span = (splat(builder, builder.trunc(value, I8)) for value in args[1:])
+        return builder.bitcast(builder.icmp_unsigned("<", builder.sub(block, low), span), I64)
+
+    return types.uint64(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def mask_of_16(typingctx, first, second, low, span):
+    """As `mask_between`, of the bytes of two uint64: bits 0 to 15 of the result."""
+
+    def codegen(context, builder, signature, args):
+        pair, bytes_ = ir.VectorType(I64, 2), ir.VectorType(I8, 16)
+        words = ir.Constant(pair, ir.Undefined)
+        for i in range(2):
+            words = builder.insert_element(words, args[i], ir.Constant(ir.IntType(32), i))
+        low, span = (lanes_of(builder, builder.trunc(value, I8), bytes_) for value in args[2:])
+        inside = builder.icmp_unsigned("<", builder.sub(builder.bitcast(words, bytes_), low), span)
+        return builder.zext(builder.bitcast(inside, ir.IntType(16)), I64)
+
+    return types.uint64(types.uint64, types.uint64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def mask_letters(typingctx, address):
+    """Bit i of the result says whether the byte at `address + i` is an ASCII letter."""
+
+    def codegen(context, builder, signature, args):
+        block = builder.load(pointer(builder, args[0], VECTOR), align=1)
+        folded = builder.or_(block, splat(builder, ir.Constant(I8, 0x20)))
+        shifted = builder.sub(folded, splat(builder, ir.Constant(I8, ord("a"))))
+        return builder.bitcast(builder.icmp_unsigned("<", shifted, splat(builder, ir.Constant(I8, 26))), I64)
+
+    return types.uint64(types.int64), codegen
+
+
+@intrinsic
+def rule_cuts(typingctx, masks, lanes_at, n_classes, n_pair_rules, entering):
+    """Where the rules of a pattern see a boundary in 64 bytes, all rules at once (of three, the first TRIPLES).
+
+    masks        : address of uint64[n_classes]            bit i of masks[c] says whether byte i is of class c
+    lanes_at     : address of uint64[n_classes, 5, RULES]  all ones where a class takes part in a rule, see pattern_tables
+    n_pair_rules : int64                                   with up to TRIPLES rules for two, half the work is done
+    entering     : int64                                   the rules of the byte before the block, as of ascii_cuts
+
+    Returns (cuts, more cuts, entering) as ascii_cuts does. Cost: 10 vector instructions of AVX2 a class.
+    """
+
+    def codegen(context, builder, signature, args):
+        masks_at, lanes_at, n_classes, n_pair_rules, entering = args
+        cuts, rules = (cgutils.alloca_once_value(builder, I64(0)) for _ in range(2))
+
+        def sum_up(n_lanes, parts):
+            """Of some parts, the bytes that take part in each rule."""
+            lanes = ir.VectorType(I64, n_lanes)
+            seen = [cgutils.alloca_once_value(builder, ir.Constant(lanes, [0] * n_lanes)) for _ in parts]
+            with cgutils.for_range(builder, n_classes) as loop:
+                mask = builder.load(pointer(builder, builder.add(masks_at, builder.mul(loop.index, I64(8))), I64))
+                mask = lanes_of(builder, mask, lanes)
+                row = builder.add(lanes_at, builder.mul(loop.index, I64(5 * 8 * RULES)))
+                for part, place in zip(parts, seen, strict=True):
+                    of_part = builder.load(pointer(builder, builder.add(row, I64(8 * RULES * part)), lanes), align=8)
+                    builder.store(builder.or_(builder.load(place), builder.and_(mask, of_part)), place)
+            return [builder.load(place) for place in seen]
+
+        def following(vector, shift):
+            """Where bytes stand behind those of a vector; the byte before the block is among them by its rules."""
+            n_lanes = vector.type.count
+            one = ir.Constant(vector.type, [1] * n_lanes)
+            carried = builder.trunc(builder.lshr(entering, I64(shift)), ir.IntType(n_lanes))
+            bits = builder.bitcast(carried, ir.VectorType(ir.IntType(1), n_lanes))
+            return builder.or_(builder.shl(vector, one), builder.zext(bits, vector.type))
+
+        def leave(vector, shift):
+            """Have the rules of the last byte left for the next block."""
+            n_lanes = vector.type.count
+            top = builder.icmp_signed("<", vector, ir.Constant(vector.type, [0] * n_lanes))
+            numbers = builder.shl(builder.zext(builder.bitcast(top, ir.IntType(n_lanes)), I64), I64(shift))
+            builder.store(builder.or_(builder.load(rules), numbers), rules)
+
+        def any_of(vector):
+            kind = ir.FunctionType(I64, [vector.type])
+            name = f"llvm.vector.reduce.or.v{vector.type.count}i64"
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [vector])
+
+        def pairs(n_lanes):
+            before, after = sum_up(n_lanes, (0, 1))
+            builder.store(any_of(builder.and_(following(before, 0), after)), cuts)
+            leave(before, 0)
+
+        with builder.if_else(builder.icmp_signed("<=", n_pair_rules, I64(TRIPLES))) as (few, many):
+            with few:
+                pairs(TRIPLES)
+            with many:
+                pairs(RULES)
+        first, second, third = sum_up(TRIPLES, (2, 3, 4))
+        one = ir.Constant(third.type, [1] * TRIPLES)
+        more_cuts = any_of(builder.and_(builder.and_(following(first, 8), second), builder.lshr(third, one)))
+        leave(first, 8)
+        found = builder.load(cuts), more_cuts, builder.load(rules)
+        return context.make_tuple(builder, signature.return_type, found)
+
+    cuts = types.Tuple((types.uint64, types.uint64, types.int64))
+    return cuts(*[types.int64] * 5), codegen
+
+
+@intrinsic
+def popcount(typingctx, value):
+    """The number of set bits of a uint64."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def trailing_zeros(typingctx, value):
+    """The number of zero bits below the lowest set bit of a uint64; 64 for zero."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def leading_zeros(typingctx, value):
+    """The number of zero bits above the highest set bit of a uint64; 64 for zero."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def write_masked_16(typingctx, to_at, from_at, mask_at):
+    """Write the 16 bytes at `from_at` to `to_at`, and-ed with the first 16 bytes at `mask_at` and or-ed with the next."""
+
+    def codegen(context, builder, signature, args):
+        pair = ir.VectorType(I64, 2)
+        more_at = builder.add(args[2], ir.Constant(I64, 16))
+        data, mask, more = (builder.load(pointer(builder, at, pair), align=1) for at in (args[1], args[2], more_at))
+        data = builder.or_(builder.and_(data, mask), more)
+        builder.store(data, pointer(builder, args[0], pair), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def polynomial_step(typingctx, value, factor, coefficient):
+    """value * factor + coefficient, modulo 2^61 - 1 but for multiples of it; all uint64.
+
+    The value must be less than 2^63, as the result is, and the factor less than 2^60 (unchecked).
+    """
+
+    def codegen(context, builder, signature, args):
+        value, factor, coefficient = (builder.zext(each, _I128) for each in args)
+        total = builder.add(builder.mul(value, factor), coefficient)
+        below = builder.and_(builder.trunc(total, I64), ir.Constant(I64, (1 << 61) - 1))
+        return builder.add(below, builder.trunc(builder.lshr(total, ir.Constant(_I128, 61)), I64))
+
+    return types.uint64(*[types.uint64] * 3), codegen
+
+
+@intrinsic
+def write_homes(typingctx, to_at, keys_at, secret, mask, slots_at):
+    """Write the addresses of the home slots, of four words each, of LINE keys of two uint64; see piece_table.home_slot.
+
+    to_at : address of int64[LINE];  keys_at : address of uint64[LINE, 2]
+    secret : three uint64
+    mask, slots_at : the number of words of the slots but for the first slot, and the address of the slots
+    """
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(I64, LINE)
+
+        def shifted(vector, bits):
+            return builder.lshr(vector, ir.Constant(lanes, [bits] * LINE))
+
+        halves = [
+            builder.load(pointer(builder, builder.add(args[1], ir.Constant(I64, at)), lanes), align=1) for at in (0, 64)
+        ]
+        order = ir.VectorType(ir.IntType(32), LINE)
+        words = [builder.shuffle_vector(*halves, ir.Constant(order, list(range(first, 2 * LINE, 2)))) for first in (0, 1)]
+        *numbers, factor = (lanes_of(builder, number, lanes) for number in cgutils.unpack_tuple(builder, args[2]))
+        low_half = ir.Constant(lanes, [(1 << 32) - 1] * LINE)
+        sums = [builder.add(word, number) for word, number in zip(words, numbers, strict=True)]
+        products = [builder.mul(builder.and_(each, low_half), shifted(each, 32)) for each in sums]
+        mixed = builder.mul(builder.add(*products), factor)
+        mask, slots = (lanes_of(builder, value, lanes) for value in args[3:])
+        # What home_slot says, times 8 * SLOT.
+        mask = builder.shl(mask, ir.Constant(lanes, [3] * LINE))
+        homes = builder.and_(shifted(mixed, 27), mask)
+        builder.store(builder.add(homes, slots), pointer(builder, args[0], lanes), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.UniTuple(types.uint64, 3), types.int64, types.int64), codegen
+
+
+@intrinsic
+def same_16(typingctx, left_at, right_at):
+    """Whether the 16 bytes at two addresses are equal."""
+
+    def codegen(context, builder, signature, args):
+        left, right = (builder.load(pointer(builder, at, _I128), align=1) for at in args)
+        return builder.icmp_unsigned("==", left, right)
+
+    return types.boolean(types.int64, types.int64), codegen
+
+
+@intrinsic
+def copy_16(typingctx, from_at, to_at):
+    """Copy 16 bytes from one address to another."""
+
+    def codegen(context, builder, signature, args):
+        pair = ir.VectorType(I64, 2)
+        data = builder.load(pointer(builder, args[0], pair), align=1)
+        builder.store(data, pointer(builder, args[1], pair), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def copy_64(typingctx, from_at, to_at):
+    """Copy BLOCK bytes from one address to another."""
+
+    def codegen(context, builder, signature, args):
+        data = builder.load(pointer(builder, args[0], VECTOR), align=1)
+        builder.store(data, pointer(builder, args[1], VECTOR), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def rank_in_line(typingctx, line_at, key):
+    """The rank of the entry with this key in the cache line at an address, which is a line of a merge table; or NO_RANK.
+
+    Cost: one load and some ten vector instructions, without a branch.
+    """
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(I64, LINE)
+        line = builder.load(pointer(builder, args[0], lanes), align=64)
+        keys = builder.lshr(line, ir.Constant(lanes, [KEY_SHIFT] * LINE))
+        same = builder.icmp_unsigned("==", keys, lanes_of(builder, args[1], lanes))
+        ranks = builder.and_(line, ir.Constant(lanes, [(1 << RANK_BITS) - 1] * LINE))
+        return _smallest(builder, builder.select(same, ranks, ir.Constant(lanes, [NO_RANK] * LINE)))
+
+    return types.int64(types.int64, types.uint64), codegen
+
+
+@intrinsic
+def least(typingctx, numbers_at):
+    """The least of LANES numbers, uint32, at a 64-byte aligned address."""
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(ir.IntType(32), LANES)
+        numbers = builder.load(pointer(builder, args[0], lanes), align=64)
+        return builder.zext(_smallest(builder, numbers), I64)
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def least_of_three(typingctx, numbers_at, clear):
+    """Bit i of the result says whether number i of LANES is less than those before and after it, and has none of some bits.
+
+    numbers_at : a 64-byte aligned address of uint32; before the first and after the last there is another
+    clear      : the bits
+    """
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(ir.IntType(32), LANES)
+        at = [builder.add(args[0], ir.Constant(I64, offset)) for offset in (-4, 0, 4)]
+        before, numbers, after = (builder.load(pointer(builder, place, lanes), align=4) for place in at)
+        least = builder.and_(*(builder.icmp_unsigned("<", numbers, other) for other in (before, after)))
+        found = builder.and_(numbers, lanes_of(builder, builder.trunc(args[1], ir.IntType(32)), lanes))
+        has_none = builder.icmp_unsigned("==", found, ir.Constant(lanes, [0] * LANES))
+        return builder.zext(builder.bitcast(builder.and_(least, has_none), ir.IntType(LANES)), I64)
+
+    return types.uint64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def write_three(typingctx, numbers_at, lane_1, number_1, lane_2, number_2, lane_3, number_3):
+    """Write three of LANES numbers, uint32, at a 64-byte aligned address, in this order; of each the lower 32 bits.
+
+    Loading and storing all of them lets the next `least` have them from the store buffer; after three small stores it would
+    wait until those are in the cache.
+    """
+
+    def codegen(context, builder, signature, args):
+        lanes = ir.VectorType(ir.IntType(32), LANES)
+        place = pointer(builder, args[0], lanes)
+        numbers = builder.load(place, align=64)
+        for lane, number in zip(args[1::2], args[2::2], strict=True):
+            lane, number = (lanes_of(builder, builder.trunc(value, ir.IntType(32)), lanes) for value in (lane, number))
+            here = builder.icmp_unsigned("==", ir.Constant(lanes, list(range(LANES))), lane)
+            numbers = builder.select(here, number, numbers)
+        builder.store(numbers, place, align=64)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), codegen

@@ -1,0 +1,31 @@
+"""The secret that hash tables are keyed by: without it nobody can write a text, or a tokenizer file, whose keys collide.
+
+Each table carries a copy, as data: what a kernel has as a constant is compiled in, and kept on disk. Nothing that a user
+sees depends on it.
+"""
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+HOME, LONG, PAIRS = 0, 3, 6  # where the numbers are for: the home of a key, a long key's hash, pairs of symbols
+SIZE = 7
+
+_FOUR = np.uint64(4)
+
+
+def fresh() -> NDArray[np.uint64]:
+    """A new secret, uint64[SIZE], from the operating system."""
+    numbers = np.frombuffer(os.urandom(8 * SIZE), dtype=np.uint64).copy()
+    numbers[[HOME + 2, PAIRS]] |= np.uint64(1)  # factors that must be odd
+    numbers[LONG + 2] >>= _FOUR  # see intrinsics.polynomial_step
+    return numbers
+
+
+_of_process = fresh()  # which forked processes have, too; tests put another in its place
+
+
+def of_process() -> NDArray[np.uint64]:
+    """The secret of this process."""
+    return _of_process

@@ -1,0 +1,392 @@
+"""A hash table whose keys are byte strings: the memory of every distinct piece (or word) that was seen.
+
+Open addressing over slots of 32 bytes, two in a cache line, of which a look-up mostly touches one:
+
+    slot = [key_low, key_high, value_0, value_1]      four uint64
+
+A key of up to 15 bytes lies in the slot itself: bytes 0-7 in key_low, bytes 8-14 in key_high, and its length in
+key_high's top byte (so b"a" and b"a\\0" differ, and an empty slot has key_high 0). A longer key lies in the pool, as
+8 bytes of length and then its bytes; its slot holds its 64-bit hash in key_low, and 0xFF with its pool offset in key_high.
+What the two values mean is up to the user of the table: counting keeps a count, encoding keeps token ids.
+
+Keys come from anybody's text. So where they lie depends on a secret (see secret.py), and a search ends after MOST_PROBES
+slots.
+
+Home slots. With s0 and s1, secret numbers of 64 bits, and f, a secret odd one:
+
+    n = low half of (key_low + s0) * upper half of it + low half of (key_high + s1) * upper half of it   modulo 2^64
+    home = upper half of (n * f modulo 2^64), modulo the number of slots
+
+The first is NH of UMAC (Black et al., 1999): whatever two keys are, the difference of their n has no value with a chance
+of more than 1 : 2^32. (Say that key_low differs, and fix s1. Where its low half differs, fix the low half of s0, too, and
+with it what is carried: by the proof there, one upper half of s0 at the most gives the value. Else one low half does.) Now
+let this difference be an odd number times 2^t, and let there be 2^m slots, m <= 32. If t < 32, the bits from 32 on of the
+difference of the two products are uniform, and the homes are equal with a chance of 2 : 2^m at the most. If t < 32 + m,
+bit t keeps them apart. And that t is more, or the difference 0, has a chance of 2^(32 - m) : 2^32. So two keys share a
+home with a chance of 3 : 2^m at the most, whatever they are, for whoever does not know the secret: no bits drop out.
+
+As the lowest bits of the upper half count, the order of a table's slots goes through a smaller table many times: keys that
+are taken from the one in order do not all lie together in the other.
+
+Long keys. The hash is a polynomial in a secret number modulo the prime 2^61 - 1. Its coefficients are the length and, for
+each 16 bytes, their n with two more secret numbers. For two different keys one coefficient differs, or their n do by one
+of the 17 multiples of the prime, for which the chance is 17 : 2^32 at the most. And two polynomials are equal at no more
+places than their degree. So the hashes of two keys of k bytes are equal with a chance of 1 : 2^27 + k : 2^63 at the most.
+
+Keys that collide by chance cost some probes. If a search ends without a slot, encoding does not cache the piece, and
+counting takes another secret (see `grown`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiler.jit import inlined, kernel, part
+from ..machine import secret
+from ..machine.intrinsics import LINE, address_of, polynomial_step, prefetch, read_i64, read_u64, write_homes, write_u64
+from ..machine.large_pages import longer, zeros
+from ..machine.secret import HOME, LONG
+
+SLOT = 4  # uint64 words in a slot
+INLINE_BYTES = 15  # the longest key that lies in its slot
+KEY_OVERHEAD = 16  # pool bytes that a long key needs beside its own: 8 for its length, 8 for reads past its end
+POOL_START = 8  # no long key has offset 0, so none in a slot looks like _LONG_KEY itself, which a search is for
+N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # where PieceTable.state keeps its numbers
+STATE_SIZE = SECRET + secret.SIZE
+# Slots that a search looks at. In a table that is half full, one search in 10^20 would look at more.
+MOST_PROBES = 256
+NO_SLOT = -1  # what a search finds that has looked at all of these
+
+_LENGTH_SHIFT = np.uint64(56)
+_LONG_KEY = np.uint64(0xFF << 56)  # key_high of a long key; in a slot its lower 56 bits are the pool offset
+_ONE = np.uint64(1)
+_32 = np.uint64(32)
+_LOW_HALF = np.uint64((1 << 32) - 1)
+# The bytes of key_low and key_high that a key of each length uses.
+_LOW_BYTES = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(INLINE_BYTES + 1)], dtype=np.uint64)
+_HIGH_BYTES = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(INLINE_BYTES + 1)], dtype=np.uint64)
+
+
+class PieceTable(NamedTuple):
+    """The arrays of the table; made by `new_table` only, so that each kernel is compiled for one type.
+
+    slots : uint64[4 * capacity]   capacity is a power of two, 2 or more; 64-byte aligned
+    pool  : uint8[*]               keys longer than INLINE_BYTES
+    state : int64[STATE_SIZE]      number of entries, bytes used of the pool, and the table's secret
+    """
+
+    slots: NDArray[np.uint64]
+    pool: NDArray[np.uint8]
+    state: NDArray[np.int64]
+
+
+def new_table(capacity: int, pool_size: int) -> PieceTable:
+    """Make an empty table of `capacity` slots (a power of two, 2 or more) with room for `pool_size` bytes of long keys."""
+    slots = zeros(capacity * SLOT)  # none of which crosses a cache line
+    pool = np.empty(max(pool_size, POOL_START), dtype=np.uint8)
+    return PieceTable(slots, pool, _new_state(0, POOL_START, secret.of_process()))
+
+
+def _new_state(n_entries: int, pool_used: int, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return np.concatenate([np.array([n_entries, pool_used], dtype=np.int64), numbers.view(np.int64)])
+
+
+def clear(table: PieceTable) -> None:
+    """Take all keys out of a table, which keeps its size and its secret."""
+    table.slots[:] = 0
+    table.state[:SECRET] = 0, POOL_START
+
+
+def with_another_secret(table: PieceTable) -> PieceTable:
+    """A table like another, but without its entries, which `rehash` has to move, and with a secret of its own."""
+    n_entries, pool_used = table.state[:SECRET].tolist()
+    return table._replace(slots=zeros(len(table.slots)), state=_new_state(n_entries, pool_used, secret.fresh()))
+
+
+def with_room(table: PieceTable, longest_key: int) -> tuple[PieceTable, NDArray[np.uint64] | None]:
+    """A table to take the place of another that has more room: two to eight times the slots, or a larger pool, as need be.
+
+    Returns it and, where it has new slots, the old ones, the entries of which `move_entries` has to move.
+    """
+    capacity = len(table.slots) // SLOT
+    former = None
+    if int(table.state[N_ENTRIES]) * 2 * SLOT >= len(table.slots):
+        # A small table soon grows again: in larger steps, less of a first pass goes into growing.
+        larger = new_table(capacity * (8 if capacity < 1 << 16 else 4 if capacity < 1 << 18 else 2), 0)
+        former = table.slots
+        table = table._replace(slots=larger.slots)
+    pool_used = int(table.state[POOL_USED])
+    if pool_used + longest_key + KEY_OVERHEAD > len(table.pool):
+        table = table._replace(pool=longer(table.pool, pool_used, longest_key + KEY_OVERHEAD))
+    return table, former
+
+
+def grown(table: PieceTable, longest_key: int) -> PieceTable:
+    """As `with_room`, with all entries moved; where there is room, a table with another secret, which finds other slots."""
+    larger, former = with_room(table, longest_key)
+    if larger is not table and former is None:
+        return larger
+    rekeyed = larger is table
+    while True:
+        if rekeyed:
+            larger = with_another_secret(larger)
+        if rehash(table.slots, larger, rekeyed):
+            return larger
+        rekeyed = True
+
+
+@inlined
+def move_entries(from_at, n_from, table_at, rekeyed):
+    """Put every entry of slots of `n_from` words at an address into a table with empty slots and the same pool.
+
+    rekeyed : whether the table has another secret than the slots were filled with
+
+    Returns how many found no slot and are lost. Cost: one write in random order an entry.
+    """
+    to_at, n_to, pool_at, _, state_at = table_at
+    home_secret = home_secret_of(state_at)
+    n_lost = 0
+    for slot_at in range(from_at, from_at + 8 * n_from, 8 * SLOT):
+        low, high = read_u64(slot_at), read_u64(slot_at + 8)
+        if high != 0:
+            # A long key's place in the pool is no part of what a search knows.
+            if rekeyed and high >= _LONG_KEY:
+                stored_at = pool_at + np.int64(high ^ _LONG_KEY)
+                low = long_hash(stored_at + 8, read_i64(stored_at), state_at)
+            home = home_slot(low, min(high, _LONG_KEY), n_to, home_secret)
+            target = home
+            n_probes = 1
+            while n_probes < MOST_PROBES and read_u64(to_at + 8 * target + 8) != 0:
+                target = next_slot(target, home, n_to)
+                n_probes += 1
+            if read_u64(to_at + 8 * target + 8) != 0:
+                n_lost += 1
+                continue
+            write_u64(to_at + 8 * target, low)
+            for i in range(8, 8 * SLOT, 8):
+                write_u64(to_at + 8 * target + i, read_u64(slot_at + i))
+    return n_lost
+
+
+@kernel
+def rehash(slots, table, rekeyed):
+    """Put every entry of `slots` into a table, see `move_entries`; returns whether all found one of its slots."""
+    return move_entries(address_of(slots), slots.shape[0], table_addresses(table), rekeyed) == 0
+
+
+@inlined
+def home_secret_of(state_at):
+    """What `home_slot` takes of a table's secret."""
+    at = state_at + 8 * (SECRET + HOME)
+    return read_u64(at), read_u64(at + 8), read_u64(at + 16)
+
+
+@inlined
+def home_slot(key_low, key_high, n_words, home_secret):
+    """Where the search for a key starts, as an index into slots of `n_words` words; the key is what `key_of` returned.
+
+    See above, and simd.write_homes, which does the same in vectors.
+    """
+    mixed = mixed_words(key_low, key_high, home_secret[0], home_secret[1]) * home_secret[2]
+    return np.int64((mixed >> _32) * np.uint64(SLOT) & np.uint64(n_words - 1))
+
+
+@inlined
+def mixed_words(low, high, low_secret, high_secret):
+    """The n of two words, see above."""
+    low += low_secret
+    high += high_secret
+    return (low & _LOW_HALF) * (low >> _32) + (high & _LOW_HALF) * (high >> _32)
+
+
+@inlined
+def next_slot(slot, home, n_words):
+    """The slot that follows another in the search that starts at `home`: the other one of its cache line, which is there
+    already, and from the next line on one after another."""
+    if slot == home:
+        return slot ^ SLOT
+    if slot == home ^ SLOT:
+        slot |= SLOT
+    return (slot + SLOT) & (n_words - 1)
+
+
+@inlined
+def ask_for_homes(to_at, keys_at, table_at, home_secret):
+    """Write the addresses of the home slots of LINE keys that stand side by side, and ask for their cache lines."""
+    write_homes(to_at, keys_at, home_secret, table_at[1] - SLOT, table_at[0])
+    for i in range(LINE):
+        prefetch(read_i64(to_at + 8 * i))
+
+
+@inlined
+def key_of(key_at, length, state_at):
+    """The two key words of the `length` (>= 1) bytes at an address; for a long key, its hash and _LONG_KEY.
+
+    state_at : address of the state of the table in which it is looked for
+
+    Reads 16 bytes or more, which must exist (unchecked).
+    """
+    if length <= INLINE_BYTES:
+        low = read_u64(key_at) & _LOW_BYTES[length]
+        high = read_u64(key_at + 8) & _HIGH_BYTES[length]
+        return low, high | (np.uint64(length) << _LENGTH_SHIFT)
+    return long_hash(key_at, length, state_at), _LONG_KEY
+
+
+@inlined
+def long_hash(key_at, length, state_at):
+    """The hash of a long key, by a table's secret; see above."""
+    at = state_at + 8 * (SECRET + LONG)
+    first, second, factor = read_u64(at), read_u64(at + 8), read_u64(at + 16)
+    hashed = np.uint64(length)
+    for i in range(0, length - 16, 16):
+        mixed = mixed_words(read_u64(key_at + i), read_u64(key_at + i + 8), first, second)
+        hashed = polynomial_step(hashed, factor, mixed)
+    end_at = key_at + length
+    return polynomial_step(hashed, factor, mixed_words(read_u64(end_at - 16), read_u64(end_at - 8), first, second))
+
+
+@inlined
+def equals_pool(stored_at, key_at, length):
+    """Whether the pool's entry at `stored_at` is the long key of `length` bytes at `key_at`."""
+    if read_u64(stored_at) != np.uint64(length):
+        return False
+    stored_at += 8
+    for i in range(0, length - 8, 8):
+        if read_u64(stored_at + i) != read_u64(key_at + i):
+            return False
+    return read_u64(stored_at + length - 8) == read_u64(key_at + length - 8)
+
+
+@inlined
+def table_addresses(table):
+    """What the helpers below take: where slots, pool and state are, and how long slots and pool are."""
+    return (
+        address_of(table.slots),
+        table.slots.shape[0],
+        address_of(table.pool),
+        table.pool.shape[0],
+        address_of(table.state),
+    )
+
+
+@inlined
+def find(table_at, key_at, length, key_low, key_high):
+    """The slot of a key, or the free slot where it belongs (its key_high is 0), or NO_SLOT.
+
+    table_at          : see table_addresses
+    key_at, length    : where the key's bytes are
+    key_low, key_high : what key_of returned for it
+
+    Cost: about one cache line.
+    """
+    home = home_slot(key_low, key_high, table_at[1], home_secret_of(table_at[4]))
+    return find_from(table_at, home, key_at, length, key_low, key_high)
+
+
+@inlined
+def find_from(table_at, home, key_at, length, key_low, key_high):
+    """As `find`, for a key whose home slot is known."""
+    slots_at, n_words, pool_at, _, _ = table_at
+    slot = home
+    if key_high != _LONG_KEY:
+        for _ in range(MOST_PROBES):
+            stored = read_u64(slots_at + 8 * slot + 8)
+            if (stored == key_high and read_u64(slots_at + 8 * slot) == key_low) or stored == 0:
+                return slot
+            slot = next_slot(slot, home, n_words)
+        return NO_SLOT
+    for _ in range(MOST_PROBES):
+        stored = read_u64(slots_at + 8 * slot + 8)
+        if stored == 0:
+            return slot
+        same_hash = stored >= _LONG_KEY and read_u64(slots_at + 8 * slot) == key_low
+        if same_hash and equals_pool(pool_at + np.int64(stored ^ _LONG_KEY), key_at, length):
+            return slot
+        slot = next_slot(slot, home, n_words)
+    return NO_SLOT
+
+
+@inlined
+def swap_slots(table_at, slot, other):
+    """Let two keys, and their values, change places, of which one stands in the home slot of the other: all are found as
+    before.
+
+    (The search for the key that goes further away comes to its former slot, and goes on as the search for the other key
+    did, which met no free slot. Where both are of one cache line it looks at both, in whatever order. Only if it then goes
+    on for more than MOST_PROBES the key is not found any more, which a cache may do without.)
+    """
+    slot_at, other_at = table_at[0] + 8 * slot, table_at[0] + 8 * other
+    for i in range(0, 8 * SLOT, 8):
+        word = read_u64(slot_at + i)
+        write_u64(slot_at + i, read_u64(other_at + i))
+        write_u64(other_at + i, word)
+
+
+@inlined
+def is_free(table_at, slot):
+    """Whether a slot that a search has found holds no key; NO_SLOT does not."""
+    return slot == NO_SLOT or read_u64(table_at[0] + 8 * slot + 8) == 0
+
+
+@part
+def insert(table_at, slot, key_at, length, key_low, key_high):
+    """Put a key into the free slot that `find` gave, with both values 0.
+
+    Returns False, and changes nothing, where the table is half full, the pool has no room, or the slot is NO_SLOT: grow
+    it, find again.
+    """
+    slots_at, n_words, pool_at, pool_size, state_at = table_at
+    n_entries = read_u64(state_at + 8 * N_ENTRIES)
+    if n_entries * np.uint64(2 * SLOT) >= np.uint64(n_words) or slot == NO_SLOT:
+        return False
+    if key_high == _LONG_KEY:
+        used = read_u64(state_at + 8 * POOL_USED)
+        stored_at = pool_at + np.int64(used)
+        if np.int64(used) + length + KEY_OVERHEAD > pool_size:
+            return False
+        write_u64(stored_at, np.uint64(length))
+        copy_words(key_at, stored_at + 8, length)
+        write_u64(state_at + 8 * POOL_USED, used + np.uint64(8 + length))
+        key_high |= used
+    slot_at = slots_at + 8 * slot
+    write_u64(slot_at, key_low)
+    write_u64(slot_at + 8, key_high)
+    write_u64(slot_at + 16, np.uint64(0))
+    write_u64(slot_at + 24, np.uint64(0))
+    write_u64(state_at + 8 * N_ENTRIES, n_entries + _ONE)
+    return True
+
+
+@inlined
+def copy_words(from_at, to_at, length):
+    """Copy `length` bytes, and up to 7 that follow them; there must be room for those."""
+    for i in range(0, length, 8):
+        write_u64(to_at + i, read_u64(from_at + i))
+
+
+@inlined
+def copy_key(table_at, slot, out_at):
+    """Write the key of an occupied slot to an address, and zeros after it, 16 bytes at the most; returns its length."""
+    slots_at, _, pool_at, _, _ = table_at
+    low, high = read_u64(slots_at + 8 * slot), read_u64(slots_at + 8 * slot + 8)
+    if high < _LONG_KEY:
+        length = np.int64(high >> _LENGTH_SHIFT)
+        write_u64(out_at, low)
+        write_u64(out_at + 8, high & _HIGH_BYTES[INLINE_BYTES])
+    else:
+        stored_at = pool_at + np.int64(high ^ _LONG_KEY)
+        length = np.int64(read_u64(stored_at))
+        copy_words(stored_at + 8, out_at, length)
+    write_u64(out_at + length, np.uint64(0))
+    return length
+
+
+@inlined
+def key_length(table_at, slot):
+    """The length in bytes of the key in an occupied slot."""
+    high = read_u64(table_at[0] + 8 * slot + 8)
+    if high < _LONG_KEY:
+        return np.int64(high >> _LENGTH_SHIFT)
+    return np.int64(read_u64(table_at[2] + np.int64(high ^ _LONG_KEY)))

@@ -1,0 +1,292 @@
+"""Finding special tokens in a text, in time linear in the text whatever they are.
+
+The longest token that begins at each place is found by reading the text from right to left: of what lies to the right of a
+place only the longest ending of a token that begins there counts. These endings are the nodes of an automaton (Aho and
+Corasick's, of the tokens backwards). Which tokens are taken is then decided from left to right.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiler.jit import inlined, kernel, part
+from ..machine.intrinsics import BLOCK, address_of, leading_zeros, mask_between, read_i32, read_i64, read_u8, write_i64
+
+NO_TOKEN = -1
+NO_ROOM = -1  # in the place of a number of tokens: there are more than there is room for
+FIRST, BYTE, FALLBACK, TOKEN = range(4)  # columns of nodes
+_NODE_BYTES = 16
+_MOST_RANGES = 16  # of last bytes, that are looked for by vectors; the text is read byte by byte where there are more
+_MOST_BYTES = (1 << 31) - 3  # of all tokens together: nodes have numbers of 32 bits
+_NODES_AT_ONCE = 1 << 20  # that are made before Ctrl-C is answered
+_ONE = np.uint64(1)
+
+
+class SpecialTokens(NamedTuple):
+    """Special tokens as an automaton that reads a text from right to left.
+
+    Each node is a distinct ending of tokens; whole tokens are among them. They are numbered by their lengths, and 0 is the
+    empty one. The children of a node have one more byte in front; they stand side by side, in the order of that byte.
+
+    nodes      : int32[n + 1, 4]  of each node: FIRST, its first child, up to the FIRST of the next node; BYTE, its first
+                                  byte; FALLBACK, the longest shorter node that it begins with; TOKEN, the number of the
+                                  longest token that it begins with, or NO_TOKEN. The last row only has a FIRST
+    root       : int32[256]       the node of each byte, 0 where no token ends with it
+    tokens     : int64[k, 2]      length and id of each token
+    last_bytes : uint8[m, 2]      the bytes that tokens end with, or more, as ranges: first byte, and how many
+    longest    : int              bytes of the longest token, 0 where there is none
+    """
+
+    nodes: NDArray[np.int32]
+    root: NDArray[np.int32]
+    tokens: NDArray[np.int64]
+    last_bytes: NDArray[np.uint8]
+    longest: int
+
+
+def new_special_tokens(tokens: list[bytes], ids: list[int]) -> SpecialTokens:
+    """Special tokens, none of which is empty or comes twice, with what is to be reported for each.
+
+    Cost: 20 to 200 ns for each of their bytes, and at most 24 bytes of memory, of which 16 are kept. Raises ValueError for
+    more than 2 GB of them.
+    """
+    if not tokens:
+        return _NONE
+    backwards = [token[::-1] for token in tokens]
+    order = sorted(range(len(tokens)), key=backwards.__getitem__)
+    lengths = [len(tokens[i]) for i in order]
+    n_bytes = sum(lengths)
+    if n_bytes > _MOST_BYTES:
+        raise ValueError(f"special tokens have {n_bytes:,} bytes together; there must be at most {_MOST_BYTES:,}")
+    text = np.frombuffer(b"".join(backwards[i] for i in order), dtype=np.uint8)
+    starts = np.cumsum([0, *lengths], dtype=np.int64)
+    nodes = np.empty((n_bytes + 2, 4), dtype=np.int32)
+    spans = np.empty((n_bytes + 1, 2), dtype=np.int32)
+    progress = np.zeros(4, dtype=np.int64)
+    while not add_nodes(text, starts, nodes, spans, progress, _NODES_AT_ONCE):
+        pass
+    n_nodes = int(progress[1])
+    last_bytes = nodes[1 : nodes[1, FIRST], BYTE]
+    root = np.zeros(256, dtype=np.int32)
+    root[last_bytes] = np.arange(1, 1 + len(last_bytes))
+    return SpecialTokens(
+        nodes=nodes[: n_nodes + 1].copy(),
+        root=root,
+        tokens=np.array([lengths, [ids[i] for i in order]], dtype=np.int64).T.copy(),
+        last_bytes=_ranges(last_bytes),
+        longest=max(lengths),
+    )
+
+
+_NONE = SpecialTokens(
+    nodes=np.array([[1, 0, 0, NO_TOKEN], [1, 0, 0, NO_TOKEN]], dtype=np.int32),
+    root=np.zeros(256, dtype=np.int32),
+    tokens=np.empty((0, 2), dtype=np.int64),
+    last_bytes=np.empty((0, 2), dtype=np.uint8),
+    longest=0,
+)
+
+
+def _ranges(values: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Ascending bytes as ranges; two of them that hold every byte where there would be too many."""
+    gaps = np.flatnonzero(np.diff(values) > 1)
+    firsts = values[np.concatenate([[0], gaps + 1])]
+    lasts = values[np.concatenate([gaps, [len(values) - 1]])]
+    spans = lasts - firsts + 1
+    if len(firsts) > _MOST_RANGES or spans.max() > 255:
+        return np.array([[0, 128], [128, 128]], dtype=np.uint8)
+    return np.stack([firsts, spans], axis=1).astype(np.uint8)
+
+
+@kernel
+def add_nodes(text, starts, nodes, spans, progress, n_at_once):
+    """Make the nodes of special tokens, shorter ones first.
+
+    text, starts : uint8[*] and int64[k + 1]    the tokens backwards, sorted, and where each starts
+    nodes        : int32[>= n + 1, 4], filled   see SpecialTokens; there is room for as many as the text has bytes, and two
+    spans        : int32[>= n, 2], scratch      of each node the first token that ends with it, and the one after the last
+    progress     : int64[4], changed            nodes that are done and that there are, their length, and the first longer
+                                                one; zeros at first
+
+    Does `n_at_once` nodes; returns whether all are done. Cost: linear in the bytes of the text.
+    """
+    node, n_nodes, length, longer = progress
+    nodes_at = address_of(nodes)
+    if n_nodes == 0:
+        nodes[0, BYTE] = nodes[0, FALLBACK] = 0
+        spans[0, 0] = 0
+        spans[0, 1] = len(starts) - 1
+        n_nodes = longer = 1
+    until = node + n_at_once
+    while node < min(n_nodes, until):
+        if node == longer:
+            length += 1
+            longer = n_nodes
+        token, end = spans[node]
+        if node == 0:
+            nodes[node, TOKEN] = NO_TOKEN
+        elif starts[token + 1] - starts[token] == length:
+            nodes[node, TOKEN] = token
+            token += 1
+        else:
+            nodes[node, TOKEN] = nodes[nodes[node, FALLBACK], TOKEN]
+        nodes[node, FIRST] = n_nodes
+        while token < end:
+            byte = text[starts[token] + length]
+            after = token + 1
+            while after < end and text[starts[after] + length] == byte:
+                after += 1
+            nodes[n_nodes, BYTE] = byte
+            fallback = 0
+            shorter = node
+            while fallback == 0 and shorter != 0:
+                shorter = nodes[shorter, FALLBACK]
+                fallback = child_of(nodes_at, shorter, byte)
+            nodes[n_nodes, FALLBACK] = fallback
+            spans[n_nodes, 0] = token
+            spans[n_nodes, 1] = after
+            n_nodes += 1
+            token = after
+        node += 1
+    nodes[n_nodes, FIRST] = n_nodes
+    progress[0] = node
+    progress[1] = n_nodes
+    progress[2] = length
+    progress[3] = longer
+    return node == n_nodes
+
+
+@inlined
+def column_of(nodes_at, node, column):
+    """A column of a node."""
+    return np.int64(read_i32(nodes_at + _NODE_BYTES * node + 4 * column))
+
+
+@inlined
+def child_of(nodes_at, node, byte):
+    """The child of a node that has a byte in front, or 0."""
+    low, high = column_of(nodes_at, node, FIRST), column_of(nodes_at, node + 1, FIRST)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if column_of(nodes_at, middle, BYTE) <= byte:
+            low = middle
+        else:
+            high = middle
+    return low if low < high and column_of(nodes_at, low, BYTE) == byte else 0
+
+
+@inlined
+def node_before(specials, node, byte):
+    """The node of a text with a byte in front, from that of the text."""
+    while node != 0:
+        child = child_of(specials[0], node, byte)
+        if child != 0:
+            return child
+        node = column_of(specials[0], node, FALLBACK)
+    return np.int64(read_i32(specials[1] + 4 * np.int64(byte)))
+
+
+@inlined
+def specials_addresses(specials):
+    """What the parts below take: where nodes, root, tokens and last_bytes are, how many of these, and the longest."""
+    return (
+        address_of(specials.nodes),
+        address_of(specials.root),
+        address_of(specials.tokens),
+        address_of(specials.last_bytes),
+        specials.last_bytes.shape[0],
+        specials.longest,
+    )
+
+
+@part
+def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
+    """Write the longest special token at each place from `start` to `stop` into the last rows of breaks, of `room` rows.
+
+    Returns the first of these rows, or NO_ROOM. Cost: a few instructions for 64 bytes, and a step of the automaton for each
+    byte from one that a token ends with, to the left, as long as an ending of a token may begin there.
+    """
+    row = room
+    node = 0
+    position = min(end, stop + specials[5] - 1)  # the bytes from there on are done
+    block = start + ((position - start - 1) & -BLOCK)
+    while block >= start:
+        candidates = np.uint64(0)
+        for i in range(specials[4]):
+            range_at = specials[3] + 2 * i
+            candidates |= mask_between(text_at + block, np.int64(read_u8(range_at)), np.int64(read_u8(range_at + 1)))
+        if position - block < BLOCK:
+            candidates &= (_ONE << np.uint64(position - block)) - _ONE
+        while position > block:
+            if node == 0:
+                if candidates == 0:
+                    break
+                position = block + BLOCK - leading_zeros(candidates)
+            position -= 1
+            candidates &= (_ONE << np.uint64(position - block)) - _ONE
+            node = node_before(specials, node, read_u8(text_at + position))
+            token = column_of(specials[0], node, TOKEN)
+            if token >= 0 and position < stop:
+                if row == 0:
+                    return NO_ROOM
+                row -= 1
+                write_i64(breaks_at + 24 * row, position)
+                write_i64(breaks_at + 24 * row + 8, position + read_i64(specials[2] + 16 * token))
+                write_i64(breaks_at + 24 * row + 16, read_i64(specials[2] + 16 * token + 8))
+        position = block
+        block -= BLOCK
+    return row
+
+
+@part
+def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapping):
+    """See find_specials, with the addresses of what it takes; there is room for `room` breaks."""
+    if specials[4] == 0:
+        return 0, stop
+    row = stack_specials(text_at, start, end, stop, specials, breaks_at, room)
+    if row < 0:
+        return NO_ROOM, start
+    found = 0
+    done = start  # nothing before this position can start a special token any more
+    while row < room:
+        position = read_i64(breaks_at + 24 * row)
+        if position >= done:
+            token_end = read_i64(breaks_at + 24 * row + 8)
+            write_i64(breaks_at + 24 * found, position)
+            write_i64(breaks_at + 24 * found + 8, token_end)
+            write_i64(breaks_at + 24 * found + 16, read_i64(breaks_at + 24 * row + 16))
+            found += 1
+            done = position + 1 if overlapping else token_end
+        row += 1
+    return found, max(done, stop)
+
+
+@kernel
+def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
+    """List the special tokens that start before `stop`, leftmost first, the longest where several match.
+
+    text_at     : address of a text with PADDING bytes after `end`
+    breaks      : int64[n, 3], filled    start, end and id of each
+    overlapping : whether those are listed, too, that begin within one before them
+
+    Returns (number listed, position to go on from, `stop` or beyond); or (NO_ROOM, start) where `breaks` may be too short:
+    with a row for each byte from `start` to `stop` it never is. Cost: linear in the bytes up to `stop` and the longest
+    token; a few instructions for 64 bytes, and more from each byte on that a token ends with.
+    """
+    return list_specials(
+        text_at, start, end, stop, specials_addresses(specials), address_of(breaks), breaks.shape[0], overlapping
+    )
+
+
+@kernel
+def beginning_node(text_at, start, end, specials):
+    """The node of the longest ending of a special token that a text begins with; 0 for none.
+
+    text_at : address of the text, of which the bytes from `start` to `end` are read
+    """
+    addresses = specials_addresses(specials)
+    node = 0
+    for position in range(end - 1, start - 1, -1):
+        node = node_before(addresses, node, read_u8(text_at + position))
+    return node

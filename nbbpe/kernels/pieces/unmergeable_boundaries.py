@@ -1,0 +1,150 @@
+"""Seams: places in a word that no merge joins across, where it can be cut and each part encoded by itself.
+
+Chinese, Japanese or Thai has no spaces, so that words are long and most of them new. But most vocabularies have few tokens
+of several of their characters. A merge joins two tokens at one place, and where a text has no place like it, between the
+same characters, nothing is ever merged across. Parts between such seams are mostly known where whole words are new. (GPT-2:
+0.9 of the places inside of Chinese and Japanese words are seams, and a text has 45,000 distinct parts instead of 185,000
+distinct words, which takes a first pass from 110 to 42 ms.)
+
+Which places merges join at is kept as bits in a hash table of what stands there: 2 bytes before and 3 after. Where two
+such places have one bit, a seam is not seen, which costs time only. Only places between two caseless letters (ideographs
+and letters of most scripts of Asia and Africa) of which the one after has three bytes or more are looked at. In others
+there would be few seams, or parts would be so short that cutting costs more than it saves.
+
+That the parts of a cut word are merged as the word would be: wherever a run of the pattern's automaton can be after a *seam
+letter*, a match may end there, and another seam letter leads to the state that it leads to from the start; so the pretoken
+is cut in two, and its end stays where it is. Where patterns know case, that does not hold behind a lower-case letter: such
+classes do *harm*, which some others, marks say, *keep*; seam letters that follow harm are not looked at. Which classes
+these are is derived from the automaton (text/pattern_tables.py). No merge of the word is lost or new, as none joins there.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiler.jit import inlined
+from ..machine.intrinsics import mask_between, read_u8, read_u16, read_u32, trailing_zeros
+from .boundaries import class_bits
+from .pattern_tables import SEAM_HARM, SEAM_KEEP, SEAM_LETTERS, number_of
+
+NO_JOINS = 0, 0  # what to pass for joins where words are not to be cut
+MOST_BYTES = 1 << 20  # of a table of joins
+BITS_PER_JOIN = 32  # at least, so that hardly any place looks like another
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_HASH_SHIFT = np.uint64(32)
+_ONE = np.uint64(1)
+_TWO = np.uint64(2)
+_LAST = np.uint64(63)
+_FIRST_OF_3 = 0xE0  # the lowest byte that characters of three bytes begin with
+
+
+def folded(joins: NDArray[np.uint8], n_set: int) -> NDArray[np.uint8]:
+    """A table of joins, of which `n_set` bits are set, as a smaller one that stays in a core's cache."""
+    n_bytes = len(joins)
+    while n_bytes > 8 and 8 * n_bytes >= 2 * BITS_PER_JOIN * n_set:
+        n_bytes //= 2
+    return np.bitwise_or.reduce(joins.reshape(-1, n_bytes), axis=0)  # bit i is found at the remainder of i
+
+
+@inlined
+def place_bit(before, after, last_bit):
+    """The number of the bit for a place between what stands before and after it; `last_bit` is that of the table's last."""
+    key = np.uint64(before | (after << 16))
+    return np.int64((key * _MULTIPLIER) >> _HASH_SHIFT) & last_bit
+
+
+@inlined
+def byte_ends(byte):
+    """The ends of a token of one byte, see `join_ends`."""
+    return byte | (byte << 32) | (1 << 40)
+
+
+@inlined
+def join_ends(left, right):
+    """The ends of the token that two join to; and they are, each as one number.
+
+    Bits 0 to 23 are the first three bytes of a token, 24 to 39 its last two, and from 40 on its length, 3 for more.
+    """
+    n_left, n_right = left >> 40, right >> 40
+    first = left | ((right & 0xFFFFFF) << (8 * n_left))
+    last = (right >> 24) & 0xFFFF
+    if n_right == 1:
+        last |= (left >> 32) & 0xFF
+    return (first & 0xFFFFFF) | (last << 24) | (min(n_left + n_right, 3) << 40)
+
+
+@inlined
+def mark_joins(joins, left, right):
+    """Set the bits of the places where a merge joins two tokens of these ends (see `join_ends`).
+
+    joins : uint8[*], modified    as many as a power of two
+
+    Returns how many were set. Cost: nothing for most merges; where a token has too few bytes to know its places by, a bit
+    for each byte that may stand beside it.
+    """
+    before, n_left = (left >> 24) & 0xFFFF, left >> 40
+    after, n_right = right & 0xFFFFFF, right >> 40
+    n_set = 0
+    if (before >> 8) & 0xC0 == 0x80 and after & 0xFF >= _FIRST_OF_3:
+        # Before the last byte of a letter is one that begins or goes on with it; its third byte goes on with it.
+        befores = (0x80, 0xE0) if n_left == 1 else (0, 1)
+        afters = (0x80, 0xC0) if n_right == 2 else (0, 1)
+        for i in range(*befores):
+            for j in range(*afters):
+                bit = place_bit(before | i, after | (j << 16), 8 * joins.shape[0] - 1)
+                n_set += 1 - ((joins[bit >> 3] >> (bit & 7)) & 1)
+                joins[bit >> 3] |= 1 << (bit & 7)
+    return n_set
+
+
+@inlined
+def is_set(joins_at, bit):
+    """Bit number `bit` of those at an address."""
+    return (np.int64(read_u8(joins_at + (bit >> 3))) >> (bit & 7)) & 1
+
+
+@inlined
+def bits_of_classes(classes, masks_at):
+    """The bytes of a set of classes of the block that `block_cuts` has looked at last; one or two classes mostly."""
+    bits = np.uint64(0)
+    while classes:
+        bits |= class_bits(trailing_zeros(classes), masks_at)
+        classes &= classes - _ONE
+    return bits
+
+
+@inlined
+def seam_cuts(block_at, state, joins, pattern_at, masks_at):
+    """The seams of the block of 64 bytes that `block_cuts` has looked at last.
+
+    state  : uint64   what the block before left, 0 at the start of a piece: bit 0, a seam may lie before the first byte;
+                      bit 1, harm may stand before it, or before the letters that do
+    joins  : address of the table of places that merges join at, and the number of its last bit
+    pattern_at, masks_at : see boundaries.block_cuts
+
+    Returns (cuts, state): bit i of cuts says that a seam lies before byte i. Cost: 2 ns a place.
+    """
+    joins_at, last_bit = joins
+    cuts = np.uint64(0)
+    firsts = mask_between(block_at, _FIRST_OF_3, 256 - _FIRST_OF_3)
+    if firsts == 0:
+        return cuts, _TWO
+    letters = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_LETTERS)), masks_at)
+    after_harm = cuts
+    if number_of(pattern_at, SEAM_HARM) != 0:
+        harm = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_HARM)), masks_at)
+        both = letters | bits_of_classes(np.uint64(number_of(pattern_at, SEAM_KEEP)), masks_at)
+        # Adding its first bit to a run of bits clears all of it.
+        not_after = both & (both + (both & ((harm << _ONE) | (state >> _ONE))))
+        letters &= not_after
+        after_harm = (harm | (both ^ not_after)) >> _LAST
+    places = letters & ((letters << _ONE) | (state & _ONE)) & firsts
+    while places:
+        bit = trailing_zeros(places)
+        at = block_at + bit
+        before, after = np.int64(read_u16(at - 2)), np.int64(read_u32(at))
+        joined = is_set(joins_at, place_bit(before, after & 0xFFFFFF, last_bit))
+        joined |= is_set(joins_at, place_bit(before, after & 0xFF, last_bit))  # to a token of the first byte alone
+        cuts |= np.uint64(joined ^ 1) << np.uint64(bit)
+        places &= places - _ONE
+    return cuts, (letters >> _LAST) | (after_harm << _ONE)

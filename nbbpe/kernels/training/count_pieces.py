@@ -1,0 +1,173 @@
+"""Counting distinct pieces and words in a piece table: value_0 of a slot is the count."""
+
+import numpy as np
+
+from ..compiler.jit import inlined, kernel
+from ..machine.intrinsics import PADDING, address_of, read_u64, write_u64
+from ..pieces.piece_batch import batch_of, bound_of, find_prepared, has_key, home_in, home_of, next_pieces, prepared_key
+from ..pieces.piece_table import SLOT, copy_key, find, insert, is_free, key_length, key_of, table_addresses
+from ..pieces.pretokens import begin_piece, pretoken_end
+from ..pieces.unmergeable_boundaries import NO_JOINS
+
+_ONE = np.uint64(1)
+
+
+@inlined
+def add_to_count(table_at, slot, n):
+    """Add `n`, uint64, to the count in a slot."""
+    count_at = table_at[0] + 8 * slot + 16
+    write_u64(count_at, read_u64(count_at) + n)
+
+
+@kernel
+def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batch, table):
+    """Count the pieces of a text.
+
+    text   : uint8[>= end + PADDING], read
+    start  : int64                  start of a piece
+    end    : int64                  end of the text
+    limit  : int64                  boundaries after it are not trusted yet (more text follows); `end` where none follows
+    breaks : int64[>= n_breaks, 3]  stretches that are no text and are not counted (see piece_batch.next_pieces)
+    pattern : uint64[*], read       see pattern_tables.py
+    masks, batch : scratch
+    table  : PieceTable, modified   the counts
+
+    Returns (position up to which pieces were counted, whether all was counted that can be). Where not, the table has no
+    room: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
+    """
+    text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
+    rows = batch_of(address_of(batch), batch.shape[0])
+    of_pattern = address_of(pattern), address_of(masks)
+    next_break = 0
+    while next_break < n_breaks and breaks[next_break, 1] <= start:
+        next_break += 1
+    first_break = next_break
+    piece = start
+    block = start
+    state = 0
+    while block < end:
+        of_breaks = breaks_at, first_break, n_breaks
+        found, block, state = next_pieces(
+            text_at, piece, block, end, state, of_breaks, of_pattern, NO_JOINS, table_at, rows
+        )
+        for row in range(found):
+            piece_end = bound_of(rows, row + 1)
+            if piece_end > limit:
+                return piece, True
+            if next_break < n_breaks and piece == breaks[next_break, 0]:
+                if piece_end > piece:
+                    next_break += 1
+            elif piece_end > piece:
+                length = piece_end - piece
+                slot = home_in(rows, row, table_at)
+                if not has_key(rows, row, home_of(rows, row)):
+                    slot = find_prepared(rows, row, table_at, text_at + piece, length)
+                    if is_free(table_at, slot):
+                        low, high = prepared_key(rows, row)
+                        if not insert(table_at, slot, text_at + piece, length, low, high):
+                            return piece, False
+                add_to_count(table_at, slot, _ONE)
+            piece = piece_end
+        first_break = next_break
+    return piece, True
+
+
+@kernel
+def add_words(text, starts, counts, first_word, table):
+    """Add words with counts to a table.
+
+    text   : uint8[* + PADDING]     the words' bytes, one after another; starts : int64[n + 1]; counts : int64[n]
+    table  : PieceTable, modified
+
+    Returns the first word that was not added: n, or less where the table has no room. Cost: one look-up a word.
+    """
+    text_at, table_at = address_of(text), table_addresses(table)
+    for word in range(first_word, counts.shape[0]):
+        key_at, length = text_at + starts[word], starts[word + 1] - starts[word]
+        if length == 0:
+            continue
+        low, high = key_of(key_at, length, table_at[4])
+        slot = find(table_at, key_at, length, low, high)
+        if is_free(table_at, slot) and not insert(table_at, slot, key_at, length, low, high):
+            return word
+        add_to_count(table_at, slot, np.uint64(counts[word]))
+    return counts.shape[0]
+
+
+@kernel
+def measure_words(table):
+    """(number of keys that have a count, sum of their lengths in bytes)."""
+    table_at = table_addresses(table)
+    n_words = 0
+    n_bytes = 0
+    for slot in range(0, table.slots.shape[0], SLOT):
+        if table.slots[slot + 2] != 0:
+            n_words += 1
+            n_bytes += key_length(table_at, slot)
+    return n_words, n_bytes
+
+
+@kernel
+def take_words(table, text, starts, counts):
+    """Move all keys that have a count out of a table, as words packed one after another.
+
+    table  : PieceTable, modified       the counts become 0
+    text   : uint8[* + PADDING], starts : int64[* + 1], counts : int64[*], all filled, as long as measure_words says
+
+    Returns the number of words taken. Cost: one pass over the table.
+    """
+    text_at, table_at = address_of(text), table_addresses(table)
+    n_words = 0
+    position = 0
+    starts[0] = 0
+    for slot in range(0, table.slots.shape[0], SLOT):
+        if table.slots[slot + 2] != 0:
+            position += copy_key(table_at, slot, text_at + position)
+            counts[n_words] = np.int64(table.slots[slot + 2])
+            table.slots[slot + 2] = 0
+            n_words += 1
+            starts[n_words] = position
+    return n_words
+
+
+@kernel
+def take_compound(table, first_slot, pattern, split_scratch, text, starts, counts):
+    """Move pieces that are not single pretokens out of a table, as the words that they hold.
+
+    table      : PieceTable, modified      the counts of what is taken become 0
+    first_slot : int64                     where to go on
+    pattern    : uint64[*], read           see pattern_tables.py
+    split_scratch : see pretokens.new_split_scratch
+    text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    as for take_words, but a word may
+                 come several times
+
+    Returns (slot, number of words): all pieces before the slot are done. It is less than the length of the table's slots
+    where the next piece may need more room than there is. Cost: one pass over the table, and a look-up a character.
+    """
+    pattern_at, split_at = address_of(pattern), address_of(split_scratch)
+    text_at, table_at = address_of(text), table_addresses(table)
+    room = min(text.shape[0] - PADDING, counts.shape[0])  # a piece has no more pretokens than bytes
+    n_words = 0
+    position = 0
+    starts[0] = 0
+    for slot in range(first_slot, table.slots.shape[0], SLOT):
+        count = np.int64(table.slots[slot + 2])
+        if count == 0:
+            continue
+        if max(position, n_words) + key_length(table_at, slot) > room:
+            return slot, n_words
+        end = position + copy_key(table_at, slot, text_at + position)
+        begin_piece(split_at, pattern_at)
+        pretoken = pretoken_end(text_at + position, text_at + end, pattern_at, split_at) - text_at
+        if pretoken == end:
+            continue
+        table.slots[slot + 2] = 0
+        while True:
+            counts[n_words] = count
+            n_words += 1
+            starts[n_words] = pretoken
+            if pretoken == end:
+                break
+            pretoken = pretoken_end(text_at + pretoken, text_at + end, pattern_at, split_at) - text_at
+        position = end
+    return table.slots.shape[0], n_words

@@ -1,0 +1,210 @@
+"""The training loop: take the most frequent pair, merge it everywhere, keep the counts right, again."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiler.jit import kernel, part
+from ..machine.intrinsics import address_of, prefetch
+from .bucket_queue import pop_heap, push, settle, tie_addresses
+from .linked_words import NONE, PAIR, SYMBOL
+from .pair_table import N_OCCURRENCES, N_PAIRS, add_pair, reserve_lists
+
+# How many list entries ahead the merge loop asks for a position's cache lines. Lists of rare pairs point all over the
+# memory: on 8.3 million positions this and the row layout of the nodes took the loop from 1.05 to 0.76 s.
+AHEAD = 16
+
+# Why `merge_batch` returned.
+BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_OCCURRENCES, NEED_TEXT = range(6)
+N_TOKENS, WANTED = 0, 1  # where Tokens.state keeps its numbers
+NO_LIMIT = 2**31  # more bytes than all words together
+N_BYTES = 256  # the tokens that are there before any merge
+
+
+class Tokens(NamedTuple):
+    """The merges learned so far; merge i makes token N_BYTES + i, whose bytes are kept in the TieRule.
+
+    merges    : int32[n_merges, 2]    left and right id of each merge
+    left_at   : int32[n_tokens]       scratch: the pair (symbol, new token) of the present merge, by symbol
+    right_at  : int32[n_tokens]       scratch: the pair (new token, symbol)
+    state     : int64[2]              tokens so far, bytes included; capacity wanted after a NEED_*
+    """
+
+    merges: NDArray[np.int32]
+    left_at: NDArray[np.int32]
+    right_at: NDArray[np.int32]
+    state: NDArray[np.int64]
+
+
+@part
+def push_pairs(queue, counts, ties_at, first_pair, end_pair, min_count):
+    """Queue the pairs from first_pair to end_pair that occur at least `min_count` times (>= 1)."""
+    for pair in range(first_pair, end_pair):
+        if counts[pair] >= min_count:
+            push(queue, pair, counts[pair], ties_at)
+
+
+@kernel
+def push_all_pairs(queue, table, ties, min_count):
+    """Queue all pairs of a table that occur at least `min_count` times (>= 1)."""
+    ties_at = tie_addresses(ties, table.left, table.right)
+    push_pairs(queue, table.counts, ties_at, np.int64(0), table.state[N_PAIRS], min_count)
+
+
+@part
+def spell_token(ties, token, left, right):
+    """Write the bytes of the token that joins `left` and `right`, and its prefix, as those of id `token`.
+
+    The text must have room for them (unchecked).
+    """
+    text, starts = ties.text, ties.starts
+    out = starts[token]
+    for side in (left, right):
+        for i in range(starts[side], starts[side + 1]):
+            text[out] = text[i]
+            out += 1
+    starts[token + 1] = out
+    prefix = np.uint64(0)
+    for i in range(starts[token], starts[token] + 8):
+        prefix <<= np.uint64(8)
+        if i < out:
+            prefix |= np.uint64(text[i])
+    ties.prefixes[token] = prefix
+
+
+@part
+def apply_merge(pair, token, left_length, right_length, words, table, tokens, found):
+    """Replace every occurrence of `pair` by `token`, left to right, and enter the pairs that this makes.
+
+    left_length, right_length : int64  the bytes of the two sides of the pair
+    words   : LinkedWords, modified
+    table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
+    tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair mean nothing
+    found   : int32[*], scratch        where the new pairs stand, before these are sorted by pair; twice the longest list
+
+    Room for two new pairs and two new occurrences for each entry of the pair's list, and for AHEAD occurrences more,
+    must be there (unchecked).
+    Cost: O(1) for each entry of the list.
+    """
+    nodes, word_of, word_counts = words.nodes, words.words, words.counts
+    nodes_at, words_at = address_of(nodes), address_of(word_of)
+    left, right, counts, starts, lengths = table.left, table.right, table.counts, table.starts, table.lengths
+    occurrences = table.occurrences
+    left_at, right_at = tokens.left_at, tokens.right_at
+    first_new = table.state[N_PAIRS]
+    n_pairs = first_new
+    n_found = 0
+    for i in range(starts[pair], starts[pair] + lengths[pair]):
+        position = occurrences[i]
+        ahead = np.int64(occurrences[i + AHEAD])
+        prefetch(nodes_at + 8 * ahead)
+        prefetch(words_at + 4 * ahead)
+        if nodes[position, PAIR] != pair:
+            continue
+        removed = position + left_length
+        after = removed + right_length
+        word = word_of[position]
+        weight = word_counts[word]
+        nodes[position, SYMBOL] = token
+        nodes[after - 1, SYMBOL] = -(left_length + right_length)
+        if position > 0 and word_of[position - 1] == word:
+            before = position + min(nodes[position - 1, SYMBOL], -1)
+            counts[nodes[before, PAIR]] -= weight
+            symbol = nodes[before, SYMBOL]
+            new_pair = np.int64(left_at[symbol])
+            if new_pair < first_new:
+                new_pair = n_pairs
+                left_at[symbol] = new_pair
+                add_pair(symbol, token, new_pair, left, right, counts, lengths)
+                n_pairs += 1
+            counts[new_pair] += weight
+            lengths[new_pair] += 1
+            nodes[before, PAIR] = new_pair
+            if n_found == 0 or found[n_found - 1] != before:  # where it is, its pair has changed again
+                found[n_found] = before
+                n_found += 1
+        pair_after = nodes[removed, PAIR]
+        if pair_after == NONE:
+            nodes[position, PAIR] = NONE
+        else:
+            counts[pair_after] -= weight
+            symbol = nodes[after, SYMBOL]
+            # Never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
+            # tokens is found from its right side only, by the code above, and has one entry.
+            new_pair = np.int64(right_at[symbol])
+            if new_pair < first_new:
+                new_pair = n_pairs
+                right_at[symbol] = new_pair
+                add_pair(token, symbol, new_pair, left, right, counts, lengths)
+                n_pairs += 1
+            counts[new_pair] += weight
+            lengths[new_pair] += 1
+            nodes[position, PAIR] = new_pair
+            found[n_found] = position
+            n_found += 1
+        nodes[removed, PAIR] = NONE
+    counts[pair] = 0
+    table.state[N_PAIRS] = n_pairs
+    table.state[N_OCCURRENCES] = reserve_lists(first_new, n_pairs, table.state[N_OCCURRENCES], starts, lengths)
+    for i in range(n_found):
+        new_pair = nodes[found[i], PAIR]
+        occurrences[starts[new_pair] + lengths[new_pair]] = found[i]
+        lengths[new_pair] += 1
+
+
+@kernel
+def merge_batch(words, table, queue, ties, tokens, found, min_count, max_length, budget):
+    """Learn merges until there is no room for another, or no pair is left, or about `budget` list entries were seen.
+
+    words, table, queue, ties, tokens : modified
+    found      : scratch, see apply_merge
+    min_count  : int64   pairs that occur less often are not merged; >= 1
+    max_length : int64   pairs that are longer, in bytes, are not merged
+
+    Returns one of the status codes above. After NEED_* nothing was changed: give the structure named room for
+    tokens.state[WANTED] entries and call again. Cost: O(log n) for each pair that a merge makes, and O(1) for each
+    occurrence; a call returns several times a second.
+    """
+    state, merges, starts = tokens.state, tokens.merges, ties.starts
+    left_of, right_of, counts, lengths, table_state = table.left, table.right, table.counts, table.lengths, table.state
+    max_pairs, max_occurrences, max_text = left_of.shape[0], table.occurrences.shape[0], ties.text.shape[0]
+    ties_at = tie_addresses(ties, table.left, table.right)
+    work = 0
+    while work < budget:
+        token = state[N_TOKENS]
+        if token - N_BYTES >= merges.shape[0]:
+            return TOKENS_DONE
+        pair = settle(queue, counts, min_count, ties_at)
+        if pair == NONE:
+            return NO_PAIRS
+        left = left_of[pair]
+        right = right_of[pair]
+        left_length, right_length = starts[left + 1] - starts[left], starts[right + 1] - starts[right]
+        n_bytes = left_length + right_length
+        if n_bytes > max_length:
+            # For good: a pair is queued once. It keeps its count and its places, for the merges around it.
+            pop_heap(queue, ties_at)
+            work += 1
+            continue
+        length = np.int64(lengths[pair])
+        state[WANTED] = table_state[N_PAIRS] + 2 * length
+        if state[WANTED] > max_pairs:
+            return NEED_PAIRS
+        state[WANTED] = table_state[N_OCCURRENCES] + 2 * length + AHEAD
+        if state[WANTED] > max_occurrences:
+            return NEED_OCCURRENCES
+        state[WANTED] = starts[token] + n_bytes
+        if state[WANTED] > max_text:
+            return NEED_TEXT
+
+        pop_heap(queue, ties_at)
+        spell_token(ties, token, left, right)
+        merges[token - N_BYTES, 0] = left
+        merges[token - N_BYTES, 1] = right
+        state[N_TOKENS] = token + 1
+        first_new = table_state[N_PAIRS]
+        apply_merge(pair, token, left_length, right_length, words, table, tokens, found)
+        push_pairs(queue, counts, ties_at, first_new, table_state[N_PAIRS], min_count)
+        work += length
+    return BATCH_DONE

@@ -1,0 +1,178 @@
+"""Tokenizers in any format: one way to read them all, and a table of formats to write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, NamedTuple
+
+from .formats import gpt2
+from .formats.recognise import read_model, recognised
+from .system.paths import Path
+from .text.pattern import PatternLike
+from .tokenizer import Tokenizer
+
+
+def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Tokenizer:
+    """Read a tokenizer of any format that nbbpe knows.
+
+    source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
+        known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (the
+        pattern is gpt2, and <|endoftext|> special where the vocab has it); a tokenizers.Tokenizer, a
+        PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is
+
+    check  : whether it is an error where the files of a folder of ours do not belong together, or where the `regex` it was
+        made with takes some characters for something else than the installed one does
+
+    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not honoured.
+    Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
+    """
+    return source if isinstance(source, Tokenizer) else Tokenizer._of(read_model(source, check))
+
+
+class Format(NamedTuple):
+    """A format of files.
+
+    name : what a user calls it
+    about : what is written, in a few words
+    is_meant : whether a target's path means this format, where the user does not say which
+    write : writes a tokenizer under a path, and returns the paths of the files or folders it wrote
+    has_special : whether special tokens are among the tokens that are written
+    says_all : whether it says which tokens are special, and what the split pattern is
+    """
+
+    name: str
+    about: str
+    is_meant: Callable[[str], bool]
+    write: Callable[[Tokenizer, str], Sequence[str]]
+    has_special: bool = True
+    says_all: bool = True
+
+    def n_tokens(self, tokenizer: Tokenizer) -> int:
+        """How many tokens of a tokenizer are written."""
+        return len(tokenizer) if self.has_special else len(tokenizer._model.ordinary)
+
+    def unsaid(self, tokenizer: Tokenizer, written: Sequence[str]) -> list[str]:
+        """What the command's options must say so that what was written is read as this tokenizer again."""
+        if self.says_all:
+            return []
+        try:
+            again = load(tuple(written) if len(written) == 2 else written[0])
+        except ValueError:  # it says too little
+            pass
+        else:
+            if (again.pattern, again.special_tokens) == (tokenizer.pattern, tokenizer.special_tokens):
+                return []
+        special = sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.__getitem__)
+        patterns = tokenizer.pattern if isinstance(tokenizer.pattern, list) else [tokenizer.pattern or "none"]
+        return [*(f"--pattern={each}" for each in patterns), *(f"--special={token}" for token in special)]
+
+
+@contextmanager
+def _made(folder: str) -> Iterator[None]:
+    """A context in which a folder is there; what had to be made of it is gone again after an error."""
+    missing = []
+    path = os.path.abspath(folder)
+    while not os.path.exists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for path in missing:
+            with suppress(OSError):
+                os.rmdir(path)
+        raise
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) or path.endswith(os.sep) or not os.path.splitext(path)[1]
+
+
+def _is_vocab_json(path: str) -> bool:
+    return os.path.basename(path) == "vocab.json"
+
+
+def _write_nbbpe(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    tokenizer.save(path)
+    return [path]
+
+
+def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    """Special tokens stand in vocab.json among the others; which they are, and the pattern, the format cannot say."""
+    folder = os.path.dirname(path) if _is_vocab_json(path) else path
+    vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
+    with _made(folder or "."):
+        tokenizer.save_gpt2(vocab_path, merges_path)
+    return [vocab_path, merges_path]
+
+
+def _is_json(path: str) -> bool:
+    return path.endswith(".json")
+
+
+def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    target = path if _is_json(path) else os.path.join(path, "tokenizer.json")
+    with _made(os.path.dirname(target) or "."):
+        tokenizer.to_hf(target)
+    return [target]
+
+
+def _is_ranks(path: str) -> bool:
+    return path.endswith(".tiktoken")
+
+
+def _write_tiktoken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    """Ranks alone: special tokens and the pattern stand in the program that reads them."""
+    tokenizer.save_tiktoken(path)
+    return [path]
+
+
+# The first that is meant is taken.
+FORMATS = (
+    Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2, says_all=False),
+    Format("huggingface", "Hugging Face's tokenizer.json", _is_json, _write_huggingface),
+    Format("tiktoken", "tiktoken's ranks, x.tiktoken", _is_ranks, _write_tiktoken, has_special=False, says_all=False),
+    Format("nbbpe", "a folder of our own, which keeps everything", _is_folder, _write_nbbpe),
+)
+
+
+def find_format(target: Path, name: str | None = None) -> Format:
+    """The format of a name, or without one the format that a target's path means. ValueError where there is none."""
+    path = os.fspath(target)
+    for each in FORMATS:
+        if each.name == name or (name is None and each.is_meant(path)):
+            return each
+    known = ", ".join(f"{each.name} ({each.about})" for each in FORMATS)
+    raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
+
+
+def read_tokenizer(
+    path: Path,
+    special_tokens: Sequence[str] = (),
+    pattern: PatternLike = None,
+    normalizer: Literal["apply", "ignore"] = "apply",
+) -> Tokenizer:
+    """Read a tokenizer: whatever `nbbpe.load` reads.
+
+    `special_tokens` and `pattern` are for files that do not say them, GPT-2's and tiktoken's (None takes what belongs to
+    the format; for no splitting give the Pattern of None); `normalizer` is that of `Tokenizer.from_hf`. Raises ValueError
+    where they are given for others, and what the formats raise.
+    """
+    name = os.fspath(path)
+    found = recognised(path)
+    if normalizer == "ignore":
+        if found.kind != "huggingface":
+            raise ValueError(f"{name!r} is no file of Hugging Face's, so it has no normalizer to ignore")
+        if not special_tokens and pattern is None:
+            return Tokenizer.from_hf(found.sources[0], normalizer=normalizer)
+    if not special_tokens and pattern is None:
+        return load(path)
+    if found.kind == "gpt2":
+        vocab_path, merges_path = found.sources
+        return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, pattern or "gpt2"))
+    if found.kind == "tiktoken":
+        return Tokenizer.from_tiktoken(found.sources[0], pattern, special_tokens or None)
+    raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")

@@ -1,0 +1,4 @@
+"""The model of a tokenizer: vocabulary, merges, special tokens and split pattern, checked to fit together.
+
+Read model.py first.
+"""

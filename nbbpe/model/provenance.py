@@ -1,0 +1,130 @@
+"""Where a tokenizer comes from and which one it is: digests and versions by which a mismatch is noticed."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..system.excerpt import cut
+from ..text.pattern import CLASSES, Pattern, character_classes
+from .version import __version__
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+_DIGITS = 16  # of hex in a digest: 64 bits tell things apart that nobody made alike on purpose
+
+
+def tokenizer_fingerprint(
+    vocab: Mapping[int, bytes],
+    merges: Sequence[tuple[bytes, bytes]] | None,
+    special: Mapping[str, int],
+    pattern: Pattern,
+    whole: bool = False,
+    normalizer: str | None = None,
+) -> str:
+    """A digest of all that decides which ids a text gets, 16 hex digits; `merges` is None where ranks decide what merges.
+
+    `whole` says that a pretoken that is a token is that token, whatever the merges say; `normalizer` names the normal form
+    that text is put into first.
+
+    It stands in saved folders and beside files of ids: whatever changes it for a tokenizer makes those unreadable.
+    """
+    digest = hashlib.sha256()
+    specials = {token_id: token.encode() for token, token_id in special.items()}
+    for numbered in vocab, specials:
+        numbers = sorted(numbered)
+        digest.update(np.array([len(numbers), *numbers], dtype="<i8").tobytes())
+        _add_tokens(digest, [numbered[number] for number in numbers])
+    if merges is None:
+        digest.update(b"by ranks")
+    else:
+        _add_tokens(digest, list(itertools.chain.from_iterable(merges)))
+    if whole:
+        digest.update(b"whole")
+    if normalizer is not None:
+        digest.update(normalizer.encode())
+    # The regexes, not the names: what one version knows by name another may be given as a regex.
+    _add_tokens(digest, [each.encode(errors="surrogatepass") for each in pattern.regexes])
+    return digest.hexdigest()[:_DIGITS]
+
+
+def _add_tokens(digest: _Hash, tokens: list[bytes]) -> None:
+    """Add byte strings to a digest, with their lengths, so that no other list of them adds the same bytes."""
+    digest.update(np.array([len(tokens), *map(len, tokens)], dtype="<i8").tobytes())
+    digest.update(b"".join(tokens))
+
+
+@functools.cache
+def classes_digest() -> str:
+    """A digest of what the installed `regex` takes each code point for, 16 hex digits.
+
+    `regex` does not say which version of Unicode it holds; what it makes of each character is what counts anyway.
+    """
+    names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
+    return hashlib.sha256(names[character_classes()].tobytes()).hexdigest()[:_DIGITS]
+
+
+@functools.cache
+def _library_versions() -> tuple[tuple[str, str], ...]:
+    from importlib import metadata  # takes a third of the time in which nbbpe is imported, and few ask
+
+    versions = [("nbbpe", __version__)]
+    for name in "numba", "numpy", "regex":
+        try:
+            versions.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:  # put there by other means than a package
+            versions.append((name, "unknown"))
+    return tuple(versions)
+
+
+def library_versions() -> dict[str, str]:
+    """The versions of nbbpe and of the packages it stands on. Numba need not be imported for it."""
+    return dict(_library_versions())
+
+
+def describe_pattern(pattern: Pattern) -> dict[str, Any]:
+    """What a tokenizer's provenance says of its pattern and of the libraries that apply it here and now.
+
+    `character_classes` is None where there is no pattern, as then no text depends on them.
+    """
+    return {
+        "pattern": pattern.spelling,
+        "character_classes": None if pattern.regex is None else classes_digest(),
+        "versions": library_versions(),
+    }
+
+
+def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_out: str) -> None:
+    """Raise ValueError where a provenance was recorded under another `regex` that takes characters for something else.
+
+    name    : of what holds the provenance, for the error
+    way_out : how to go on all the same, for the error
+    """
+    theirs = recorded.get("character_classes")
+    if theirs is None or pattern.regex is None or theirs == classes_digest():
+        return
+    version = recorded.get("versions", {}).get("regex", "of unknown version")
+    raise ValueError(
+        f"{name}: was made with regex {cut(str(version))}, which takes some characters for letters, digits or the "
+        "like where the "
+        f"installed regex {library_versions()['regex']} does not, or the other way round (digests of the character "
+        f"classes: {cut(str(theirs))} and {classes_digest()}), so that texts with them may get other ids here: "
+        "install that "
+        f"version, or {way_out}"
+    )
+
+
+def taken_as_it_is(recorded: Mapping[str, Any], pattern: Pattern) -> dict[str, Any]:
+    """The provenance of a tokenizer that is taken in spite of what `check_classes` says: from now on it is of this place.
+
+    Otherwise it would be refused again wherever it is saved to, and so would the ids that it gives here.
+    """
+    here = describe_pattern(pattern)
+    theirs = recorded.get("character_classes")
+    return {**recorded, **(here if theirs not in (None, here["character_classes"]) else {})}

@@ -1,0 +1,197 @@
+"""Vocabularies of ranks, as tiktoken has them: the list of merges that they come to, or the table where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import accumulate
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.encoding import merge_pretoken, merge_table, rank_tables
+from ..kernels.machine import secret
+from ..kernels.pieces import piece_table
+from ..system.excerpt import shown
+from ..system.workers import interruptible
+from ..text.utf8 import padded
+
+T = TypeVar("T")
+_LONG = 1 << 21  # bytes of tokens from which on merging them takes long enough, 0.2 s, to be interrupted meanwhile
+
+
+class _Tokens(NamedTuple):
+    """Tokens by ascending rank.
+
+    text   : uint8[* + PADDING]   their bytes, one after another
+    starts : int64[n + 1]         where each starts in text
+    ranks  : int32[n]             their ranks, which are their ids
+    """
+
+    text: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ranks: NDArray[np.int32]
+
+    def scratch(self, merges: merge_table.Merges) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """Room for merging the longest of them, and for its ids."""
+        longest = int(np.diff(self.starts).max())
+        return merge_pretoken.new_scratch(longest, merges), np.empty(longest, dtype=np.uint32)
+
+    def byte_ids(self) -> NDArray[np.int32]:
+        """The id of each single byte, int32[256]."""
+        single = np.flatnonzero(np.diff(self.starts) == 1)
+        byte_ids = np.empty(256, dtype=np.int32)
+        byte_ids[self.text[self.starts[single]]] = self.ranks[single]
+        return byte_ids
+
+    def as_table(self, chosen: NDArray[np.bool_]) -> piece_table.PieceTable:
+        """A table from the bytes of the chosen tokens to their ids."""
+        n_chosen = int(chosen.sum())
+        capacity = 4
+        while capacity <= 2 * n_chosen:
+            capacity *= 2
+        pool_size = piece_table.POOL_START + int(np.diff(self.starts)[chosen].sum()) + piece_table.KEY_OVERHEAD * n_chosen
+        table = piece_table.new_table(capacity, pool_size)
+        while rank_tables.enter_tokens(self.text, self.starts, self.ranks, chosen, table) != n_chosen:
+            # There is room: so a search went too far.
+            table = piece_table.with_another_secret(table)
+            piece_table.clear(table)
+        return table
+
+
+def _packed(vocab: dict[int, bytes]) -> _Tokens:
+    ordered = sorted(vocab)
+    tokens = [vocab[rank] for rank in ordered]
+    starts = np.array([0, *accumulate(map(len, tokens))], dtype=np.int64)
+    return _Tokens(padded(b"".join(tokens)), starts, np.array(ordered, dtype=np.int32))
+
+
+def _merged(work: Callable[[], T], tokens: _Tokens) -> T:
+    """What a call returns that merges the bytes of all tokens; see `interruptible`."""
+    return work() if len(tokens.text) < _LONG else interruptible(work)
+
+
+def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | None]:
+    """The list of merges that a vocabulary of ranks comes to.
+
+    vocab : from rank, which is the id, to bytes; all single bytes are in it, and no token twice
+
+    Returns (merges, None): for each merge in order the ids of left, right and result, int32[n, 3]. Where there is no such
+    list, because a token's bytes do not end as exactly two tokens when they are merged by ranks below its own (see
+    kernels/encoding/rank_tables.py), returns (the merges of the tokens before it, the rank of the first such token).
+    """
+    tokens = _packed(vocab)
+    n = len(tokens.ranks)
+    # Symbols are the bytes, and then the longer tokens by rank.
+    is_byte = np.diff(tokens.starts) == 1
+    symbols = np.where(is_byte, tokens.text[tokens.starts[:-1]], 255 + np.cumsum(~is_byte))
+    id_of_symbol = np.empty(n, dtype=np.int32)
+    id_of_symbol[symbols] = tokens.ranks
+    sides = np.empty((n, 2), dtype=np.int64)
+    numbers = secret.of_process()
+    done = -1
+    while done < 0:
+        merges = merge_table.empty_merges(n, symbols, np.arange(n), numbers)
+        find = partial(rank_tables.find_sides, tokens.text, tokens.starts, merges, *tokens.scratch(merges), sides)
+        done = _merged(lambda: int(find()), tokens)  # noqa: B023
+        numbers = secret.fresh()
+    merged = np.flatnonzero(~is_byte[:done])
+    found = np.column_stack([id_of_symbol[sides[merged]], tokens.ranks[merged]])
+    return np.ascontiguousarray(found), int(tokens.ranks[done]) if done < n else None
+
+
+def merges_by_rank(vocab: dict[int, bytes]) -> merge_table.Merges:
+    """The table that merges the pair whose joined bytes have the lowest rank; `vocab` as for recovered_merges."""
+    tokens = _packed(vocab)
+    lefts, rights, results = joining_pairs([vocab[rank] for rank in tokens.ranks.tolist()], tokens.ranks)
+    # Ranks may leave gaps; a table numbers them without.
+    dense_ranks = np.searchsorted(tokens.ranks, results).astype(np.int32)
+    merges = merge_table.new_merges(lefts, rights, dense_ranks, results, tokens.byte_ids())
+    return _with_whole(tokens, merges)
+
+
+def joining_pairs(tokens: list[bytes], ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """The ids of left, right and result of all pairs of tokens that join to a token, three int32[n_pairs].
+
+    tokens : distinct
+    ids    : int32[len(tokens)]
+
+    They come in the order of their results, and of one result the shortest left first. Cost: n log n in the bytes of all
+    tokens: no two sides are looked up, which would be read whole for each split.
+    """
+    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    at_length = np.full(int(lengths.max(initial=0)) + 1, -1, dtype=np.int32)
+    chains = _longest_prefixes(tokens), _longest_prefixes([token[::-1] for token in tokens])
+    columns = [np.empty(0, dtype=np.int32)] * 3
+    for _ in range(2):  # count, then fill
+        n_pairs = rank_tables.find_pairs(lengths, *chains, ids, at_length, *columns)
+        if len(columns[0]) < n_pairs:
+            columns = [np.empty(n_pairs, dtype=np.int32) for _ in range(3)]
+    return columns
+
+
+def _longest_prefixes(tokens: list[bytes]) -> NDArray[np.int32]:
+    """Of each of several distinct tokens the number of the longest other one that it begins with, or -1: int32[n]."""
+    prefixes = np.full(len(tokens), -1, dtype=np.int32)
+    # Sorted, a token comes after those that it begins with, and between them stand only others that begin with them too.
+    open_prefixes: list[int] = []
+    for number in sorted(range(len(tokens)), key=tokens.__getitem__):
+        while open_prefixes and not tokens[number].startswith(tokens[open_prefixes[-1]]):
+            open_prefixes.pop()
+        if open_prefixes:
+            prefixes[number] = open_prefixes[-1]
+        open_prefixes.append(number)
+    return prefixes
+
+
+def with_whole_tokens(vocab: dict[int, bytes], merges: merge_table.Merges) -> merge_table.Merges:
+    """The table with the tokens of a vocab that a pretoken is, though merging does not give them."""
+    return _with_whole(_packed(vocab), merges)
+
+
+def _with_whole(tokens: _Tokens, merges: merge_table.Merges) -> merge_table.Merges:
+    is_unmerged = np.empty(len(tokens.ranks), dtype=np.bool_)
+    room = tokens.scratch(merges)
+    _merged(lambda: rank_tables.mark_unmerged(tokens.text, tokens.starts, merges, *room, is_unmerged), tokens)
+    if not is_unmerged.any():
+        return merges
+    # A pretoken is such a token as a whole, and not in parts.
+    return merges._replace(whole=merge_table.pack_whole(tokens.as_table(is_unmerged)), joins=merges.joins[:0])
+
+
+def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:
+    """Raise ValueError unless merging by the rank of joined bytes, where ids are ranks, comes to the same as the merges.
+
+    vocab  : from id to bytes, without special tokens
+    merges : int32[n, 3], the ids of left, right and result of each, in order
+
+    It does where every token is regular (see kernels/encoding/rank_tables.py), with sides that the list has, and the
+    list is in the order
+    of its results: then at each step the first pair of the list and the pair of lowest rank are the same one.
+    """
+    ids: dict[bytes, int] = {}
+    for token_id, token in sorted(vocab.items()):
+        if ids.setdefault(token, token_id) != token_id:
+            raise ValueError(f"ids {ids[token]} and {token_id} are both {shown(token)}, and a token can have only one rank")
+    falls = np.flatnonzero(np.diff(merges[:, 2]) < 0)
+    if len(falls):
+        before, after = merges[falls[0] : falls[0] + 2, 2].tolist()
+        raise ValueError(
+            f"the merges are not in the order of their tokens' ids, which would be the ranks: {shown(vocab[before])} "
+            f"(id {before}) comes before {shown(vocab[after])} (id {after})"
+        )
+    recovered, irregular = recovered_merges(vocab)
+    if irregular is not None:
+        raise ValueError(
+            f"the token {shown(vocab[irregular])} (id {irregular}) is not made of two tokens of lower ids, so that "
+            "merging by "
+            "rank would give other ids"
+        )
+    known = set(map(tuple, merges[:, :2].tolist()))
+    for left, right, result in recovered.tolist():
+        if (left, right) not in known:
+            raise ValueError(
+                f"by ranks {shown(vocab[left])} and {shown(vocab[right])} would merge to {shown(vocab[result])} "
+                f"(id {result}), and the list of merges does not have that"
+            )

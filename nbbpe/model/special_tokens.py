@@ -1,0 +1,190 @@
+"""Special tokens as a user gives them: what may be one, which ids they get in a vocabulary, which a text may hold."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..system.excerpt import shown
+from ..text.utf8 import to_bytes, to_text
+from ..text.windows import SEPARATOR, first_special
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens as PackedTokens
+
+
+SpecialTokens = Sequence[str] | Mapping[str, int]
+MAX_ID = 2**31 - 2
+
+
+def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
+    """The special tokens as a list. Raises TypeError or ValueError for what is no str, is empty, or comes twice."""
+    if special_tokens is None:
+        return []
+    if isinstance(special_tokens, (str, bytes, Set, Mapping)):
+        raise TypeError(f"special_tokens must be a list of str, not one {type(special_tokens).__name__}")
+    tokens = list(special_tokens)
+    known: set[str] = set()
+    for i, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise TypeError(f"special token {i} must be str, not {type(token).__name__}: {shown(token)}")
+        if not token:
+            raise ValueError(f"special token {i} is the empty string")
+        if token in known:
+            raise ValueError(f"special token {shown(token)} is given twice")
+        known.add(token)
+        try:
+            token.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"special token {shown(token)} holds a lone surrogate, which has no UTF-8") from None
+    return tokens
+
+
+def tokens_of_merges(merges: Collection[tuple[bytes, bytes]]) -> set[bytes]:
+    """The tokens that encoding needs: the bytes, and the sides and results of merges."""
+    tokens = {bytes([byte]) for byte in range(256)}
+    tokens.update(itertools.chain.from_iterable(merges))
+    tokens.update(itertools.starmap(operator.add, merges))
+    return tokens
+
+
+def place_special_tokens(wanted: SpecialTokens | None, vocab: Mapping[int, bytes], needed: Set[bytes]) -> dict[str, int]:
+    """The id of each special token in a vocabulary that it is to be added to.
+
+    Parameters
+    ----------
+    wanted : a list, whose tokens have the ids of their bytes in the vocab, or else the next after its highest; or a dict
+        from token to id, which is taken as it is
+    needed : tokens that stay what they are: a special token of the same bytes is another, with an id of its own
+
+    Raises TypeError or ValueError for what cannot be a special token, or have its id.
+    """
+    if isinstance(wanted, Mapping):
+        return _check_ids(wanted, vocab, needed)
+    tokens = check_special_tokens(wanted)
+    spelled = {token.encode() for token in tokens}
+    known = {vocab[token_id]: token_id for token_id in sorted(vocab, reverse=True) if vocab[token_id] in spelled}
+    following = max(vocab) + 1
+    placed: dict[str, int] = {}
+    for token in tokens:
+        token_id = None if token.encode() in needed else known.get(token.encode())
+        if token_id is None:
+            if following > MAX_ID:
+                raise ValueError(
+                    f"special token {shown(token)} would have the id {following}; ids must be from 0 to {MAX_ID:,}"
+                )
+            token_id = following
+            following += 1
+        placed[token] = token_id
+    return placed
+
+
+def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]) -> dict[str, int]:
+    """A dict from special token to id, if it fits the vocabulary."""
+    check_special_tokens(list(wanted))
+    for token, token_id in wanted.items():
+        if isinstance(token_id, bool) or not isinstance(token_id, int):
+            raise TypeError(f"the id of special token {shown(token)} must be an integer, not {shown(token_id)}")
+        if not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"special token {shown(token)} has the id {shown(token_id)}; ids must be from 0 to {MAX_ID:,}")
+        if vocab.get(token_id, token.encode()) != token.encode():
+            raise ValueError(
+                f"special token {shown(token)} has the id {token_id}, which in the vocab is {shown(vocab[token_id])}"
+            )
+    check_distinct_ids(wanted)
+    taken = set(wanted.values())
+    ordinary = {spelled for token_id, spelled in vocab.items() if token_id not in taken}
+    for token, token_id in wanted.items():
+        if token.encode() in needed and token.encode() not in ordinary:
+            raise ValueError(
+                f"special token {shown(token)} has the id {token_id}, which ordinary text needs for "
+                f"{shown(token.encode())}: give it an id that is free"
+            )
+    return dict(wanted)
+
+
+def check_distinct_ids(special: Mapping[str, int]) -> None:
+    """Raise ValueError where two special tokens have one id."""
+    owners: dict[int, str] = {}
+    for token, token_id in special.items():
+        if owners.setdefault(token_id, token) != token:
+            raise ValueError(f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}")
+
+
+def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dict[str, int]:
+    """The id of each special token beside a vocabulary that holds none of them, as tiktoken's ranks do.
+
+    A list gets the next ids after the highest, a dict those that it says: two may share one, as some encodings of
+    tiktoken's have it. No token of the vocab becomes special, so none of their ids may be among the vocab's.
+
+    Raises TypeError or ValueError for what cannot be a special token, or an id that is none or that a token has.
+    """
+    if not isinstance(wanted, Mapping):
+        return place_special_tokens(wanted, vocab, set(vocab.values()))
+    check_special_tokens(list(wanted))
+    for token, token_id in wanted.items():
+        if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
+            raise ValueError(
+                f"special token {shown(token)} has the id {shown(token_id)}; ids are integers from 0 to {MAX_ID:,}"
+            )
+        if token_id in vocab:
+            raise ValueError(f"special token {shown(token)} has the id {token_id}, as {shown(vocab[token_id])} has")
+    return dict(wanted)
+
+
+def add_special_tokens(
+    wanted: SpecialTokens, special: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]
+) -> tuple[dict[str, int], dict[int, bytes]]:
+    """Special tokens and vocabulary with more special tokens; those that there are keep their ids.
+
+    `wanted` and `needed` are as in `place_special_tokens`. Raises ValueError where a dict would give another id to a
+    special token that there is.
+    """
+    if isinstance(wanted, Mapping):
+        for token, token_id in wanted.items():
+            if special.get(token, token_id) != token_id:
+                raise ValueError(
+                    f"special token {shown(token)} is given the id {shown(token_id)}, but has {special[token]} already"
+                )
+        new: SpecialTokens = {token: token_id for token, token_id in wanted.items() if token not in special}
+    else:
+        new = [token for token in check_special_tokens(wanted) if token not in special]
+    placed = place_special_tokens(new, vocab, needed)
+    return {**special, **placed}, {**vocab, **{token_id: token.encode() for token, token_id in placed.items()}}
+
+
+def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] | None:
+    """A token of `first` and one of `later` that it lies within, or whose end it can begin with in a text; or None.
+
+    No token is in both. Cost: linear in their bytes.
+    """
+    from ..kernels.pieces.special_tokens import FALLBACK, FIRST, TOKEN, beginning_node
+
+    if not first or not later:
+        return None
+    # A token of valid UTF-8 has no separator; others are refused elsewhere.
+    within = first_special(SEPARATOR.join(map(to_bytes, later)), pack(map(to_bytes, first), [0] * len(first)))
+    if within is not None:
+        return to_text(within), next(token for token in later if within in to_bytes(token))
+    endings = pack(map(to_bytes, later), list(range(len(later))))
+    for token in first:
+        spelled = np.frombuffer(to_bytes(token), dtype=np.uint8)
+        node = int(beginning_node(spelled.ctypes.data, 0, len(spelled), endings))
+        # Of a token of `later` that is the end of no other, all would be the beginning: that is no overlap.
+        while node and endings.nodes[node, FIRST] == endings.nodes[node + 1, FIRST]:
+            node = int(endings.nodes[node, FALLBACK])
+        if node:
+            while endings.nodes[node, FIRST] < endings.nodes[node + 1, FIRST]:
+                node = int(endings.nodes[node, FIRST])
+            return token, later[endings.tokens[endings.nodes[node, TOKEN], 1]]
+    return None
+
+
+def pack(tokens: Iterable[bytes], ids: list[int]) -> PackedTokens:
+    from ..kernels.pieces.special_tokens import new_special_tokens
+
+    return new_special_tokens(list(tokens), ids)

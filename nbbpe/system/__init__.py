@@ -1,0 +1,4 @@
+"""What nbbpe needs of the system: worker processes, atomic writes, symlinks, progress. It knows nothing of text or tokens.
+
+Read workers.py and atomic_files.py first.
+"""

@@ -1,0 +1,82 @@
+"""Writing so that a file appears under its name only when it is whole, and nothing else is left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from .links import is_device, target_of
+from .paths import Path
+from .scratch import remove_leftovers, scratch_folder
+
+__all__ = ["is_device", "name_in_errors", "put", "remove_leftovers", "scratch_folder", "sync", "target_of", "whole_file"]
+
+_NO_FSYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}  # what disks say that know no such thing
+
+
+def put(whole: str, path: Path) -> None:
+    """Give a finished file its name, or a folder of files one that is free or an empty folder's.
+
+    Who may read what was there before may read it now. Where the name is a link, the file comes to lie where the link
+    leads, see `target_of`. From another disk it is copied first, so that under its name it is always whole. All is on the
+    disk before it has its name, and the name when this returns, so that a power cut leaves the old file or the new one.
+    """
+    target = target_of(path)
+    for name in os.listdir(whole) if os.path.isdir(whole) else ():
+        sync(os.path.join(whole, name))
+    sync(whole)
+    with suppress(OSError):
+        shutil.copymode(target, whole)
+    try:
+        os.replace(whole, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with scratch_folder(target) as folder:
+            copy = shutil.copy(whole, folder)
+            sync(copy)
+            os.replace(copy, target)
+    sync(os.path.dirname(target))
+
+
+def sync(path: str) -> None:
+    """Have a file, or the names in a folder, written to the disk where the system can. Raises OSError where that fails."""
+    try:
+        descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    except OSError:  # a folder on Windows, or one whose names we may not read
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FSYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[str]:
+    """A name to write a file under; the file appears as `path` when it is whole (see `put`), and not at all after an error.
+
+    Raises IsADirectoryError for a folder, and what `scratch_folder` raises.
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give a file name to write")
+    with name_in_errors(path), scratch_folder(path) as folder:
+        whole = os.path.join(folder, os.path.basename(os.fspath(path)))
+        yield whole
+        put(whole, path)
+
+
+@contextmanager
+def name_in_errors(path: Path) -> Iterator[None]:
+    """Give an OSError that names no file (a full disk says so of a write) the name of what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+        raise

@@ -1,0 +1,91 @@
+"""Where a file of a name lies: symlinks are followed, but none that another user may have planted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from .paths import Path
+
+_MAX_LINKS = 40  # that one name leads through, as on Linux; more are taken for a circle
+
+
+def is_device(path: Path) -> bool:
+    """Whether a path is that of a device, a pipe or a socket, which can be written into, and must never be replaced."""
+    name = os.path.abspath(os.fspath(path))
+    # What lies in /dev may be a link to a file, as /dev/stdout is after `> file`, and even that is not ours to replace.
+    if os.path.dirname(name) in ("/dev", "/dev/fd"):
+        return True
+    try:
+        mode = os.stat(name).st_mode  # one look: what is there may be replaced meanwhile
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def target_of(path: Path) -> str:
+    """Where the file of a name lies: what a link leads to, as in writing to it, whether that is there yet or not.
+
+    The path that is returned has no symlink in it, so that what was checked is what is written. Raises PermissionError
+    for a link that another user may have made (see `_check_trusted`), and OSError for a circle of links.
+    """
+    shown = os.fspath(path)
+    if not hasattr(os, "geteuid"):  # Windows, where only administrators make symlinks
+        name = os.path.abspath(shown)
+        return os.path.realpath(name) if os.path.islink(name) else name
+    done = os.sep
+    left = _parts(os.path.join(os.getcwd(), shown))
+    n_links = 0
+    while left:
+        part = left.pop()
+        name = os.path.dirname(done) if part == ".." else os.path.join(done, part)
+        if part == ".." or not os.path.islink(name):
+            done = name
+            continue
+        n_links += 1
+        if n_links > _MAX_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), shown)
+        _check_trusted(name, is_file=not left, shown=shown)
+        leads_to = os.readlink(name)
+        done = os.sep if os.path.isabs(leads_to) else done
+        left += _parts(leads_to)
+    return done
+
+
+def _parts(path: str) -> list[str]:
+    """The names in a path, the last one first."""
+    return [part for part in reversed(path.split(os.sep)) if part not in ("", ".")]
+
+
+def _check_trusted(link: str, is_file: bool, shown: str) -> None:
+    """Raise PermissionError for a symlink that another user may have put where it is, to get a file of ours overwritten.
+
+    The link of a file that is to be written must be ours or root's, in a folder of ours or root's; one that all may write
+    to must be sticky, too, and the link ours. For a link on the way there, only folders that all may write to matter: in
+    these it must be ours or the folder owner's, as Linux demands with `protected_symlinks`.
+    """
+    me = os.geteuid()
+    owner = os.lstat(link).st_uid
+    folder = os.stat(os.path.dirname(link))
+    for_all, sticky = bool(folder.st_mode & stat.S_IWOTH), bool(folder.st_mode & stat.S_ISVTX)
+    if is_file:
+        trusted = {owner, folder.st_uid} <= {me, 0} and (not for_all or (sticky and owner == me))
+    else:
+        trusted = not for_all or owner in (me, folder.st_uid)
+    if not trusted:
+        whose = "a folder that every user can write to" if for_all else f"a folder of {_user(folder.st_uid)}"
+        raise PermissionError(
+            f"{shown!r} is not written: {link!r} is a symlink of {_user(owner)} in {whose}, so another user may decide "
+            f"where it leads (now {os.readlink(link)!r}); give the path of the file itself, or another name"
+        )
+
+
+def _user(uid: int) -> str:
+    """A user by name, where there is one."""
+    try:
+        import pwd
+
+        return f"the user {pwd.getpwuid(uid).pw_name!r}"
+    except (ImportError, KeyError):
+        return f"the user {uid}"

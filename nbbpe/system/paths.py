@@ -1,0 +1,29 @@
+"""Paths of files: what may be one, how large the file is, whether it can be read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+
+Path = str | os.PathLike[str]
+
+
+def check_readable(paths: Sequence[Path]) -> None:
+    """Raise the OSError that reading any of the files would raise, before long work is begun."""
+    for path in paths:
+        if stat.S_ISDIR(os.stat(path).st_mode):
+            raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it")
+        if stat.S_ISREG(os.stat(path).st_mode):
+            open(path, "rb").close()
+
+
+def file_size(path: Path | int) -> int | None:
+    """The size of a regular file in bytes, by its path or its number where it is open; None for a pipe or the like."""
+    status = os.stat(path)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

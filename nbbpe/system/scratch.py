@@ -1,0 +1,141 @@
+"""Folders for unfinished files, which are removed whatever happens: by a later run where the own one was killed.
+
+Each holds a file that its process keeps locked. The system drops the lock when the process and all that it has forked
+have ended, however that was, so a folder whose lock can be had is nobody's. Numbers of processes would not do: they are
+used again. Folders are looked at only by the host that made them (its digest is in their names), as not every network
+disk passes locks on to others. Where files cannot be locked, as on Windows, leftovers stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from .links import is_device, target_of
+from .paths import Path
+
+try:
+    import fcntl
+except ImportError:  # not on this system
+    fcntl = None  # type: ignore[assignment]
+
+_OWNER = ".nbbpe-owner"
+_SUFFIX = ".partial"
+
+
+@contextmanager
+def scratch_folder(beside: Path) -> Iterator[str]:
+    """A folder on the disk where a file of the name `beside` lies, removed with all that is in it whatever happens.
+
+    So are those of runs that were killed: see `remove_leftovers`.
+
+    Raises FileNotFoundError or NotADirectoryError, naming the folder, where there is no such place, FileExistsError where a
+    device or the like is in the place of the file, and PermissionError for another user's symlink (see `target_of`).
+    """
+    if is_device(beside):
+        raise FileExistsError(
+            f"{os.fspath(beside)!r} is a device, a pipe or the like, whose place a file would take; give a file name"
+        )
+    parent, name = os.path.split(target_of(beside))
+    if not os.path.exists(parent):
+        raise FileNotFoundError(f"the folder {parent!r} for {name!r} does not exist; make it first")
+    if not os.path.isdir(parent):
+        raise NotADirectoryError(f"{parent!r} is not a folder, so {name!r} cannot be written there")
+    remove_leftovers(parent)
+    try:
+        folder, owner = _make(parent)
+    except OSError as error:
+        raise type(error)(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
+    try:
+        yield folder
+    finally:
+        _remove(folder, owner)
+        remove_leftovers(parent)  # workers of a killed run may have held its lock a little longer than it
+
+
+def remove_leftovers(parent: str) -> None:
+    """Remove the scratch folders of ended processes of this user and host from a folder; what cannot be is left."""
+    if fcntl is None:
+        return
+    prefix = _prefix()
+    with suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(prefix) and entry.name.endswith(_SUFFIX):
+                with suppress(OSError):
+                    _remove_if_left(entry.path)
+
+
+def _prefix() -> str:
+    host = os.uname().nodename if hasattr(os, "uname") else ""
+    return f".nbbpe-{hashlib.blake2b(host.encode(), digest_size=4).hexdigest()}-"
+
+
+def _make(parent: str) -> tuple[str, int]:
+    """A new scratch folder, and a descriptor that holds its lock until it is closed."""
+    while True:
+        folder = tempfile.mkdtemp(prefix=_prefix(), suffix=_SUFFIX, dir=parent)
+        try:
+            owner = os.open(os.path.join(folder, _OWNER), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileNotFoundError:
+            continue  # without its lock it was taken for a leftover
+        except BaseException:
+            os.rmdir(folder)
+            raise
+        if _lock(owner) is not False and os.fstat(owner).st_nlink:
+            return folder, owner
+        os.close(owner)  # as above, a moment later
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Lock a file against all other descriptors of it: whether that was possible, None where files cannot be locked."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _remove_if_left(folder: str) -> None:
+    """Remove a scratch folder unless its process, or another user, still has it. Raises OSError where it cannot."""
+    # A name that another user has made a symlink, a file of theirs or a pipe is nothing to open.
+    about = os.lstat(folder)
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
+        return
+    try:
+        owner = os.open(os.path.join(folder, _OWNER), os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        os.rmdir(folder)  # ended before it had a lock, or after its lock was removed: then the folder is empty
+        return
+    if _lock(owner):
+        _remove(folder, owner)
+    else:
+        os.close(owner)
+
+
+def _remove(folder: str, owner: int) -> None:
+    """Remove a scratch folder with what is in it, as far as possible, and close the descriptor that holds its lock.
+
+    The file that was locked goes last, so that a rest is taken up by the next run.
+    """
+    with suppress(OSError):
+        try:
+            for name in os.listdir(folder):
+                path = os.path.join(folder, name)
+                if os.path.isdir(path) and not os.path.islink(path):
+                    shutil.rmtree(path)
+                elif name != _OWNER:
+                    os.remove(path)
+        finally:
+            os.close(owner)  # on Windows an open file cannot be removed
+        with suppress(FileNotFoundError):
+            os.remove(os.path.join(folder, _OWNER))
+        os.rmdir(folder)

@@ -1,0 +1,175 @@
+"""Files cut into chunks that can be worked on independently: at special tokens, or at certain boundaries."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.paths import Path, file_size
+from .special_search import specials_in
+from .utf8 import padded
+from .windows import WINDOW
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from .pattern import Pattern
+
+_LOOK = 1 << 16  # bytes of a file in which a special token is looked for before a boundary will do as a place to cut it
+
+
+class Chunk(NamedTuple):
+    """Bytes `start` to `end` of a file; `end` None for all that comes, from something that has no size (a pipe)."""
+
+    path: Path
+    start: int
+    end: int | None
+
+
+def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special_token: bytes) -> list[int]:
+    """Cut a file into about `desired_num_chunks` parts of even size that each start at a special token.
+
+    Parameters
+    ----------
+    file : a seekable binary file
+    desired_num_chunks : at least 1; there may be fewer, where special tokens are far apart
+    split_special_token : bytes; it is never cut, and each boundary but the first and the last stands before one
+
+    Returns
+    -------
+    list of byte offsets, ascending without repeats, from 0 to the file's size; [0] for an empty file
+
+    Raises TypeError for a path or a file of text, and for a token that is not bytes; ValueError for an empty one or for no
+    chunks. The file is left at any position.
+    """
+    if not hasattr(file, "seek") or isinstance(file, io.TextIOBase):
+        raise TypeError(f'file must be a file of bytes, as of open(path, "rb"), not {type(file).__name__}')
+    if isinstance(desired_num_chunks, bool) or not hasattr(desired_num_chunks, "__index__"):
+        raise TypeError(f"desired_num_chunks must be an integer, not {desired_num_chunks!r}")
+    if not isinstance(split_special_token, bytes):
+        raise TypeError(f"split_special_token must be bytes, not {type(split_special_token).__name__}")
+    if not split_special_token:
+        raise ValueError("split_special_token is empty")
+    if desired_num_chunks < 1:
+        raise ValueError(f"desired_num_chunks must be at least 1, not {desired_num_chunks}")
+    size = file.seek(0, os.SEEK_END)
+    return sorted({0, size, *find_near(file, size, desired_num_chunks, split_special_token)})
+
+
+def find_near(file: BinaryIO, size: int, n_parts: int, token: bytes) -> Iterator[int]:
+    """The offsets of the first `token` at or after each place that divides a file of `size` bytes into even parts.
+
+    Ascending, each once. The file is read once at most, but for the `token`'s length between two blocks: a search that goes
+    beyond the next place serves that, too.
+    """
+    block, begin = b"", 0
+    part = 1
+    while part < n_parts:
+        position = size * part // n_parts
+        found = -1
+        while found < 0:
+            if not begin <= position <= begin + len(block) - len(token):
+                block, begin = _read_at(file, position, max(1 << 16, 2 * len(token))), position
+                if len(block) < len(token):
+                    return
+            found = block.find(token, position - begin)
+            position = begin + len(block) - len(token) + 1
+        yield begin + found
+        part = _first_part_after(begin + found, size, n_parts)
+
+
+def _first_part_after(position: int, size: int, n_parts: int) -> int:
+    """The number of the first of the even parts of a file that starts after an offset of it."""
+    return -(-(position + 1) * n_parts // size)
+
+
+def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
+    """So many bytes of a file, or as many as there are."""
+    file.seek(position)
+    blocks = [file.read(n_bytes)]
+    while blocks[-1] and sum(map(len, blocks)) < n_bytes:
+        blocks.append(file.read(n_bytes - sum(map(len, blocks))))
+    return b"".join(blocks)
+
+
+def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> list[Chunk]:
+    """Cut a file into chunks of about `chunk_bytes` that can be taken independently of each other.
+
+    At a special token soon after each even place, else at the next certain boundary or special token. What cannot be cut,
+    or has no size, is one chunk. Only some bytes at each place are read, and never all of the file more than once, but for
+    what special tokens reach across two blocks.
+    """
+    from ..kernels.pieces.special_tokens import new_special_tokens
+
+    size = file_size(path)
+    if not size:  # of what the system makes when it is read (in /proc) it says 0, too
+        return [Chunk(path, 0, None)]
+    specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
+    # No chunk is shorter than a special token, so that what is read around one place is less than two chunks.
+    n_chunks = max(1, min(round(size / chunk_bytes), size // max(specials.longest, 1)))
+    cuts = []
+    if n_chunks > 1:
+        with open(path, "rb", buffering=0) as file:
+            cuts = list(_find_cuts(file, size, n_chunks, pattern, specials))
+    return [Chunk(path, start, end) for start, end in pairwise([0, *cuts, size])]
+
+
+def _find_cuts(file: BinaryIO, size: int, n_chunks: int, pattern: Pattern, specials: SpecialTokens) -> Iterator[int]:
+    """Where to cut a file, at or soon after the places that divide it evenly; ascending, each once."""
+    part = 1
+    while part < n_chunks:
+        position = size * part // n_chunks
+        n_bytes = max(min(_LOOK, size // n_chunks), specials.longest)
+        cut = None
+        while cut is None:
+            if position >= size:
+                return
+            until = min(position + n_bytes, size)
+            cut = _first_cut(file, position, until, size, pattern, specials)
+            position = until
+            n_bytes = max(n_bytes, min(2 * n_bytes, WINDOW))
+        yield cut
+        part = _first_part_after(cut, size, n_chunks)
+
+
+def _first_cut(
+    file: BinaryIO, position: int, until: int, size: int, pattern: Pattern, specials: SpecialTokens
+) -> int | None:
+    """The first place from `position` to `until` where a special token starts, else where a certain boundary stands.
+
+    No special token lies across it. None where there is no such place.
+    """
+    reach = max(specials.longest, 1)
+    begin, end = max(position - reach, 0), min(until + reach, size)
+    block = _read_at(file, begin, end - begin)
+    if len(block) < end - begin:
+        raise OSError(f"{file.name!r} became shorter while it was read")
+    text = padded(block)
+    starts, ends, _ = specials_in(text, 0, len(block), until - begin, specials, True).T
+    covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # up to where special tokens reach that start before
+    for find in lambda: starts, lambda: _certain_boundaries(text, len(block), pattern):
+        places = find()
+        places = places[(position - begin <= places) & (places < until - begin)]
+        is_free = covered[np.searchsorted(starts, places)] <= places
+        if is_free.any():
+            return begin + int(places[is_free.argmax()])
+    return None
+
+
+def _certain_boundaries(text: NDArray[np.uint8], n_bytes: int, pattern: Pattern) -> NDArray[np.intp]:
+    """The certain boundaries between two ASCII characters of a text with padding after `n_bytes`.
+
+    ASCII, because the class of another character may depend on bytes before the place where reading began.
+    """
+    if (tables := pattern.tables) is None:
+        return np.empty(0, dtype=np.intp)
+    from ..kernels.pieces.boundaries import mark_cuts, new_masks
+
+    is_cut = np.zeros(n_bytes, dtype=np.uint8)
+    mark_cuts(text, n_bytes, tables, new_masks(), is_cut)
+    return np.flatnonzero(is_cut[1:].astype(bool) & (text[1:n_bytes] < 128) & (text[: n_bytes - 1] < 128)) + 1

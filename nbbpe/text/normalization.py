@@ -1,0 +1,148 @@
+"""Unicode normal forms: text is put into one before it is split, where a tokenizer has a normalizer.
+
+Special tokens are found before, in the text as it is, and what lies between two of them is normalized alone, as tokenizers
+(Hugging Face's) does it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import re
+import sys
+import unicodedata
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system.excerpt import shown
+from .utf8 import LONGEST_CHARACTER, padded, to_text
+from .windows import Window, Windows
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
+
+_LONG_RUN = 1000  # characters; unicodedata takes time by the square of a run of marks, here 3 ms
+
+
+def check_normalizer(name: object) -> Form | None:
+    """The name of a normal form, or None for no normalizer. Raises ValueError for all else."""
+    if name is None or name in FORMS:
+        return name
+    raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {shown(name)}")
+
+
+def is_normal(data: bytes, form: Form) -> bool:
+    """Whether a text is in a normal form. Mostly quicker than putting it into that."""
+    return data.isascii() or unicodedata.is_normalized(form, to_text(data))
+
+
+def normalized(data: bytes, form: Form) -> bytes:
+    """A text in a normal form: `data` itself where it is in it. Bytes that are no UTF-8 stay as and where they are."""
+    if is_normal(data, form):
+        return data
+    # Nothing is joined to the end of a line, or moved across it, and most lines are quickly seen to be normal.
+    lines = [_normalized_line(line, form) for line in to_text(data).splitlines(keepends=True)]
+    return "".join(lines).encode(errors="surrogateescape")
+
+
+def _normalized_line(line: str, form: Form) -> str:
+    """A line in a normal form."""
+    if unicodedata.is_normalized(form, line):
+        return line
+    if len(line) > _LONG_RUN:
+        line = _long_runs().sub(lambda run: "".join(sorted(run[0], key=unicodedata.combining)), line)
+    return unicodedata.normalize(form, line)
+
+
+@functools.cache
+def _long_runs() -> re.Pattern[str]:
+    """Finds long runs of marks; sorted by their combining class, as normal forms have them, they take linear time."""
+    marks = "".join(filter(unicodedata.combining, map(chr, range(sys.maxunicode + 1))))
+    return re.compile(f"[{marks}]{{{_LONG_RUN},}}")
+
+
+@functools.cache
+def _joining() -> str:
+    """The characters that some normal form joins to what stands before them, or moves before it; a few more do no harm.
+
+    Text on both sides of the start of any other character can be normalized alone. Takes some 0.2 s.
+    """
+    everything = map(chr, range(sys.maxunicode + 1))
+    changing = [each for each in everything if unicodedata.combining(each) or not unicodedata.is_normalized("NFKD", each)]
+    later: set[str] = set()  # what a composed character has after its first
+    for character in changing:
+        later.update(unicodedata.normalize("NFD", character)[1:])
+
+    def joins(character: str) -> bool:
+        first = unicodedata.normalize("NFKD", character)[0]
+        return first in later or unicodedata.combining(first) > 0
+
+    return "".join(filter(joins, later.union(changing)))
+
+
+def normal_window(window: Window, form: Form) -> Window:
+    """A whole window in a normal form; its breaks, too, stay as they are, and none are found in what is new."""
+    text, breaks = _normal_part(window, window.end, form)
+    return Window(padded(text), 0, len(text), len(text), breaks)
+
+
+def _normal_part(window: Window, stop: int, form: Form) -> tuple[bytes, NDArray[np.int64]]:
+    """The text of a window up to `stop`, where it can be cut, in a normal form, with the breaks in it."""
+    text = window.data[window.start : stop].tobytes()
+    breaks = window.breaks[window.breaks[:, 0] < stop] - np.array([window.start, window.start, 0])
+    if text.isascii():
+        return text, breaks
+    parts: list[bytes] = []
+    n_bytes = done = 0
+    for row, (start, end, _) in enumerate(breaks.tolist()):
+        parts += [normalized(text[done:start], form), text[start:end]]
+        n_bytes += len(parts[-2])
+        breaks[row, :2] = n_bytes, n_bytes + end - start
+        n_bytes += end - start
+        done = end
+    parts.append(normalized(text[done:], form))
+    return b"".join(parts), breaks
+
+
+def _last_cut(window: Window) -> int:
+    """The last place of a window up to which it can be normalized alone; its start where there is none."""
+    text, n_bytes = codecs.utf_8_decode(window.data[window.start : window.limit].data, "surrogateescape", False)
+    kept = text if text[-1:].isascii() else text.rstrip(_joining())
+    last = text[max(len(kept) - 1, 0) :]
+    cut = window.start + n_bytes - len(last.encode(errors="surrogateescape"))
+    return max(cut, *window.breaks[-1:, 1].tolist(), window.start)
+
+
+class NormalizingReader:
+    """Windows in a normal form, from windows of text as it is, in which special tokens are found already."""
+
+    def __init__(self, reader: Windows, form: Form) -> None:
+        self._reader = reader
+        self._form = form
+        self._taken = 0  # of the reader's last window
+        self._last = Window(padded(b""), 0, 0, 0, np.empty((0, 3), dtype=np.int64))
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows."""
+        data, _, end, _, breaks = self._last
+        parts = [data[taken:end].tobytes()]
+        rows = [breaks[breaks[:, 0] >= taken] - np.array([taken, taken, 0])]
+        n_kept = n_bytes = end - taken
+        whole = False
+        # At least twice as long as what was not taken, or a long piece would be looked through again and again.
+        while not whole and n_bytes < max(2 * n_kept, 1):
+            window = self._reader.advance(self._taken)
+            if window is None:
+                return None
+            whole = window.limit == window.end
+            self._taken = window.end if whole else _last_cut(window)
+            text, found = _normal_part(window, self._taken, self._form)
+            parts.append(text)
+            rows.append(found + np.array([n_bytes, n_bytes, 0]))
+            n_bytes += len(text)
+        # As in hold_back, but that special tokens are found already.
+        limit = n_bytes if whole else max(n_bytes - LONGEST_CHARACTER, 0)
+        self._last = Window(padded(b"".join(parts)), 0, n_bytes, limit, np.concatenate(rows))
+        return self._last

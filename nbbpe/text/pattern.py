@@ -1,0 +1,389 @@
+"""Split patterns: regexes that say what a pretoken is, by name or of a user's own.
+
+A regex of the syntax that text/pattern_parser.py reads becomes an automaton, from which all that kernels need is derived:
+where a text can be cut for certain, and how a piece falls into pretokens. Any other regex is left to `regex`, which reads
+all of the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from ..system.excerpt import shown
+from ..system.lazy import lazy
+from .automaton import Automaton, compile_automaton, split
+from .boundaries import can_be_left
+from .code_points import read_off
+from .pattern_parser import Unsupported, parse
+from .regex_splitter import RegexSplitter
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.pattern_tables import PatternTables
+
+# The letters that stand for the classes of `character_classes`: lower-case letter, upper-case (or title-case) letter,
+# caseless letter, mark, digit or other number, apostrophe, slash, other, space, newline (\r and \n), other whitespace.
+CLASSES = "lucmd'/osnb"
+
+_N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A split pattern.
+
+    name  : the name, or None for a custom pattern
+    regex : the regex in the syntax of the `regex` package; None for no pattern: a document is one pretoken
+    then  : regexes that split again, one after another, each part alone that the one before has left
+    """
+
+    name: str | None
+    regex: str | None
+    then: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.then and self.regex is None:
+            raise ValueError("a pattern that splits again has a first regex")
+
+    @property
+    def spelling(self) -> str | list[str] | None:
+        """What `get_pattern` makes this pattern of: a name, a regex, a list of these, or None for no pattern."""
+        if self.name is None and self.then:
+            return [_name_of(each) or each for each in self.regexes]
+        return self.name or self.regex
+
+    @property
+    def regexes(self) -> list[str]:
+        """All regexes, in the order in which they split; none for no pattern."""
+        return [] if self.regex is None else [self.regex, *self.then]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process, or in a copy: what it is, and nothing that was worked out."""
+        return {name: self.__dict__[name] for name in ("name", "regex", "then")}
+
+    @lazy
+    def _splitters(self) -> list[RegexSplitter]:
+        return [RegexSplitter(each) for each in self.regexes or [r"(?s:.+)"]]
+
+    @property
+    def compiled(self) -> Any:
+        """The compiled regex, a regex.Pattern; of several the first."""
+        return self._splitters[0].compiled
+
+    def split(self, text: str) -> list[str]:
+        """The pretokens of a document, in order, as `regex` finds them; joined, they are the document.
+
+        What a pattern of the user's own leaves between two matches is a pretoken too, so that nothing is lost. Raises
+        ValueError where a regex takes too long.
+        """
+        first, *then = self._splitters
+        parts = first.split(text)
+        for each in then:
+            known = {part: each.split(part) for part in set(parts)}
+            parts = [inner for part in parts for inner in known[part]]
+        return parts
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether kernels split by it; else `regex` does, and why is what `not_compiled` says."""
+        return self.tables is not None
+
+    @property
+    def not_compiled(self) -> str:
+        """Why `regex` must split by this pattern; empty where kernels do."""
+        return self._tables if isinstance(self._tables, str) else ""
+
+    @lazy
+    def takes_all(self) -> bool:
+        """Whether every character of every text is known to be in a match, so that nothing is left between two."""
+        return self.is_compiled and not can_be_left(self.automata[-1]).any()
+
+    @property
+    def tables(self) -> PatternTables | None:
+        """What kernels need of it, uint64[*] (see kernels/pieces/pattern_tables.py); None where `regex` splits."""
+        return None if isinstance(self._tables, str) else self._tables
+
+    @lazy
+    def _tables(self) -> PatternTables | str:
+        """The tables, or why there are none."""
+        if self.regex is None:
+            return "no pattern: a document is one pretoken"
+        from .pattern_tables import keep_pattern_tables, kept_pattern_tables, new_pattern_tables
+
+        # Those of custom patterns are not kept, as there is no end of them.
+        if self.name is not None and (kept := kept_pattern_tables(self.regexes)) is not None:
+            return kept
+        try:
+            tables = new_pattern_tables(self.automata, read_off(r"[\p{Lo}\p{Lm}]"))
+        except Unsupported as error:
+            return str(error)
+        if self.name is not None:
+            keep_pattern_tables(self.regexes, tables)
+        return tables
+
+    @lazy
+    def automata(self) -> list[Automaton]:
+        """The automata of all regexes. Raises Unsupported."""
+        return [_automaton(each, checked=self.name is None) for each in self.regexes]
+
+
+@functools.cache
+def _automaton(pattern: str, checked: bool) -> Automaton:
+    """The automaton of a regex; where `checked`, held against `regex` on random strings. Raises Unsupported."""
+    automaton = compile_automaton(parse(pattern))
+    if checked and (found := _difference(pattern, automaton)) is not None:
+        text, ours, theirs = found
+        warnings.warn(
+            f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
+            f"documented meaning is {ours!r:.200}",
+            stacklevel=2,
+        )
+        raise Unsupported(f"a difference to `regex`, on {text!r}")
+    return automaton
+
+
+def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:
+    """A random string that an automaton splits otherwise than `regex`, and what both make of it; None for none."""
+    chance = random.Random(0)
+    splitter = RegexSplitter(pattern)
+    ends = [*automaton.edges[1:].tolist(), 0x110000]
+    found: list[list[str]] = [[] for _ in range(automaton.n_classes)]
+    for first, end, of_class in zip(automaton.edges.tolist(), ends, automaton.class_of_edge.tolist(), strict=True):
+        if len(found[of_class]) < 8:
+            found[of_class] += [chr(first), chr(end - 1)]
+    # Letters in the other case, too: where case is ignored, `regex` may err.
+    characters = dict.fromkeys("".join(map("".join, found)))
+    characters |= dict.fromkeys(swapped for each in [*characters] if len(swapped := each.swapcase()) == 1)
+    samples: list[list[str]] = [[] for _ in range(automaton.n_classes)]
+    for each, of_class in zip(characters, automaton.classes_of("".join(characters)).tolist(), strict=True):
+        samples[of_class].append(each)
+    for _ in range(_N_CHECKED):
+        some = chance.sample(samples, min(len(samples), 4))
+        text = "".join(chance.choice(chance.choice(some)) for _ in range(chance.randint(1, 10)))
+        ours = split(automaton, text)
+        try:
+            theirs = splitter.split(text)
+        except ValueError:  # `regex` would take too long, as texts may make it do
+            return None
+        if ours != theirs:
+            return text, ours, theirs
+    return None
+
+
+@functools.cache
+def character_classes() -> NDArray[np.uint8]:
+    """The class of every code point, uint8[0x110000], as the installed `regex` sees them. Takes some 15 ms, once."""
+    classes = np.full(0x110000, CLASSES.index("o"), dtype=np.uint8)
+    # All code points as one string, lone surrogates included.
+    everything = np.arange(0x110000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    properties = (r"\p{Ll}", "l"), (r"\p{Lu}", "u"), (r"\p{Lt}", "u"), (r"\p{Lm}", "c"), (r"\p{Lo}", "c")
+    # Most code points are none of these, as nothing is assigned to them: they need to be looked at once only.
+    assigned = regex.sub(r"\p{Cn}++", "", everything)
+    code_points = np.frombuffer(assigned.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    for members, name in (*properties, (r"\p{M}", "m"), (r"\p{N}", "d"), (r"\s", "b")):
+        for match in regex.finditer(members + "++", assigned):
+            classes[code_points[match.start() : match.end()]] = CLASSES.index(name)
+    for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
+        classes[ord(character)] = CLASSES.index(name)
+    return classes
+
+
+# As tiktoken writes them, where it has them: the same matches as in the originals, and faster for `regex`. "llama.cpp" is
+# the list of models' regexes in its src/llama-vocab.cpp.
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_LEAD = r"[^\r\n\p{L}\p{N}]?"
+_SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+def _cased(upper: str, lower: str, suffix: str) -> str:
+    """Words whose capitals come first, or that are all capitals."""
+    return rf"{_LEAD}{upper}*{lower}+{suffix}|{_LEAD}{upper}+{lower}*{suffix}"
+
+
+_REGEXES: dict[str, str | list[str]] = {
+    # OpenAI's r50k_base and p50k_base; its original form is that of GPT-2's encoder.py.
+    "gpt2": r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""",
+    # BigCode's StarCoder: GPT-2's for what is left when each digit has been taken out, as one regex.
+    "starcoder": r"""\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?[^\s\p{L}\p{N}]++|\s++$|\s++(?=\p{N})|\s+(?!\S)|\s""",
+    # OpenAI's cl100k_base.
+    "cl100k": r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"""
+    r"""\s++$|\s*[\r\n]|\s+(?!\S)|\s""",
+    # OpenAI's o200k_base.
+    "o200k": _cased(_UPPER, _LOWER, _SUFFIX) + rf"""|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}""",
+    # Meta's Llama 3: what tiktoken's cl100k was at first. It matches the same but for "\n " at the end of a text.
+    "llama3": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
+    r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
+    # Alibaba's Qwen 2.
+    "qwen2": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
+    r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
+    # Karpathy's nanochat.
+    "nanochat": r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|"""
+    r"""\s+(?!\S)|\s+""",
+    # Mistral's Tekken, from tokenizer.json as llama.cpp quotes it.
+    "tekken": _cased(_UPPER, _LOWER, "") + rf"""|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}""",
+    # Moonshot's Kimi K2, from its tokenization_kimi.py. That has "&&[^\p{Han}]" in sets, as Rust's engine reads them.
+    "kimi-k2": r"""[\p{Han}]+|"""
+    + _cased(rf"(?:(?!\p{{Han}}){_UPPER})", rf"(?:(?!\p{{Han}}){_LOWER})", _SUFFIX)
+    + rf"""|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}""",
+    # DeepSeek's V3 and R1: llama.cpp's deepseek-v3.
+    "deepseek3": [
+        r"\p{N}{1,3}",
+        "[一-龥\u3040-ゟ\u30a0-ヿ]+",
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|"""
+        + _SPACES,
+    ],
+    # DeepSeek-Coder: llama.cpp's deepseek-coder.
+    "deepseek-coder": [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿]+", r"\p{N}"],
+    # BigScience's BLOOM, whose file has a set within the set: " ?[^(\\s|[.,!?…。，、।۔،])]+".
+    "bloom": " ?[^()\\s|.,!?…。\uff0c、।\u06d4،]+",
+    # LG's EXAONE of experts, from tokenizer.json as llama.cpp quotes it (exaone-moe): words that go on over spaces.
+    "exaone-moe": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}|"""
+    r""" ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+""",
+    # ByteDance's Seed-Coder, from tokenizer.json as llama.cpp quotes it.
+    "seed-coder": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|"""
+    r"""\s+(?!\S)|\s+""",
+}
+
+
+def _named(name: str, regexes: str | list[str]) -> Pattern:
+    first, *then = [regexes] if isinstance(regexes, str) else regexes
+    return Pattern(name, first, tuple(then))
+
+
+NAMED = {name: _named(name, regexes) for name, regexes in _REGEXES.items()}
+
+# Names of encodings and models that use a named pattern.
+ALIASES = {
+    **dict.fromkeys(["r50k", "r50k_base", "p50k", "p50k_base", "p50k_edit"], "gpt2"),
+    # What llama.cpp has for LG's EXAONE 4, and, below, for EXAONE 3.
+    "exaone4": "gpt2",
+    "cl100k_base": "cl100k",
+    # llama.cpp has gpt-4o's for Llama 4, too.
+    **dict.fromkeys(["o200k_base", "o200k_harmony", "gpt-oss", "llama4"], "o200k"),
+    # llama.cpp's chatglm-bpe.
+    "glm4": "llama3",
+    # Their files have the sequence of digits and GPT-2's, which splits the same; a test holds the two together.
+    **dict.fromkeys(["starcoder2", "smollm", "smollm2", "granite", "command-r", "exaone"], "starcoder"),
+    **dict.fromkeys(["deepseek-v3", "deepseek-r1"], "deepseek3"),
+}
+
+# Sequences that split as a named regex does, which is in one go. (Tests hold the two together.)
+_SAME_AS: dict[tuple[str | list[str], ...], str] = {(r"\p{N}", _REGEXES["gpt2"]): "starcoder"}
+
+
+def _name_of(pattern: str) -> str | None:
+    """The name of the pattern that matches the same as a regex in every text; None where there is none."""
+    for name, named in NAMED.items():
+        if named.regexes == [pattern]:
+            return name
+    try:
+        automaton = _automaton(pattern, checked=True)
+    except Unsupported:
+        return None
+    for name, named in NAMED.items():
+        if not named.then and named.automata[0] == automaton:
+            return name
+    return None
+
+
+# A word, as also "gpt-4" or "qwen2.5" is one, is far more likely a misspelt name than a regex.
+_LIKE_A_NAME = regex.compile(r"[\w.-]*\w[\w.-]*")
+
+
+# `regex` writes the least number of repeats out when it compiles, at 270 bytes each: these take 30 MB, and more is no use.
+_MOST_WRITTEN_OUT = 100_000
+_REPEAT = regex.compile(r"(\))?\{\s*(\d+)")
+_IS_VERBOSE = regex.compile(r"\(\?[A-Za-z0-9]*x")
+
+
+def _n_written_out(pattern: str) -> int:
+    """How many repeats `regex` writes out at the most; a group's number multiplies those in it, as any of them may be."""
+    in_groups, others = 1, 0
+    is_verbose = _IS_VERBOSE.search(pattern) is not None  # so that blanks may stand between a group and its number
+    for match in _REPEAT.finditer(pattern):
+        # A number of more digits is too large whatever it is, and Python reads no thousands of them.
+        number = max(int(match[2][:20]), 1)
+        if match[1] or is_verbose:
+            in_groups = min(in_groups * number, 1 << 60)
+        else:
+            others += number if number > 1 else 0
+    return in_groups * max(others, 1)
+
+
+# What callers may give as a pattern.
+PatternLike = str | Sequence[str] | Pattern | None
+
+
+def get_pattern(pattern: PatternLike) -> Pattern:
+    """The Pattern of a name (a key of NAMED or ALIASES), of a regex, or of None (a document is one pretoken).
+
+    A regex that matches as a named pattern does in every text is that pattern. A list or tuple of names and regexes splits
+    by each in turn.
+
+    Raises ValueError for a regex that does not compile or that matches the empty string, TypeError for other things.
+    """
+    if isinstance(pattern, Pattern):
+        return pattern
+    if pattern is None:
+        return Pattern(name=None, regex=None)
+    if isinstance(pattern, list | tuple):
+        return _in_turn(pattern)
+    if not isinstance(pattern, str):
+        raise TypeError(
+            f"pattern must be a name, a regex as a string, a list of these, or None, not {type(pattern).__name__}"
+        )
+    name = ALIASES.get(pattern, pattern)
+    if name in NAMED:
+        return NAMED[name]
+    if _n_written_out(pattern) > _MOST_WRITTEN_OUT:
+        raise ValueError(
+            f"pattern {shown(pattern)} repeats something more than {_MOST_WRITTEN_OUT:,} times, which `regex` would "
+            "write out"
+        )
+    try:
+        compiled = regex.compile(pattern)
+        matches_nothing = compiled.search("") is not None
+    except regex.error as error:
+        names = ", ".join(NAMED)
+        raise ValueError(f"pattern {shown(pattern)} is neither a name ({names}) nor a valid regex: {error}") from None
+    except Exception as error:  # RecursionError of groups within groups, MemoryError of (?R), and what else there may be
+        raise ValueError(f"pattern {shown(pattern)} is too much for `regex` ({type(error).__name__})") from None
+    if matches_nothing:
+        raise ValueError(
+            f"pattern {shown(pattern)} matches the empty string, so it cannot say where pretokens end; use + instead of *"
+        )
+    if compiled.flags & regex.REVERSE:
+        raise ValueError(f"pattern {shown(pattern)} searches backwards, (?r), and pretokens follow each other forwards")
+    if _LIKE_A_NAME.fullmatch(pattern):
+        names, also = ", ".join(NAMED), ", ".join(ALIASES)
+        raise ValueError(f"unknown pattern {shown(pattern)}; the named ones are {names} (or by their encodings: {also})")
+    same = _name_of(pattern)
+    return NAMED[same] if same else Pattern(name=None, regex=pattern)
+
+
+def _in_turn(patterns: Sequence[str]) -> Pattern:
+    """The Pattern that splits by each of several in turn, as Hugging Face's sequences of Splits do."""
+    for number, each in enumerate(patterns):
+        if not isinstance(each, str):
+            raise TypeError(f"pattern[{number}] must be a name or a regex as a string, not {type(each).__name__}")
+    if not patterns:
+        raise ValueError("pattern is an empty list; to take each document for one pretoken, give None")
+    first, *others = [get_pattern(each) for each in patterns]
+    if not others:
+        return first
+    parts = [part for each in (first, *others) for part in each.regexes]
+    for named in NAMED.values():
+        if named.then and named.regexes == parts:
+            return named
+    if (same := _SAME_AS.get(tuple(parts))) is not None:
+        return NAMED[same]
+    return Pattern(name=None, regex=parts[0], then=tuple(parts[1:]))

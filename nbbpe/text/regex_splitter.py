@@ -1,0 +1,122 @@
+"""Splitting text by `regex` itself, within a limit of time: a pattern may come from anybody, and backtrack without end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import regex
+
+from ..system.lazy import lazy
+
+# What a document may take: no text that a pattern splits in reasonable time comes near it. At the usual 6 to 9 MB/s a
+# character takes some 0.15 µs. `regex` counts the processor time of the whole process, in which a hundred threads may be
+# busy; hence the factor of more than a hundred.
+BASE_SECONDS = 5.0
+_SECONDS_PER_CHARACTER = 20e-6
+
+_MATCHES_AT_ONCE = 256
+_GAP = 3  # characters between two matches of a run
+_GROUP = "nbbpe_match"
+_SHOWN = 100  # characters of a pattern and of a text in errors
+
+_ALLOWED_FLAGS = regex.UNICODE | regex.VERSION0 | regex.IGNORECASE | regex.MULTILINE | regex.DOTALL | regex.ASCII
+# What means something else within another regex, or is not certain to mean the same: references to groups and calls of
+# them, conditions, \G, \K, verbs, and fuzzy matching (braces that neither count nor name a property or character).
+_NOT_WITHIN = regex.compile(r"\\[1-9gGKL]|\(\?(?:[R&(]|[-+]?\d|P[=>&])|\(\*|(?<!\\[pPN])\{(?!\d*+,?\d*+\})")
+
+
+class RegexSplitter:
+    """Splits text by one regex."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    @lazy
+    def compiled(self) -> Any:
+        """The compiled regex, a regex.Pattern."""
+        return regex.compile(self._pattern)
+
+    @lazy
+    def _runs(self) -> Any:
+        """A regex whose matches are runs of this one's, which a group captures; None where there is no such regex.
+
+        With a limit, `regex` asks for the time before each match, which takes as long as matching a word, or several times
+        as long. Before each run it costs next to nothing.
+        """
+        if self.compiled.flags & ~_ALLOWED_FLAGS or _NOT_WITHIN.search(self._pattern) or _GROUP in self._pattern:
+            return None
+        # Atomic and possessive: a match that is found is taken, as it is when matches are looked for one by one. The gap
+        # between two is lazy: a place is passed over only where no match starts.
+        one = f"(?P<{_GROUP}>(?>{self._pattern}))"
+        try:
+            return regex.compile(f"{one}(?:(?s:.){{0,{_GAP}}}?{one}){{0,{_MATCHES_AT_ONCE - 1}}}+")
+        except regex.error:
+            return None
+
+    def split(self, text: str) -> list[str]:
+        """The matches and what lies between them, in order, none of them empty; joined, they are the text.
+
+        Raises ValueError where that takes longer than any pattern should.
+        """
+        limit = BASE_SECONDS + len(text) * _SECONDS_PER_CHARACTER
+        if self._runs is not None:
+            try:
+                parts = self._split_by_runs(text, limit)
+                if parts is not None:
+                    return parts
+            except TimeoutError:
+                self.__dict__["_runs"] = None  # `regex` may know a short way for the pattern alone
+        parts = []
+        done = 0
+        try:
+            for match in self.compiled.finditer(text, timeout=limit):
+                _append(parts, text, done, match.span())
+                done = match.end()
+        except TimeoutError:
+            raise self._takes_too_long(text, done) from None
+        _append(parts, text, done, (len(text), len(text)))
+        return parts
+
+    def _split_by_runs(self, text: str, limit: float) -> list[str] | None:
+        """`split` by runs of matches; None where a match is empty.
+
+        What follows an empty match is looked for in another way within a run than from match to match.
+        """
+        parts: list[str] = []
+        done = 0
+        for run in self._runs.finditer(text, timeout=limit):
+            matches = run.captures(_GROUP)
+            if "" in matches:
+                return None
+            start, end = run.span()
+            if start == done and sum(map(len, matches)) == end - start:
+                parts += matches
+            else:
+                for span in run.spans(_GROUP):
+                    _append(parts, text, done, span)
+                    done = span[1]
+            done = end
+            if done == len(text):  # or `regex` would ask for the time once more
+                return parts
+        _append(parts, text, done, (len(text), len(text)))
+        return parts
+
+    def _takes_too_long(self, text: str, done: int) -> ValueError:
+        return ValueError(
+            f"pattern {_shown(self._pattern)} takes too long: it tries more and more ways to match (backtracking), and was "
+            f"given up in a text of {len(text):,} characters, after character {done:,}: {_shown(text[done:])}. Give it "
+            "fewer ways to match the same, with ++ in place of +, for example"
+        )
+
+
+def _append(parts: list[str], text: str, done: int, match: tuple[int, int]) -> None:
+    """Append what lies between `done` and a match, and the match, unless empty."""
+    start, end = match
+    if start > done:
+        parts.append(text[done:start])
+    if end > start:
+        parts.append(text[start:end])
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."

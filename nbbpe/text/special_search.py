@@ -1,0 +1,43 @@
+"""Special tokens found in text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+
+_AT_ONCE = 1 << 20  # bytes of text that are looked through between two looks at Ctrl-C
+
+
+def find_breaks(data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens) -> NDArray[np.int64]:
+    """The special tokens in data[start:end] that start before `stop`, as int64[n, 3]: start, end, id."""
+    return specials_in(data, start, end, stop, specials, False)
+
+
+def specials_in(
+    data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens, overlapping: bool
+) -> NDArray[np.int64]:
+    """See `find_breaks`; with `overlapping`, those are listed, too, that begin within one before them."""
+    from ..kernels.pieces.special_tokens import NO_ROOM, find_specials
+
+    parts = []
+    at_once, room = _AT_ONCE, 1 << 14
+    breaks = np.empty((0, 3), dtype=np.int64)
+    while specials.longest and start < stop:
+        until = min(start + max(at_once, specials.longest), stop)
+        if len(breaks) == 0:
+            breaks = np.empty((min(room, until - start), 3), dtype=np.int64)
+        found, going_on = find_specials(data.ctypes.data, start, end, until, specials, breaks, overlapping)
+        if found == NO_ROOM:  # so many: as few bytes at once as there is room for whatever they hold
+            at_once = 1 << 16
+            room = max(at_once, specials.longest)
+            breaks = breaks[:0]
+            continue
+        if found:
+            parts.append(breaks[:found].copy())
+        start = going_on
+    return np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.int64)

@@ -1,0 +1,242 @@
+"""Text as windows of bytes, read from files, streams and memory, with the special tokens in them found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .byte_source import Source
+from .special_search import find_breaks
+from .utf8 import LONGEST_CHARACTER, Data, Text, each_to_bytes, is_copied, padded, to_bytes
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+
+
+WINDOW = 1 << 20  # bytes of a file in memory at a time, unless one piece is longer
+TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by what happens between two of them
+BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
+SEPARATOR = b"\xff"  # stands between joined documents: no part of any UTF-8 text, so nothing grows together across it
+
+
+class Window(NamedTuple):
+    """A stretch of text in memory.
+
+    data   : uint8[>= end + PADDING]   the text lies at data[start:end]
+    start  : int                       first byte that is to be taken; a piece starts there
+    end    : int
+    limit  : int                       boundaries after it cannot be trusted, because more text follows; else `end`
+    breaks : int64[n, 3]               start, end and id of each stretch that is no text, ascending
+    """
+
+    data: NDArray[np.uint8]
+    start: int
+    end: int
+    limit: int
+    breaks: NDArray[np.int64]
+
+    def documents(self) -> Iterator[tuple[bytes, int]]:
+        """Each stretch of text and the id of the break after it, -1 at the end; stretches may be empty."""
+        start = self.start
+        for first, end, break_id in [*self.breaks.tolist(), (self.end, self.end, -1)]:
+            yield self.data[start:first].tobytes(), break_id
+            start = end
+
+
+class TextStream:
+    """An iterable of texts as one stream of bytes; its errors pass through."""
+
+    def __init__(self, texts: Iterable[Text]) -> None:
+        self._texts = each_to_bytes(texts, "item")
+        self._left = memoryview(b"")
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """See Source."""
+        while not self._left:
+            try:
+                self._left = memoryview(next(self._texts))
+            except StopIteration:
+                return 0
+        n = min(len(buffer), len(self._left))
+        buffer[:n] = self._left[:n]
+        self._left = self._left[n:]
+        return n
+
+
+def hold_back(specials: SpecialTokens) -> int:
+    """How many bytes before the end of a window are not certain while more text follows.
+
+    A boundary needs the whole character after it; a special token that has only begun may yet be one.
+    """
+    return max(specials.longest, 1) - 1 + LONGEST_CHARACTER
+
+
+class Windows(Protocol):
+    """Text window by window."""
+
+    def advance(self, taken: int) -> Window | None:
+        """The next window, which starts with what the caller has not `taken` of the last one; None after the last.
+
+        At first, `taken` is 0. A window of which nothing could be taken comes again, longer.
+        """
+
+
+class TextReader:
+    """Windows of a text in memory, without a copy but of its last bytes, which have nothing to read after them."""
+
+    def __init__(self, text: Data, specials: SpecialTokens) -> None:
+        from ..kernels.machine.intrinsics import PADDING
+
+        self._text = text
+        self._data = np.frombuffer(text, dtype=np.uint8)
+        self._end_of_views = len(text) - PADDING
+        self._specials = specials
+        self._hold_back = hold_back(specials)
+        self._last = Window(self._data, 0, 0, 0, np.empty((0, 3), dtype=np.int64))
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows."""
+        data, start, end, limit, _ = self._last
+        if data is not self._data and limit == end:
+            return None
+        size = TEXT_WINDOW if taken > start else 2 * (end - start) or TEXT_WINDOW
+        until = min(taken + size, self._end_of_views)
+        if until > end and not is_copied(until - taken):
+            end = until
+            limit = max(end - self._hold_back, taken)
+        else:
+            data = padded(memoryview(self._text)[taken:])
+            end = limit = len(self._text) - taken
+            taken = 0
+        self._last = Window(data, taken, end, limit, find_breaks(data, taken, end, limit, self._specials))
+        return self._last
+
+
+class Reader:
+    """Reads a source window by window; what was not taken of one window starts the next.
+
+    The memory it holds is a window, or twice the longest piece where that is more; with `at_once`, the whole source.
+    """
+
+    def __init__(self, source: Source, n_bytes: int | None, specials: SpecialTokens, at_once: bool = False) -> None:
+        """`n_bytes` is how much to read, None for all; `at_once` puts all of it into one window."""
+        from ..kernels.machine.intrinsics import PADDING
+
+        self._source = source
+        self._left = n_bytes
+        self._specials = specials
+        self._at_once = at_once
+        self._padding = PADDING
+        self._data = np.empty(WINDOW + PADDING, dtype=np.uint8)
+        self._end = 0
+        self._whole = False  # whether all has been read
+        self._hold_back = hold_back(specials)
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows."""
+        if self._whole:
+            return None
+        self._keep(taken)
+        self._whole = self._fill()
+        while self._at_once and not self._whole:
+            self._keep(0)
+            self._whole = self._fill()
+        end = self._end
+        limit = end if self._whole else max(end - self._hold_back, 0)
+        return Window(self._data, 0, end, limit, find_breaks(self._data, 0, end, limit, self._specials))
+
+    def _keep(self, taken: int) -> None:
+        """Move what was not taken to the front, of a buffer twice as long where it fills this one."""
+        kept = self._end - taken
+        data = self._data
+        if kept == len(data) - self._padding:
+            self._data = np.empty(2 * len(data), dtype=np.uint8)
+        self._data[:kept] = data[taken : self._end]
+        self._end = kept
+
+    def _fill(self) -> bool:
+        """Read until the buffer is full; True where all has been read."""
+        room = len(self._data) - self._padding
+        view = memoryview(self._data)  # type: ignore[arg-type]
+        while self._end < room:
+            wanted = room - self._end if self._left is None else min(room - self._end, self._left)
+            got = self._source.readinto(view[self._end : self._end + wanted]) if wanted else 0
+            if got is None:  # which is not its end
+                raise BlockingIOError(
+                    f"{getattr(self._source, 'name', 'the file')!r} does not wait for its text; open it blocking"
+                )
+            if not got:
+                if self._left:
+                    raise OSError(f"{getattr(self._source, 'name', 'the file')!r} became shorter while it was read")
+                break
+            self._end += got
+            if self._left is not None:
+                self._left -= got
+        else:
+            if self._left != 0:
+                return False
+        self._data[self._end : self._end + self._padding] = 0
+        return True
+
+
+class DocumentReader:
+    """Reads whole documents, some BATCH bytes of them a window, each with a break after it."""
+
+    def __init__(self, documents: Iterable[bytes], specials: SpecialTokens, break_id: int) -> None:
+        self._windows = batches(documents, specials, break_id)
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows. Every window must be taken whole, as it can be."""
+        return next(self._windows, None)
+
+
+def batches(documents: Iterable[Text], specials: SpecialTokens, break_id: int | None = None) -> Iterator[Window]:
+    """Documents joined into windows of some BATCH bytes, with breaks as `join` puts them. Errors of the iterable pass."""
+    for group in groups(map(to_bytes, documents)):
+        yield join(group, specials, break_id)
+
+
+def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Documents in lists of some BATCH bytes; no list is empty."""
+    gathered: list[bytes] = []
+    size = 0
+    for document in documents:
+        gathered.append(document)
+        size += len(document)
+        if size >= BATCH:
+            yield gathered
+            gathered, size = [], 0
+    if gathered:
+        yield gathered
+
+
+def join(documents: list[bytes], specials: SpecialTokens, break_id: int | None = None) -> Window:
+    """One window of all documents, with special tokens found.
+
+    Without a `break_id`, a break of id -1 stands between any two; with one, such a break after each.
+    """
+    n_breaks = len(documents) - (break_id is None)
+    text = SEPARATOR.join(documents if break_id is None else [*documents, b""])
+    data = padded(text)
+    end = len(text)
+    breaks = find_breaks(data, 0, end, end, specials)
+    if n_breaks > 0:
+        ends = np.cumsum([len(document) + 1 for document in documents[:n_breaks]], dtype=np.int64)
+        after = np.stack([ends - 1, ends, np.full(n_breaks, -1 if break_id is None else break_id)], axis=1)
+        breaks = np.concatenate([breaks, after])
+        breaks = breaks[np.argsort(breaks[:, 0], kind="stable")]
+    return Window(data, 0, end, end, breaks)
+
+
+def first_special(text: Data, specials: SpecialTokens) -> bytes | None:
+    """The first of some special tokens in a text, the longest at its place; None where there is none."""
+    reader = TextReader(text, specials)
+    taken = 0
+    while (window := reader.advance(taken)) is not None:
+        for start, end, _ in window.breaks[:1].tolist():
+            return window.data[start:end].tobytes()
+        taken = window.limit
+    return None

@@ -1,0 +1,257 @@
+"""Text to words: distinct pretokens with their counts, gathered from files and iterables by one or many processes."""
+
+from __future__ import annotations
+
+import collections
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.machine.intrinsics import PADDING
+from ..kernels.pieces import piece_table
+from ..kernels.pieces.boundaries import new_masks
+from ..kernels.pieces.piece_batch import new_batch
+from ..kernels.pieces.pretokens import new_split_scratch
+from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
+from ..kernels.training import count_pieces
+from ..kernels.training.linked_words import digest_words
+from ..sources import NO_ID, Documents, Input, Part, Skipped, Tally, warn_of_skipped
+from ..system.workers import ENDED, run_jobs
+from ..text.pattern import Pattern
+from ..text.utf8 import Text, to_text
+from ..text.windows import BATCH, Window
+
+MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and joining their counts costs more than it saves
+_CHUNK_BYTES = 16 << 20  # what a worker takes at a time
+_SPLIT_BYTES = 1 << 20  # of pieces that are split at a time
+
+
+class WordCounts(NamedTuple):
+    """Distinct words with their counts, in no particular order.
+
+    text   : uint8[* + PADDING]  the bytes of all words, one after another
+    starts : int64[n_words + 1]  where each word's bytes start in text
+    counts : int64[n_words]      how often each word occurs, >= 1
+    """
+
+    text: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
+    """Pack words given as a dict from bytes to count."""
+    joined = b"".join(counts)
+    text = np.zeros(len(joined) + PADDING, dtype=np.uint8)
+    text[: len(joined)] = np.frombuffer(joined, dtype=np.uint8)
+    starts = np.cumsum([0, *map(len, counts)], dtype=np.int64)
+    return WordCounts(text, starts, np.array(list(counts.values()), dtype=np.int64))
+
+
+def corpus_fingerprint(words: WordCounts) -> str:
+    """A digest of what training learns from: the distinct words and their counts, in any order; 16 hex digits.
+
+    So it is the same for any number of workers and any order of files or documents, and for the same text from a file or
+    an iterable; another pattern or other special tokens make other words of it.
+    """
+    return f"{digest_words(words.text, words.starts, words.counts):016x}"
+
+
+class WordTable:
+    """A growing table of byte strings with counts."""
+
+    def __init__(self) -> None:
+        self.table = piece_table.new_table(1 << 14, 1 << 16)
+
+    def grow(self, longest_key: int) -> None:
+        """Make room for at least one more key of up to `longest_key` bytes."""
+        self.table = piece_table.grown(self.table, longest_key)
+
+    def add(self, words: WordCounts) -> None:
+        """Add words to the counts."""
+        done = 0
+        while (done := count_pieces.add_words(words.text, words.starts, words.counts, done, self.table)) < len(
+            words.counts
+        ):
+            self.grow(int(words.starts[done + 1] - words.starts[done]))
+
+    def take(self) -> WordCounts:
+        """Move all words out, counts and all."""
+        words = _empty_words(*count_pieces.measure_words(self.table))
+        count_pieces.take_words(self.table, *words)
+        return words
+
+    def split_pieces(self, pattern: Pattern) -> None:
+        """Replace the pieces that hold several pretokens by those."""
+        tables = pattern.tables
+        assert tables is not None
+        scratch = new_split_scratch(tables)
+        parts = []
+        room = _SPLIT_BYTES
+        slot = 0
+        while slot < len(self.table.slots):
+            words = _empty_words(room, room)
+            slot, n_words = count_pieces.take_compound(self.table, slot, tables, scratch, *words)
+            parts.append(_first_words(words, n_words))
+            if n_words == 0:
+                room *= 2  # for a piece longer than the room
+        # Only now, as what is added may come to lie in slots that were not looked at yet.
+        for part in parts:
+            self.add(part)
+
+
+def _empty_words(n_words: int, n_bytes: int) -> WordCounts:
+    """Room for words (memory is touched only where it is filled)."""
+    return WordCounts(
+        np.empty(n_bytes + PADDING, dtype=np.uint8),
+        np.empty(n_words + 1, dtype=np.int64),
+        np.empty(n_words, dtype=np.int64),
+    )
+
+
+def _first_words(words: WordCounts, n_words: int) -> WordCounts:
+    return WordCounts(words.text, words.starts[: n_words + 1], words.counts[:n_words])
+
+
+class Counter(ABC):
+    """Counts the words of text: a Job for worker processes."""
+
+    at_once: bool  # whether a chunk must be one window
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
+        self.pattern = pattern
+        self.specials = specials
+        self._on_error = on_error
+
+    def run(self, part: Part) -> Iterator[int | Skipped]:
+        """Count the words of a part of a source; yields the bytes that were read, and at last the records left out."""
+        taken = 0
+        tally = Tally(self._on_error)
+        with part.open(self.specials, self.at_once, NO_ID, tally) as reader:
+            while (window := reader.advance(taken)) is not None:
+                taken = self.count(window)
+                yield tally.newly_read()
+        yield tally.newly_read()
+        yield tally.skipped()
+
+    @abstractmethod
+    def count(self, window: Window) -> int:
+        """Count the words of a window; returns the position up to which it was used."""
+
+    @abstractmethod
+    def finish(self) -> WordCounts:
+        """All words counted so far."""
+
+
+class PieceCounter(Counter):
+    """Counts words by way of pieces, for a pattern with a table of certain boundaries."""
+
+    at_once = False
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
+        super().__init__(pattern, specials, on_error)
+        self._pattern_tables = pattern.tables
+        self._words = WordTable()
+        self._masks = new_masks()
+        self._batch = new_batch()
+
+    def count(self, window: Window) -> int:
+        position = window.start
+        done = False
+        while not done:
+            position, done = count_pieces.count_pieces(
+                window.data,
+                position,
+                window.end,
+                window.limit,
+                window.breaks,
+                len(window.breaks),
+                self._pattern_tables,
+                self._masks,
+                self._batch,
+                self._words.table,
+            )
+            if not done:
+                self._words.grow(window.end - position)
+        return int(position)
+
+    def finish(self) -> WordCounts:
+        self._words.split_pieces(self.pattern)
+        return self._words.take()
+
+
+class RegexCounter(Counter):
+    """Counts words by `regex` alone, document by document, for a pattern of the user's own."""
+
+    at_once = True
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
+        super().__init__(pattern, specials, on_error)
+        self._counts: collections.Counter[str] = collections.Counter()
+
+    def count(self, window: Window) -> int:
+        for document, _ in window.documents():
+            self._counts.update(self.pattern.split(to_text(document)))
+        return window.end
+
+    def finish(self) -> WordCounts:
+        return words_from_dict({word.encode(errors="surrogateescape"): n for word, n in self._counts.items()})
+
+
+def make_counter(pattern: Pattern, special_tokens: Sequence[bytes], on_error: str = "raise") -> Counter:
+    """The counter for a pattern."""
+    specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
+    return (RegexCounter if not pattern.is_compiled else PieceCounter)(pattern, specials, on_error)
+
+
+def count_documents(
+    documents: Iterable[Text],
+    pattern: Pattern,
+    special_tokens: Sequence[bytes],
+    report: Callable[[int], None],
+) -> WordCounts:
+    """Count the words of an iterable of documents, in this process; `report` is told the bytes taken."""
+    return count_files([Documents(documents)], pattern, special_tokens, 1, report)
+
+
+def count_files(
+    inputs: Sequence[Input],
+    pattern: Pattern,
+    special_tokens: Sequence[bytes],
+    n_workers: int,
+    report: Callable[[int], None],
+    on_error: str = "raise",
+) -> WordCounts:
+    """Count the words of files and iterables, in `n_workers` processes where that pays.
+
+    `report` is told the bytes read. With on_error="skip", bad records are left out, and one warning says which.
+    """
+    total = sum(each.n_text() for each in inputs)
+    if total < MIN_BYTES_FOR_WORKERS:
+        n_workers = 1
+    part_bytes = max(BATCH, min(_CHUNK_BYTES, total // (4 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
+    tasks = [part for each in inputs for part in each.cut(part_bytes, pattern, special_tokens)]
+    if n_workers > 1:
+        # Workers inherit compiled kernels instead of racing to compile them.
+        count_documents([b"warm up"], pattern, special_tokens, lambda n_bytes: None)
+    parts = []
+    skipped: dict[int, Skipped] = {}
+    for number, result in run_jobs(partial(make_counter, pattern, special_tokens, on_error), tasks, n_workers):
+        if number is None:
+            parts.append(result)
+        elif isinstance(result, Skipped):
+            if result.n:
+                skipped[number] = result
+        elif result is not ENDED:
+            report(result)
+    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
+    if len(parts) == 1:
+        return parts[0]
+    words = WordTable()
+    for part in parts:
+        words.add(part)
+    return words.take()
