@@ -170,15 +170,15 @@ def test_a_damaged_kernel_is_compiled_again(compiles, tmp_path, damaged):
 
 def test_a_change_of_any_source_makes_kernels_anew(compiles, tmp_path, monkeypatch):
     sources = tmp_path / "sources"
-    shutil.copytree(disk_cache._HERE, sources)
-    monkeypatch.setattr(disk_cache, "_HERE", str(sources))
+    shutil.copytree(disk_cache._KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(disk_cache, "_KERNELS", str(sources))
     disk_cache._sources.cache_clear()
     try:
         assert compiles()
-        (sources / "intrinsics.py").touch()
+        (sources / "machine" / "intrinsics.py").touch()
         disk_cache._sources.cache_clear()
         assert not compiles()
-        with open(sources / "intrinsics.py", "a", encoding="utf-8") as file:
+        with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
             file.write("\n")
         disk_cache._sources.cache_clear()
         assert compiles()
