@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .load import load
+from .conversion import load
 from .system.paths import Path
 from .text.byte_source import Source
 from .text.utf8 import Text

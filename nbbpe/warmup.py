@@ -15,7 +15,7 @@ from .model.special_tokens import find_overlap
 from .text.chunks import cut_file
 from .text.pattern import get_pattern
 from .tokenizer import Tokenizer
-from .train import train
+from .trainer import train
 from .training.tie_break import TIE_BREAKS
 
 # Words of all shapes, a long pretoken, and enough distinct words that every table grows.

@@ -286,10 +286,15 @@ def documents(data, specials):
 def split(data, pattern):
     """The pretokens of a document as bytes: the matches of a compiled regex, and what they leave between them.
 
-    With None the document is one pretoken.
+    With None the document is one pretoken; a list of regexes splits in turn.
     """
     if pattern is None:
         return [data] if data else []
+    if isinstance(pattern, list):
+        parts = [data] if data else []
+        for each in pattern:
+            parts = [inner for part in parts for inner in split(part, each)]
+        return parts
     text = data.decode(errors="surrogateescape")
     edges = {0, len(text)}
     for match in pattern.finditer(text):

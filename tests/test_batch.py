@@ -153,7 +153,7 @@ import test_batch, texts
 from nbbpe.kernels.machine import intrinsics_avx512 as simd_look_up
 data = texts.SAMPLE.encode() * 3 + b"a b." * 99 + bytes(range(256)) + b"x" * 200
 found = [test_batch.piece_ends(data, [(100, 107), (300, 301)], name=name) for name in ("gpt2", "o200k")]
-print(intrinsics_avx512.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
+print(simd_look_up.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 
@@ -250,7 +250,8 @@ def test_pieces_are_split_by_themselves_as_they_are_together(name):
         parts = [split(data[first:end]) for first, end in itertools.pairwise([0, *edges])]
         assert list(itertools.chain.from_iterable(parts)) == whole, data
         n_cut += len(set(edges) - set(expected(data, NAMED[name]))) - 1
-    assert n_cut > 100
+    # The first regex of deepseek-coder and that of bloom leave nothing that a third character could tell.
+    assert n_cut > 100 or name in ("deepseek-coder", "bloom")
 
 
 @pytest.mark.parametrize("name", NAMED)

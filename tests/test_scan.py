@@ -157,7 +157,7 @@ from nbbpe.kernels.machine import intrinsics_avx512 as simd_look_up
 from nbbpe.text.pattern import NAMED
 data = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)])).encode() + texts.SAMPLE.encode() + bytes(range(256)) * 9
 found = [test_scan.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
-print(intrinsics_avx512.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
+print(simd_look_up.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 

@@ -224,8 +224,8 @@ with PeakMemory(interval=0.01) as before:
     pass
 with PeakMemory(interval=0.01) as memory:
     exec(sys.argv[1])
-print(large_pages.method)
-print(large_pages.peak_bytes - before.peak_bytes)
+print(memory.method)
+print(memory.peak_bytes - before.peak_bytes)
 """
 
 

@@ -190,7 +190,8 @@ def test_a_word_that_case_ends_is_not_cut_before(name):
     vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
     tokenizer = nbbpe.Tokenizer(vocab, merges, [], name)
     whole = "亚洲AV"
-    assert tokenizer.encode(whole + "a") == [262, ord("a")]
+    if name not in ("kimi-k2", "deepseek3", "deepseek-coder"):  # which split between the two scripts
+        assert tokenizer.encode(whole + "a") == [262, ord("a")]
     for before in "", "x", "x中", "中", "é中", "A中", "x中中", " 中", "x'中", "xA中", "x\u0301中", "ǅ中", "ſ中中":
         for after in "", "a", "中", "A", "'s":
             for fill in "", "。" * 20, "。" * 21 + "x", "x" * BLOCK, "é" * (BLOCK // 2), " " * BLOCK:

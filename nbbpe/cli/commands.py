@@ -15,6 +15,7 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
+from ..conversion import FORMATS, find_format, read_tokenizer
 from ..encoding.special_choice import ALL, NONE, Choice, allowed_in
 from ..explanation import explain_pattern
 from ..formats.folder import scratch_for
@@ -22,14 +23,13 @@ from ..idfiles.token_file import TokenFile
 from ..idfiles.writer import find_separator
 from ..inspection import compare as compare_tokenizers
 from ..inspection import encoded, text_figures, vocabulary_figures
-from ..load import FORMATS, find_format, read_tokenizer
 from ..model.special_tokens import check_special_tokens
 from ..model.version import __version__
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path
 from ..text.pattern import Pattern, get_pattern
 from ..tokenizer import Tokenizer
-from ..train import train as train_tokenizer
+from ..trainer import train as train_tokenizer
 from ..training.tie_break import TIE_BREAKS
 from . import EXIT_FAILED, NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks

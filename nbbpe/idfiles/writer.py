@@ -9,12 +9,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding.encoder import Encoder
 from ..encoding.special_choice import ALL, Choice, Chosen
 from ..sources import NO_ID, Input, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
 from ..system.atomic_files import name_in_errors, scratch_folder
@@ -28,6 +27,9 @@ from .document_ends import MAGIC, append_ends, count_ends, ends_path
 from .part_joiner import BlockWriter, Joiner
 from .publishing import publish, publishing
 from .sidecar import Described, check_replaceable, describe_ids, sidecar_path
+
+if TYPE_CHECKING:
+    from ..encoding.encoder import Encoder
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
 _CHUNK_BYTES = 8 << 20  # of text: what a worker takes at a time

@@ -74,9 +74,9 @@ def test_boundaries_are_found_in_one_reading(tmp_path, counted, n_chunks, place)
 @pytest.mark.parametrize("tokens", ABSENT.values(), ids=ABSENT)
 def test_a_bounded_stretch_is_looked_through_where_there_are_boundaries(tmp_path, counted, tokens):
     (tmp_path / "f").write_bytes(b"It's a story. " * (32 * MB // 14))
-    chunks = []
-    n_read = counted(lambda: chunks.extend(chunks.cut_file(tmp_path / "f", MB, get_pattern("gpt2"), tokens)))
-    assert len(chunks) == 32
+    found = []
+    n_read = counted(lambda: found.extend(chunks.cut_file(tmp_path / "f", MB, get_pattern("gpt2"), tokens)))
+    assert len(found) == 32
     assert n_read <= 32 * (1 << 17)
 
 
@@ -105,9 +105,9 @@ def test_a_long_special_token_makes_no_more_to_read(tmp_path, counted):
 def test_a_token_that_is_found_far_away_serves_all_places_before_it(tmp_path, counted):
     data = b" " * (6 * MB) + SPECIAL + b" " * MB + SPECIAL
     (tmp_path / "f").write_bytes(data)
-    chunks: list[chunks.Chunk] = []
-    n_read = counted(lambda: chunks.extend(chunks.cut_file(tmp_path / "f", MB // 4, OWN, [SPECIAL])))
-    assert [chunk.start for chunk in chunks] == [0, 6 * MB, 7 * MB + len(SPECIAL)]
+    found: list[chunks.Chunk] = []
+    n_read = counted(lambda: found.extend(chunks.cut_file(tmp_path / "f", MB // 4, OWN, [SPECIAL])))
+    assert [chunk.start for chunk in found] == [0, 6 * MB, 7 * MB + len(SPECIAL)]
     assert n_read <= 1.1 * len(data) + MB
 
 
