@@ -81,7 +81,7 @@ def set_classes(classes_at, character_class, bits):
 
 @inlined
 def cuts_by_look_up(block_at, state, pattern_at, classes_at):
-    """See scan.block_cuts; the scratch holds the class of each byte instead of masks. Cost: some 6 ns for ASCII."""
+    """See boundaries.block_cuts; the scratch holds the class of each byte instead of masks. Cost: some 6 ns for ASCII."""
     high = mask_between(block_at, 128, 128)
     if high == 0:
         return ascii_cuts(block_at, pattern_at + ASCII_RULES, state & 0xFFFF)
