@@ -678,7 +678,7 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.mark.parametrize("module", ["numpy", "regex", "nbbpe.train", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"])
+@pytest.mark.parametrize("module", ["numpy", "regex", "nbbpe.trainer", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"])
 @pytest.mark.parametrize("started", ["by its name", "as a module"])
 def test_ctrl_c_while_the_command_is_imported_ends_it_in_one_line(tmp_path, module, started):
     (tmp_path / "sitecustomize.py").write_text(AT_IMPORT)
