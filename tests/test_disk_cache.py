@@ -22,7 +22,8 @@ from nbbpe.kernels.compiler import disk_cache, jit
 
 # Runs a kernel of the nbbpe in folder argv[1]; prints what was compiled. With argv[2], as a user who owns nothing: all that
 # is imported is so before, down to Numba's last module, as that user might not be allowed to read Python itself.
-USE = """
+USE = (
+    """
 import os, sys
 import numba, numpy as np
 from numba.core import event
@@ -33,14 +34,9 @@ if sys.argv[2:]:
     numba.njit(lambda x: x[0])(np.zeros(1))
     if os.geteuid() == 0:
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
-class Seen(event.Listener):
-    def on_start(self, event): print(event.data["dispatcher"].py_func.__name__)
-    def on_end(self, event): pass
-event.register("numba:compile", Seen())
-text = np.frombuffer(b"abab", dtype=np.uint8)
-linked = words.link_words(text, np.array([0, 4], dtype=np.int64), np.ones(1, dtype=np.int64))
-assert len(linked.nodes) >= 4
 """
+    + processes.RUN_A_KERNEL
+)
 
 
 def use(install: Path, *nobody: str, **environment: str) -> tuple[list[str], str]:

@@ -5,11 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 
 Path = str | os.PathLike[str]
 

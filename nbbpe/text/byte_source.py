@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 from ..system.paths import file_size
-
-if TYPE_CHECKING:
-    pass
 
 
 class Source(Protocol):

@@ -10,15 +10,11 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .byte_source import Source
-
-if TYPE_CHECKING:
-    pass
 
 Data = bytes | memoryview
 Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
@@ -117,11 +113,6 @@ def is_copied(n_bytes: int) -> bool:
 def to_text(data: bytes) -> str:
     """Bytes as the text that `regex` is asked about: an undecodable byte is a character of its own."""
     return data.decode(errors="surrogateescape")
-
-
-def byte_lengths(texts: Iterable[str]) -> list[int]:
-    """The number of bytes of each text that `to_text` gave, or of a part of it."""
-    return [len(text) if text.isascii() else len(text.encode(errors="surrogateescape")) for text in texts]
 
 
 def padded(data: Data) -> NDArray[np.uint8]:

@@ -205,19 +205,6 @@ def mask_of_16(typingctx, first, second, low, span):
 
 
 @intrinsic
-def mask_letters(typingctx, address):
-    """Bit i of the result says whether the byte at `address + i` is an ASCII letter."""
-
-    def codegen(context, builder, signature, args):
-        block = builder.load(pointer(builder, args[0], VECTOR), align=1)
-        folded = builder.or_(block, splat(builder, ir.Constant(I8, 0x20)))
-        shifted = builder.sub(folded, splat(builder, ir.Constant(I8, ord("a"))))
-        return builder.bitcast(builder.icmp_unsigned("<", shifted, splat(builder, ir.Constant(I8, 26))), I64)
-
-    return types.uint64(types.int64), codegen
-
-
-@intrinsic
 def rule_cuts(typingctx, masks, lanes_at, n_classes, n_pair_rules, entering):
     """Where the rules of a pattern see a boundary in 64 bytes, all rules at once (of three, the first TRIPLES).
 
