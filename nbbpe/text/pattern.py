@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import random
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..system.excerpt import shown
 from ..system.lazy import lazy
+from ..system.user_warnings import warn_user
 from .automaton import Automaton, compile_automaton, split
 from .boundaries import can_be_left
 from .code_points import read_off
@@ -141,10 +141,9 @@ def _automaton(pattern: str, checked: bool) -> Automaton:
     automaton = compile_automaton(parse(pattern))
     if checked and (found := _difference(pattern, automaton)) is not None:
         text, ours, theirs = found
-        warnings.warn(
+        warn_user(
             f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
             f"documented meaning is {ours!r:.200}",
-            stacklevel=2,
         )
         raise Unsupported(f"a difference to `regex`, on {text!r}")
     return automaton
