@@ -575,7 +575,7 @@ def test_the_bound_on_remembered_pieces_is_kept_and_changes_no_id(small, pattern
         for state in getattr(bound._encoder, "_idle", ()):  # by `regex`, no pieces are cached
             assert state.table.state[N_ENTRIES] <= max_pieces
             assert state.table.state[KEY_BYTES] <= POOL_START + BYTES_PER_PIECE * max_pieces
-            assert state.memory_state[IDS_USED] <= len(state.ids_pool)
+            assert state.cache_state[IDS_USED] <= len(state.ids_pool)
 
 
 def test_memory_that_grows_many_times_over_changes_no_id(small):
@@ -712,9 +712,7 @@ def test_a_fork_while_threads_encode_leaves_the_child_able_to_encode(small):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize(
-    "name", ["kernels.encoding.encode_state.new_context", "kernels.encoding.merge_pretoken.new_scratch"]
-)
+@pytest.mark.parametrize("name", ["kernels.encoding.encode_state.new_state", "kernels.encoding.merge_pretoken.new_scratch"])
 def test_what_was_growing_when_an_error_came_is_not_used_again(small, monkeypatch, name, error):
     """A context half renewed points at arrays that are gone, and a size half renewed promises room that is not there."""
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges)

@@ -344,7 +344,7 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
     Cost: O(n), whatever the text is, and one step for 4096 ranks.
     """
-    n_ranks = merges_at[8]
+    n_ranks = merges_at.n_ascending
     n_groups = (n_ranks >> 12) + 1
     groups_at = scratch_at
     words_at = groups_at + 8 * n_groups

@@ -35,7 +35,7 @@ from ..machine.intrinsics import (
     write_u32,
 )
 from ..machine.large_pages import zeros
-from ..pieces.piece_table import STATE_SIZE, PieceTable, find, is_free, key_of
+from ..pieces.piece_table import STATE_SIZE, PieceTable, TableAddresses, find, is_free, key_of
 from ..pieces.unmergeable_boundaries import MOST_BYTES, byte_ends, folded, join_ends, mark_joins
 
 _SYMBOL_BITS = 21
@@ -80,6 +80,26 @@ class Merges(NamedTuple):
     n_ascending: int
     joins: NDArray[np.uint8]
     secret: np.uint64
+
+
+class MergeAddresses(NamedTuple):
+    """What compiled code takes of Merges.
+
+    entries, byte_pairs, symbols, ids, whole : where these arrays are; 0 for a `whole` without entries
+    last_entry, last_symbol, last_id         : the number of the last of entries, symbols and ids
+    n_ascending, secret                      : as in Merges, but int64
+    """
+
+    entries: int
+    byte_pairs: int
+    symbols: int
+    ids: int
+    whole: int
+    last_entry: int
+    last_symbol: int
+    last_id: int
+    n_ascending: int
+    secret: int
 
 
 def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], numbers: NDArray[np.uint64]) -> Merges:
@@ -254,7 +274,7 @@ def whole_token(whole_at, key_at, length):
     n_words = read_i64(whole_at)
     state_at = whole_at + 8
     slots_at = state_at + 8 * STATE_SIZE
-    table_at = slots_at, n_words, slots_at + 8 * n_words, 0, state_at
+    table_at = TableAddresses(slots_at, n_words, slots_at + 8 * n_words, np.int64(0), state_at)
     low, high = key_of(key_at, length, state_at)
     slot = find(table_at, key_at, length, low, high)
     if is_free(table_at, slot):
@@ -264,18 +284,18 @@ def whole_token(whole_at, key_at, length):
 
 @inlined
 def merges_addresses(merges):
-    """What the helpers take: where the arrays of Merges are, with the mask of the hash; 0 for a `whole` without entries."""
-    return (
+    """The MergeAddresses of Merges."""
+    return MergeAddresses(
         address_of(merges.entries),
         address_of(merges.byte_pairs),
         address_of(merges.symbols),
         address_of(merges.ids),
+        address_of(merges.whole) if merges.whole.shape[0] > 0 else np.int64(0),
         merges.entries.shape[0] - 1,
-        address_of(merges.whole) if merges.whole.shape[0] > 0 else 0,
         merges.symbols.shape[0] - 1,
         merges.ids.shape[0] - 1,
         merges.n_ascending,
-        merges.secret,
+        np.int64(merges.secret),
     )
 
 
@@ -295,9 +315,9 @@ def first_entry(key, mask, factor):
 @inlined
 def pair_rank(merges_at, left, right):
     """The rank of a pair of symbols that are not both bytes, or NO_RANK. Cost: one cache line."""
-    entries_at, mask = merges_at[0], merges_at[4]
+    entries_at, mask = merges_at.entries, merges_at.last_entry
     key = pair_key(left, right)
-    entry = first_entry(key, mask, merges_at[9])
+    entry = first_entry(key, mask, np.uint64(merges_at.secret))
     rank = rank_in_line(entries_at + 8 * entry, key)
     # Few lines run over, so few look-ups go on. Asking this first keeps the branch predictable: one that is not throws
     # away what was begun behind it, which takes as long as several look-ups.
@@ -310,7 +330,8 @@ def pair_rank(merges_at, left, right):
 @inlined
 def ask_for_pair(merges_at, left, right):
     """Ask for the cache line where `pair_rank` will look for a pair."""
-    prefetch_shared(merges_at[0] + 8 * first_entry(pair_key(left, right), merges_at[4], merges_at[9]))
+    entry = first_entry(pair_key(left, right), merges_at.last_entry, np.uint64(merges_at.secret))
+    prefetch_shared(merges_at.entries + 8 * entry)
 
 
 @inlined
@@ -322,7 +343,7 @@ def byte_pair_rank(merges_at, left, right):
 @inlined
 def byte_pair(merges_at, left, right):
     """What Merges.byte_pairs has of a pair of bytes."""
-    return np.int64(read_u32(merges_at[1] + 4 * (left << 8 | right)))
+    return np.int64(read_u32(merges_at.byte_pairs + 4 * (left << 8 | right)))
 
 
 @inlined
@@ -335,13 +356,13 @@ def counted(numbers_at, last, i):
 @inlined
 def merged_symbol(merges_at, rank):
     """The symbol that a pair of this rank becomes."""
-    return counted(merges_at[2], merges_at[6], rank)
+    return counted(merges_at.symbols, merges_at.last_symbol, rank)
 
 
 @inlined
 def id_of(merges_at, symbol):
     """The id of a symbol."""
-    return counted(merges_at[3], merges_at[7], symbol)
+    return counted(merges_at.ids, merges_at.last_id, symbol)
 
 
 @inlined
