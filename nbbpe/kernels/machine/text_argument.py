@@ -4,11 +4,15 @@ Python's `str.encode` and Numba's look at what `bytes` has cost 0.15 µs togethe
 takes. And of a str that is not ASCII, no UTF-8 stays behind in the object, as it does with PyUnicode_AsUTF8.
 """
 
+from collections.abc import Callable
+
 import numpy as np
+from numba import types
 from numba.core import cgutils
 from numba.extending import NativeValue, unbox
+from numpy.typing import NDArray
 
-from ..compiler.jit import called, inlined, kernel
+from ..compiler.jit import called, entry_point, inlined, kernel
 from .intrinsics import I64, LANES, UNITS, address_of, narrow_8, narrow_16, narrow_32, read_u8, read_u16, read_u32, write_u8
 from .python_arguments import Argument, call_api, has_numbers, is_exactly
 from .utf8 import encode_character, write_utf8_8, write_utf8_16, write_utf8_32
@@ -125,13 +129,19 @@ def _code_point(at, kind, i):
 
 
 @kernel
-def write_window(text, first, out, progress):
-    """Write the UTF-8 of a str's code points from number `first` on to `out`, uint8[n], as much as fits.
+def write_window(text, first, out):
+    """Write the UTF-8 of a str's code points from number `first` on to `out`, uint8[n], as many as fit.
 
-    text     : a TextArgument, of kind 1, 2 or 4, or of another kind, of which nothing is written
-    progress : int64[2], filled    the number of the code point that comes next, and how many bytes were written
+    text : a TextArgument, of kind 1, 2 or 4; of another kind nothing is written
+
+    Returns the number of the code point that comes next, and how many bytes were written. Cost: see write_utf8.
     """
     done, length = first, 0
     if text.kind > BYTES:
         done, length = write_utf8(text.at, text.n, text.kind, first, address_of(out), out.shape[0])
-    progress[0], progress[1] = done, length
+    return done, length
+
+
+def compiled_write_window() -> Callable[[str, int, NDArray[np.uint8]], tuple[int, int]]:
+    """`write_window`, compiled."""
+    return entry_point(write_window, TEXT_ARGUMENT, types.int64, types.Array(types.uint8, 1, "C"))
