@@ -337,7 +337,7 @@ class Tokenizer:
                 return n_ids
         if (source := as_source(text)) is not None:
             return self._encoder.count_source(source, self._sought(allowed_special, disallowed_special))
-        data = to_data(text)
+        data = text if type(text) is str else to_data(text)
         with Lent(data):
             return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
 
@@ -528,11 +528,11 @@ class Tokenizer:
         """See `encode_array`."""
         if (source := as_source(text)) is not None:
             return self._encoder.encode_source(source, bytes_left(source), self._sought(allowed, disallowed))
-        data = to_data(text)
+        data = text if type(text) is str else to_data(text)
         with Lent(data):
             return self._encoder.encode_text(data, self._recognised(data, allowed, disallowed))
 
-    def _recognised(self, text: Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
+    def _recognised(self, text: str | Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
         """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""
         chosen = self._chosen(allowed, disallowed)
         chosen.check(text)

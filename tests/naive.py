@@ -360,12 +360,10 @@ def first_line(left, right, secret, n_lines):
 
 
 def utf8(text, room):
-    """The bytes of a text, if it has no more than `room` and is one that kernels take: str without surrogates, or bytes."""
+    """The bytes of a text, if it has no more than `room` and is one that kernels take: str or bytes, of no derived type."""
     if type(text) is str:
-        try:
-            text = text.encode()
-        except UnicodeEncodeError:
-            return None
+        handlers = ["surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass" for character in text]
+        text = b"".join(character.encode(errors=errors) for character, errors in zip(text, handlers, strict=True))
     return text if type(text) is bytes and len(text) <= room else None
 
 

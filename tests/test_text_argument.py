@@ -13,7 +13,7 @@ import nbbpe
 from nbbpe.kernels.compiler.jit import entry_point
 from nbbpe.kernels.encoding.encode_text import SHORT_TEXT
 from nbbpe.kernels.machine.intrinsics import address_of
-from nbbpe.kernels.machine.text_argument import TEXT_ARGUMENT, copy_utf8
+from nbbpe.kernels.machine.text_argument import TEXT_ARGUMENT, copy_utf8, write_utf8
 
 ROOM = 40
 
@@ -35,8 +35,26 @@ def copied(text, room=ROOM):
     """What `copy_utf8` writes, None where it says that it does not take the text."""
     out = np.full(room + 8, 0xAA, dtype=np.uint8)
     n = entry_point(_copy, TEXT_ARGUMENT, types.Array(types.uint8, 1, "C"), types.int64)(text, out, room)
-    assert (out[room + 3 :] == 0xAA).all()
+    assert (out[room:] == 0xAA).all()
     return None if n < 0 else out[:n].tobytes()
+
+
+@njit
+def _written(text, first, out, room):
+    return write_utf8(text.at, text.n, text.kind, first, address_of(out), room)
+
+
+def written(text, room):
+    """What `write_utf8` writes of a str, in parts of up to `room` bytes each."""
+    write = entry_point(_written, TEXT_ARGUMENT, types.int64, types.Array(types.uint8, 1, "C"), types.int64)
+    parts, done = [], 0
+    while done < len(text):
+        out = np.full(room + 8, 0xAA, dtype=np.uint8)
+        done, n = write(text, done, out, room)
+        assert n > 0
+        assert (out[room:] == 0xAA).all()
+        parts.append(out[:n].tobytes())
+    return b"".join(parts)
 
 
 # In Python's memory a str has one, two or four bytes a character, after the greatest of them.
@@ -56,6 +74,20 @@ strings = greatest.flatmap(lambda last: st.text(st.characters(max_codepoint=last
 @example("a" + "😀" * 10, 40)
 def test_a_text_is_copied_as_utf8_or_refused(text, room):
     assert copied(text, room) == naive.utf8(text, room)
+
+
+# Long enough for the loop that takes 32 characters at a time, which is not for the last of a text or of the room.
+mixtures = greatest.flatmap(
+    lambda last: st.lists(st.text(st.characters(max_codepoint=last), max_size=3) | st.text("ab ", max_size=70), max_size=30)
+).map("".join)
+
+
+@given(mixtures.filter(lambda text: not text.isascii()), st.integers(4, 600))
+@example("é" * 33, 129)
+@example("a" * 32 + "\udc80" * 32 + "\ud800" * 16 + "中" * 40, 600)
+@example("a" * 31 + "😀" * 33, 128)
+def test_a_str_is_written_in_parts(text, room):
+    assert written(text, room) == naive.utf8(text, 4 * len(text))
 
 
 def test_every_character_is_written_as_python_writes_it():

@@ -18,8 +18,9 @@ from ..kernels.pieces.pattern_tables import PatternTables
 from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from ..system.workers import default_workers
 from ..text.byte_source import Source
+from ..text.text_windows import most_bytes, text_windows
 from ..text.utf8 import Data, padded
-from ..text.windows import Reader, TextReader, Window, Windows
+from ..text.windows import Reader, Window, Windows
 from .encoder import Encoder
 from .encoder_state import OUT_BYTES, EncoderState, Fixed
 from .long_merges import interruptible_if_long
@@ -105,19 +106,19 @@ class CompiledEncoder(Encoder):
         idle.append(state)
         return ids
 
-    def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
+    def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         if len(text) <= encode_text.SHORT_TEXT:
             ids: NDArray[Any] | None = self.encode_short(text, specials, np.ndarray)
             if ids is not None:
                 return ids
-        return self._encode_whole(TextReader(text, specials or new_special_tokens([], [])), len(text))
+        return self._encode_whole(text_windows(text, specials or new_special_tokens([], [])), most_bytes(text))
 
-    def count(self, text: Data, specials: SpecialTokens | None) -> int:
+    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
         if len(text) <= encode_text.SHORT_TEXT:
             n_ids: int | None = self.encode_short(text, specials, int)
             if n_ids is not None:
                 return n_ids
-        return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
+        return self._encode_windows(text_windows(text, specials or new_special_tokens([], [])), None, 0)
 
     def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
         if n_bytes is None:

@@ -34,8 +34,11 @@ class Encoder(ABC):
         self.dtype = dtype
 
     @abstractmethod
-    def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        """The ids of a text, as an array of its own; of its special tokens those in `specials` are recognised."""
+    def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        """The ids of a text, as an array of its own; of its special tokens those in `specials` are recognised.
+
+        A str is of no derived type.
+        """
 
     @abstractmethod
     def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
@@ -58,7 +61,7 @@ class Encoder(ABC):
         """
         return None
 
-    def count(self, text: Data, specials: SpecialTokens | None) -> int:
+    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
         """The number of ids of a text; arguments as of `encode_text`."""
         return len(self.encode_text(text, specials))
 

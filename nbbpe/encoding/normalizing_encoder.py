@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..text.normalization import Form, NormalizingReader, is_normal, normal_window, normalized
-from ..text.utf8 import Data
+from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows
 from .encoder import Encoder
 
@@ -26,8 +26,8 @@ class NormalizingEncoder(Encoder):
         self._encoder = encoder
         self._form = form
 
-    def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        text = bytes(text)
+    def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        text = to_bytes(text)
         if specials is None:
             return self._encoder.encode_text(normalized(text, self._form), None)
         if is_normal(text, self._form):  # and so is what lies between special tokens: it need not be copied
@@ -41,8 +41,8 @@ class NormalizingEncoder(Encoder):
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         return self._encoder.encode_all(NormalizingReader(reader, self._form))
 
-    def count(self, text: Data, specials: SpecialTokens | None) -> int:
-        text = bytes(text)
+    def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
+        text = to_bytes(text)
         if is_normal(text, self._form):
             return self._encoder.count(text, specials)
         return len(self.encode_text(text, specials))

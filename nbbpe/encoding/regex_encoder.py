@@ -13,7 +13,7 @@ from ..kernels.encoding.merge_pretoken import new_scratch
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from ..text.pattern import Pattern
-from ..text.utf8 import Data, padded, to_text
+from ..text.utf8 import Data, padded, to_bytes, to_text
 from ..text.windows import Window, Windows
 from .encoder import Encoder
 from .long_merges import interruptible_if_long
@@ -30,8 +30,8 @@ class RegexEncoder(Encoder):
         self.merges = merges
         self._pattern = pattern
 
-    def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        return self.encode_window(self.window_of([bytes(text)], specials or new_special_tokens([], [])))
+    def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        return self.encode_window(self.window_of([to_bytes(text)], specials or new_special_tokens([], [])))
 
     def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
         parts = [np.empty(0, dtype=self.dtype)]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..model.special_tokens import pack
 from ..system.user_warnings import warn_user
+from ..text.text_windows import first_special
 from ..text.utf8 import Data, to_bytes
-from ..text.windows import first_special
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens as PackedTokens
@@ -54,11 +54,11 @@ class Chosen(NamedTuple):
     disallowed: PackedTokens | None
     harmless: bytes
 
-    def check(self, text: Data, what: str = "the text") -> None:
+    def check(self, text: str | Data, what: str = "the text") -> None:
         """Raise ValueError where a text holds a special token that is disallowed; `what` is what the text is called."""
         if self.disallowed is None:
             return
-        if len(text) <= _SHORT and not bytes(text).translate(None, self.harmless):  # most short texts, in less time
+        if len(text) <= _SHORT and not to_bytes(text).translate(None, self.harmless):  # most short texts, in less time
             return
         if found := first_special(text, self.disallowed):
             token = found.decode(errors="surrogateescape")

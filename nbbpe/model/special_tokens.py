@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..system.excerpt import shown
+from ..text.text_windows import first_special
 from ..text.utf8 import to_bytes, to_text
-from ..text.windows import SEPARATOR, first_special
+from ..text.windows import SEPARATOR
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens as PackedTokens

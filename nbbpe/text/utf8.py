@@ -92,7 +92,7 @@ class Lent:
     `with` would raise a BufferError of its own instead.
     """
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: str | Data) -> None:
         self._data = data
 
     def __enter__(self) -> None:

@@ -229,14 +229,3 @@ def join(documents: list[bytes], specials: SpecialTokens, break_id: int | None =
         breaks = np.concatenate([breaks, after])
         breaks = breaks[np.argsort(breaks[:, 0], kind="stable")]
     return Window(data, 0, end, end, breaks)
-
-
-def first_special(text: Data, specials: SpecialTokens) -> bytes | None:
-    """The first of some special tokens in a text, the longest at its place; None where there is none."""
-    reader = TextReader(text, specials)
-    taken = 0
-    while (window := reader.advance(taken)) is not None:
-        for start, end, _ in window.breaks[:1].tolist():
-            return window.data[start:end].tobytes()
-        taken = window.limit
-    return None

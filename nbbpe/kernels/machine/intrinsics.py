@@ -19,6 +19,7 @@ BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
 RULES = 8  # rules that a pattern can have for two, and as many for three characters: lanes of one vector
 TRIPLES = 4  # of those for three, how many are used where 64 bytes are not looked up at once
 LINE = 8  # entries of 64 bits in a cache line
+UNITS = 32  # code points of a str that one vector operation looks at
 LANES = 16  # numbers of 32 bits that one vector operation looks at
 RANK_BITS = 21  # of an entry of a merge table (see kernels/encoding/merge_table.py) that are its rank
 KEY_SHIFT = RANK_BITS + 1  # from which bit of it on is its key; what the bit between says, Merges tells
@@ -272,6 +273,29 @@ def rule_cuts(typingctx, masks, lanes_at, n_classes, n_pair_rules, entering):
 
     cuts = types.Tuple((types.uint64, types.uint64, types.int64))
     return cuts(*[types.int64] * 5), codegen
+
+
+def _narrower(bits):
+    """What writes UNITS code points of so many bits, see narrow_8."""
+
+    def typing(typingctx, from_at, to_at):
+        def codegen(context, builder, signature, args):
+            units = ir.VectorType(ir.IntType(bits), UNITS)
+            codes = builder.load(pointer(builder, args[0], units), align=1)
+            narrow = ir.VectorType(I8, UNITS)
+            data = codes if bits == 8 else builder.trunc(codes, narrow)
+            builder.store(data, pointer(builder, args[1], narrow), align=1)
+            beyond = builder.icmp_unsigned(">", codes, ir.Constant(units, [0x7F] * UNITS))
+            return builder.zext(builder.bitcast(beyond, ir.IntType(UNITS)), I64)
+
+        return types.uint64(types.int64, types.int64), codegen
+
+    return intrinsic(typing)
+
+
+# Write the lowest byte of each of UNITS code points of 8, 16 or 32 bits, unaligned, from one address to another. Bit i of
+# the result says whether code point i is not ASCII, so that its byte is wrong.
+narrow_8, narrow_16, narrow_32 = map(_narrower, (8, 16, 32))
 
 
 @intrinsic

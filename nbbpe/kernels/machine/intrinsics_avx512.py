@@ -48,6 +48,16 @@ def _blend(builder, address, chosen, vector):
     builder.store(builder.select(bits, vector, _load_64(builder, address)), pointer(builder, address, VECTOR), align=1)
 
 
+_CHOSEN = ir.VectorType(ir.IntType(1), BLOCK)
+
+
+def compressed(builder, vector, chosen):
+    """The bytes of a vector whose bit is set in another, <64 x i1>, side by side; anything follows."""
+    kind = ir.FunctionType(VECTOR, [VECTOR, VECTOR, _CHOSEN])
+    compress = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.mask.compress.v64i8")
+    return builder.call(compress, [vector, vector, chosen])
+
+
 def _moved(builder, vector, other, first):
     """Of the 128 bytes of two vectors, the 64 from number `first` on."""
     kind = ir.VectorType(ir.IntType(32), BLOCK)
@@ -134,11 +144,8 @@ def _places_writer(n_places):
 
     def typing(typingctx, to_at, bits, first):
         def codegen(context, builder, signature, args):
-            chosen = ir.VectorType(ir.IntType(1), BLOCK)
-            kind = ir.FunctionType(VECTOR, [VECTOR, VECTOR, chosen])
-            compress = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.mask.compress.v64i8")
             numbers = ir.Constant(VECTOR, list(range(BLOCK)))
-            packed = builder.call(compress, [numbers, numbers, builder.bitcast(args[1], chosen)])
+            packed = compressed(builder, numbers, builder.bitcast(args[1], _CHOSEN))
             lanes = ir.VectorType(I64, LINE)
             firsts = lanes_of(builder, args[2], lanes)
             for i in range(0, n_places, LINE):

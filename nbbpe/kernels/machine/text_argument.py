@@ -4,14 +4,18 @@ Python's `str.encode` and Numba's look at what `bytes` has cost 0.15 µs togethe
 takes. And of a str that is not ASCII, no UTF-8 stays behind in the object, as it does with PyUnicode_AsUTF8.
 """
 
+from collections.abc import Callable
+
 import numpy as np
+from numba import types
 from numba.core import cgutils
 from numba.extending import NativeValue, unbox
+from numpy.typing import NDArray
 
-from ..compiler.jit import inlined
-from .intrinsics import I64, read_u8, read_u16, read_u32, write_u8
+from ..compiler.jit import called, entry_point, inlined, kernel
+from .intrinsics import I64, LANES, UNITS, address_of, narrow_8, narrow_16, narrow_32, read_u8, read_u16, read_u32, write_u8
 from .python_arguments import Argument, call_api, has_numbers, is_exactly
-from .utf8 import encode_character
+from .utf8 import encode_character, write_utf8_8, write_utf8_16, write_utf8_32
 
 BYTES, NO_TEXT = 0, -1  # kinds; see TextArgument
 
@@ -51,10 +55,9 @@ def _unbox(kind, obj, c):
 
 @inlined
 def copy_utf8(text, to_at, room):
-    """Write the UTF-8 of a text to an address, where there must be `room` for it and 3 bytes more; returns its length.
+    """Write the UTF-8 of a text to an address, where there must be `room` for it; returns its length.
 
-    Or -1, and has then written a part of it, where it has more than `room` bytes, where it has a surrogate, which has no
-    UTF-8, or where it is no text. Cost: one step a byte or a character; those of bytes go by vectors.
+    Or -1, and has then written a part of it, where it has more than `room` bytes, or where it is no text.
     """
     at, n = text.at, text.n
     if n > room or text.kind == NO_TEXT:
@@ -63,18 +66,82 @@ def copy_utf8(text, to_at, room):
         for i in range(n):
             write_u8(to_at + i, read_u8(at + i))
         return n
-    length = 0
-    for i in range(n):
-        if text.kind == 1:
-            code = read_u8(at + i)
-        elif text.kind == 2:
-            code = read_u16(at + 2 * i)
+    done, length = write_utf8(at, n, text.kind, 0, to_at, room)
+    return length if done == n else -1
+
+
+@called
+def write_utf8(at, n, kind, first, to_at, room):
+    """Write the UTF-8 of a str's code points from number `first` on, as many as fit into `room` bytes at `to_at`.
+
+    at, n, kind : see TextArgument; the kind is 1, 2 or 4
+
+    A surrogate of surrogateescape's becomes the byte that it stands for, any other the three bytes that surrogatepass
+    gives: as text.utf8.to_bytes has it. Returns how far it has come, as the number of a code point, and how many bytes it
+    has written. Cost: some five instructions for UNITS characters that are ASCII; for others see write_utf8_8.
+    """
+    i, length = first, 0
+    while i < n:
+        if n - i >= UNITS and room - length >= 4 * UNITS:
+            from_at, end_at = at + kind * i, to_at + length
+            if kind == 1:
+                others = narrow_8(from_at, end_at)
+            elif kind == 2:
+                others = narrow_16(from_at, end_at)
+            else:
+                others = narrow_32(from_at, end_at)
+            if others == 0:
+                i += UNITS
+                length += UNITS
+                continue
+            if kind == 1:
+                length += write_utf8_8(from_at, end_at)
+            elif kind == 2:
+                length += write_utf8_16(from_at, end_at)
+            else:
+                length += write_utf8_32(from_at, end_at)
+            i += LANES
+            continue
+        code = _code_point(at, kind, i)
+        if 0xDC80 <= code < 0xDD00:
+            code, size = code & 0xFF, 1
         else:
-            code = read_u32(at + 4 * i)
-        code = np.int64(code)
-        if 0xD800 <= code < 0xE000:
-            return -1
-        length += encode_character(code, to_at + length)
-        if length > room:
-            return -1
-    return length
+            size = 1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000)
+        if size > room - length:
+            break
+        if size == 1:
+            write_u8(to_at + length, code)
+        else:
+            encode_character(code, to_at + length)
+        i += 1
+        length += size
+    return i, length
+
+
+@inlined
+def _code_point(at, kind, i):
+    """Code point `i` of a str."""
+    if kind == 1:
+        return np.int64(read_u8(at + i))
+    if kind == 2:
+        return np.int64(read_u16(at + 2 * i))
+    return np.int64(read_u32(at + 4 * i))
+
+
+@kernel
+def write_window(text, first, out):
+    """Write the UTF-8 of a str's code points from number `first` on to `out`, uint8[n], as many as fit.
+
+    text : a TextArgument, of kind 1, 2 or 4; of another kind nothing is written
+
+    Returns the number of the code point that comes next, and how many bytes were written. Cost: see write_utf8.
+    """
+    done, length = first, 0
+    if text.kind > BYTES:
+        done, length = write_utf8(text.at, text.n, text.kind, first, address_of(out), out.shape[0])
+    return done, length
+
+
+def compiled_write_window() -> Callable[[str, int, NDArray[np.uint8]], tuple[int, int]]:
+    """`write_window`, compiled."""
+    return entry_point(write_window, TEXT_ARGUMENT, types.int64, types.Array(types.uint8, 1, "C"))
