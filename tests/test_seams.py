@@ -16,7 +16,7 @@ from test_scan import classer
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
 from nbbpe.kernels.pieces import pattern_tables, unmergeable_boundaries
-from nbbpe.kernels.pieces.boundaries import block_cuts, new_masks
+from nbbpe.kernels.pieces.boundaries import block_cuts, new_classes
 from nbbpe.kernels.pieces.unmergeable_boundaries import MOST_BYTES, byte_ends, folded, join_ends, mark_joins, seam_cuts
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import padded
@@ -88,7 +88,7 @@ def joins_of(merges: Pairs) -> tuple[np.ndarray, int]:
 def found(data: bytes, joins: np.ndarray, name: str) -> list[int]:
     pattern = NAMED[name]
     is_seam = np.zeros(len(data), dtype=np.uint8)
-    mark_seams(padded(data), len(data), pattern.tables, new_masks(), joins, is_seam)
+    mark_seams(padded(data), len(data), pattern.tables, new_classes(), joins, is_seam)
     return np.flatnonzero(is_seam).tolist()
 
 
