@@ -27,7 +27,7 @@ from ..machine.intrinsics_look_up import (
     spread_64,
 )
 from ..machine.large_pages import zeros
-from .character_classes import class_each, write_class
+from .character_classes import class_each
 from .pattern_tables import (
     ASCII_CLASSES,
     ASCII_KINDS,
@@ -52,8 +52,8 @@ _TWO = np.uint64(2)
 
 
 def new_classes() -> NDArray[np.uint64]:
-    """Make the scratch of a scan: the class of each byte of a block, and room for a few more; 64-byte aligned."""
-    return zeros(2 * BLOCK // 8)
+    """Make the scratch of a scan: the class of each byte of a block; 64-byte aligned."""
+    return zeros(BLOCK // 8)
 
 
 @inlined
@@ -131,8 +131,7 @@ def block_cuts(block_at, state, pattern_at, classes_at):
         return cuts, more_cuts, leaving
     look_up_128(pattern_at + ASCII_CLASSES, block_at, classes_at)
     entered = (_ONE << np.uint64((state >> ENTERED) & 15)) - _ONE
-    if entered:
-        write_class(classes_at, (state >> ENTERED_CLASS) & 63, (state >> ENTERED) & 15)
+    blend_64(classes_at, entered, (state >> ENTERED_CLASS) & 63)
     rest = high & ~entered
     together = np.uint64(0)
     if popcount(rest) >= MANY:
