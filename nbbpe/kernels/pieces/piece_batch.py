@@ -139,10 +139,16 @@ def write_ends(to_at, cuts, block):
         if n_cuts > 24:  # which a block of prose never has, so that the branch is foreseen
             write_64_places(to_at, cuts, block)
     else:
-        while cuts:
+        # So many at once that the branch behind them is mostly foreseen.
+        for _ in range(2 * LINE):
             write_i64(to_at, block + trailing_zeros(cuts))
             cuts &= cuts - _ONE
             to_at += 8
+        while cuts:
+            for _ in range(LINE):
+                write_i64(to_at, block + trailing_zeros(cuts))
+                cuts &= cuts - _ONE
+                to_at += 8
     return n_cuts
 
 
