@@ -22,11 +22,10 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from test_scan import marked
+from test_scan import marked, rules_of
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
-from nbbpe.kernels.pieces import pattern_tables
 from nbbpe.kernels.pieces.pretokens import begin_piece, new_split_scratch, pretoken_end
 from nbbpe.text.automaton import Automaton, compile_automaton, split
 from nbbpe.text.boundaries import certain_pairs, certain_triples
@@ -451,11 +450,9 @@ def test_the_rules_of_a_pattern_mark_boundaries_that_change_nothing(regexes):
 @pytest.mark.parametrize("name", NAMED)
 def test_the_rules_of_a_named_pattern_say_all_that_its_pairs_do(name):
     pattern = NAMED[name]
-    rules = pattern.tables.view(np.uint8)[pattern_tables.CLASS_RULES : pattern_tables.RULE_LANES].reshape(-1, 64)
     levels = join_levels([automaton_of(each) for each in pattern.regexes], [read_off(r"[\p{Lo}\p{Lm}]")])
-    rules = rules[:, : levels.n_classes]
-    assert np.array_equal(rules[0][:, None] & rules[1] != 0, levels.certain("pairs"))
-    triples = rules[2][:, None, None] & rules[3][:, None] & rules[4] != 0
+    pairs, triples = map(np.array, rules_of(pattern))
+    assert np.array_equal(pairs, levels.certain("pairs"))
     assert (triples <= levels.certain("triples")).all()
 
 

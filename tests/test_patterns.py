@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.kernels.pieces.boundaries import mark_cuts, new_masks
+from nbbpe.kernels.pieces.boundaries import mark_cuts, new_classes
 from nbbpe.text.pattern import ALIASES, NAMED, Pattern, get_pattern
 from nbbpe.text.utf8 import padded
 
@@ -152,7 +152,7 @@ def test_a_pattern_travels_without_what_was_worked_out():
 
 def pretokens_by_pieces(data: bytes, pattern: Pattern) -> list[bytes]:
     is_cut = np.zeros(len(data), dtype=np.uint8)
-    mark_cuts(padded(data), len(data), pattern.tables, new_masks(), is_cut)
+    mark_cuts(padded(data), len(data), pattern.tables, new_classes(), is_cut)
     known: dict[bytes, list[bytes]] = {}
     out: list[bytes] = []
     for piece in naive.pieces(data, np.flatnonzero(is_cut).tolist()):

@@ -16,10 +16,10 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.kernels.machine import intrinsics_avx512
 from nbbpe.kernels.machine.intrinsics import BLOCK, PADDING
+from nbbpe.kernels.machine.intrinsics_look_up import FORM
 from nbbpe.kernels.pieces import pattern_tables
-from nbbpe.kernels.pieces.boundaries import mark_cuts, new_masks
+from nbbpe.kernels.pieces.boundaries import mark_cuts, new_classes
 from nbbpe.text.pattern import CLASSES, NAMED, Pattern, character_classes
 from nbbpe.text.utf8 import padded
 
@@ -30,7 +30,7 @@ ALIGNMENTS = range(BLOCK + 7)
 def marked(data: bytes, pattern: Pattern) -> list[int]:
     """The offsets that mark_cuts marks."""
     is_cut = np.zeros(len(data), dtype=np.uint8)
-    mark_cuts(padded(data), len(data), pattern.tables, new_masks(), is_cut)
+    mark_cuts(padded(data), len(data), pattern.tables, new_classes(), is_cut)
     return np.flatnonzero(is_cut).tolist()
 
 
@@ -43,9 +43,10 @@ def rules_of(pattern: Pattern) -> tuple[list, list]:
     """What the rules in a pattern's tables say of two, and of three classes side by side."""
     tables = pattern.tables.view(np.uint8)
     n_classes = int(tables[:256].view(np.int64)[pattern_tables.N_CLASSES])
-    of_classes = tables[pattern_tables.CLASS_RULES : pattern_tables.RULE_LANES].reshape(-1, 64)[:, :n_classes]
-    before, after, first, second, third = of_classes
-    pairs = before[:, None] & after != 0
+    of_classes = tables[pattern_tables.CLASS_RULES : pattern_tables.ASCII_KINDS].reshape(-1, 64)[:, :n_classes]
+    first, second, third, before, after = of_classes
+    pair_rules = int(tables[:256].view(np.int64)[pattern_tables.PAIR_RULES])
+    pairs = (first[:, None] & second & pair_rules | before[:, None] & after) != 0
     triples = first[:, None, None] & second[:, None] & third != 0
     return pairs.tolist(), triples.tolist()
 
@@ -153,19 +154,21 @@ import hashlib, sys
 sys.path.insert(0, sys.argv[1])
 import test_scan, texts
 from nbbpe.kernels.pieces import pattern_tables
-from nbbpe.kernels.machine import intrinsics_avx512 as simd_look_up
+from nbbpe.kernels.machine.intrinsics_look_up import FORM
 from nbbpe.text.pattern import NAMED
 data = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)])).encode() + texts.SAMPLE.encode() + bytes(range(256)) * 9
 found = [test_scan.marked(b"x" * n + data, pattern) for n in (0, 1, 2, 31) for pattern in NAMED.values()]
-print(simd_look_up.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
+print(FORM, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 
-def test_other_processors_find_the_same_boundaries(tmp_path):
+@pytest.mark.skipif(FORM not in ("avx512", "avx2"), reason="code for these processors does not run here")
+@pytest.mark.parametrize(("cpu", "form"), [("generic", "portable"), ("x86-64-v3", "avx2")])
+def test_other_processors_find_the_same_boundaries(tmp_path, cpu, form):
     here = processes.run(MARKED, Path(__file__).parent).split()
-    assert here[0] == str(intrinsics_avx512.HAS_LOOK_UP)
-    elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
-    assert processes.run(MARKED, Path(__file__).parent, **elsewhere).split() == ["False", here[1]]
+    assert here[0] == FORM
+    elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""}
+    assert processes.run(MARKED, Path(__file__).parent, **elsewhere).split() == [form, here[1]]
 
 
 def test_many_characters_of_all_lengths_and_broken_ones_side_by_side():

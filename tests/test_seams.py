@@ -16,7 +16,7 @@ from test_scan import classer
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
 from nbbpe.kernels.pieces import pattern_tables, unmergeable_boundaries
-from nbbpe.kernels.pieces.boundaries import block_cuts, new_masks
+from nbbpe.kernels.pieces.boundaries import block_cuts, new_classes
 from nbbpe.kernels.pieces.unmergeable_boundaries import (
     MOST_BYTES,
     Joins,
@@ -71,12 +71,12 @@ def join(left, right):
 @njit
 def mark_seams(text, n, pattern, masks, joins, is_seam):
     """Mark the seams of a text as next_pieces finds them."""
-    pattern_at, masks_at = address_of(pattern), address_of(masks)
+    pattern_at, classes_at = address_of(pattern), address_of(masks)
     state, seam_state = 0, np.uint64(0)
     for start in range(0, n, BLOCK):
-        _, _, state = block_cuts(address_of(text) + start, state, pattern_at, masks_at)
+        _, _, state = block_cuts(address_of(text) + start, state, pattern_at, classes_at)
         described = Joins(address_of(joins), 8 * joins.shape[0] - 1)
-        cuts, seam_state = seam_cuts(address_of(text) + start, seam_state, described, pattern_at, masks_at)
+        cuts, seam_state = seam_cuts(address_of(text) + start, seam_state, described, pattern_at, classes_at)
         for bit in range(min(BLOCK, n - start)):
             is_seam[start + bit] = (cuts >> np.uint64(bit)) & np.uint64(1)
 
@@ -96,7 +96,7 @@ def joins_of(merges: Pairs) -> tuple[np.ndarray, int]:
 def found(data: bytes, joins: np.ndarray, name: str) -> list[int]:
     pattern = NAMED[name]
     is_seam = np.zeros(len(data), dtype=np.uint8)
-    mark_seams(padded(data), len(data), pattern.tables, new_masks(), joins, is_seam)
+    mark_seams(padded(data), len(data), pattern.tables, new_classes(), joins, is_seam)
     return np.flatnonzero(is_seam).tolist()
 
 

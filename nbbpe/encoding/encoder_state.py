@@ -14,7 +14,7 @@ from ..kernels.encoding.pending_pieces import new_pending
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import longer
 from ..kernels.pieces import piece_table
-from ..kernels.pieces.boundaries import new_masks
+from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.pattern_tables import PatternTables
 from ..kernels.pieces.piece_batch import new_batch
 from ..kernels.pieces.pretokens import new_split_scratch
@@ -45,7 +45,7 @@ class EncoderState:
         self.table = piece_table.new_table(min(1 << 13, 4 << fixed.max_pieces.bit_length()), 1 << 16)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.cache_state = np.array([0, fixed.max_pieces], dtype=np.int64)
-        self._masks = new_masks()
+        self._masks = new_classes()
         self._split_scratch = new_split_scratch(fixed.pattern_tables)
         self._batch = new_batch()
         self.work = encode_state.new_work()

@@ -168,8 +168,8 @@ def _certain_boundaries(text: NDArray[np.uint8], n_bytes: int, pattern: Pattern)
     """
     if (tables := pattern.tables) is None:
         return np.empty(0, dtype=np.intp)
-    from ..kernels.pieces.boundaries import mark_cuts, new_masks
+    from ..kernels.pieces.boundaries import mark_cuts, new_classes
 
     is_cut = np.zeros(n_bytes, dtype=np.uint8)
-    mark_cuts(text, n_bytes, tables, new_masks(), is_cut)
+    mark_cuts(text, n_bytes, tables, new_classes(), is_cut)
     return np.flatnonzero(is_cut[1:].astype(bool) & (text[1:n_bytes] < 128) & (text[: n_bytes - 1] < 128)) + 1

@@ -11,14 +11,12 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from ..kernels.machine.intrinsics import RULES
 from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
 from .automaton import DEAD, START, UNDECODABLE, Automaton
@@ -28,6 +26,7 @@ from .pattern_parser import Unsupported
 
 _IDEOGRAPHS, _HANGUL = (0x5000, 0x9000), (0xB000, 0xD000)
 _N_BITS = 64
+_Sets = list[NDArray[np.bool_]]  # of classes: those of a rule, one for each of its parts
 _MOST_TRIED = 40  # places that a rule is grown from
 
 
@@ -200,45 +199,12 @@ def _pages(levels: Levels) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
 
 
 def _put_classes(levels: Levels, data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Write the classes of ASCII, as a list and as ranges, and of the code points below 0x10000; returns ASCII's."""
+    """Write the classes of ASCII and of the code points below 0x10000; returns ASCII's."""
     low_edges = np.minimum(levels.edges, 0x10000)
     low = np.repeat(levels.class_of_edge.astype(np.uint8), np.diff(low_edges, append=0x10000))
     data[layout.LOW_CLASSES : layout.PAGE_OF] = low
     data[layout.ASCII_CLASSES : layout.CLASS_RULES] = low[:128]
-    ranges, rest = ascii_ranges(low[:128])
-    if len(ranges) > _N_BITS:
-        raise Unsupported(f"sets that take ASCII apart into more than {_N_BITS} ranges")
-    numbers = data[:256].view(np.int64)
-    numbers[layout.N_RANGES], numbers[layout.REST_CLASS] = len(ranges), rest
-    data[layout.RANGES : layout.LOW_CLASSES].view(np.int64)[: 3 * len(ranges)] = np.array(ranges, dtype=np.int64).reshape(
-        -1
-    )
     return low[:128]
-
-
-def ascii_ranges(classes: NDArray[np.uint8]) -> tuple[list[tuple[int, int, int]], int]:
-    """ASCII as few ranges, given the class of each: (first, how many, class) of each range, and the class of the rest.
-
-    What lies in several ranges is of the first one's class. So those of the classes that are scattered least come first,
-    and later ones may cover them.
-    """
-    runs: dict[int, list[tuple[int, int]]] = {}
-    edges = [*np.flatnonzero(np.diff(classes.astype(np.int64), prepend=-1)).tolist(), len(classes)]
-    for first, end in pairwise(edges):
-        runs.setdefault(int(classes[first]), []).append((first, end))
-    *others, rest = sorted(runs, key=lambda each: len(runs[each]))
-    is_covered = np.zeros(len(classes), dtype=bool)
-    ranges: list[tuple[int, int, int]] = []
-    for each in others:
-        merged: list[tuple[int, int]] = []
-        for first, end in runs[each]:
-            if merged and is_covered[merged[-1][1] : first].all():
-                first = merged.pop()[0]
-            merged.append((first, end))
-        for first, end in merged:
-            ranges.append((first, end - first, each))
-            is_covered[first:end] = True
-    return ranges, rest
 
 
 def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint8], numbers: NDArray[np.int64]) -> None:
@@ -249,22 +215,40 @@ def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uin
     is_ascii = np.zeros(levels.n_classes, dtype=bool)
     is_ascii[of_ascii] = True
     triples &= is_ascii[:, None]
-    rules = np.zeros((layout.N_PARTS, levels.n_classes, RULES), dtype=bool)
-    rules_for_two = cover(pairs, RULES)
-    for rule, parts in enumerate(rules_for_two):
+    for_two = cover(pairs, 2 * layout.RULES)
+    # A rule may say again what rules for two say.
+    for_three = cover(triples, layout.RULES, levels.certain("triples"))
+    while True:
+        rules = _packed(for_two, for_three, levels.n_classes)
+        of_kinds, kinds = np.unique(rules[:, of_ascii], axis=1, return_inverse=True)
+        n_kinds = of_kinds.shape[1]
+        if n_kinds <= layout.MOST_KINDS:
+            break
+        (for_three or for_two).pop()  # fewer boundaries cost time only
+    n_first = min(len(for_two), layout.RULES - len(for_three))
+    numbers[layout.PAIR_RULES], numbers[layout.MORE_RULES] = (1 << n_first) - 1, n_first < len(for_two)
+    data[layout.ASCII_RULES : layout.ASCII_CLASSES] = rules[:, of_ascii].reshape(-1)
+    of_classes = data[layout.CLASS_RULES : layout.ASCII_KINDS].reshape(layout.N_PARTS, 64)
+    of_classes[:, : levels.n_classes] = rules
+    data[layout.ASCII_KINDS :][:128] = kinds.reshape(-1)
+    of_each_kind = data[layout.ASCII_KINDS + 128 :][: layout.N_PARTS * layout.MOST_KINDS]
+    of_each_kind.reshape(layout.N_PARTS, -1)[:, :n_kinds] = of_kinds
+
+
+def _packed(
+    for_two: list[list[NDArray[np.bool_]]], for_three: list[list[NDArray[np.bool_]]], n_classes: int
+) -> NDArray[np.uint8]:
+    """The rules of each class, uint8[5, n_classes]: rules for three are in the first parts, and with them those for two of
+    which there is room."""
+    rules = np.zeros((layout.N_PARTS, n_classes, layout.RULES), dtype=bool)
+    n_first = min(len(for_two), layout.RULES - len(for_three))
+    for rule, parts in enumerate(for_two[:n_first] + for_three):
         for part, members in enumerate(parts):
             rules[part, :, rule] = members
-    # A rule may say again what rules for two say.
-    for rule, parts in enumerate(cover(triples, RULES, levels.certain("triples"))):
+    for rule, parts in enumerate(for_two[n_first:][: layout.RULES]):
         for part, members in enumerate(parts):
-            rules[2 + part, :, rule] = members
-    numbers[layout.N_PAIR_RULES] = len(rules_for_two)
-    packed = np.packbits(rules, axis=2, bitorder="little")[:, :, 0]
-    data[layout.ASCII_RULES : layout.ASCII_CLASSES] = packed[:, of_ascii].reshape(-1)
-    of_classes = data[layout.CLASS_RULES : layout.RULE_LANES].reshape(layout.N_PARTS, 64)
-    of_classes[:, : levels.n_classes] = packed
-    lanes = data[layout.RULE_LANES : layout.RANGES].view(np.uint64).reshape(64, layout.N_PARTS, RULES)
-    lanes[: levels.n_classes] = np.where(rules.transpose(1, 0, 2), np.uint64(2**64 - 1), np.uint64(0))
+            rules[3 + part, :, rule] = members
+    return np.packbits(rules, axis=2, bitorder="little")[:, :, 0]
 
 
 def cover(wanted: Relation, most: int, allowed: Relation | None = None) -> list[list[NDArray[np.bool_]]]:

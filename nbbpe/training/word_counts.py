@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces import piece_table
-from ..kernels.pieces.boundaries import new_masks
+from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.piece_batch import new_batch
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
@@ -156,7 +156,7 @@ class PieceCounter(Counter):
         super().__init__(pattern, specials, on_error)
         self._pattern_tables = pattern.tables
         self._words = WordTable()
-        self._masks = new_masks()
+        self._masks = new_classes()
         self._batch = new_batch()
 
     def count(self, window: Window) -> int:

@@ -16,8 +16,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
-RULES = 8  # rules that a pattern can have for two, and as many for three characters: lanes of one vector
-TRIPLES = 4  # of those for three, how many are used where 64 bytes are not looked up at once
 LINE = 8  # entries of 64 bits in a cache line
 UNITS = 32  # code points of a str that one vector operation looks at
 LANES = 16  # numbers of 32 bits that one vector operation looks at
@@ -203,76 +201,6 @@ def mask_of_16(typingctx, first, second, low, span):
         return builder.zext(builder.bitcast(inside, ir.IntType(16)), I64)
 
     return types.uint64(types.uint64, types.uint64, types.int64, types.int64), codegen
-
-
-@intrinsic
-def rule_cuts(typingctx, masks, lanes_at, n_classes, n_pair_rules, entering):
-    """Where the rules of a pattern see a boundary in 64 bytes, all rules at once (of three, the first TRIPLES).
-
-    masks        : address of uint64[n_classes]            bit i of masks[c] says whether byte i is of class c
-    lanes_at     : address of uint64[n_classes, 5, RULES]  all ones where a class takes part in a rule, see pattern_tables
-    n_pair_rules : int64                                   with up to TRIPLES rules for two, half the work is done
-    entering     : int64                                   the rules of the byte before the block, as of ascii_cuts
-
-    Returns (cuts, more cuts, entering) as ascii_cuts does. Cost: 10 vector instructions of AVX2 a class.
-    """
-
-    def codegen(context, builder, signature, args):
-        masks_at, lanes_at, n_classes, n_pair_rules, entering = args
-        cuts, rules = (cgutils.alloca_once_value(builder, I64(0)) for _ in range(2))
-
-        def sum_up(n_lanes, parts):
-            """Of some parts, the bytes that take part in each rule."""
-            lanes = ir.VectorType(I64, n_lanes)
-            seen = [cgutils.alloca_once_value(builder, ir.Constant(lanes, [0] * n_lanes)) for _ in parts]
-            with cgutils.for_range(builder, n_classes) as loop:
-                mask = builder.load(pointer(builder, builder.add(masks_at, builder.mul(loop.index, I64(8))), I64))
-                mask = lanes_of(builder, mask, lanes)
-                row = builder.add(lanes_at, builder.mul(loop.index, I64(5 * 8 * RULES)))
-                for part, place in zip(parts, seen, strict=True):
-                    of_part = builder.load(pointer(builder, builder.add(row, I64(8 * RULES * part)), lanes), align=8)
-                    builder.store(builder.or_(builder.load(place), builder.and_(mask, of_part)), place)
-            return [builder.load(place) for place in seen]
-
-        def following(vector, shift):
-            """Where bytes stand behind those of a vector; the byte before the block is among them by its rules."""
-            n_lanes = vector.type.count
-            one = ir.Constant(vector.type, [1] * n_lanes)
-            carried = builder.trunc(builder.lshr(entering, I64(shift)), ir.IntType(n_lanes))
-            bits = builder.bitcast(carried, ir.VectorType(ir.IntType(1), n_lanes))
-            return builder.or_(builder.shl(vector, one), builder.zext(bits, vector.type))
-
-        def leave(vector, shift):
-            """Have the rules of the last byte left for the next block."""
-            n_lanes = vector.type.count
-            top = builder.icmp_signed("<", vector, ir.Constant(vector.type, [0] * n_lanes))
-            numbers = builder.shl(builder.zext(builder.bitcast(top, ir.IntType(n_lanes)), I64), I64(shift))
-            builder.store(builder.or_(builder.load(rules), numbers), rules)
-
-        def any_of(vector):
-            kind = ir.FunctionType(I64, [vector.type])
-            name = f"llvm.vector.reduce.or.v{vector.type.count}i64"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [vector])
-
-        def pairs(n_lanes):
-            before, after = sum_up(n_lanes, (0, 1))
-            builder.store(any_of(builder.and_(following(before, 0), after)), cuts)
-            leave(before, 0)
-
-        with builder.if_else(builder.icmp_signed("<=", n_pair_rules, I64(TRIPLES))) as (few, many):
-            with few:
-                pairs(TRIPLES)
-            with many:
-                pairs(RULES)
-        first, second, third = sum_up(TRIPLES, (2, 3, 4))
-        one = ir.Constant(third.type, [1] * TRIPLES)
-        more_cuts = any_of(builder.and_(builder.and_(following(first, 8), second), builder.lshr(third, one)))
-        leave(first, 8)
-        found = builder.load(cuts), more_cuts, builder.load(rules)
-        return context.make_tuple(builder, signature.return_type, found)
-
-    cuts = types.Tuple((types.uint64, types.uint64, types.int64))
-    return cuts(*[types.int64] * 5), codegen
 
 
 def _narrower(bits):

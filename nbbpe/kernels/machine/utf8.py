@@ -8,7 +8,7 @@ from numba.extending import intrinsic
 
 from ..compiler.jit import inlined
 from .intrinsics import BLOCK, I64, LANES, VECTOR, pointer, read_u8, write_u8
-from .intrinsics_avx512 import HAS_LOOK_UP, compressed
+from .intrinsics_look_up import HAS_PACKING, compressed
 
 
 @inlined
@@ -94,7 +94,7 @@ def _utf8_writer(bits):
             marks = builder.select(is_single, number(0), marks)
             data = builder.or_(builder.select(is_single, builder.shl(code, number(24)), data), marks)
             used = builder.or_(marks, number(0xFF000000))
-            return (_write_compressed if HAS_LOOK_UP else _write_each)(builder, data, used, args[1])
+            return (_write_compressed if HAS_PACKING else _write_each)(builder, data, used, args[1])
 
         return types.int64(types.int64, types.int64), codegen
 

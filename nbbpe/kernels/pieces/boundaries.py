@@ -1,103 +1,171 @@
 """Finding certain boundaries: the places in a text that no match of the split pattern can straddle.
 
-Each byte gets the class of its character; where boundaries lie follows from the classes of characters that stand side by
-side, by the rules of the pattern (see pattern_tables.py). For 64 bytes at a time there is one bit mask a class, so that all
-boundaries of a block come from a few operations on vectors of masks, without a branch. ASCII is classed by vector compares,
-other characters one at a time, by decoding UTF-8 and looking their code point up. A byte that is not part of valid UTF-8 is
-a character of its own, exactly as Python's `surrogateescape` and `regex` see it.
+Where boundaries lie follows from the classes of characters that stand side by side, by the rules of the pattern (see
+pattern_tables.py). Rules are bits here: a byte has eight of them that say before which rules' boundaries it may stand,
+eight for after, and so on. So a boundary stands between two bytes whose rules, of the one before and of the other after,
+have a bit in common: of 64 bytes all boundaries come from a few look-ups and operations on vectors, without a branch.
 
-Where the processor can look up 64 bytes at once, scan_look_up does the same in a tenth of the time.
+Rules of ASCII are looked up at once. In other blocks each byte gets the class of its character first, and then the rules of
+its class. Characters that differ in their last byte only, as those of most alphabets do, are classed all at once, others
+one at a time, by decoding UTF-8 and looking their code point up. A byte that is not part of valid UTF-8 is a character of
+its own, exactly as Python's `surrogateescape` and `regex` see it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel
-from ..machine.intrinsics import BLOCK, address_of, mask_between, read_i64, read_u64, rule_cuts, write_u64
-from ..machine.intrinsics_avx512 import HAS_LOOK_UP
+from ..machine.intrinsics import BLOCK, address_of, mask_between, popcount, read_u8, trailing_zeros
+from ..machine.intrinsics_look_up import (
+    ascii_cuts,
+    ascii_more_cuts,
+    blend_64,
+    class_cuts,
+    class_more_cuts,
+    look_up_64,
+    look_up_128,
+    spread_64,
+)
 from ..machine.large_pages import zeros
-from .boundaries_avx512 import cuts_by_look_up
 from .character_classes import class_each
-from .pattern_tables import N_CLASSES, N_PAIR_RULES, N_RANGES, RANGES, REST_CLASS, RULE_LANES, number_of
+from .pattern_tables import (
+    ASCII_CLASSES,
+    ASCII_KINDS,
+    ASCII_RULES,
+    CLASS_RULES,
+    HANGUL,
+    IDEOGRAPHS,
+    LOW_CLASSES,
+    MORE_RULES,
+    PAIR_RULES,
+    number_of,
+)
 
-# Of the state of a scan: rules that the last byte takes part in, for two and for three; then how many bytes of the last
-# character stand in the next block, and its class.
-ENTERED, ENTERED_CLASS, STATE_BITS = 16, 20, 26
+# Of the state of a scan: rules that the last byte takes part in, of the first parts and of the last; then how many bytes of
+# the last character stand in the next block, and its class.
+MORE_ENTERED, ENTERED, ENTERED_CLASS, STATE_BITS = 8, 16, 20, 26
+MANY = 12  # non-ASCII bytes in a block from which on classing them together costs less than one character at a time
 
+_FIRST_LONG, _FIRST_SURROGATE, _END_SURROGATES = 0x800 >> 6, 0xD800 >> 6, 0xE000 >> 6  # pages of 64 code points
 _ONE = np.uint64(1)
+_TWO = np.uint64(2)
 
 
-def new_masks() -> NDArray[np.uint64]:
-    """Make the scratch of a scan: a mask for each class, or the class of each byte of a block; 64-byte aligned."""
-    return zeros(BLOCK)
-
-
-@inlined
-def add_to_mask(masks_at, character_class, bits):
-    """masks[character_class] |= bits."""
-    place = masks_at + 8 * character_class
-    write_u64(place, read_u64(place) | bits)
+def new_classes() -> NDArray[np.uint64]:
+    """Make the scratch of a scan: the class of each byte of a block; 64-byte aligned."""
+    return zeros(BLOCK // 8)
 
 
 @inlined
-def block_cuts(block_at, state, pattern_at, masks_at):
+def class_together(block_at, high, classes_at, pattern_at):
+    """Class the characters of two and of three bytes of a block, all those at once that differ in their last byte only.
+
+    high       : uint64     the non-ASCII bytes but those that continue a character of the block before
+    classes_at : uint8[64], modified at the bytes of characters that are classed
+
+    Returns the bits of these bytes. Left are longer characters, one that reaches into the next block, and bytes that are no
+    UTF-8. Cost: some 10 ns, and 6 for each beginning that characters have in common, of which most scripts have one or two
+    in a block.
+    """
+    tables_at = pattern_at + LOW_CLASSES
+    following = mask_between(block_at, 0x80, 0x40)
+    # Of each character the last byte gets its class.
+    ends = np.uint64(0)
+    left = mask_between(block_at, 0xC2, 0x1E) & high & (following >> _ONE)
+    while left:
+        first = np.int64(read_u8(block_at + trailing_zeros(left)))
+        same = mask_between(block_at, first, 1) & left
+        look_up_64(tables_at + ((first & 0x1F) << 6), block_at, same << _ONE, classes_at)
+        ends |= same << _ONE
+        left ^= same
+    threes = mask_between(block_at, 0xE0, 0x10) & high & (following >> _ONE) & (following >> _TWO)
+    # U+5000 to U+8FFF are ideographs and U+B000 to U+CFFF Hangul, mostly of one class each, where beginnings have little in
+    # common.
+    of_ideographs, of_hangul = number_of(pattern_at, IDEOGRAPHS), number_of(pattern_at, HANGUL)
+    ideographs = mask_between(block_at, 0xE5, 4) & threes if of_ideographs >= 0 else np.uint64(0)
+    hangul = mask_between(block_at, 0xEB, 2) & threes if of_hangul >= 0 else np.uint64(0)
+    left = threes ^ ideographs ^ hangul
+    ends_of_three = np.uint64(0)
+    while left:
+        bit = trailing_zeros(left)
+        first, second = np.int64(read_u8(block_at + bit)), np.int64(read_u8(block_at + bit + 1))
+        same = mask_between(block_at, first, 1) & (mask_between(block_at, second, 1) >> _ONE) & left
+        page = (first & 0x0F) << 6 | (second & 0x3F)
+        # What has a shorter form, or is a surrogate, is no UTF-8.
+        if page >= _FIRST_LONG and (page < _FIRST_SURROGATE or page >= _END_SURROGATES):
+            look_up_64(tables_at + (page << 6), block_at, same << _TWO, classes_at)
+            ends_of_three |= same << _TWO
+        left ^= same
+    seconds = (ends | ends_of_three) >> _ONE
+    firsts = ends_of_three >> _TWO
+    spread_64(classes_at, seconds, firsts)
+    ideographs |= (ideographs << _ONE) | (ideographs << _TWO)
+    blend_64(classes_at, ideographs, of_ideographs)
+    hangul |= (hangul << _ONE) | (hangul << _TWO)
+    blend_64(classes_at, hangul, of_hangul)
+    return ends | ends_of_three | seconds | firsts | ideographs | hangul
+
+
+@inlined
+def block_cuts(block_at, state, pattern_at, classes_at):
     """Find the certain boundaries of the 64 bytes at an address.
 
     block_at   : the address; 3 bytes past the block are read too, and must exist
     state      : int64   what the block before left, 0 at the start of a text; the lowest STATE_BITS bits are ours
     pattern_at : address of the pattern's tables
-    masks_at   : address of scratch (new_masks), filled: bit i of masks[c], uint64, says whether byte i is of class c
+    classes_at : address of scratch (new_classes), filled with the class of each byte where not all of them are ASCII
 
     Returns (cuts, more cuts, state): bit i of cuts says that a boundary stands before byte i; of more cuts, that one does
-    if byte i + 1 belongs to the text. Cost: about 40 ns for ASCII.
+    if byte i + 1 belongs to the text. Cost: some 5 ns for ASCII, 10 without AVX-512.
     """
-    if HAS_LOOK_UP:
-        return cuts_by_look_up(block_at, state, pattern_at, masks_at)
-    for i in range(number_of(pattern_at, N_CLASSES)):
-        write_u64(masks_at + 8 * i, np.uint64(0))
+    pair_rules, has_more = number_of(pattern_at, PAIR_RULES), number_of(pattern_at, MORE_RULES) != 0
+    rules_entered, more_entered = state & 0xFF, (state >> MORE_ENTERED) & 0xFF
     high = mask_between(block_at, 128, 128)
-    left = ~high
-    range_at = pattern_at + RANGES
-    for _ in range(number_of(pattern_at, N_RANGES)):
-        members = mask_between(block_at, read_i64(range_at), read_i64(range_at + 8)) & left
-        add_to_mask(masks_at, read_i64(range_at + 16), members)
-        left ^= members
-        range_at += 24
-    add_to_mask(masks_at, number_of(pattern_at, REST_CLASS), left)
-    inside = np.uint64(0)
-    leaving = 0
-    if high:
-        n_entered = (state >> ENTERED) & 15
-        entered = (_ONE << np.uint64(n_entered)) - _ONE
-        add_to_mask(masks_at, (state >> ENTERED_CLASS) & 63, entered)
-        inside, leaving = class_each(block_at, high & ~entered, masks_at, pattern_at, add_to_mask)
-        inside |= entered
-    n_classes, n_pair_rules = number_of(pattern_at, N_CLASSES), number_of(pattern_at, N_PAIR_RULES)
-    cuts, more_cuts, entering = rule_cuts(masks_at, pattern_at + RULE_LANES, n_classes, n_pair_rules, state & 0xFFFF)
-    return cuts & ~inside, more_cuts & ~(inside | high), entering | leaving
+    if high == 0:
+        rules_at, kinds_at = pattern_at + ASCII_RULES, pattern_at + ASCII_KINDS
+        cuts, more_cuts, leaving = ascii_cuts(block_at, rules_at, kinds_at, pair_rules, rules_entered)
+        if has_more:
+            others, more_leaving = ascii_more_cuts(block_at, rules_at, kinds_at, more_entered)
+            cuts |= others
+            leaving |= more_leaving << MORE_ENTERED
+        return cuts, more_cuts, leaving
+    look_up_128(pattern_at + ASCII_CLASSES, block_at, classes_at)
+    entered = (_ONE << np.uint64((state >> ENTERED) & 15)) - _ONE
+    blend_64(classes_at, entered, (state >> ENTERED_CLASS) & 63)
+    rest = high & ~entered
+    together = np.uint64(0)
+    if popcount(rest) >= MANY:
+        together = class_together(block_at, rest, classes_at, pattern_at)
+    inside, character = class_each(block_at, rest & ~together, classes_at, pattern_at)
+    inside |= entered | (together & mask_between(block_at, 0x80, 0x40))
+    rules_at = pattern_at + CLASS_RULES
+    cuts, more_cuts, leaving = class_cuts(classes_at, rules_at, pair_rules, rules_entered)
+    if has_more:
+        others, more_leaving = class_more_cuts(classes_at, rules_at, more_entered)
+        cuts |= others
+        leaving |= more_leaving << MORE_ENTERED
+    return cuts & ~inside, more_cuts & ~(inside | high), leaving | character
 
 
 @inlined
-def class_bits(character_class, masks_at):
+def class_bits(character_class, classes_at):
     """The bytes of a class of the block that `block_cuts` has looked at last, if not all of it is ASCII."""
-    if HAS_LOOK_UP:
-        return mask_between(masks_at, character_class, 1)
-    return read_u64(masks_at + 8 * character_class)
+    return mask_between(classes_at, character_class, 1)
 
 
 @kernel
-def mark_cuts(text, n, pattern, masks, is_cut):
+def mark_cuts(text, n, pattern, classes, is_cut):
     """Mark every certain boundary of a text: for tests, and for finding a place to cut a file.
 
     text    : uint8[n + PADDING], read
     pattern : uint64[*], read    see pattern_tables.py
-    masks   : scratch, see `new_masks`
+    classes   : scratch, see `new_classes`
     is_cut  : uint8[n], filled    1 where a certain boundary stands before the byte, else 0; is_cut[0] is 0
     """
-    pattern_at, masks_at = address_of(pattern), address_of(masks)
+    pattern_at, classes_at = address_of(pattern), address_of(classes)
     state = 0
     for start in range(0, n, BLOCK):
-        cuts, more_cuts, state = block_cuts(address_of(text) + start, state, pattern_at, masks_at)
+        cuts, more_cuts, state = block_cuts(address_of(text) + start, state, pattern_at, classes_at)
         if n - start >= BLOCK:
             cuts |= more_cuts
         for bit in range(min(BLOCK, n - start)):

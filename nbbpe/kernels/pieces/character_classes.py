@@ -4,6 +4,7 @@ import numpy as np
 
 from ..compiler.jit import inlined
 from ..machine.intrinsics import BLOCK, trailing_zeros
+from ..machine.intrinsics_look_up import blend_64
 from ..machine.utf8 import decode_character
 from .pattern_tables import UNDECODABLE, class_of, number_of
 
@@ -11,15 +12,15 @@ _ONE = np.uint64(1)
 
 
 @inlined
-def class_each(block_at, high, out_at, pattern_at, mark):
+def class_each(block_at, high, classes_at, pattern_at):
     """Class non-ASCII characters of a block of 64 bytes, one at a time.
 
-    high   : uint64   the bytes that they, or bytes that are no UTF-8, consist of
+    high       : uint64   the bytes that they, or bytes that are no UTF-8, consist of
+    classes_at : address of uint8[64], modified    the class of each byte
     pattern_at : see pattern_tables.py
-    mark   : called as mark(out_at, class, bits) with the bits of a character's bytes
 
     Returns (bits of bytes that continue a character, what is left of the last one for the next block: see the state of
-    scan.block_cuts). Cost: a few nanoseconds for each character.
+    boundaries.block_cuts). Cost: a few nanoseconds for each character.
     """
     inside = np.uint64(0)
     leaving = 0
@@ -29,7 +30,7 @@ def class_each(block_at, high, out_at, pattern_at, mark):
         code_point, length = decode_character(block_at + bit)
         character_class = undecodable if code_point < 0 else class_of(code_point, pattern_at)
         bits = ((_ONE << np.uint64(length)) - _ONE) << np.uint64(bit)
-        mark(out_at, character_class, bits)
+        blend_64(classes_at, bits, character_class)
         inside |= bits & (bits << _ONE)
         high &= ~bits
         if bit + length > BLOCK:

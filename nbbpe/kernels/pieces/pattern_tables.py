@@ -4,46 +4,47 @@
     ASCII_RULES  uint8[5, 128]           of each ASCII character, the rules it takes part in: bit r says so of rule r
     ASCII_CLASSES uint8[128]             the class of each
     CLASS_RULES  uint8[5, 64]            as ASCII_RULES, of each class
-    RULE_LANES   uint64[64, 5, RULES]    the same: all ones where a class takes part in a rule
-    RANGES       int64[64, 3]            ASCII as ranges: first character, how many, class; what lies in several is of the
-                                         first one's class, and what lies in none of REST_CLASS
+    ASCII_KINDS  uint8[128]              ASCII characters of one kind take part in the same rules;
+                                         then uint8[5, MOST_KINDS], as ASCII_RULES, of each kind
     MOVES        uint16[n_states, 64]    of a state and a class: the next state << 1, and bit 0 says that a match ends
                                          before the character; class 63 is the end of the text
     LOW_CLASSES  uint8[0x10000]          the class of each code point below 0x10000
     PAGE_OF      uint16[0x1100]          the page of each 256 code points;  PAGES  uint8[n_pages, 256]
 
 A *rule* finds certain boundaries by the classes of characters that stand side by side. Rules for two: "after any class of
-one set (part 0), before any of another (part 1)". Rules for three: a boundary lies after the first of three characters,
-whose classes are of three sets (parts 2, 3 and 4).
+one set, before any of another". Rules for three: a boundary lies after the first of three characters, whose classes are of
+three sets. Parts 0 and 1 are the first and the second set of up to eight rules, of which PAIR_RULES are for two; part 2 is
+the third set of the others. Parts 3 and 4 are of as many more rules for two, where MORE_RULES says that there are any.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined
-from ..machine.intrinsics import RULES, read_i64, read_u8, read_u16
+from ..machine.intrinsics import read_i64, read_u8, read_u16
+from ..machine.intrinsics_look_up import ROW
 
 MOST_CLASSES = 63  # and one number for the end
 END_CLASS = 63
 MOST_LEVELS = 6
+MOST_KINDS = ROW
+RULES = 8  # in a part
 
 # Numbers.
 UNDECODABLE, IDEOGRAPHS, HANGUL = 0, 1, 2  # classes: of a byte that is not UTF-8; of U+5000-8FFF and U+B000-CFFF, or -1
-N_CLASSES, N_RANGES, N_PAIR_RULES = 3, 4, 5
+N_CLASSES, PAIR_RULES, MORE_RULES = 3, 4, 5
 SEAM_LETTERS, SEAM_HARM, SEAM_KEEP = 6, 7, 8  # sets of classes, see unmergeable_boundaries.py
 PLAIN_WORDS = 9  # whether ASCII letters with a space before them are always one pretoken
 N_STATES, MEMO = 10, 11  # MEMO: whether failed walks are noted, see pretokens.py
 MOVES_AT, PAGES_AT = 12, 13  # where these parts begin
-REST_CLASS = 14
 N_LEVELS, STARTS = 16, 17  # how many automata split in turn, and the start of each
 
 N_PARTS = 5
 ASCII_RULES = 256
 ASCII_CLASSES = ASCII_RULES + N_PARTS * 128
 CLASS_RULES = ASCII_CLASSES + 128
-RULE_LANES = CLASS_RULES + N_PARTS * 64
-RANGES = RULE_LANES + 64 * N_PARTS * RULES * 8
-LOW_CLASSES = RANGES + 64 * 24
+ASCII_KINDS = CLASS_RULES + N_PARTS * 64
+LOW_CLASSES = ASCII_KINDS + 128 + N_PARTS * MOST_KINDS + 48  # which makes it a multiple of 64
 PAGE_OF = LOW_CLASSES + 0x10000
 FIXED_BYTES = PAGE_OF + 2 * 0x1100
 

@@ -25,7 +25,7 @@ from ..machine.intrinsics import (
     write_masked_16,
     write_u64,
 )
-from ..machine.intrinsics_avx512 import HAS_LOOK_UP, write_24_places, write_64_places
+from ..machine.intrinsics_look_up import HAS_PACKING, write_24_places, write_64_places
 from ..machine.large_pages import zeros
 from .boundaries import STATE_BITS, block_cuts
 from .piece_table import INLINE_BYTES, ask_for_homes, find_from, home_secret_of, key_of, swap_slots
@@ -192,15 +192,21 @@ def write_ends(to_at, cuts, block):
     Returns how many they are.
     """
     n_cuts = popcount(cuts)
-    if HAS_LOOK_UP:
+    if HAS_PACKING:
         write_24_places(to_at, cuts, block)
         if n_cuts > 24:  # which a block of prose never has, so that the branch is foreseen
             write_64_places(to_at, cuts, block)
     else:
-        while cuts:
+        # So many at once that the branch behind them is mostly foreseen.
+        for _ in range(2 * LINE):
             write_i64(to_at, block + trailing_zeros(cuts))
             cuts &= cuts - _ONE
             to_at += 8
+        while cuts:
+            for _ in range(LINE):
+                write_i64(to_at, block + trailing_zeros(cuts))
+                cuts &= cuts - _ONE
+                to_at += 8
     return n_cuts
 
 

@@ -115,23 +115,23 @@ def is_set(joins_at, bit):
 
 
 @inlined
-def bits_of_classes(classes, masks_at):
+def bits_of_classes(classes, classes_at):
     """The bytes of a set of classes of the block that `block_cuts` has looked at last; one or two classes mostly."""
     bits = np.uint64(0)
     while classes:
-        bits |= class_bits(trailing_zeros(classes), masks_at)
+        bits |= class_bits(trailing_zeros(classes), classes_at)
         classes &= classes - _ONE
     return bits
 
 
 @inlined
-def seam_cuts(block_at, state, joins, pattern_at, masks_at):
+def seam_cuts(block_at, state, joins, pattern_at, classes_at):
     """The seams of the block of 64 bytes that `block_cuts` has looked at last.
 
     state  : uint64   what the block before left, 0 at the start of a piece: bit 0, a seam may lie before the first byte;
                       bit 1, harm may stand before it, or before the letters that do
     joins  : Joins, the table of places that merges join at
-    pattern_at, masks_at : see boundaries.block_cuts
+    pattern_at, classes_at : see boundaries.block_cuts
 
     Returns (cuts, state): bit i of cuts says that a seam lies before byte i. Cost: 2 ns a place.
     """
@@ -139,11 +139,11 @@ def seam_cuts(block_at, state, joins, pattern_at, masks_at):
     firsts = mask_between(block_at, _FIRST_OF_3, 256 - _FIRST_OF_3)
     if firsts == 0:
         return cuts, _TWO
-    letters = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_LETTERS)), masks_at)
+    letters = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_LETTERS)), classes_at)
     after_harm = cuts
     if number_of(pattern_at, SEAM_HARM) != 0:
-        harm = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_HARM)), masks_at)
-        both = letters | bits_of_classes(np.uint64(number_of(pattern_at, SEAM_KEEP)), masks_at)
+        harm = bits_of_classes(np.uint64(number_of(pattern_at, SEAM_HARM)), classes_at)
+        both = letters | bits_of_classes(np.uint64(number_of(pattern_at, SEAM_KEEP)), classes_at)
         # Adding its first bit to a run of bits clears all of it.
         not_after = both & (both + (both & ((harm << _ONE) | (state >> _ONE))))
         letters &= not_after

@@ -1,0 +1,316 @@
+"""Looking up 64 bytes at once, each in the form that the processor has; and packing, which has one form only.
+
+FORM says which: "avx512" with VBMI and VBMI2 (since Ice Lake and Zen 4) looks up 64 bytes in a table of 64 or 128 by one
+instruction. "avx2" and "neon" look up in tables of 16, and larger tables are looked up row by row: all of a vector in each
+row, where those that are of other rows find 0. "portable" looks up one byte after the other. Tables are best from the start
+of a cache line on. See intrinsics.py for what all processors have, and for loads.
+"""
+
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+from .intrinsics import BLOCK, I8, I64, LINE, VECTOR, lanes_of, pointer, splat
+
+ROW = 16  # entries that "avx2" and "neon" look up at once
+
+
+def _form() -> str:
+    """The form for the processor that kernels are compiled for: this machine's, or one that Numba was told of."""
+    machine = binding.get_process_triple().partition("-")[0]
+    if machine in ("aarch64", "arm64"):
+        return "neon"
+    name, features = (getattr(config, setting, None) for setting in ("CPU_NAME", "CPU_FEATURES"))
+    has = binding.get_host_cpu_features() if features is None else dict.fromkeys(features.replace("+", "").split(","), True)
+    if name is None and has.get("avx512vbmi2", False):
+        return "avx512"
+    # Numba takes the features of this machine for those of one that it knows by name only.
+    has_avx2 = has.get("avx2", False) or (name == "x86-64-v3" and features is not None)
+    return "avx2" if has_avx2 else "portable"
+
+
+FORM = _form()
+HAS_PACKING = FORM == "avx512"
+
+
+def _load_64(builder, address):
+    return builder.load(pointer(builder, address, VECTOR), align=1)
+
+
+def _part(builder, vector, first, n):
+    """Some bytes of a vector, as a shorter one."""
+    return builder.shuffle_vector(
+        vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(first, first + n)))
+    )
+
+
+def _together(builder, parts):
+    """Vectors as a longer one."""
+    while len(parts) > 1:
+        order = ir.Constant(ir.VectorType(ir.IntType(32), 2 * parts[0].type.count), list(range(2 * parts[0].type.count)))
+        parts = [builder.shuffle_vector(*parts[i : i + 2], order) for i in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def _call(builder, name, *arguments):
+    """What an intrinsic of LLVM makes of vectors; it returns one like the last of them."""
+    kind = ir.FunctionType(arguments[-1].type, [each.type for each in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+
+def _look_up_in_one(builder, table_at, n, indices):
+    """See look_up, with "avx512"."""
+    if n <= BLOCK:
+        # What is read past a short table is not looked up.
+        return _call(builder, "llvm.x86.avx512.permvar.qi.512", _load_64(builder, table_at), indices)
+    low, high = (_load_64(builder, builder.add(table_at, I64(at))) for at in (0, BLOCK))
+    kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
+    look_up = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpermi2var.qi.512")
+    return builder.call(look_up, [low, indices, high])
+
+
+def _look_up_by_rows(builder, table_at, n, indices):
+    """See look_up, with "avx2" and "neon"."""
+    width = 32 if FORM == "avx2" else ROW
+    row_type, vector = ir.VectorType(I8, ROW), ir.VectorType(I8, width)
+    repeated = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(ROW)) * (width // ROW))
+    parts = [_part(builder, indices, first, width) for first in range(0, BLOCK, width)]
+    found = [ir.Constant(vector, [0] * width) for _ in parts]
+    for first in range(0, n, ROW):
+        row = builder.load(pointer(builder, builder.add(table_at, I64(first)), row_type), align=1)
+        row = builder.shuffle_vector(row, row, repeated)
+        for i, part in enumerate(parts):
+            # Of this row, what is left is less than ROW; NEON finds 0 for all else, and AVX2 where the top bit is set.
+            inside = builder.xor(part, ir.Constant(vector, [first] * width)) if n > ROW else part
+            if FORM == "avx2":
+                if n > ROW:
+                    inside = _call(builder, "llvm.uadd.sat.v32i8", inside, ir.Constant(vector, [0x80 - ROW] * width))
+                each = _call(builder, "llvm.x86.avx2.pshuf.b", row, inside)
+            else:
+                each = _call(builder, "llvm.aarch64.neon.tbl1.v16i8", row, inside)
+            found[i] = builder.or_(found[i], each)
+    return _together(builder, found)
+
+
+def _look_up_one_by_one(builder, table_at, n, indices):
+    """See look_up, with "portable"."""
+    numbers, results = (cgutils.alloca_once(builder, VECTOR) for _ in range(2))
+    builder.store(indices, numbers)
+    numbers_at, results_at = (builder.ptrtoint(place, I64) for place in (numbers, results))
+    with cgutils.for_range(builder, I64(BLOCK)) as loop:
+        number = builder.load(pointer(builder, builder.add(numbers_at, loop.index), I8))
+        place = builder.add(table_at, builder.zext(builder.and_(number, I8(n - 1)), I64))
+        byte = builder.load(pointer(builder, place, I8))
+        builder.store(byte, pointer(builder, builder.add(results_at, loop.index), I8))
+    return builder.load(results)
+
+
+def look_up(builder, table_at, n, indices):
+    """table[index] for 64 indices, of a table of n bytes, a power of two, at an address. Of an index >= n: anything."""
+    forms = {"avx512": _look_up_in_one, "avx2": _look_up_by_rows, "neon": _look_up_by_rows}
+    return forms.get(FORM, _look_up_one_by_one)(builder, table_at, n, indices)
+
+
+def _blend(builder, address, chosen, vector):
+    """Store a vector's bytes whose bit is set in a uint64; others are left."""
+    bits = builder.bitcast(chosen, ir.VectorType(ir.IntType(1), BLOCK))
+    builder.store(builder.select(bits, vector, _load_64(builder, address)), pointer(builder, address, VECTOR), align=1)
+
+
+def _moved(builder, vector, other, first):
+    """Of the 128 bytes of two vectors, the 64 from number `first` on."""
+    kind = ir.VectorType(ir.IntType(32), BLOCK)
+    return builder.shuffle_vector(vector, other, ir.Constant(kind, list(range(first, first + BLOCK))))
+
+
+def _cuts_by_rules(context, builder, signature, look_up_rules, pair_rules, entering):
+    """See ascii_cuts; `look_up_rules` gives the rules of each byte for a part of them."""
+    zero = ir.Constant(VECTOR, [0] * BLOCK)
+    first, second, third = (look_up_rules(part) for part in range(3))
+    both = builder.and_(_following(builder, first, entering), second)
+    pairs = builder.icmp_unsigned("!=", builder.and_(both, splat(builder, builder.trunc(pair_rules, I8))), zero)
+    # What stands after the block is not known: no rule of three sees a boundary before its last byte.
+    triples = builder.icmp_unsigned("!=", builder.and_(both, _moved(builder, third, zero, 1)), zero)
+    found = builder.bitcast(pairs, I64), builder.bitcast(triples, I64), _last(builder, first)
+    return context.make_tuple(builder, signature.return_type, found)
+
+
+def _more_cuts_by_rules(context, builder, signature, look_up_rules, entering):
+    """See ascii_more_cuts."""
+    before, after = look_up_rules(3), look_up_rules(4)
+    both = builder.and_(_following(builder, before, entering), after)
+    cuts = builder.icmp_unsigned("!=", both, ir.Constant(VECTOR, [0] * BLOCK))
+    return context.make_tuple(builder, signature.return_type, (builder.bitcast(cuts, I64), _last(builder, before)))
+
+
+def _following(builder, vector, entering):
+    """The bytes of a vector one place on, and the lowest one of a number before them."""
+    return _moved(builder, splat(builder, builder.trunc(entering, I8)), vector, BLOCK - 1)
+
+
+def _last(builder, vector):
+    return builder.zext(builder.extract_element(vector, ir.IntType(32)(BLOCK - 1)), I64)
+
+
+@intrinsic
+def look_up_64(typingctx, table_at, address, chosen, out_at):
+    """out[i] = table[byte at `address + i` & 63] for 64 bytes i, where bit i of `chosen` is set; others are left.
+
+    table_at, out_at : addresses of uint8[64];  chosen : uint64
+    """
+
+    def codegen(context, builder, signature, args):
+        indices = _load_64(builder, args[1])
+        if FORM != "avx512":  # which looks at no other bits
+            indices = builder.and_(indices, ir.Constant(VECTOR, [BLOCK - 1] * BLOCK))
+        _blend(builder, args[3], args[2], look_up(builder, args[0], BLOCK, indices))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.uint64, types.int64), codegen
+
+
+@intrinsic
+def look_up_128(typingctx, table_at, address, out_at):
+    """out[i] = table[byte at `address + i`] for 64 bytes i, where it is less than 128, else anything.
+
+    table_at, out_at : addresses of uint8[128] and [64]
+    """
+
+    def codegen(context, builder, signature, args):
+        found = look_up(builder, args[0], 2 * BLOCK, _load_64(builder, args[1]))
+        builder.store(found, pointer(builder, args[2], VECTOR), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def blend_64(typingctx, out_at, chosen, byte):
+    """out[i] = byte where bit i of `chosen`, uint64, is set; out_at is the address of uint8[64]."""
+
+    def codegen(context, builder, signature, args):
+        _blend(builder, args[0], args[1], splat(builder, builder.trunc(args[2], I8)))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.uint64, types.int64), codegen
+
+
+@intrinsic
+def spread_64(typingctx, out_at, one_before, two_before):
+    """out[i] = out[i + 1] where bit i of `one_before` is set, out[i + 2] where bit i of `two_before`; both uint64.
+
+    out_at is the address of uint8[64]; all is read before anything is written. The last bits must not be set.
+    """
+
+    def codegen(context, builder, signature, args):
+        old = _load_64(builder, args[0])
+        for chosen, n in (args[1], 1), (args[2], 2):
+            _blend(builder, args[0], chosen, _moved(builder, old, old, n))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.uint64, types.uint64), codegen
+
+
+_CHOSEN = ir.VectorType(ir.IntType(1), BLOCK)
+
+
+def compressed(builder, vector, chosen):
+    """The bytes of a vector whose bit is set in another, <64 x i1>, side by side; anything follows. With packing only."""
+    kind = ir.FunctionType(VECTOR, [VECTOR, VECTOR, _CHOSEN])
+    compress = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.mask.compress.v64i8")
+    return builder.call(compress, [vector, vector, chosen])
+
+
+def _places_writer(n_places):
+    """What writes as int64 the places of the first `n_places` set bits of a uint64, each added to `first`.
+
+    Where there are less, anything follows. With HAS_PACKING only. Cost: some five instructions, and three for LINE places.
+    """
+
+    def typing(typingctx, to_at, bits, first):
+        def codegen(context, builder, signature, args):
+            numbers = ir.Constant(VECTOR, list(range(BLOCK)))
+            packed = compressed(builder, numbers, builder.bitcast(args[1], _CHOSEN))
+            lanes = ir.VectorType(I64, LINE)
+            firsts = lanes_of(builder, args[2], lanes)
+            for i in range(0, n_places, LINE):
+                part = ir.Constant(ir.VectorType(ir.IntType(32), LINE), list(range(i, i + LINE)))
+                places = builder.add(builder.zext(builder.shuffle_vector(packed, packed, part), lanes), firsts)
+                builder.store(places, pointer(builder, builder.add(args[0], ir.Constant(I64, 8 * i)), lanes), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.uint64, types.int64), codegen
+
+    return intrinsic(typing)
+
+
+write_24_places, write_64_places = _places_writer(24), _places_writer(BLOCK)
+
+
+_CUTS = types.Tuple((types.uint64, types.uint64, types.int64))
+_MORE_CUTS = types.Tuple((types.uint64, types.int64))
+
+
+def _ascii_rules(builder, block_at, rules_at, kinds_at):
+    """What gives the rules of each byte of a block that is all ASCII."""
+    block = _load_64(builder, block_at)
+    if FORM in ("avx512", "portable"):
+        return lambda part: look_up(builder, builder.add(rules_at, I64(2 * BLOCK * part)), 2 * BLOCK, block)
+    kinds = look_up(builder, kinds_at, 2 * BLOCK, block)
+    return lambda part: look_up(builder, builder.add(kinds_at, I64(2 * BLOCK + ROW * part)), ROW, kinds)
+
+
+def _class_rules(builder, classes_at, rules_at):
+    """What gives the rules of each byte of a block by its class."""
+    classes = _load_64(builder, classes_at)
+    return lambda part: look_up(builder, builder.add(rules_at, I64(BLOCK * part)), BLOCK, classes)
+
+
+@intrinsic
+def ascii_cuts(typingctx, block_at, rules_at, kinds_at, pair_rules, entering):
+    """Where the rules of a pattern see a boundary in 64 bytes that are all ASCII.
+
+    rules_at   : address of uint8[5, 128]    see pattern_tables.ASCII_RULES
+    kinds_at   : address of uint8[128], and then uint8[5, ROW]    the same: the kind of each, and the rules of each kind
+    pair_rules : int64                       the bits of the rules for two among those of the first parts
+    entering   : int64                       the first rules of the byte before the block
+
+    Returns (cuts, more cuts, entering): bit i, uint64, says that a rule for two, or for three, sees a boundary before byte
+    i; the last is for the next block.
+    """
+
+    def codegen(context, builder, signature, args):
+        return _cuts_by_rules(context, builder, signature, _ascii_rules(builder, *args[:3]), *args[3:])
+
+    return _CUTS(*[types.int64] * 5), codegen
+
+
+@intrinsic
+def ascii_more_cuts(typingctx, block_at, rules_at, kinds_at, entering):
+    """As ascii_cuts, by the rules for two that are in the last parts; returns (cuts, entering)."""
+
+    def codegen(context, builder, signature, args):
+        return _more_cuts_by_rules(context, builder, signature, _ascii_rules(builder, *args[:3]), args[3])
+
+    return _MORE_CUTS(*[types.int64] * 4), codegen
+
+
+@intrinsic
+def class_cuts(typingctx, classes_at, rules_at, pair_rules, entering):
+    """As ascii_cuts, of 64 bytes whose classes are given; the rules, uint8[5, 64], are by class."""
+
+    def codegen(context, builder, signature, args):
+        return _cuts_by_rules(context, builder, signature, _class_rules(builder, *args[:2]), *args[2:])
+
+    return _CUTS(*[types.int64] * 4), codegen
+
+
+@intrinsic
+def class_more_cuts(typingctx, classes_at, rules_at, entering):
+    """As ascii_more_cuts, of 64 bytes whose classes are given."""
+
+    def codegen(context, builder, signature, args):
+        return _more_cuts_by_rules(context, builder, signature, _class_rules(builder, *args[:2]), args[2])
+
+    return _MORE_CUTS(*[types.int64] * 3), codegen
