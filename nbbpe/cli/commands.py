@@ -27,7 +27,7 @@ from ..model.special_tokens import check_special_tokens
 from ..model.version import __version__
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path
-from ..text.pattern import Pattern, get_pattern
+from ..text.pattern import SPLIT_WITH, Pattern, get_pattern, splits_by_regex
 from ..tokenizer import Tokenizer
 from ..trainer import train as train_tokenizer
 from ..training.tie_break import TIE_BREAKS
@@ -144,6 +144,15 @@ _workers_option = click.option(
 )
 
 
+_split_with_option = click.option(
+    "--split-with",
+    type=click.Choice(SPLIT_WITH),
+    default="auto",
+    show_default=True,
+    help="What splits by the pattern: its automaton, or the `regex` package, slower, with the same result.",
+)
+
+
 def _source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     on_error = click.Choice(["raise", "skip"])
     for option in (
@@ -221,6 +230,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 )
 @click.option("--min-frequency", type=click.IntRange(1), default=1, show_default=True, help="Rarer pairs are not merged.")
 @click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes.")
+@_split_with_option
 @_source_options
 @_workers_option
 @_json_option
@@ -233,6 +243,7 @@ def train(
     tie_break: str,
     min_frequency: int,
     max_token_length: int | None,
+    split_with: str,
     field: str,
     on_error: str,
     workers: int | None,
@@ -249,6 +260,7 @@ def train(
         raise click.UsageError(f"-o {target}: give a folder; `nbbpe convert` makes a tokenizer.json of it")
     with _as_usage():
         pattern = _pattern_of(patterns)
+        splits_by_regex(pattern, split_with)
         check_special_tokens(special)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
@@ -266,6 +278,7 @@ def train(
             workers=workers,
             field=field,
             on_error=on_error,
+            split_with=split_with,
         )
         seconds = time.perf_counter() - began
         tokenizer.save(target)

@@ -370,6 +370,25 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     return NAMED[same] if same else Pattern(name=None, regex=pattern)
 
 
+SPLIT_WITH = "auto", "compiled", "regex"
+
+
+def splits_by_regex(pattern: Pattern, split_with: str | None) -> bool:
+    """Whether `regex` splits the pieces of a pattern that can be compiled, as `split_with` says; None is "auto".
+
+    Raises TypeError or ValueError for another value, and for "compiled" where the pattern cannot be.
+    """
+    if not (split_with is None or isinstance(split_with, str)):
+        raise TypeError(f"split_with must be a string or None, not {split_with!r}")
+    if split_with is not None and split_with not in SPLIT_WITH:
+        raise ValueError(f"split_with must be one of {', '.join(SPLIT_WITH)}, not {split_with!r}")
+    if split_with == "compiled" and not pattern.is_compiled:
+        raise ValueError(
+            f'split_with="compiled": the pattern {shown(str(pattern.spelling))} cannot be compiled: {pattern.not_compiled}'
+        )
+    return split_with == "regex"
+
+
 def _in_turn(patterns: Sequence[str]) -> Pattern:
     """The Pattern that splits by each of several in turn, as Hugging Face's sequences of Splits do."""
     for number, each in enumerate(patterns):
