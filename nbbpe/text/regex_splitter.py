@@ -89,7 +89,7 @@ class RegexSplitter:
             match = self.compiled.match(text, timeout=limit)
         except TimeoutError:
             raise self._takes_too_long(text, 0) from None
-        return match is not None and match.end() == len(text) > 0
+        return match is not None and match.span() == (0, len(text)) and text != ""  # \K may start a match later
 
     def _split_by_runs(self, text: str, limit: float) -> list[str] | None:
         """`split` by runs of matches; None where a match is empty.
