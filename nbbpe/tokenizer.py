@@ -13,6 +13,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from .encoding.batches import encode_batch_flat
 from .encoding.decoder import Decoder
+from .encoding.encoder import Encoder
+from .encoding.new_encoder import new_encoder
 from .encoding.padding import Padded, Side, encode_padded
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.stream_decoder import StreamDecoder
@@ -28,7 +30,6 @@ from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
 
 if TYPE_CHECKING:
-    from .encoding.encoder import Encoder
     from .kernels.pieces.special_tokens import SpecialTokens
     from .sources import Part, Tally
 
@@ -512,14 +513,7 @@ class Tokenizer:
 
     @lazy
     def _encoder(self) -> Encoder:
-        from .encoding.encoder import Encoder, NormalizingEncoder
-
-        model = self._model
-        if model.normalizer is None:
-            return Encoder(model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials)
-        return NormalizingEncoder(
-            model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials, model.normalizer
-        )
+        return new_encoder(self._model, self.dtype, self._max_pieces, self._specials)
 
     @lazy
     def _specials(self) -> SpecialTokens:

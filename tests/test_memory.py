@@ -20,7 +20,7 @@ MEASURE = """
 import gc, sys, threading
 import numpy as np
 import nbbpe
-from nbbpe.encoding import encoder
+from nbbpe.encoding import compiled_encoder
 
 def status(name):
     with open("/proc/self/status") as file:
@@ -71,8 +71,8 @@ print((status("VmHWM") - before) / n)
 @linux_only
 def test_states_of_threads_that_have_ended_take_little_memory_together():
     script = f"""{MEASURE}
-encoder._IDLE_BYTES = 1 << 20
-encoder.default_workers = lambda: 16
+compiled_encoder._IDLE_BYTES = 1 << 20
+compiled_encoder.default_workers = lambda: 16
 text = "the cat " * 2000
 wanted = tokenizer.encode(text)
 

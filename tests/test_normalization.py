@@ -419,8 +419,8 @@ def test_a_long_piece_is_looked_through_a_few_times_only(monkeypatch):
 
 
 def test_a_tokenizer_without_a_normalizer_never_asks(plain, monkeypatch):
-    monkeypatch.setattr("nbbpe.encoding.encoder.normalized", lambda *_: pytest.fail("asked"))
-    monkeypatch.setattr("nbbpe.encoding.encoder.normal_window", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr("nbbpe.encoding.normalizing_encoder.normalized", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr("nbbpe.encoding.normalizing_encoder.normal_window", lambda *_: pytest.fail("asked"))
     assert plain.decode(plain.encode("e\u0301 x")) == "e\u0301 x"
     list(plain.encode_iterable(["e\u0301"]))
     assert plain.normalizer is None

@@ -15,7 +15,7 @@ import texts
 from numba import njit
 
 import nbbpe
-from nbbpe.encoding import encoder
+from nbbpe.encoding import compiled_encoder, encoder_state
 from nbbpe.kernels.encoding import pending_pieces
 from nbbpe.kernels.encoding.merge_short import SHORT
 from nbbpe.kernels.encoding.pending_pieces import is_plain_key, is_plain_word
@@ -140,15 +140,15 @@ class Guarded:
 def guarded(monkeypatch) -> Guarded:
     """Has the encoder's room for pieces that wait, and for ids, guarded."""
     guarded = Guarded()
-    new_waiting = encoder.new_waiting
+    new_waiting = encoder_state.new_waiting
 
     def guarded_waiting() -> np.ndarray:
         room = guarded.array(len(new_waiting()), np.uint64)
         room[:] = 0
         return room
 
-    def need_out(state: encoder._State, n_bytes: int) -> None:
-        n_bytes = max(n_bytes, encoder._OUT_BYTES) + SPARE_BYTES
+    def need_out(state: encoder_state.EncoderState, n_bytes: int) -> None:
+        n_bytes = max(n_bytes, encoder_state.OUT_BYTES) + SPARE_BYTES
         state.out = guarded.array(n_bytes // state._fixed.dtype.itemsize, state._fixed.dtype)
         state._renew_context()
 
@@ -159,9 +159,9 @@ def guarded(monkeypatch) -> Guarded:
         def cut(self, n: int) -> np.ndarray:
             return self.array[:n].copy()
 
-    monkeypatch.setattr(encoder, "new_waiting", guarded_waiting)
-    monkeypatch.setattr(encoder._State, "need_out", need_out)
-    monkeypatch.setattr(encoder, "Room", GuardedRoom)
+    monkeypatch.setattr(encoder_state, "new_waiting", guarded_waiting)
+    monkeypatch.setattr(encoder_state.EncoderState, "need_out", need_out)
+    monkeypatch.setattr(compiled_encoder, "Room", GuardedRoom)
     return guarded
 
 
@@ -195,7 +195,8 @@ def test_what_waits_changes_no_id(small, guarded, monkeypatch, kind, pattern, sp
     n = 20_000 if "few" in kind or "one" in kind else 3000
     data = huge_text(random.Random(6)) if kind == "huge" else text_of(kind, n, random.Random(kind))
     wanted = by_pretoken(next(tokenizers(small, pattern, special_id)), data)
-    monkeypatch.setattr(encoder, "_OUT_BYTES", 1 << 12)  # the output of counting and of streams is full again and again
+    for module in compiled_encoder, encoder_state:
+        monkeypatch.setattr(module, "OUT_BYTES", 1 << 12)  # the output of counting and of streams is full again and again
     for tokenizer in tokenizers(small, pattern, special_id):
         assert tokenizer.count(data) == len(wanted)
     for tokenizer in tokenizers(small, pattern, special_id):

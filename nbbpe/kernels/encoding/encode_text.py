@@ -32,7 +32,6 @@ from .encode_state import (
     NEED_MEMORY,
     NEED_OUT,
     PATTERN,
-    SCRATCH,
     STEP,
     TABLE,
     TEXT,
@@ -40,10 +39,8 @@ from .encode_state import (
     WORK,
     five,
     leave,
-    merges_of,
     specials_of,
 )
-from .merge_pretoken import merge_pretoken
 from .merge_table import write_id
 from .pending_pieces import BEHIND_BYTES, MOST_WAITING, learn_waiting, let_wait, must_end, n_waiting
 from .piece_cache import SPARE_BYTES, copy_slot, move_former
@@ -227,25 +224,3 @@ def encode_pieces(context_at, text, what):
 def compiled_encode_pieces() -> Callable[[int, object, int], int]:
     """`encode_pieces`, compiled; its second argument may be any object."""
     return entry_point(encode_pieces, types.int64, TEXT_ARGUMENT, types.int64)
-
-
-@kernel
-def encode_pretokens(context_at, text_at, starts, ids_at, id_size, ends):
-    """Write the ids of pretokens that stand side by side.
-
-    text_at : address of the text;  starts : int64[n + 1], read    where each pretoken starts in it
-    ids_at  : where ids of `id_size` bytes go; it and the context's scratch must have room for all of them (unchecked)
-    ends    : int64[n + 1], filled    ends[i] is the number of ids before pretoken i
-
-    Returns the number of ids.
-    """
-    merges_at = merges_of(context_at)
-    scratch_at = read_i64(context_at + 8 * SCRATCH)
-    n_ids = 0
-    ends[0] = 0
-    for i in range(starts.shape[0] - 1):
-        n = starts[i + 1] - starts[i]
-        if n > 0:
-            n_ids += merge_pretoken(text_at + starts[i], n, merges_at, scratch_at, ids_at + n_ids * id_size, id_size)
-        ends[i + 1] = n_ids
-    return n_ids

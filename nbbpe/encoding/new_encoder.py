@@ -1,0 +1,39 @@
+"""Which encoder a model needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..model.model import Model
+from .encoder import Encoder
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+
+
+def new_encoder(model: Model, dtype: np.dtype[Any], max_pieces: int, specials: SpecialTokens) -> Encoder:
+    """The encoder of a model.
+
+    dtype      : of the ids
+    max_pieces : how many pieces a thread caches
+    specials   : the special tokens to expect in texts; others may be looked for as well
+
+    What it needs is imported here, as that takes long and is not always used.
+    """
+    merges, pattern = model.merge_table(), model.pattern
+    encoder: Encoder
+    if pattern.tables is None:
+        from .regex_encoder import RegexEncoder
+
+        encoder = RegexEncoder(merges, pattern, dtype)
+    else:
+        from .compiled_encoder import CompiledEncoder
+
+        encoder = CompiledEncoder(merges, pattern.tables, dtype, max_pieces, specials)
+    if model.normalizer is None:
+        return encoder
+    from .normalizing_encoder import NormalizingEncoder
+
+    return NormalizingEncoder(encoder, model.normalizer)

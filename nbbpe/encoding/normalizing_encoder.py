@@ -1,0 +1,51 @@
+"""An encoder before which text is put into a normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.pieces.special_tokens import SpecialTokens
+from ..text.normalization import Form, NormalizingReader, is_normal, normal_window, normalized
+from ..text.utf8 import Data
+from ..text.windows import Window, Windows
+from .encoder import Encoder
+
+
+class NormalizingEncoder(Encoder):
+    """Puts text into a normal form, once its special tokens are found, and hands it to another encoder."""
+
+    in_python = True
+
+    def __init__(self, encoder: Encoder, form: Form) -> None:
+        super().__init__(encoder.dtype)
+        self.at_once = encoder.at_once
+        self._encoder = encoder
+        self._form = form
+
+    def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        text = bytes(text)
+        if specials is None:
+            return self._encoder.encode_text(normalized(text, self._form), None)
+        if is_normal(text, self._form):  # and so is what lies between special tokens: it need not be copied
+            return self._encoder.encode_text(text, specials)
+        return self.encode_window(self.window_of([text], specials))
+
+    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """See Encoder. The window is in the normal form already, as `window_of` gives it."""
+        return self._encoder.encode_window(window, marks)
+
+    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        return self._encoder.encode_all(NormalizingReader(reader, self._form))
+
+    def count(self, text: Data, specials: SpecialTokens | None) -> int:
+        text = bytes(text)
+        if is_normal(text, self._form):
+            return self._encoder.count(text, specials)
+        return len(self.encode_text(text, specials))
+
+    def window_of(self, documents: list[bytes], specials: SpecialTokens) -> Window:
+        return normal_window(super().window_of(documents, specials), self._form)

@@ -1,0 +1,82 @@
+"""Encoding by a pattern that is left to `regex`: it splits each document, and kernels merge the distinct pretokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.encoding.encode_pretokens import encode_pretokens
+from ..kernels.encoding.merge_pretoken import new_scratch
+from ..kernels.encoding.merge_table import Merges
+from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
+from ..text.pattern import Pattern
+from ..text.utf8 import Data, padded, to_text
+from ..text.windows import Window, Windows
+from .encoder import Encoder
+from .long_merges import interruptible_if_long
+
+
+class RegexEncoder(Encoder):
+    """The encoder of a pattern that no kernel splits by. It keeps nothing from one text to the next."""
+
+    at_once = True
+    in_python = True
+
+    def __init__(self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any]) -> None:
+        super().__init__(dtype)
+        self.merges = merges
+        self._pattern = pattern
+
+    def encode_text(self, text: Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        return self.encode_window(self.window_of([bytes(text)], specials or new_special_tokens([], [])))
+
+    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        parts = [np.empty(0, dtype=self.dtype)]
+        n_ids = 0
+        for number, (document, break_id) in enumerate(window.documents()):
+            if document:
+                parts.append(self.encode_document(document))
+                n_ids += len(parts[-1])
+            if marks is not None and number < len(marks):
+                marks[number] = n_ids
+            if break_id >= 0:
+                parts.append(np.array([break_id], dtype=self.dtype))
+                n_ids += 1
+        return np.concatenate(parts)
+
+    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        taken = 0
+        while (window := reader.advance(taken)) is not None:
+            taken = window.end
+            marks = np.empty(len(window.breaks), dtype=np.int64)
+            yield self.encode_window(window, marks), marks[window.breaks[:, 2] < 0]
+
+    def encode_document(self, document: bytes) -> NDArray[Any]:
+        """The ids of a document without special tokens, at least one byte. Each distinct pretoken is merged once."""
+        pretokens = self._pattern.split(to_text(document))
+        numbers: dict[str, int] = {}
+        occurrences = np.array([numbers.setdefault(pretoken, len(numbers)) for pretoken in pretokens], dtype=np.int64)
+        ids, ends = self._merge([pretoken.encode(errors="surrogateescape") for pretoken in numbers])
+        # Gather the ids of every occurrence: ids[ends[k]:ends[k + 1]] for pretoken k.
+        counts = np.diff(ends)[occurrences]
+        first = np.cumsum(counts) - counts
+        index = np.repeat(ends[occurrences] - first, counts) + np.arange(counts.sum())
+        return ids[index]
+
+    def _merge(self, pretokens: list[bytes]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids of pretokens, and int64[n + 1], where those of each start."""
+        lengths = [len(pretoken) for pretoken in pretokens]
+        data = padded(b"".join(pretokens))
+        starts = np.cumsum([0, *lengths], dtype=np.int64)
+        ends = np.empty(len(starts), dtype=np.int64)
+        ids = np.empty(len(data), dtype=self.dtype)
+        merges, scratch = self.merges, new_scratch(max(lengths), self.merges)
+
+        def merge() -> None:
+            encode_pretokens(data, starts, merges, scratch, ids.ctypes.data, ids.itemsize, ends)
+
+        interruptible_if_long(merge, len(data))
+        return ids, ends

@@ -1,0 +1,30 @@
+"""The ids of pretokens that something else has found, as `regex` does."""
+
+from ..compiler.jit import kernel
+from ..machine.intrinsics import address_of
+from .merge_pretoken import merge_pretoken
+from .merge_table import merges_addresses
+
+
+@kernel
+def encode_pretokens(text, starts, merges, scratch, ids_at, id_size, ends):
+    """Write the ids of pretokens that stand side by side.
+
+    text    : uint8[* + PADDING], read
+    starts  : int64[n + 1], read       where each pretoken starts in it
+    merges  : Merges, read
+    scratch : uint64[*], overwritten   see merge_pretoken.new_scratch
+    ids_at  : address where ids of `id_size` bytes go; there must be room for as many as there are bytes (unchecked)
+    ends    : int64[n + 1], filled     ends[i] is the number of ids before pretoken i
+
+    Returns the number of ids.
+    """
+    text_at, scratch_at, merges_at = address_of(text), address_of(scratch), merges_addresses(merges)
+    n_ids = 0
+    ends[0] = 0
+    for i in range(starts.shape[0] - 1):
+        n = starts[i + 1] - starts[i]
+        if n > 0:
+            n_ids += merge_pretoken(text_at + starts[i], n, merges_at, scratch_at, ids_at + n_ids * id_size, id_size)
+        ends[i + 1] = n_ids
+    return n_ids
