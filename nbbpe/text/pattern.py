@@ -280,7 +280,7 @@ ALIASES = {
 # The name of each list of regexes that is known to split as a named pattern does.
 _KNOWN = {tuple(pattern.regexes): name for name, pattern in NAMED.items()}
 # What many files have: digits are taken out, and GPT-2's regex splits the rest. (Tests hold it against the one regex.)
-_KNOWN[tuple([r"\p{N}", *NAMED["gpt2"].regexes])] = "starcoder"
+_KNOWN |= {(r"\p{N}", *NAMED["gpt2"].regexes): "starcoder"}
 
 
 def digests_of_names() -> dict[str, str]:
