@@ -310,6 +310,7 @@ def train(
 @click.option("--separator", metavar="TOKEN", help="The special token to put after each document.")
 @_special_option
 @_tokenizer_option
+@_split_with_option
 @_source_options
 @_workers_option
 @_json_option
@@ -320,6 +321,7 @@ def encode(
     separator: str | None,
     allowed: Choice | None,
     tokenizer: str,
+    split_with: str,
     field: str,
     on_error: str,
     workers: int | None,
@@ -336,25 +338,29 @@ def encode(
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json is for figures, and with -o - the ids take their place")
-        encoder = read_tokenizer(tokenizer)
-        with _as_usage():
-            find_separator(encoder, separator)
+        encoder = _encoder_of(tokenizer, separator, split_with)
         _encode_to_stdout(encoder, inputs, form, options)
         return
     if not target.endswith((".bin", ".npy")):
         raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
-    encoder = read_tokenizer(tokenizer)
-    with _as_usage():
-        find_separator(encoder, separator)
+    encoder = _encoder_of(tokenizer, separator, split_with)
     with _as_paths(inputs) as paths:
         began = time.perf_counter()
-        n_tokens = encoder.encode_file(paths, target, workers, **options)
+        n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, **options)
         seconds = time.perf_counter() - began
     dtype = encoder.dtype.name
     if as_json:
         _print_json({"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)})
         return
     _print_lines([f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"])
+
+
+def _encoder_of(tokenizer: str, separator: str | None, split_with: str) -> Tokenizer:
+    """The tokenizer that a path or name says, to split as it is asked to."""
+    found = read_tokenizer(tokenizer)
+    with _as_usage():
+        find_separator(found, separator)
+        return found._splitting_with(split_with)
 
 
 def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:

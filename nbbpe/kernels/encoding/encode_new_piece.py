@@ -4,6 +4,7 @@ import numpy as np
 
 from ..compiler.jit import inlined, kernel, part
 from ..machine.intrinsics import read_i64
+from ..pieces.pattern_tables import BY_REGEX, STABLE, number_of
 from ..pieces.piece_table import NO_SLOT, find, is_free, key_of
 from ..pieces.pretokens import begin_piece, pretoken_end
 from .encode_state import NEED_LONG, NEED_MEMORY, NEED_SCRATCH, PATTERN, SCRATCH, SPLIT, TABLE, five, merges_of
@@ -30,11 +31,13 @@ def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
     merges_at = merges_of(context_at)
     next_at = ids_at
     at = key_at
+    is_stable = number_of(pattern_at, STABLE) != 0
     begin_piece(split_at, pattern_at)
     while at < key_at + length:
         end = pretoken_end(at, key_at + length, pattern_at, split_at)
-        # One of several pretokens is often known as a piece.
-        n_bytes = copy_known(context_at, at, end - at, next_at) if end - at < length else 0
+        # One of several pretokens is often known as a piece. But a piece of these bytes may be split, which a pretoken is
+        # not: `ab(?=c)|.` makes one of "ab" before "c", and two where no c follows.
+        n_bytes = copy_known(context_at, at, end - at, next_at) if is_stable and end - at < length else 0
         if n_bytes == 0:
             n_ids = merge(at, end - at, merges_at, scratch_at, next_at, id_size)
             if n_ids < 0:
@@ -49,11 +52,26 @@ def learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge):
 
 @part
 def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
-    """See `learn`, of a piece in a text; NEED_LONG where a pretoken of it is too long for lanes, or it for a copy."""
-    if length > MOST_COPIED:
+    """See `learn`, of a piece in a text; NEED_LONG where a pretoken of it is too long for lanes, or it for a copy.
+
+    So it is for every piece that `regex` is to split.
+    """
+    if length > MOST_COPIED or number_of(read_i64(context_at + 8 * PATTERN), BY_REGEX) != 0:
         return -NEED_LONG
     copy_at = own_copy(context_at, key_at, length, low, high)
     return learn(context_at, slot, copy_at, length, low, high, ids_at, id_size, merge_if_short)
+
+
+@inlined
+def slot_of_copy(context_at, key_at, length):
+    """The slot for a copy of a piece, and its key words."""
+    move_former(context_at)
+    table_at = five(context_at, TABLE)
+    low, high = key_of(key_at, length, table_at[4])
+    slot = find(table_at, key_at, length, low, high)
+    if not is_free(table_at, slot):
+        slot = np.int64(NO_SLOT)  # the text has changed to a piece that is known
+    return slot, low, high
 
 
 @kernel
@@ -64,10 +82,29 @@ def learn_long_piece(context_at, key_at, length, ids_at, id_size):
     """
     if length > read_i64(context_at + 8 * SCRATCH + 8):
         return -NEED_SCRATCH
-    move_former(context_at)
-    table_at = five(context_at, TABLE)
-    low, high = key_of(key_at, length, table_at[4])
-    slot = find(table_at, key_at, length, low, high)
-    if not is_free(table_at, slot):
-        slot = np.int64(NO_SLOT)  # the text has changed to a piece that is known
+    slot, low, high = slot_of_copy(context_at, key_at, length)
     return learn(context_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
+
+
+@kernel
+def learn_split_piece(context_at, key_at, ends_at, n_pretokens, ids_at, id_size):
+    """As `learn_long_piece`, of a piece that is split already.
+
+    ends_at : address of int64[n_pretokens]    where each pretoken ends in the piece; at least one
+    """
+    length = read_i64(ends_at + 8 * (n_pretokens - 1))
+    scratch_at = read_i64(context_at + 8 * SCRATCH)
+    if length > read_i64(context_at + 8 * SCRATCH + 8):
+        return -NEED_SCRATCH
+    if needs_memory(context_at, length, id_size):
+        return -NEED_MEMORY
+    merges_at = merges_of(context_at)
+    slot, low, high = slot_of_copy(context_at, key_at, length)
+    n_ids = start = 0
+    for i in range(n_pretokens):
+        end = read_i64(ends_at + 8 * i)
+        n_ids += merge_pretoken(key_at + start, end - start, merges_at, scratch_at, ids_at + n_ids * id_size, id_size)
+        start = end
+    if not remember(context_at, slot, key_at, length, low, high, ids_at, n_ids * id_size):
+        return -NEED_MEMORY
+    return n_ids * id_size
