@@ -95,6 +95,10 @@ def _encode_with(pattern: str | None, special_id: int) -> Callable[[], None]:
     return encode
 
 
+def _encode_with_regex(special_id: int) -> Callable[[], object]:
+    return lambda: _tokenizer("gpt2", special_id)._splitting_with("regex").encode(_TEXT)
+
+
 def _merge_by_rank(more: list[bytes]) -> Callable[[], None]:
     def encode() -> None:
         from .model.rank_vocab import recovered_merges
@@ -129,5 +133,6 @@ JOBS: tuple[Callable[[], object], ...] = (
     _compare_special_tokens,
     _sum_up,
     *(_encode_with(pattern, special_id) for pattern in ("gpt2", _OWN_PATTERN, None) for special_id in (300, 70_000)),
+    *map(_encode_with_regex, (300, 70_000)),
     *map(_merge_by_rank, ([], [b"th", b"the"], [b"xyz", b" the cat"])),
 )
