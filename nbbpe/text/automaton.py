@@ -30,7 +30,7 @@ from .pattern_parser import NO_LIMIT, Characters, Choice, Concatenation, End, Lo
 DEAD = 0  # the state that leads to no match
 START = 1
 MOST_PLACES = 5_000
-MOST_STATES = 1_000  # before equal ones are one
+MOST_STATES = 2_000  # before equal ones are one
 MOST_CLASSES = 64
 MOST_SECONDS = 5.0  # of compiling
 
@@ -343,7 +343,8 @@ def _merged(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[
 
 def _group_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
     """A number for each row, the same for equal rows."""
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    numbers: dict[bytes, int] = {}  # sooner than np.unique, which sorts
+    return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int64)
 
 
 def _numbered(next_state: NDArray[np.int64], tells: NDArray[np.bool_], symbols: _Symbols) -> Automaton:

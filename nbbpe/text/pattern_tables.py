@@ -329,7 +329,7 @@ def needs_memo(automaton: Automaton) -> bool:
     steps[:, DEAD] = False
     reach = steps & ~np.eye(n, dtype=bool)
     for _ in range(n.bit_length()):
-        reach = reach | (reach.astype(np.int64) @ reach > 0)
+        reach = reach | (reach.astype(np.float32) @ reach > 0)  # as floats, of which products are many times as fast
     if np.diagonal(reach).any():
         raise Unsupported("a match that could be looked for in vain again and again")
     loops = np.flatnonzero(np.diagonal(steps)).tolist()
