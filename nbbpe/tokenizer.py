@@ -25,7 +25,7 @@ from .model.model import Merge, Model, Vocab
 from .system.lazy import lazy
 from .system.paths import Path
 from .text.byte_source import Source, as_source, bytes_left
-from .text.pattern import PatternLike
+from .text.pattern import PatternLike, splits_by_regex
 from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
 
@@ -55,6 +55,8 @@ class Tokenizer:
 
     Raises ValueError for a vocab and merges that do not fit together, TypeError for arguments of other types.
     """
+
+    _by_regex = False  # whether `regex` splits new pieces
 
     def __init__(
         self,
@@ -294,7 +296,15 @@ class Tokenizer:
 
     def __getstate__(self) -> dict[str, Any]:
         # Tables and remembered pieces are made anew in another process. A copy starts from these, too.
-        return {"_model": self._model, "_max_pieces": self._max_pieces}
+        return {"_model": self._model, "_max_pieces": self._max_pieces, "_by_regex": self._by_regex}
+
+    def _splitting_with(self, split_with: str | None) -> Tokenizer:
+        """This tokenizer, or one that is equal and has its pieces split by `regex`; see `splits_by_regex`."""
+        if splits_by_regex(self._model.pattern, split_with) == self._by_regex:
+            return self
+        other = copy.copy(self)
+        other._by_regex = not self._by_regex
+        return other
 
     # Text to ids
 
@@ -513,7 +523,7 @@ class Tokenizer:
 
     @lazy
     def _encoder(self) -> Encoder:
-        return new_encoder(self._model, self.dtype, self._max_pieces, self._specials)
+        return new_encoder(self._model, self.dtype, self._max_pieces, self._specials, self._by_regex)
 
     @lazy
     def _specials(self) -> SpecialTokens:

@@ -95,6 +95,14 @@ def _encode_with(pattern: str | None, special_id: int) -> Callable[[], None]:
     return encode
 
 
+def _encode_with_regex(special_id: int) -> Callable[[], object]:
+    return lambda: _tokenizer("gpt2", special_id)._splitting_with("regex").encode(_TEXT)
+
+
+def _encode_long_str() -> None:
+    _tokenizer().count("é" * (1 << 14))
+
+
 def _merge_by_rank(more: list[bytes]) -> Callable[[], None]:
     def encode() -> None:
         from .model.rank_vocab import recovered_merges
@@ -124,10 +132,12 @@ def _sum_up() -> None:
 JOBS: tuple[Callable[[], object], ...] = (
     *map(_train_with, TIE_BREAKS),
     _train_on_files,
+    _encode_long_str,
     _train_with_own_pattern,
     _cut_a_file,
     _compare_special_tokens,
     _sum_up,
     *(_encode_with(pattern, special_id) for pattern in ("gpt2", _OWN_PATTERN, None) for special_id in (300, 70_000)),
+    *map(_encode_with_regex, (300, 70_000)),
     *map(_merge_by_rank, ([], [b"th", b"the"], [b"xyz", b" the cat"])),
 )

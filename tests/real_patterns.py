@@ -88,6 +88,11 @@ REAL: dict[str, str | list[str]] = {
         "[0-9][0-9][0-9]",
     ],
     "llama.cpp: StarCoder, Refact, Command R, SmolLM, CodeShell, EXAONE 3, Minerva, Mellum 2": [r"\p{N}", GPT2],
+    # 527 states: it counts to 512.
+    "llama.cpp, quoted: Jais 2": (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|"
+        r"\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1}"
+    ),
     "llama.cpp, quoted: EXAONE MoE": (
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|"
         r"\s*[\r\n]|\s+(?!\S)|\s+"
@@ -136,13 +141,8 @@ REAL: dict[str, str | list[str]] = {
     "characters": r"(?s:.)",
 }
 
-# What has no automaton of ours, and is left to `regex`.
+# What has no automaton of ours, and is left to `regex`: both look ahead over any number of digits.
 LEFT_TO_REGEX: dict[str, str | list[str]] = {
-    # Too many states: it counts to 512.
-    "llama.cpp, quoted: Jais 2": (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|"
-        r"\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1}"
-    ),
     "llama.cpp, quoted: Tiny Aya": [r"\d{1,3}(?=(?:\d{3})*\b)", O200K],
     "llama.cpp: SuperBPE": [r"\p{N}+", r"(?=(\d{3})+(?!\d))"],
 }

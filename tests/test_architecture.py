@@ -218,6 +218,7 @@ for pattern in "gpt2", r"\w+|\W+", None:
         each.encode_batch([text] * 3); list(each.encode_iterable([text, "", "a<|", "s|>"]))
         for name in "a.bin", "a.npy":
             each.encode_file(folder / "t.txt", folder / name, workers=2)
+            each.encode_file(folder / "t.txt", folder / name, split_with="regex")
             each.encode_file(folder / "empty.txt", folder / name)
             each.encode_file(folder / "t.jsonl", folder / name, separator=next(iter(each.special_tokens), None))
 for more in [], [b"ab", b"abc"], [b"xyz", b"th", b" the cat sat on"]:

@@ -569,7 +569,7 @@ REFUSED = {
     r"(?a)\w|.": "the flag 'a'",
     r"(?V1i)\w|.": "ignoring case in version 1",
     r"(?s)(?:ab)$|.": r"\$ where a newline that ends the text matters",
-    r"(?s).*a.{10}b|.": "an automaton of more than 1,000 states",
+    r"(?s).*a.{10}b|.": "an automaton of more than 2,000 states",
     r"(?:a{1000}){9}|.": "more than 5,000 places",
     r"a{1001}|.": "more than 1,000 repeats",
     r"\Ka|.": r"\\K",

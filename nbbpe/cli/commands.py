@@ -27,7 +27,7 @@ from ..model.special_tokens import check_special_tokens
 from ..model.version import __version__
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path
-from ..text.pattern import Pattern, get_pattern
+from ..text.pattern import SPLIT_WITH, Pattern, get_pattern, splits_by_regex
 from ..tokenizer import Tokenizer
 from ..trainer import train as train_tokenizer
 from ..training.tie_break import TIE_BREAKS
@@ -144,6 +144,15 @@ _workers_option = click.option(
 )
 
 
+_split_with_option = click.option(
+    "--split-with",
+    type=click.Choice(SPLIT_WITH),
+    default="auto",
+    show_default=True,
+    help="What splits by the pattern: its automaton, or the `regex` package, slower, with the same result.",
+)
+
+
 def _source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     on_error = click.Choice(["raise", "skip"])
     for option in (
@@ -221,6 +230,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 )
 @click.option("--min-frequency", type=click.IntRange(1), default=1, show_default=True, help="Rarer pairs are not merged.")
 @click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes.")
+@_split_with_option
 @_source_options
 @_workers_option
 @_json_option
@@ -233,6 +243,7 @@ def train(
     tie_break: str,
     min_frequency: int,
     max_token_length: int | None,
+    split_with: str,
     field: str,
     on_error: str,
     workers: int | None,
@@ -249,6 +260,7 @@ def train(
         raise click.UsageError(f"-o {target}: give a folder; `nbbpe convert` makes a tokenizer.json of it")
     with _as_usage():
         pattern = _pattern_of(patterns)
+        splits_by_regex(pattern, split_with)
         check_special_tokens(special)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
@@ -266,6 +278,7 @@ def train(
             workers=workers,
             field=field,
             on_error=on_error,
+            split_with=split_with,
         )
         seconds = time.perf_counter() - began
         tokenizer.save(target)
@@ -297,6 +310,7 @@ def train(
 @click.option("--separator", metavar="TOKEN", help="The special token to put after each document.")
 @_special_option
 @_tokenizer_option
+@_split_with_option
 @_source_options
 @_workers_option
 @_json_option
@@ -307,6 +321,7 @@ def encode(
     separator: str | None,
     allowed: Choice | None,
     tokenizer: str,
+    split_with: str,
     field: str,
     on_error: str,
     workers: int | None,
@@ -323,25 +338,29 @@ def encode(
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json is for figures, and with -o - the ids take their place")
-        encoder = read_tokenizer(tokenizer)
-        with _as_usage():
-            find_separator(encoder, separator)
+        encoder = _encoder_of(tokenizer, separator, split_with)
         _encode_to_stdout(encoder, inputs, form, options)
         return
     if not target.endswith((".bin", ".npy")):
         raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
-    encoder = read_tokenizer(tokenizer)
-    with _as_usage():
-        find_separator(encoder, separator)
+    encoder = _encoder_of(tokenizer, separator, split_with)
     with _as_paths(inputs) as paths:
         began = time.perf_counter()
-        n_tokens = encoder.encode_file(paths, target, workers, **options)
+        n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, **options)
         seconds = time.perf_counter() - began
     dtype = encoder.dtype.name
     if as_json:
         _print_json({"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)})
         return
     _print_lines([f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"])
+
+
+def _encoder_of(tokenizer: str, separator: str | None, split_with: str) -> Tokenizer:
+    """The tokenizer that a path or name says, to split as it is asked to."""
+    found = read_tokenizer(tokenizer)
+    with _as_usage():
+        find_separator(found, separator)
+        return found._splitting_with(split_with)
 
 
 def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 
-def new_encoder(model: Model, dtype: np.dtype[Any], max_pieces: int, specials: SpecialTokens) -> Encoder:
+def new_encoder(
+    model: Model, dtype: np.dtype[Any], max_pieces: int, specials: SpecialTokens, by_regex: bool = False
+) -> Encoder:
     """The encoder of a model.
 
     dtype      : of the ids
     max_pieces : how many pieces a thread caches
     specials   : the special tokens to expect in texts; others may be looked for as well
+    by_regex   : whether `regex` splits pieces, even where the pattern is compiled
 
     What it needs is imported here, as that takes long and is not always used.
     """
@@ -28,6 +31,10 @@ def new_encoder(model: Model, dtype: np.dtype[Any], max_pieces: int, specials: S
         from .regex_encoder import RegexEncoder
 
         encoder = RegexEncoder(merges, pattern, dtype)
+    elif by_regex:
+        from .piece_regex_encoder import PieceRegexEncoder
+
+        encoder = PieceRegexEncoder(merges, pattern, dtype, max_pieces, specials)
     else:
         from .compiled_encoder import CompiledEncoder
 

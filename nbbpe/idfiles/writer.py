@@ -43,6 +43,8 @@ class EncodesFiles(Described, Protocol):
     @property
     def _encoder(self) -> Encoder: ...
 
+    def _splitting_with(self, split_with: str | None) -> EncodesFiles: ...
+
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen: ...
 
     def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
@@ -65,6 +67,7 @@ def encode_file(
     field: str = "text",
     on_error: str = "raise",
     allowed_special: Choice | None = None,
+    split_with: str | None = None,
 ) -> int:
     """Encode text into a file of ids.
 
@@ -84,6 +87,7 @@ def encode_file(
     field, on_error : see `nbbpe.train`
     allowed_special : the special tokens that become their ids where a text has them, "all" or a collection of them; others
         are plain text. None allows all in plain text and none in records
+    split_with : see `nbbpe.train`: "regex" has each new piece split by the `regex` package, in processes, with equal ids
 
     Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, and for
     records without a separator a file that says where they end (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output
@@ -91,7 +95,7 @@ def encode_file(
     happens. Memory is bounded by some 20 megabytes for each worker, and a record, for a pattern with a table of boundaries;
     with a pattern of your own, by the longest stretch of a plain file without a special token.
 
-    Workers are threads where all they do is compiled (plain text, and a pattern with a table), else processes.
+    Workers are threads where all they do is compiled (plain text, and a compiled pattern), else processes.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
     cannot be read or written, or changed while it was read, FileExistsError where a file that is not nbbpe's lies in the
@@ -101,6 +105,7 @@ def encode_file(
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
     n_workers = check_workers(workers)
+    tokenizer = tokenizer._splitting_with(split_with)
     separator_id = find_separator(tokenizer, separator)
     allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
     inputs = find_inputs(input_path, field, on_error, "input_path")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..system.excerpt import shown
 from ..system.lazy import lazy
 from ..system.user_warnings import warn_user
+from . import named_digests
 from .automaton import Automaton, compile_automaton, split
 from .boundaries import can_be_left
 from .code_points import read_off
@@ -275,23 +276,32 @@ ALIASES = {
     **dict.fromkeys(["deepseek-v3", "deepseek-r1"], "deepseek3"),
 }
 
-# Sequences that split as a named regex does, which is in one go. (Tests hold the two together.)
-_SAME_AS: dict[tuple[str | list[str], ...], str] = {(r"\p{N}", _REGEXES["gpt2"]): "starcoder"}
+# The name of each list of regexes that is known to split as a named pattern does.
+_KNOWN = {tuple(pattern.regexes): name for name, pattern in NAMED.items()}
+# What many files have: digits are taken out, and GPT-2's regex splits the rest. (Tests hold it against the one regex.)
+_KNOWN |= {(r"\p{N}", *NAMED["gpt2"].regexes): "starcoder"}
 
 
-def _name_of(pattern: str) -> str | None:
-    """The name of the pattern that matches the same as a regex in every text; None where there is none."""
-    for name, named in NAMED.items():
-        if named.regexes == [pattern]:
-            return name
+def digests_of_names() -> dict[str, str]:
+    """The name of each known list of regexes, by the digests of their automata with a space between. Takes some 0.5 s."""
+    return {" ".join(_automaton(each, False).digest() for each in regexes): name for regexes, name in _KNOWN.items()}
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    """As `digests_of_names`; what comes with the package is of one version of `regex`, and so of Unicode."""
+    return named_digests.NAMES if regex.__version__ == named_digests.REGEX_VERSION else digests_of_names()
+
+
+def _name_of(*regexes: str) -> str | None:
+    """The name of the pattern that splits every text as some regexes in turn do; None where none is known to."""
+    if (name := _KNOWN.get(regexes)) is not None:
+        return name
     try:
-        automaton = _automaton(pattern, checked=True)
+        digests = [_automaton(each, checked=True).digest() for each in regexes]
     except Unsupported:
         return None
-    for name, named in NAMED.items():
-        if not named.then and named.automata[0] == automaton:
-            return name
-    return None
+    return _names().get(" ".join(digests))
 
 
 # A word, as also "gpt-4" or "qwen2.5" is one, is far more likely a misspelt name than a regex.
@@ -369,6 +379,25 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     return NAMED[same] if same else Pattern(name=None, regex=pattern)
 
 
+SPLIT_WITH = "auto", "compiled", "regex"
+
+
+def splits_by_regex(pattern: Pattern, split_with: str | None) -> bool:
+    """Whether `regex` splits the pieces of a pattern that can be compiled, as `split_with` says; None is "auto".
+
+    Raises TypeError or ValueError for another value, and for "compiled" where the pattern cannot be.
+    """
+    if not (split_with is None or isinstance(split_with, str)):
+        raise TypeError(f"split_with must be a string or None, not {split_with!r}")
+    if split_with is not None and split_with not in SPLIT_WITH:
+        raise ValueError(f"split_with must be one of {', '.join(SPLIT_WITH)}, not {split_with!r}")
+    if split_with == "compiled" and not pattern.is_compiled:
+        raise ValueError(
+            f'split_with="compiled": the pattern {shown(str(pattern.spelling))} cannot be compiled: {pattern.not_compiled}'
+        )
+    return split_with == "regex"
+
+
 def _in_turn(patterns: Sequence[str]) -> Pattern:
     """The Pattern that splits by each of several in turn, as Hugging Face's sequences of Splits do."""
     for number, each in enumerate(patterns):
@@ -380,9 +409,5 @@ def _in_turn(patterns: Sequence[str]) -> Pattern:
     if not others:
         return first
     parts = [part for each in (first, *others) for part in each.regexes]
-    for named in NAMED.values():
-        if named.then and named.regexes == parts:
-            return named
-    if (same := _SAME_AS.get(tuple(parts))) is not None:
-        return NAMED[same]
-    return Pattern(name=None, regex=parts[0], then=tuple(parts[1:]))
+    same = _name_of(*parts)
+    return NAMED[same] if same else Pattern(name=None, regex=parts[0], then=tuple(parts[1:]))

@@ -143,8 +143,18 @@ def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout
     letters, harm, keep = seam_classes(levels, caseless)
     numbers[layout.SEAM_LETTERS], numbers[layout.SEAM_HARM], numbers[layout.SEAM_KEEP] = map(_bits, (letters, harm, keep))
     numbers[layout.PLAIN_WORDS] = has_plain_words(levels)
+    numbers[layout.STABLE] = has_stable_pretokens(automata)
     tables.flags.writeable = False
     return tables
+
+
+def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
+    """The tables of a pattern by which pieces are found as by these, and no kernel splits one: that is left to `regex`."""
+    copy: layout.PatternTables = zeros(len(tables))
+    copy[:] = tables
+    copy.view(np.int64)[layout.BY_REGEX] = True
+    copy.flags.writeable = False
+    return copy
 
 
 def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
@@ -303,7 +313,7 @@ def needs_memo(automaton: Automaton) -> bool:
     steps[:, DEAD] = False
     reach = steps & ~np.eye(n, dtype=bool)
     for _ in range(n.bit_length()):
-        reach = reach | (reach.astype(np.int64) @ reach > 0)
+        reach = reach | (reach.astype(np.float32) @ reach > 0)  # as floats, of which products are many times as fast
     if np.diagonal(reach).any():
         raise Unsupported("a match that could be looked for in vain again and again")
     loops = np.flatnonzero(np.diagonal(steps)).tolist()
@@ -317,6 +327,54 @@ def _comes_again(automaton: Automaton, loop: int) -> bool:
     while (grown := states.union(*automaton.next_state[np.ix_(np.array(sorted(states)), classes)].tolist())) != states:
         states = grown
     return loop in states
+
+
+def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
+    """Whether each pretoken, taken as a text, is known to be one pretoken again.
+
+    For one automaton it is enough that a match which ends before some character would end as well if the text did, and
+    that no run which finds nothing would find a match if the text ended sooner. All but the last of several must also
+    leave a part of a match whole, as it comes to them when a pretoken of a later one is a text.
+    """
+    for level, automaton in enumerate(automata):
+        tells = automaton.tells
+        in_vain = _states_without_match(automaton) & can_fail(automaton)
+        if (tells[:, :-1] & ~tells[:, -1:]).any() or tells[in_vain, -1].any():
+            return False
+        if level < len(automata) - 1 and not _matches_parts_of_matches(automaton):
+            return False
+    return True
+
+
+def _states_without_match(automaton: Automaton) -> NDArray[np.bool_]:
+    """The states that a run can be in before it was told of any match, bool[n_states]."""
+    found = np.zeros(automaton.n_states, dtype=bool)
+    waiting = [START]
+    while waiting:
+        state = waiting.pop()
+        if not found[state]:
+            found[state] = True
+            waiting += automaton.next_state[state][~automaton.tells[state, :-1]].tolist()
+    return found
+
+
+def _matches_parts_of_matches(automaton: Automaton) -> bool:
+    """Whether each part of a match is known to be one match as a text of its own."""
+    # Of a run through a match, and of one that begins within it, the states that both can be in after the same character.
+    waiting = {(state, START) for state in range(START, automaton.n_states)}
+    seen = set(waiting)
+    while waiting:
+        outer, inner = waiting.pop()
+        for following, of_part in zip(
+            automaton.next_state[outer].tolist(), automaton.next_state[inner].tolist(), strict=True
+        ):
+            if following != DEAD:
+                if not automaton.tells[of_part, -1]:  # nor of the dead state
+                    return False
+                if (following, of_part) not in seen:
+                    seen.add((following, of_part))
+                    waiting.add((following, of_part))
+    return True
 
 
 def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], set[int]]:

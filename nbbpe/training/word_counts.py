@@ -52,6 +52,11 @@ def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
     return WordCounts(text, starts, np.array(list(counts.values()), dtype=np.int64))
 
 
+def _words_from_texts(counts: dict[str, int]) -> WordCounts:
+    """As `words_from_dict`, of words as `regex` gives them."""
+    return words_from_dict({word.encode(errors="surrogateescape"): n for word, n in counts.items()})
+
+
 def corpus_fingerprint(words: WordCounts) -> str:
     """A digest of what training learns from: the distinct words and their counts, in any order; 16 hex digits.
 
@@ -103,6 +108,16 @@ class WordTable:
         for part in parts:
             self.add(part)
 
+    def split_pieces_by_regex(self, pattern: Pattern) -> None:
+        """As `split_pieces`, with `regex` in place of the automaton: it sees each distinct piece once."""
+        pieces = self.take()
+        starts, text = pieces.starts.tolist(), pieces.text.tobytes()
+        words: collections.Counter[str] = collections.Counter()
+        for start, end, count in zip(starts, starts[1:], pieces.counts.tolist(), strict=False):
+            for word in pattern.split(to_text(text[start:end])):
+                words[word] += count
+        self.add(_words_from_texts(words))
+
 
 def _empty_words(n_words: int, n_bytes: int) -> WordCounts:
     """Room for words (memory is touched only where it is filled)."""
@@ -148,12 +163,13 @@ class Counter(ABC):
 
 
 class PieceCounter(Counter):
-    """Counts words by way of pieces, for a pattern with a table of certain boundaries."""
+    """Counts words by way of pieces, for a pattern that is compiled; pieces are split by its automaton or by `regex`."""
 
     at_once = False
 
-    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str, by_regex: bool = False) -> None:
         super().__init__(pattern, specials, on_error)
+        self._by_regex = by_regex
         self._pattern_tables = pattern.tables
         self._words = WordTable()
         self._masks = new_classes()
@@ -180,12 +196,15 @@ class PieceCounter(Counter):
         return int(position)
 
     def finish(self) -> WordCounts:
-        self._words.split_pieces(self.pattern)
+        if self._by_regex:
+            self._words.split_pieces_by_regex(self.pattern)
+        else:
+            self._words.split_pieces(self.pattern)
         return self._words.take()
 
 
 class RegexCounter(Counter):
-    """Counts words by `regex` alone, document by document, for a pattern of the user's own."""
+    """Counts words by `regex` alone, document by document, for a pattern that is not compiled."""
 
     at_once = True
 
@@ -199,13 +218,17 @@ class RegexCounter(Counter):
         return window.end
 
     def finish(self) -> WordCounts:
-        return words_from_dict({word.encode(errors="surrogateescape"): n for word, n in self._counts.items()})
+        return _words_from_texts(self._counts)
 
 
-def make_counter(pattern: Pattern, special_tokens: Sequence[bytes], on_error: str = "raise") -> Counter:
-    """The counter for a pattern."""
+def make_counter(
+    pattern: Pattern, special_tokens: Sequence[bytes], on_error: str = "raise", by_regex: bool = False
+) -> Counter:
+    """The counter for a pattern; with `by_regex`, pieces are split by `regex` even where the pattern is compiled."""
     specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
-    return (RegexCounter if not pattern.is_compiled else PieceCounter)(pattern, specials, on_error)
+    if not pattern.is_compiled:
+        return RegexCounter(pattern, specials, on_error)
+    return PieceCounter(pattern, specials, on_error, by_regex)
 
 
 def count_documents(
@@ -225,10 +248,12 @@ def count_files(
     n_workers: int,
     report: Callable[[int], None],
     on_error: str = "raise",
+    by_regex: bool = False,
 ) -> WordCounts:
     """Count the words of files and iterables, in `n_workers` processes where that pays.
 
-    `report` is told the bytes read. With on_error="skip", bad records are left out, and one warning says which.
+    `report` is told the bytes read. With on_error="skip", bad records are left out, and one warning says which. With
+    `by_regex`, pieces are split by `regex`.
     """
     total = sum(each.n_text() for each in inputs)
     if total < MIN_BYTES_FOR_WORKERS:
@@ -240,7 +265,7 @@ def count_files(
         count_documents([b"warm up"], pattern, special_tokens, lambda n_bytes: None)
     parts = []
     skipped: dict[int, Skipped] = {}
-    for number, result in run_jobs(partial(make_counter, pattern, special_tokens, on_error), tasks, n_workers):
+    for number, result in run_jobs(partial(make_counter, pattern, special_tokens, on_error, by_regex), tasks, n_workers):
         if number is None:
             parts.append(result)
         elif isinstance(result, Skipped):

@@ -3,6 +3,8 @@
 import numpy as np
 
 from ..compiler.jit import inlined, kernel, part
+from ..machine.intrinsics import read_i64
+from ..pieces.pattern_tables import BY_REGEX, STABLE, number_of
 from ..pieces.piece_table import NO_SLOT, find, is_free, key_of
 from ..pieces.pretokens import begin_piece, pretoken_end
 from .encode_state import NEED_CACHE, NEED_LONG, NEED_SCRATCH, move_former, state_of
@@ -29,11 +31,13 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
         return -NEED_CACHE  # before a megabyte is merged in vain
     next_at = ids_at
     at = key_at
+    is_stable = number_of(pattern_at, STABLE) != 0
     begin_piece(state.split, pattern_at)
     while at < key_at + length:
         end = pretoken_end(at, key_at + length, pattern_at, state.split)
-        # One of several pretokens is often cached as a piece.
-        n_bytes = copy_hit(cache, at, end - at, next_at) if end - at < length else 0
+        # One of several pretokens is often cached as a piece. But a piece of these bytes may be split, which a pretoken is
+        # not: `ab(?=c)|.` makes one of "ab" before "c", and two where no c follows.
+        n_bytes = copy_hit(cache, at, end - at, next_at) if is_stable and end - at < length else 0
         if n_bytes == 0:
             n_ids = merge(at, end - at, state.merges, state.scratch, next_at, id_size)
             if n_ids < 0:
@@ -48,12 +52,24 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 
 @part
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size):
-    """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long for a copy, or has a pretoken
-    that is too long for a lane."""
-    if length > MOST_COPIED:
+    """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long for a copy, has a pretoken that is
+    too long for a lane, or is for `regex` to split."""
+    if length > MOST_COPIED or number_of(state_of(state_at).scan.tables, BY_REGEX) != 0:
         return -NEED_LONG
     copy_at = own_copy(state_at, key_at, length, low, high)
     return encode_and_cache(state_at, slot, copy_at, length, low, high, ids_at, id_size, merge_if_short)
+
+
+@inlined
+def slot_of_copy(state_at, key_at, length):
+    """The slot for a copy of a piece, and its key words."""
+    move_former(state_at)
+    table_at = state_of(state_at).cache.table
+    low, high = key_of(key_at, length, table_at.state)
+    slot = find(table_at, key_at, length, low, high)
+    if not is_free(table_at, slot):
+        slot = np.int64(NO_SLOT)  # the text has changed to a piece that is cached
+    return slot, low, high
 
 
 @kernel
@@ -65,10 +81,29 @@ def encode_long_piece(state_at, key_at, length, ids_at, id_size):
     state = state_of(state_at)
     if length > state.longest:
         return -NEED_SCRATCH
-    move_former(state_at)
-    table_at = state.cache.table
-    low, high = key_of(key_at, length, table_at.state)
-    slot = find(table_at, key_at, length, low, high)
-    if not is_free(table_at, slot):
-        slot = np.int64(NO_SLOT)  # the text has changed to a piece that is cached
+    slot, low, high = slot_of_copy(state_at, key_at, length)
     return encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
+
+
+@kernel
+def encode_split_piece(state_at, key_at, ends_at, n_pretokens, ids_at, id_size):
+    """As `encode_long_piece`, of a piece that is split already.
+
+    ends_at : address of int64[n_pretokens]    where each pretoken ends in the piece; at least one
+    """
+    state = state_of(state_at)
+    length = read_i64(ends_at + 8 * (n_pretokens - 1))
+    if length > state.longest:
+        return -NEED_SCRATCH
+    if needs_room(state.cache, length, id_size):
+        return -NEED_CACHE
+    slot, low, high = slot_of_copy(state_at, key_at, length)
+    n_ids = start = 0
+    for i in range(n_pretokens):
+        end = read_i64(ends_at + 8 * i)
+        to_at = ids_at + n_ids * id_size
+        n_ids += merge_pretoken(key_at + start, end - start, state.merges, state.scratch, to_at, id_size)
+        start = end
+    if not cache_ids(state.cache, slot, key_at, length, low, high, ids_at, n_ids * id_size):
+        return -NEED_CACHE
+    return n_ids * id_size

@@ -29,7 +29,7 @@ from ..machine.intrinsics import (
     write_u64,
 )
 from ..machine.large_pages import zeros
-from ..pieces.pattern_tables import PLAIN_WORDS, number_of
+from ..pieces.pattern_tables import BY_REGEX, PLAIN_WORDS, number_of
 from ..pieces.piece_table import INLINE_BYTES, find, is_free
 from ..pieces.pretokens import begin_piece, pretoken_end
 from .encode_state import leave, state_of, work_of
@@ -171,6 +171,8 @@ def encode_pending(state_at, ids_end, first_at, n_ids, id_size):
 def is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
     """Whether a piece, of which there is a copy and the key, is one pretoken whose ids are found by merging."""
     if merges_at.whole != 0 and whole_token(merges_at.whole, copy_at, length) >= 0:
+        return False
+    if number_of(pattern_at, BY_REGEX) != 0:
         return False
     # The key need not be read from where it has just been written to.
     is_plain = is_plain_key(low, high, length) if length <= INLINE_BYTES else is_plain_word(copy_at, length)

@@ -37,7 +37,9 @@ SEAM_LETTERS, SEAM_HARM, SEAM_KEEP = 6, 7, 8  # sets of classes, see unmergeable
 PLAIN_WORDS = 9  # whether ASCII letters with a space before them are always one pretoken
 N_STATES, MEMO = 10, 11  # MEMO: whether failed walks are noted, see pretokens.py
 MOVES_AT, PAGES_AT = 12, 13  # where these parts begin
+STABLE = 15  # whether each pretoken, taken as a text, is one pretoken again
 N_LEVELS, STARTS = 16, 17  # how many automata split in turn, and the start of each
+BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does
 
 N_PARTS = 5
 ASCII_RULES = 256

@@ -1,0 +1,53 @@
+"""Encoding by a pattern that is compiled, where `regex` splits each new piece: the reference beside the compiled way."""
+
+from __future__ import annotations
+
+import struct
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.encoding.encode_new_piece import encode_split_piece
+from ..kernels.encoding.merge_table import Merges
+from ..kernels.machine.intrinsics import PADDING
+from ..kernels.pieces.special_tokens import SpecialTokens
+from ..text.pattern import Pattern
+from ..text.pattern_tables import tables_for_regex
+from ..text.utf8 import to_text
+from .compiled_encoder import CompiledEncoder
+from .encoder_state import EncoderState
+from .long_merges import interruptible_if_long
+
+_PADDING = bytes(PADDING)
+
+
+class PieceRegexEncoder(CompiledEncoder):
+    """Finds and caches pieces as a CompiledEncoder does; the pretokens of one that is not cached are found by `regex`."""
+
+    in_python = True
+
+    def __init__(
+        self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int, specials: SpecialTokens
+    ) -> None:
+        assert pattern.tables is not None
+        # Nor is a word cut where no merge joins it: what the automaton says beyond certain boundaries is not relied on.
+        merges = merges._replace(joins=merges.joins[:0])
+        super().__init__(merges, tables_for_regex(pattern.tables), dtype, max_pieces, specials)
+        self._pattern = pattern
+
+    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
+        """As of CompiledEncoder; the kernel leaves every new piece to it."""
+        copy = piece.tobytes()
+        pretokens = self._pattern.split(to_text(copy))
+        lengths = [len(pretoken.encode(errors="surrogateescape")) for pretoken in pretokens]
+        # Where they end, and then the piece, in one array: a word takes as long as what is done for it here.
+        content = b"".join((struct.pack(f"{len(lengths)}q", *accumulate(lengths)), copy, _PADDING))
+        ends_at = np.frombuffer(content, dtype=np.uint8).ctypes.data
+        key_at = ends_at + 8 * len(lengths)
+
+        def encode() -> int:
+            return int(encode_split_piece(state.at, key_at, ends_at, len(lengths), ids_at, self._id_size))
+
+        return interruptible_if_long(encode, len(piece))

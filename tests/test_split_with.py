@@ -1,0 +1,316 @@
+"""split_with: whatever splits by a pattern, its automaton or `regex`, merges and ids are the same."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pickle
+from pathlib import Path
+
+import processes
+import pytest
+import real_patterns
+import test_automaton
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe.idfiles import writer
+from nbbpe.sources import find_inputs
+from nbbpe.text import windows
+from nbbpe.text.automaton import split
+from nbbpe.text.pattern import Pattern, get_pattern, splits_by_regex
+from nbbpe.text.pattern_tables import has_stable_pretokens
+from nbbpe.text.utf8 import to_bytes
+from nbbpe.training import word_counts
+
+FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
+SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]
+PATTERNS = {
+    "gpt2": "gpt2",
+    "o200k": "o200k",
+    "deepseek3": "deepseek3",
+    "custom": r"[A-Za-z]+| ?\d{1,3}|\s+|[^\s\w]+",
+    "with gaps": texts.SPLIT_WITH_GAPS,
+    "walks that fail": r"\s*\n|\s|\w+",
+    "sequence": [r"\p{N}{1,2}", r"\s?\p{L}+", "gpt2"],
+    "not compiled": r"\b\w+\b|(?s:.)",
+}
+EXHAUSTIVE = os.environ.get("NBBPE_EXHAUSTIVE") == "1"
+BROKEN = b"caf\xc3 \xe2\x82x \xff\xfe'\xc3\n\xf0\x9f\x98 \xed\xa0\x80 abc\xc3" * 3
+
+
+def words_of(documents, pattern, by_regex, specials=SPECIALS):
+    inputs = [word_counts.Documents(documents)]
+    tokens = [token.encode() for token in specials]
+    words = word_counts.count_files(inputs, get_pattern(pattern), tokens, 1, lambda n: None, by_regex=by_regex)
+    starts = words.starts.tolist()
+    spans = zip(starts, starts[1:], words.counts.tolist(), strict=False)
+    return {words.text[start:end].tobytes(): count for start, end, count in spans}
+
+
+# Training
+
+
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
+@given(documents=st.lists(st.one_of(texts.texts(), texts.data()), max_size=5))
+def test_words_are_the_same(pattern, documents):
+    documents = [*map(to_bytes, documents), BROKEN]
+    wanted = words_of(documents, pattern, False)
+    assert words_of(documents, pattern, True) == wanted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(windows, "BATCH", 7)
+        assert words_of(documents, pattern, True) == wanted
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS.values(), None], ids=[*PATTERNS, "none"])
+def test_merges_are_the_same(pattern, tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes((texts.SAMPLE * 3).encode() + b"<|endoftext|>" + BROKEN + b"<|pad|>12 345  \r\n\n x")
+    wanted = nbbpe.train(path, 320, SPECIALS, pattern=pattern)
+    by_regex = nbbpe.train(path, 320, SPECIALS, pattern=pattern, split_with="regex")
+    assert by_regex == wanted
+    assert by_regex.provenance == wanted.provenance
+    assert by_regex.pattern == wanted.pattern
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "deepseek3", "kimi-k2"])
+@pytest.mark.parametrize("file", FILES)
+def test_the_words_of_real_text_are_the_same(shared, file, pattern):
+    path = shared / "text" / f"{file}.txt"
+    if not path.exists():
+        pytest.skip(f"needs {path.name} among the shared texts")
+    found = []
+    for by_regex in False, True:
+        inputs = find_inputs([path], "text", "raise")
+        words = word_counts.count_files(
+            inputs, get_pattern(pattern), [b"<|endoftext|>"], 1, lambda n: None, by_regex=by_regex
+        )
+        found.append((word_counts.corpus_fingerprint(words), len(words.counts), int(words.counts.sum())))
+    assert found[0] == found[1]
+
+
+def test_workers_split_by_regex_too(tmp_path, monkeypatch):
+    path = tmp_path / "text"
+    path.write_bytes((texts.SAMPLE * 60).encode() + BROKEN)
+    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
+    monkeypatch.setattr(word_counts, "BATCH", 1000)
+    monkeypatch.setattr(word_counts, "_CHUNK_BYTES", 3000)
+    wanted = nbbpe.train(path, 400, workers=1)
+    for workers in 1, 3:
+        assert nbbpe.train(path, 400, workers=workers, split_with="regex") == wanted
+
+
+def test_regex_sees_each_distinct_piece_once(monkeypatch):
+    pattern = get_pattern("gpt2")
+    seen = []
+    split = type(pattern).split
+    monkeypatch.setattr(type(pattern), "split", lambda self, text: seen.append(text) or split(self, text))
+    tokenizer = nbbpe.train(iter(["the cat  the mat"] * 50), 260, pattern=pattern, split_with="regex")
+    assert sorted(seen) == sorted({"the", " cat", "  the", " mat"})
+    seen.clear()
+    nbbpe.train(iter(["the cat the mat"] * 50), 260, pattern=pattern, split_with="compiled")
+    assert seen == []
+    assert tokenizer.vocab_size == 260
+
+
+# Encoding
+
+
+def both_ways(tokenizer):
+    return tokenizer._splitting_with("compiled"), tokenizer._splitting_with("regex")
+
+
+def with_pattern(small, pattern, **options):
+    return nbbpe.Tokenizer(small.vocab, small.merges, SPECIALS, pattern, **options)
+
+
+COMPILED = {name: pattern for name, pattern in PATTERNS.items() if name != "not compiled"}
+
+
+@pytest.mark.parametrize("pattern", COMPILED.values(), ids=COMPILED)
+@given(texts=st.lists(st.one_of(texts.texts(), texts.data()), min_size=1, max_size=5))
+def test_ids_are_the_same(small, pattern, texts):
+    compiled, by_regex = both_ways(with_pattern(small, pattern, max_pieces=20))
+    for text in [*texts, BROKEN, *texts]:  # some cached by then
+        wanted = compiled.encode(text)
+        assert by_regex.encode(text) == by_regex.encode_array(text).tolist() == wanted
+        assert by_regex.count(text) == len(wanted)
+        assert by_regex.encode_ordinary(text) == compiled.encode_ordinary(text)
+    assert [ids.tolist() for ids in by_regex.encode_batch(texts)] == [compiled.encode(text) for text in texts]
+    assert list(by_regex.encode_iterable(texts)) == list(compiled.encode_iterable(texts))
+
+
+@pytest.mark.parametrize("vocabulary", ["r50k_base", "cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("file", FILES)
+def test_the_ids_of_real_text_are_the_same(shared, file, vocabulary, tmp_path):
+    path, ranks = shared / "text" / f"{file}.txt", shared / "vocabs" / f"{vocabulary}.tiktoken"
+    if not path.exists() or not ranks.exists():
+        pytest.skip(f"needs {path.name} and {ranks.name} among the shared data")
+    compiled, by_regex = both_ways(nbbpe.Tokenizer.from_tiktoken(ranks))
+    with path.open("rb") as source:
+        text = source.read(None if EXHAUSTIVE else 3_000_000)
+    wanted = compiled.encode_array(text)
+    for _ in range(2):
+        assert (by_regex.encode_array(text) == wanted).all()
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+@pytest.mark.parametrize("pattern", [*PATTERNS.values(), None], ids=[*PATTERNS, "none"])
+def test_files_of_ids_are_the_same(small, pattern, suffix, tmp_path, monkeypatch):
+    path = tmp_path / "text"
+    path.write_bytes((texts.SAMPLE * 5).encode() + b"<|endoftext|>" + BROKEN + b"<|pad|>12 345  \r\n\n x" * 20)
+    tokenizer = with_pattern(small, pattern)
+    tokenizer.encode_file(path, tmp_path / f"wanted{suffix}")
+    wanted = (tmp_path / f"wanted{suffix}").read_bytes()
+    monkeypatch.setattr(writer, "MIN_BYTES_FOR_WORKERS", 0)
+    for workers in 1, 2:
+        found = tmp_path / f"found{workers}{suffix}"
+        tokenizer.encode_file(path, found, workers=workers, split_with="regex")
+        assert found.read_bytes() == wanted
+        sidecars = [json.loads(Path(f"{each}.json").read_text()) for each in (found, tmp_path / f"wanted{suffix}")]
+        assert sidecars[0] == sidecars[1]
+
+
+def test_windows_stream_where_regex_splits_pieces(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "WINDOW", 100)
+    path = tmp_path / "text"
+    path.write_bytes(b"the cat sat. " * 100)
+    compiled, by_regex = both_ways(with_pattern(small, "gpt2"))
+    assert not by_regex._encoder.at_once
+    with path.open("rb") as file:
+        assert by_regex.encode(file) == compiled.encode(path.read_bytes())
+
+
+def test_a_long_piece_is_split_by_regex_too(small):
+    compiled, by_regex = both_ways(with_pattern(small, "gpt2"))
+    for text in "ab" * 50_000, " " * 70_000 + "x", "-" * 5000 + " the" * 10:
+        assert by_regex.encode(text) == compiled.encode(text)
+
+
+def test_regex_sees_each_new_piece_once(small, monkeypatch):
+    _, by_regex = both_ways(with_pattern(small, "gpt2"))
+    seen = []
+    split = Pattern.split
+    monkeypatch.setattr(Pattern, "split", lambda self, text: seen.append(text) or split(self, text))
+    for _ in range(3):
+        by_regex.encode_array(b"the cat  the mat " * 5000)
+    assert sorted(seen) == sorted({"the", " cat", "  the", " mat", " the", " "})
+
+
+def test_both_ways_are_the_same_tokenizer(small):
+    compiled, by_regex = both_ways(with_pattern(small, "gpt2"))
+    assert compiled == by_regex
+    assert by_regex.fingerprint == compiled.fingerprint
+    assert by_regex._splitting_with(None) == compiled
+    assert not by_regex._splitting_with(None)._by_regex
+    assert pickle.loads(pickle.dumps(by_regex))._by_regex
+    assert not pickle.loads(pickle.dumps(compiled))._by_regex
+
+
+def test_encoding_with_a_normalizer(small):
+    compiled, by_regex = both_ways(with_pattern(small, "gpt2", normalizer="NFC"))
+    for text in "e\u0301 the cat", "A\u030a" * 30:
+        assert by_regex.encode(text) == compiled.encode(text)
+
+
+def test_encode_file_refuses_what_cannot_be_meant(small, tmp_path):
+    (tmp_path / "t").write_text("text")
+    tokenizer = with_pattern(small, r"\b\w+|(?s:.)")
+    with pytest.raises(ValueError, match=r"cannot be compiled: \\b"):
+        tokenizer.encode_file(tmp_path / "t", tmp_path / "ids.bin", split_with="compiled")
+    with pytest.raises(ValueError, match="split_with must be one of"):
+        tokenizer.encode_file(tmp_path / "t", tmp_path / "ids.bin", split_with="x")
+    assert not (tmp_path / "ids.bin").exists()
+
+
+# Cached pieces as pretokens of others
+
+
+@pytest.mark.parametrize(
+    ("pattern", "first", "second", "pretokens"),
+    [
+        (r"ab(?=c)|a|b|c", "ab", "abc", ["ab", "c"]),
+        ([r"[a-z]{3,}|[a-z]", "[a-z]{2}|[a-z]"], "ab", "abcd", ["ab", "cd"]),
+        (r"ab(?=c)|bc|c", "ab", "abbcab", ["ab", "bc", "ab"]),
+    ],
+)
+def test_a_pretoken_has_its_own_ids_and_not_those_of_an_equal_piece(pattern, first, second, pretokens):
+    vocab = {i: bytes([i]) for i in range(256)} | {256: b"ab"}
+    tokenizer = nbbpe.Tokenizer(vocab, [(b"a", b"b")], [], pattern)
+    for each in both_ways(tokenizer):
+        found = get_pattern(pattern).split(second)
+        wanted = [token for part in found for token in ([256] if part == "ab" else list(part.encode()))]
+        each.encode(first)
+        assert each.encode(second) == wanted
+
+
+def test_pretokens_that_are_said_to_be_stable_are():
+    n_stable = 0
+    for given_regexes in [*real_patterns.REAL.values(), r"ab(?=c)|a|b|c", [r"\s?\p{L}+", "gpt2"]]:
+        pattern = get_pattern(given_regexes)
+        if not has_stable_pretokens(pattern.automata):
+            continue
+        n_stable += 1
+        for text in test_automaton.random_strings(tuple(pattern.regexes), 1000):
+            for pretoken in pattern.split(text):
+                assert pattern.split(pretoken) == [pretoken], (pattern, text)
+    assert n_stable > 30
+    for regex, automaton in test_automaton.random_automata(12, 300):
+        if has_stable_pretokens([automaton]):
+            n_stable += 1
+            for text in itertools.product("ab1 \n", repeat=4):
+                for pretoken in split(automaton, "".join(text)):
+                    assert split(automaton, pretoken) == [pretoken], (regex, text)
+    assert n_stable > 80
+    for unstable in r"ab(?=c)|a|b|c", [r"[a-z]{3,}|[a-z]", "[a-z]{2}|[a-z]"], r"ab(?!c)|c.":
+        assert not has_stable_pretokens(get_pattern(unstable).automata)
+
+
+# What may be given
+
+
+@pytest.mark.parametrize(
+    ("pattern", "split_with", "error", "message"),
+    [
+        ("gpt2", "automaton", ValueError, "split_with must be one of auto, compiled, regex, not 'automaton'"),
+        ("gpt2", True, TypeError, "split_with must be a string or None, not True"),
+        (r"\b\w+|\W", "compiled", ValueError, r"cannot be compiled: \\b"),
+        (["gpt2", r"\b\w+|\W"], "compiled", ValueError, r"cannot be compiled: \\b"),
+        (None, "compiled", ValueError, "a document is one pretoken"),
+    ],
+)
+def test_what_cannot_be_meant_is_an_error(pattern, split_with, error, message):
+    with pytest.raises(error, match=message):
+        splits_by_regex(get_pattern(pattern), split_with)
+    with pytest.raises(error, match=message):
+        nbbpe.train(iter(["text"]), 300, pattern=pattern, split_with=split_with)
+
+
+def test_by_default_what_can_be_compiled_is():
+    for split_with in None, "auto", "compiled":
+        assert not splits_by_regex(get_pattern("gpt2"), split_with)
+    assert splits_by_regex(get_pattern("gpt2"), "regex")
+
+
+def test_training_on_the_command_line(tmp_path):
+    pytest.importorskip("click")
+    path = tmp_path / "text.txt"
+    path.write_text(texts.SAMPLE * 3, encoding="utf-8")
+    script = "from nbbpe.cli import main; main(['train', {0!r}, '--vocab-size', '300', '-o', {1!r}, '--split-with', {2!r}])"
+    for way in "compiled", "regex":
+        processes.run(script.format(str(path), str(tmp_path / way), way))
+    assert nbbpe.load(tmp_path / "compiled") == nbbpe.load(tmp_path / "regex")
+
+
+def test_encoding_on_the_command_line(tmp_path, small):
+    pytest.importorskip("click")
+    (tmp_path / "text.txt").write_text(texts.SAMPLE * 3, encoding="utf-8")
+    small.save(tmp_path / "tok")
+    script = "from nbbpe.cli import main; main(['encode', {0!r}, '-o', {1!r}, '-t', {2!r}, '--split-with', {3!r}])"
+    for way in "compiled", "regex":
+        paths = str(tmp_path / "text.txt"), str(tmp_path / f"{way}.bin"), str(tmp_path / "tok")
+        processes.run(script.format(*paths, way))
+    assert (tmp_path / "compiled.bin").read_bytes() == (tmp_path / "regex.bin").read_bytes()
