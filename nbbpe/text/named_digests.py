@@ -11,6 +11,7 @@ NAMES = {
     "98a5a786c2e1dd3b": "o200k",
     "c98238eca6a229cc": "llama3",
     "1ce810874f887db5": "qwen2",
+    "0403fd9842924acf": "qwen3.5",
     "f6c3a5b6510065eb": "nanochat",
     "21675a57e54f87e9": "tekken",
     "89684c1de07fc6cc": "kimi-k2",

@@ -225,6 +225,9 @@ _REGEXES: dict[str, str | list[str]] = {
     # Alibaba's Qwen 2.
     "qwen2": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"""
     r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
+    # Alibaba's Qwen 3.5, from tokenizer.json as llama.cpp quotes it: marks are a part of words.
+    "qwen3.5": r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|"""
+    r"""\s*[\r\n]+|\s+(?!\S)|\s+""",
     # Karpathy's nanochat.
     "nanochat": r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|"""
     r"""\s+(?!\S)|\s+""",
@@ -264,16 +267,19 @@ NAMED = {name: _named(name, regexes) for name, regexes in _REGEXES.items()}
 # Names of encodings and models that use a named pattern.
 ALIASES = {
     **dict.fromkeys(["r50k", "r50k_base", "p50k", "p50k_base", "p50k_edit"], "gpt2"),
-    # What llama.cpp has for LG's EXAONE 4, and, below, for EXAONE 3.
-    "exaone4": "gpt2",
+    # What llama.cpp has for LG's EXAONE 4, and, below, for EXAONE 3; so for those that follow.
+    **dict.fromkeys(["exaone4", "mpt", "olmo"], "gpt2"),
     "cl100k_base": "cl100k",
     # llama.cpp has gpt-4o's for Llama 4, too.
-    **dict.fromkeys(["o200k_base", "o200k_harmony", "gpt-oss", "llama4"], "o200k"),
-    # llama.cpp's chatglm-bpe.
-    "glm4": "llama3",
+    **dict.fromkeys(["o200k_base", "o200k_harmony", "gpt-4o", "gpt-oss", "llama4", "minimax-m2"], "o200k"),
+    # llama.cpp's chatglm-bpe, dbrx and smaug-bpe.
+    **dict.fromkeys(["glm4", "dbrx", "smaug"], "llama3"),
+    **dict.fromkeys(["stablelm2", "hunyuan", "solar-open", "grok2"], "qwen2"),
     # Their files have the sequence of digits and GPT-2's, which splits the same; a test holds the two together.
     **dict.fromkeys(["starcoder2", "smollm", "smollm2", "granite", "command-r", "exaone"], "starcoder"),
-    **dict.fromkeys(["deepseek-v3", "deepseek-r1"], "deepseek3"),
+    **dict.fromkeys(["refact", "codeshell", "minerva"], "starcoder"),
+    **dict.fromkeys(["deepseek-v3", "deepseek-r1", "hunyuan-dense"], "deepseek3"),
+    "poro": "bloom",
 }
 
 # The name of each list of regexes that is known to split as a named pattern does.
