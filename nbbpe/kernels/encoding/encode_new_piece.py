@@ -52,8 +52,8 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 
 @part
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size):
-    """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long for a copy, has a pretoken that is
-    too long for a lane, or is for `regex` to split."""
+    """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long for a copy, has a pretoken that
+    is too long for a lane, or is for `regex` to split."""
     if length > MOST_COPIED or number_of(state_of(state_at).scan.tables, BY_REGEX) != 0:
         return -NEED_LONG
     copy_at = own_copy(state_at, key_at, length, low, high)
