@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -73,6 +75,14 @@ def _train_on_files() -> None:
     train([__file__, __file__], 300, [_SPECIAL])
 
 
+def _train_on_records() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "records.jsonl")
+        with open(path, "w") as file:
+            file.write('{"text": "the cat"}\n')
+        train(path, 300)
+
+
 def _train_with_own_pattern() -> None:
     train([_TEXT], 300, [_SPECIAL], pattern=_OWN_PATTERN)
 
@@ -124,6 +134,7 @@ def _sum_up() -> None:
 JOBS: tuple[Callable[[], object], ...] = (
     *map(_train_with, TIE_BREAKS),
     _train_on_files,
+    _train_on_records,
     _train_with_own_pattern,
     _cut_a_file,
     _compare_special_tokens,

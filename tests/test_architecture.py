@@ -23,7 +23,15 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # annotations. The table is that of the map in README.
 LAYERS = [
     *("__main__", "cli", "", "idfiles", "encoding", "training", "formats", "sources", "model", "text", "system"),
-    *("kernels.encoding", "kernels.training", "kernels.pieces", "kernels.machine", "kernels.compiler", "kernels"),
+    *(
+        "kernels.encoding",
+        "kernels.training",
+        "kernels.records",
+        "kernels.pieces",
+        "kernels.machine",
+        "kernels.compiler",
+        "kernels",
+    ),
 ]
 PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
 PUBLIC += ["explain_pattern", "use", "warmup"]
