@@ -83,6 +83,15 @@ def _train_on_records() -> None:
         train(path, 300)
 
 
+def _take_strings() -> None:
+    from .kernels.machine.intrinsics import PADDING
+    from .kernels.records.strings import take_strings
+
+    offsets = np.zeros(2, dtype=np.int64)
+    offsets.flags.writeable = False
+    take_strings(0, offsets, 0, np.empty(1 + PADDING, dtype=np.uint8), np.empty((1, 3), dtype=np.int64), -1)
+
+
 def _train_with_own_pattern() -> None:
     train([_TEXT], 300, [_SPECIAL], pattern=_OWN_PATTERN)
 
@@ -135,6 +144,7 @@ JOBS: tuple[Callable[[], object], ...] = (
     *map(_train_with, TIE_BREAKS),
     _train_on_files,
     _train_on_records,
+    _take_strings,
     _train_with_own_pattern,
     _cut_a_file,
     _compare_special_tokens,

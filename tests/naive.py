@@ -557,3 +557,14 @@ def json_record_text(line, field, most_depth):
         return None
     texts = [value for name, value in record if name == field]
     return texts[0].encode() if len(texts) == 1 and isinstance(texts[0], str) else None
+
+
+def put_strings(strings, room, most):
+    """How many strings fit into so many bytes, each with a byte 0xff behind it, `most` at the most; their bytes, and ends."""
+    data, ends = b"", []
+    for string in strings[:most]:
+        if len(data) + len(string) + 1 > room:
+            break
+        data += string + b"\xff"
+        ends.append(len(data) - 1)
+    return len(ends), data, ends

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.sources import NO_ID, Tally, compressed, extras, find_inputs, parquet
+from nbbpe.sources import NO_ID, Tally, columns, compressed, extras, find_inputs, parquet
 from nbbpe.text import windows
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
@@ -108,6 +108,7 @@ def cut_everywhere(monkeypatch) -> Callable[[int], None]:
 
     def cut(n: int) -> None:
         monkeypatch.setattr(windows, "WINDOW", n)
+        monkeypatch.setattr(columns, "WINDOW", n)
         monkeypatch.setattr(windows, "BATCH", n)
         monkeypatch.setattr(word_counts, "BATCH", n)
         monkeypatch.setattr(word_counts, "_CHUNK_BYTES", n)
@@ -224,6 +225,7 @@ def test_any_parquet_cut_anywhere_gives_its_bytes(tmp_path, documents, rows, n):
     write_parquet(path, documents, rows=rows, kind="binary")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setattr(parquet, "_BATCH_BYTES", n)
+        patch.setattr(columns, "WINDOW", n)
         assert documents_of(path, on_error="skip", part_bytes=n) == [text for text in documents if text is not None]
 
 
