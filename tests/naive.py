@@ -560,7 +560,7 @@ def json_record_text(line, field, most_depth):
 
 
 def put_strings(strings, room, most):
-    """How many strings fit into so many bytes, each with a byte 0xff behind it, `most` at the most; their bytes, and ends."""
+    """How many of the strings fit into a room, each with 0xff behind it, `most` at the most; the bytes; their ends."""
     data, ends = b"", []
     for string in strings[:most]:
         if len(data) + len(string) + 1 > room:

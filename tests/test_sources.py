@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.sources import NO_ID, Tally, columns, compressed, extras, find_inputs, parquet
+from nbbpe.sources import NO_ID, Tally, ahead, columns, compressed, extras, find_inputs, parquet
 from nbbpe.text import windows
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
@@ -117,6 +117,9 @@ def cut_everywhere(monkeypatch) -> Callable[[int], None]:
         monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
         monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 0)
         monkeypatch.setattr(compressed, "_BLOCK", n)
+        monkeypatch.setattr(compressed, "_ROOM", n)
+        monkeypatch.setattr(compressed, "_AHEAD", 1)
+        monkeypatch.setattr(ahead, "_BLOCK", n)
         monkeypatch.setattr(parquet, "_BATCH_BYTES", n)
 
     return cut

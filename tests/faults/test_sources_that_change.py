@@ -117,6 +117,7 @@ def many_parts(monkeypatch) -> None:
     monkeypatch.setattr(word_counts, "_CHUNK_BYTES", SMALL_PARTS)
     monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
     monkeypatch.setattr(compressed, "_BLOCK", SMALL_PARTS)
+    monkeypatch.setattr(compressed, "_AHEAD", 1)
     monkeypatch.setattr(windows, "WINDOW", SMALL_PARTS)
 
 
