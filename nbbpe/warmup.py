@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -73,6 +75,23 @@ def _train_on_files() -> None:
     train([__file__, __file__], 300, [_SPECIAL])
 
 
+def _train_on_records() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "records.jsonl")
+        with open(path, "w") as file:
+            file.write('{"text": "the cat"}\n')
+        train(path, 300)
+
+
+def _take_strings() -> None:
+    from .kernels.machine.intrinsics import PADDING
+    from .kernels.records.strings import take_strings
+
+    offsets = np.zeros(2, dtype=np.int64)
+    offsets.flags.writeable = False
+    take_strings(0, offsets, 0, np.empty(1 + PADDING, dtype=np.uint8), np.empty((1, 3), dtype=np.int64), -1)
+
+
 def _train_with_own_pattern() -> None:
     train([_TEXT], 300, [_SPECIAL], pattern=_OWN_PATTERN)
 
@@ -133,6 +152,8 @@ JOBS: tuple[Callable[[], object], ...] = (
     *map(_train_with, TIE_BREAKS),
     _train_on_files,
     _encode_long_str,
+    _train_on_records,
+    _take_strings,
     _train_with_own_pattern,
     _cut_a_file,
     _compare_special_tokens,

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import json
 import re
 from collections import Counter
 
@@ -511,3 +512,57 @@ def compare_splits(a: list[bytes], b: list[bytes]) -> tuple[int, Counter[tuple[t
         else:
             differing[tuple(left), tuple(right)] += 1
     return n_same, differing
+
+
+# Records.
+
+
+class UnusualJson(Exception):
+    """A line that is left to whoever reads it as `json` does."""
+
+
+class Members(list):
+    """The members of an object, as pairs; of equal names all."""
+
+
+def json_depth(value):
+    """How many objects and arrays lie within each other. Raises UnusualJson for a lone surrogate."""
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise UnusualJson
+    if isinstance(value, Members):
+        return 1 + max((json_depth(part) for pair in value for part in pair), default=0)
+    if isinstance(value, list):
+        return 1 + max(map(json_depth, value), default=0)
+    return 0
+
+
+def json_record_text(line, field, most_depth):
+    """The text in a line's record as UTF-8, or None where the line is no record, or an unusual one.
+
+    Unusual: the field twice, or no string; a lone surrogate; NaN or Infinity; more than most_depth objects and arrays
+    within each other.
+    """
+
+    def refuse(constant):
+        raise UnusualJson
+
+    decode = json.JSONDecoder(parse_int=float, parse_constant=refuse, object_pairs_hook=Members).decode
+    try:
+        record = decode(line.decode())
+        if not isinstance(record, Members) or json_depth(record) > most_depth:
+            return None
+    except (ValueError, UnusualJson, RecursionError):
+        return None
+    texts = [value for name, value in record if name == field]
+    return texts[0].encode() if len(texts) == 1 and isinstance(texts[0], str) else None
+
+
+def put_strings(strings, room, most):
+    """How many of the strings fit into a room, each with 0xff behind it, `most` at the most; the bytes; their ends."""
+    data, ends = b"", []
+    for string in strings[:most]:
+        if len(data) + len(string) + 1 > room:
+            break
+        data += string + b"\xff"
+        ends.append(len(data) - 1)
+    return len(ends), data, ends

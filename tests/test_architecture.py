@@ -23,7 +23,15 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # annotations. The table is that of the map in README.
 LAYERS = [
     *("__main__", "cli", "", "idfiles", "encoding", "training", "formats", "sources", "model", "text", "system"),
-    *("kernels.encoding", "kernels.training", "kernels.pieces", "kernels.machine", "kernels.compiler", "kernels"),
+    *(
+        "kernels.encoding",
+        "kernels.training",
+        "kernels.records",
+        "kernels.pieces",
+        "kernels.machine",
+        "kernels.compiler",
+        "kernels",
+    ),
 ]
 PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
 PUBLIC += ["explain_pattern", "use", "warmup"]
@@ -202,13 +210,19 @@ text = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 20 + "a" * 70
 folder = pathlib.Path(tempfile.mkdtemp(dir=sys.argv[1]))
 (folder / "t.txt").write_text(text + "<|s|>" + text, encoding="utf-8")
 (folder / "empty.txt").write_text("")
+try:
+    import pyarrow, pyarrow.parquet
+    pyarrow.parquet.write_table(pyarrow.table({"text": [text, None, ""]}), folder / "t.parquet")
+    tables = [folder / "t.parquet"]
+except ImportError:
+    tables = []
 (folder / "t.jsonl").write_text(json.dumps({"text": text + "<|s|>"}) + '\n{"text": ""}\n')
 for tie_break in "bytes", "ids", "huggingface":
     tok = nbbpe.train(folder / "t.txt", 320, ["<|s|>"], tie_break=tie_break)
 for pattern in "gpt2", r"\w+|\W+", None:
     tok = nbbpe.train([text, b"\xff", ""], 300, ["<|s|>", "t"], pattern=pattern)
     tok = nbbpe.train(iter([text]), 50_000, pattern=pattern, min_frequency=2)
-    tok = nbbpe.train([folder / "t.txt", folder / "t.jsonl"] * 2, 300, workers=2, pattern=pattern)
+    tok = nbbpe.train([folder / "t.txt", folder / "t.jsonl", *tables] * 2, 300, on_error="skip", workers=2, pattern=pattern)
     tok = nbbpe.Tokenizer(tok.vocab, tok.merges, ["<|s|>"], pattern, max_pieces=100)
     wide = nbbpe.Tokenizer(tok.vocab | {70_000: b"zz"}, tok.merges, ["a"], pattern)
     for each in tok, nbbpe.Tokenizer(tok.vocab, tok.merges), wide:

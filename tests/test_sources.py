@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.sources import NO_ID, Tally, compressed, extras, find_inputs, jsonl, parquet
+from nbbpe.sources import NO_ID, Tally, ahead, columns, compressed, extras, find_inputs, parquet
 from nbbpe.text import windows
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
@@ -108,6 +108,7 @@ def cut_everywhere(monkeypatch) -> Callable[[int], None]:
 
     def cut(n: int) -> None:
         monkeypatch.setattr(windows, "WINDOW", n)
+        monkeypatch.setattr(columns, "WINDOW", n)
         monkeypatch.setattr(windows, "BATCH", n)
         monkeypatch.setattr(word_counts, "BATCH", n)
         monkeypatch.setattr(word_counts, "_CHUNK_BYTES", n)
@@ -115,8 +116,10 @@ def cut_everywhere(monkeypatch) -> Callable[[int], None]:
         monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
         monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
         monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 0)
-        monkeypatch.setattr(jsonl, "_BLOCK", n)
         monkeypatch.setattr(compressed, "_BLOCK", n)
+        monkeypatch.setattr(compressed, "_ROOM", n)
+        monkeypatch.setattr(compressed, "_AHEAD", 1)
+        monkeypatch.setattr(ahead, "_BLOCK", n)
         monkeypatch.setattr(parquet, "_BATCH_BYTES", n)
 
     return cut
@@ -214,7 +217,7 @@ def test_any_json_lines_cut_anywhere_give_their_texts(tmp_path, documents, n, en
     path = tmp_path / "a.jsonl"
     path.write_bytes(json_lines(documents, ensure_ascii=ensure_ascii))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "_BLOCK", n)
+        patch.setattr(windows, "WINDOW", n)
         patch.setattr(windows, "BATCH", n)
         assert documents_of(path, part_bytes=3 * n) == [text.encode() for text in documents]
 
@@ -225,6 +228,7 @@ def test_any_parquet_cut_anywhere_gives_its_bytes(tmp_path, documents, rows, n):
     write_parquet(path, documents, rows=rows, kind="binary")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setattr(parquet, "_BATCH_BYTES", n)
+        patch.setattr(columns, "WINDOW", n)
         assert documents_of(path, on_error="skip", part_bytes=n) == [text for text in documents if text is not None]
 
 
@@ -308,7 +312,7 @@ def test_lines_of_all_sorts(small, tmp_path, monkeypatch, name):
         path.write_bytes(pack(data, packing))
         assert encoded(small, path, tmp_path, separator=texts.SPECIAL) == ids_of(small, wanted, texts.SPECIAL)
         for n in 3, 1000:
-            monkeypatch.setattr(jsonl, "_BLOCK", max(n, len(data) // 1000))
+            monkeypatch.setattr(windows, "WINDOW", max(n, len(data) // 1000))
             assert documents_of(path, part_bytes=max(n, len(data) // 50)) == wanted
 
 
@@ -860,7 +864,6 @@ def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, t
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name):
     monkeypatch.setattr(windows, "WINDOW", 1 << 16)
     monkeypatch.setattr(windows, "BATCH", 1 << 16)
-    monkeypatch.setattr(jsonl, "_BLOCK", 1 << 16)
     monkeypatch.setattr(parquet, "_BATCH_BYTES", 1 << 16)
     document = texts.SAMPLE * 5
     if name.endswith("parquet"):

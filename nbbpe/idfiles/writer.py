@@ -288,8 +288,8 @@ def _encode_parts(
     # Threads start sooner and need less memory, but only one of them is in Python at a time.
     in_threads = n_workers > 1 and not (tokenizer._encoder.in_python or any(each.in_python for each in inputs))
     whole = os.path.join(folder, "0")
-    total = 0
-    joined = 1
+    joined = n_joined = 0  # parts, and their ids
+    n_ids = [0] * len(parts)
     written = set()
     checksums = [Checksum()] * len(parts)
     skipped: dict[int, Skipped] = {}
@@ -311,19 +311,20 @@ def _encode_parts(
                 continue
             if result is not ENDED:
                 bar.advance(result[0])
-                total += result[1]
+                n_ids[number] += result[1]
                 continue
             written.add(number)
-            while joiner is None and 0 in written and joined in written:
+            while joined in written:
+                next_part = os.path.join(folder, str(joined))
                 with name_in_errors(output_path):
-                    next_part = os.path.join(folder, str(joined))
-                    if os.path.exists(ends_path(next_part)):
-                        n_before = (os.path.getsize(whole) - header) // tokenizer.dtype.itemsize
-                        append_ends(ends_path(whole), ends_path(next_part), n_before)
-                    _append(whole, next_part)
+                    if joined and os.path.exists(ends_path(next_part)):
+                        append_ends(ends_path(whole), ends_path(next_part), n_joined)
+                    if joined and joiner is None:
+                        _append(whole, next_part)
+                n_joined += n_ids[joined]
                 joined += 1
     warn_of_skipped(skipped[number] for number in sorted(skipped))
-    return total, concatenated(checksums)
+    return n_joined, concatenated(checksums)
 
 
 def _append(whole: str, part: str) -> None:

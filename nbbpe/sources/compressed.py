@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, Protocol
 
 from ..system.paths import Path
+from .ahead import read_ahead
 from .extras import require
 from .inputs import File
 from .tally import Tally
 
 _PACKED_FACTOR = 4  # text becomes about a quarter of its size
 
+_AHEAD = 1 << 20  # bytes of a packed file from which on a thread unpacks it ahead of the work
 _FEED = 1 << 10  # compressed bytes that zstandard takes at a time: they can become 32 MB at the very most
-_ZSTD_ROOM = 1 << 16
+_ROOM = 1 << 16  # bytes that are unpacked at a time
 _ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
 _BLOCK = 1 << 16
+_GZIP_FORMAT = 31  # wbits of zlib, for the largest window in gzip's format
 
 
 class Stream(Protocol):
     """Bytes, in order."""
 
-    def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes; none at the end only."""
+    name: str
 
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer or part of it; returns the number of bytes, 0 at the end."""
 
 
 @contextmanager
-def open_stream(file: File, packing: str, tally: Tally, start: int = 0) -> Iterator[Stream]:
-    """The bytes of a file from `start` on; of a packed file, what it unpacks to (then `start` is 0)."""
-    with file.open() as raw:
+def open_stream(file: File, packing: str, tally: Tally, start: int = 0, ahead: bool = True) -> Iterator[Stream]:
+    """The bytes of a file from `start` on; of a packed file, what it unpacks to (then `start` is 0), `ahead` of the work.
+
+    Only of a file of this machine: a pipe may keep the thread waiting for ever.
+    """
+    with file.open() as raw, ExitStack() as stack:
         if start:
             raw.seek(start)
         plain = _FileStream(file, raw, tally)
-        yield _UNPACKERS[packing](plain, file.name, tally) if packing else plain
+        stream: Stream = _UNPACKERS[packing](plain, file.name, tally) if packing else plain
+        if packing and ahead and file.path is not None and (file.size() or 0) >= _AHEAD:
+            stream = stack.enter_context(read_ahead(stream, file.name))
+        yield stream
 
 
 class PackableFile:
@@ -75,8 +82,8 @@ class PackableFile:
         if self.packing in _ZSTD:
             require("zstandard", self.file.name)
         if self.packing and self.size() is not None:
-            with open_stream(self.file, self.packing, Tally(on_error)) as stream:
-                stream.read(1)
+            with open_stream(self.file, self.packing, Tally(on_error), ahead=False) as stream:
+                stream.readinto(memoryview(bytearray(1)))
 
 
 class _FileStream:
@@ -110,24 +117,23 @@ class _Unpacked:
         self.name = name
         self._packed = packed
         self._tally = tally
+        self._blocks = self._unpack()
+        self._left = memoryview(b"")
 
     def readinto(self, buffer: memoryview, /) -> int:
         """See Stream."""
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def read(self, size: int, /) -> bytes:
-        """See Stream."""
-        try:
-            data = self._read(size)
-        except self._errors() as error:
-            raise OSError(f"{self.name!r} is broken or cut off, and cannot be unpacked to its end: {error}") from error
-        if not data and not self._tally.n_read:
+        if not self._left:
+            try:
+                self._left = memoryview(next(self._blocks, b""))
+            except self._errors() as error:
+                raise OSError(f"{self.name!r} is broken or cut off, and cannot be unpacked to its end: {error}") from error
+        if not self._left and not self._tally.n_read:
             raise OSError(f"{self.name!r} is empty, where even a packed empty file has some bytes: it was cut off")
-        return data
+        n = min(len(buffer), len(self._left))
+        buffer[:n], self._left = self._left[:n], self._left[n:]
+        return n
 
-    def _read(self, size: int) -> bytes:
+    def _unpack(self) -> Iterator[bytes]:
         raise NotImplementedError
 
     def _errors(self) -> tuple[type[Exception], ...]:
@@ -135,17 +141,31 @@ class _Unpacked:
 
 
 class _Gzip(_Unpacked):
-    """One or several members of gzip."""
+    """One or several members of gzip, as Python's GzipFile has them, which takes smaller steps."""
 
-    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
-        super().__init__(packed, name, tally)
-        self._file = gzip.GzipFile(mode="rb", fileobj=packed)  # type: ignore[call-overload]
-
-    def _read(self, size: int) -> bytes:
-        return self._file.read(size)
+    def _unpack(self) -> Iterator[bytes]:
+        member: Any = None
+        packed = b""
+        is_first = True
+        while packed := packed or self._packed.read(_BLOCK):
+            if member is None:
+                packed = packed if is_first else packed.lstrip(b"\0")  # members may have zeros behind them
+                if not packed:
+                    continue
+                member = zlib.decompressobj(_GZIP_FORMAT)
+                is_first = False
+            if block := member.decompress(packed, _ROOM):
+                yield block
+            packed = member.unused_data if member.eof else member.unconsumed_tail
+            if member.eof:
+                member = None
+        while member is not None and (block := member.decompress(b"", _ROOM)):
+            yield block
+        if member is not None and not member.eof:
+            raise EOFError("Compressed file ended before the end-of-stream marker was reached")
 
     def _errors(self) -> tuple[type[Exception], ...]:
-        return EOFError, gzip.BadGzipFile, zlib.error
+        return EOFError, zlib.error
 
 
 class _Zstd(_Unpacked):
@@ -154,14 +174,6 @@ class _Zstd(_Unpacked):
     def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
         super().__init__(packed, name, tally)
         self._zstandard = require("zstandard", name)
-        self._blocks = self._unpack()
-        self._left = memoryview(b"")
-
-    def _read(self, size: int) -> bytes:
-        if not self._left:
-            self._left = memoryview(next(self._blocks, b""))
-        data, self._left = bytes(self._left[:size]), self._left[size:]
-        return data
 
     def _unpack(self) -> Iterator[bytes]:
         # zstandard's own stream reader takes the end of a file that was cut off for the end of its text.
@@ -171,7 +183,7 @@ class _Zstd(_Unpacked):
             left = memoryview(packed)
             while left:
                 if frame is None:
-                    frame = decompressor.decompressobj(write_size=_ZSTD_ROOM)
+                    frame = decompressor.decompressobj(write_size=_ROOM)
                 fed, left = left[:_FEED], left[_FEED:]
                 if block := frame.decompress(fed):
                     yield block

@@ -8,18 +8,20 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
-from ..text.windows import DocumentReader, Windows
+from ..text.windows import SEPARATOR, Reader, Window, Windows, separated
 from .compressed import PackableFile, Stream, open_stream
-from .inputs import File, Part
+from .inputs import NO_ID, File, Part
 from .tally import Line, Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
     from ..text.pattern import Pattern
 
-_BLOCK = 1 << 20
+_MOST_RECORDS = 1 << 14  # in a window
 _BOM = b"\xef\xbb\xbf"
 _MAX_NAMED = 5  # fields of a record that are named where the wanted one is missing
 # A number of five thousand digits is valid JSON, but int refuses it; no number's value is ever used here.
@@ -45,41 +47,90 @@ class JsonPart(NamedTuple):
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
         with open_stream(self.file, self.packing, tally, self.start) as stream:
-            yield DocumentReader(self.documents(stream, tally), specials, separator)
-
-    def documents(self, stream: Stream, tally: Tally) -> Iterator[bytes]:
-        """The text of each record, as UTF-8."""
-        lines = _lines(stream, None if self.end is None else self.end - self.start, self.file.name)
-        for number, line in enumerate(lines, 1):
-            if number == 1 and self.start == 0:
-                line = line.removeprefix(_BOM)
-            if not line or line.isspace():
-                continue
-            try:
-                text = _text(line, self.field)
-            except ValueError as error:
-                tally.bad_record(Line(self.file.name, number, self.file.path, self.start), str(error))
-            else:
-                yield to_bytes(text)
+            yield _Records(self, stream, specials, separator, tally)
 
 
-def _lines(stream: Stream, n_bytes: int | None, name: str) -> Iterator[bytes]:
-    """The lines of a stream, or of its first `n_bytes`, without the newline after each."""
-    begun: list[bytes] = []  # a line that may go on in the next block
-    left = n_bytes
-    while left != 0 and (block := stream.read(_BLOCK if left is None else min(_BLOCK, left))):
-        if left is not None:
-            left -= len(block)
-        first, *more = block.split(b"\n")
-        begun.append(first)
-        if more:
-            line = b"".join(begun)
-            begun = [more.pop()]  # the parts of a long line are not kept beside it
-            yield line
-            yield from more
-    if left:
-        raise OSError(f"{name!r} became shorter while it was read")
-    yield b"".join(begun)
+class _Records:
+    """Reads the texts of records, those of one window of lines at a time; what one window takes the next uses again."""
+
+    def __init__(self, part: JsonPart, stream: Stream, specials: SpecialTokens, separator: int, tally: Tally) -> None:
+        self._part = part
+        self._specials = specials
+        self._separator = separator
+        self._tally = tally
+        self._field = np.frombuffer(to_bytes(part.field), dtype=np.uint8)
+        n_bytes = None if part.end is None else part.end - part.start
+        self._reader = Reader(stream, n_bytes, _no_specials())
+        self._lines: Window | None = None
+        self._position = 0  # of the next line in the window
+        self._n_lines = 0  # before it in the part
+        self._out = np.empty(0, dtype=np.uint8)
+        self._breaks = np.empty((_MOST_RECORDS, 3), dtype=np.int64)
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows. Every window must be taken whole, as it can be."""
+        from ..kernels.machine.intrinsics import PADDING
+
+        while True:
+            n_bytes, n_records = self._take()
+            if n_records:
+                return separated(self._out, n_bytes, self._breaks[:n_records], self._specials)
+            self._lines = self._reader.advance(self._position)
+            if self._lines is None:
+                return None
+            self._position = self._lines.start
+            self._lines.data[self._lines.end] = 0
+            n_room = len(self._lines.data) + PADDING  # for no text is longer than its line
+            if len(self._out) < n_room:
+                self._out = np.empty(n_room, dtype=np.uint8)
+
+    def _take(self) -> tuple[int, int]:
+        """Take the next lines of the window; returns how many bytes they became, and how many records."""
+        from ..kernels.machine.intrinsics import PADDING
+        from ..kernels.records.json_lines import take_lines
+
+        n_bytes = n_records = 0
+        while self._lines is not None:
+            data, _, end, limit, _ = self._lines
+            n_before = n_records
+            self._position, after, n_bytes, n_records = take_lines(
+                *(data, self._position, end, limit == end, self._field),
+                *(self._out, n_bytes, self._breaks, n_records, self._separator),
+            )
+            self._n_lines += n_records - n_before
+            if after == self._position:
+                break
+            text = self._text(data[self._position : after].tobytes())
+            self._position = after
+            if text is not None:
+                end = n_bytes + len(text)
+                self._out[n_bytes : end + 1] = np.frombuffer(text + SEPARATOR, dtype=np.uint8)
+                self._breaks[n_records] = end, end + 1, self._separator
+                n_bytes = end + 1
+                n_records += 1
+        self._out[n_bytes : n_bytes + PADDING] = 0
+        return n_bytes, n_records
+
+    def _text(self, line: bytes) -> bytes | None:
+        """The text of a line's record, as UTF-8, as `json` reads it; None for a line without one."""
+        self._n_lines += 1
+        part = self._part
+        line = line.removesuffix(b"\n")
+        if self._n_lines == 1 and part.start == 0:
+            line = line.removeprefix(_BOM)
+        if not line or line.isspace():
+            return None
+        try:
+            return to_bytes(_text(line, part.field))
+        except ValueError as error:
+            self._tally.bad_record(Line(part.file.name, self._n_lines, part.file.path, part.start), str(error))
+            return None
+
+
+def _no_specials() -> SpecialTokens:
+    from ..kernels.pieces.special_tokens import new_special_tokens
+
+    return new_special_tokens([], [])
 
 
 def _text(line: bytes, field: str) -> str:
@@ -109,7 +160,7 @@ class JsonLines(PackableFile):
     """A file of JSON lines, or a packed one; see Input."""
 
     has_records = True
-    in_python = True
+    in_python = False
 
     def __init__(self, file: File, packing: str, field: str) -> None:
         super().__init__(file, packing)
@@ -120,8 +171,9 @@ class JsonLines(PackableFile):
         super().check(on_error)
         if on_error == "raise" and self.size() is not None:
             tally = Tally(on_error)
-            with open_stream(self.file, self.packing, tally) as stream:
-                next(JsonPart(self.file, self.packing, self._field, 0, None).documents(stream, tally), None)
+            with open_stream(self.file, self.packing, tally, ahead=False) as stream:
+                whole = JsonPart(self.file, self.packing, self._field, 0, None)
+                _Records(whole, stream, _no_specials(), NO_ID, tally).advance(0)
 
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """See Input. Cut after newlines."""

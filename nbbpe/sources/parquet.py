@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..system.paths import Path
-from ..text.windows import DocumentReader, Windows
+from ..text.windows import Windows
+from .columns import ColumnReader, as_strings, null_rows
 from .extras import require
 from .inputs import File, Part
 from .tally import Row, Tally
@@ -51,25 +52,23 @@ class RowsPart(NamedTuple):
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
         with self.file.open() as raw:
-            yield DocumentReader(self._documents(raw, tally), specials, separator)
+            yield ColumnReader(self._columns(raw, tally), specials, separator)
 
-    def _documents(self, raw: Any, tally: Tally) -> Iterator[bytes]:
-        """The text of each row, as it is stored."""
+    def _columns(self, raw: Any, tally: Tally) -> Iterator[Any]:
+        """The column's strings, some rows at a time, without those that are null."""
         n_rows = sum(group.n_rows for group in self.groups)
         done = 0
-        for batch in self._batches(raw):
-            for i, text in enumerate(batch):
-                if text is None:
-                    row = self.first_row + done + i
-                    tally.bad_record(Row(self.file.name, row), f"the column {self.column!r} is null, and must be a string")
-                else:
-                    yield text
-            done += len(batch)
+        for column in self._batches(raw):
+            for i in null_rows(column):
+                row = self.first_row + done + i
+                tally.bad_record(Row(self.file.name, row), f"the column {self.column!r} is null, and must be a string")
+            yield column
+            done += len(column)
             tally.n_read = self.size * done // n_rows
         tally.n_read = self.size
 
-    def _batches(self, raw: Any) -> Iterator[list[bytes | None]]:
-        """The texts of some rows at a time, None for those that have none."""
+    def _batches(self, raw: Any) -> Iterator[Any]:
+        """The column, some rows at a time."""
         with _naming_errors(self.file):
             table = _parquet_file(self.file, raw)
         for i, group in enumerate(self.groups, self.first_group):
@@ -80,15 +79,15 @@ class RowsPart(NamedTuple):
                     batch = next(batches, None)
                     if batch is None:
                         break
-                    texts = _texts(batch.column(self.column))
-                yield texts
+                    column = as_strings(batch.column(self.column))
+                yield column
 
 
 class ParquetTable:
     """A parquet file; see Input."""
 
     has_records = True
-    in_python = True
+    in_python = False
 
     def __init__(self, file: File, column: str) -> None:
         self._file = file
@@ -164,25 +163,6 @@ def _check_column(name: str, schema: Any, column: str) -> None:
     value = kind.value_type if hasattr(kind, "value_type") and str(kind).startswith("dictionary") else kind
     if str(value) not in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
         raise ValueError(f"the column {column!r} of {name!r} is of type {kind}, and must hold strings")
-
-
-def _texts(column: Any) -> list[bytes | None]:
-    """A column's strings as UTF-8. Made by hand, as pyarrow's own way to Python takes a microsecond a row."""
-    arrow = require("pyarrow", "parquet")
-    if arrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    column = column.cast(arrow.large_binary())
-    _, offsets_buffer, data_buffer = column.buffers()
-    if not len(column):
-        return []
-    offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[column.offset : column.offset + len(column) + 1].tolist()
-    data = b"" if data_buffer is None else data_buffer[offsets[0] : offsets[-1]].to_pybytes()
-    origin = offsets[0]
-    texts: list[bytes | None] = [data[start - origin : end - origin] for start, end in pairwise(offsets)]
-    if column.null_count:
-        for i in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
-            texts[i] = None
-    return texts
 
 
 @contextmanager

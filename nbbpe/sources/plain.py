@@ -62,11 +62,7 @@ class PlainText(PackableFile):
     """A file of text, or a packed one; see Input."""
 
     has_records = False
-
-    @property
-    def in_python(self) -> bool:
-        """See Input. Packed text is unpacked in small steps."""
-        return bool(self.packing)
+    in_python = False
 
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """See Input. Cut at special tokens or certain boundaries."""

@@ -220,12 +220,18 @@ def join(documents: list[bytes], specials: SpecialTokens, break_id: int | None =
     """
     n_breaks = len(documents) - (break_id is None)
     text = SEPARATOR.join(documents if break_id is None else [*documents, b""])
-    data = padded(text)
-    end = len(text)
+    ends = np.cumsum([len(document) + 1 for document in documents[:n_breaks]], dtype=np.int64)
+    after = np.stack([ends - 1, ends, np.full(len(ends), -1 if break_id is None else break_id)], axis=1)
+    return separated(padded(text), len(text), after, specials)
+
+
+def separated(data: NDArray[np.uint8], end: int, separators: NDArray[np.int64], specials: SpecialTokens) -> Window:
+    """A window of documents, data[:end], that have breaks between them already, with special tokens found.
+
+    data : uint8[>= end + PADDING];  separators : int64[n, 3], ascending
+    """
     breaks = find_breaks(data, 0, end, end, specials)
-    if n_breaks > 0:
-        ends = np.cumsum([len(document) + 1 for document in documents[:n_breaks]], dtype=np.int64)
-        after = np.stack([ends - 1, ends, np.full(n_breaks, -1 if break_id is None else break_id)], axis=1)
-        breaks = np.concatenate([breaks, after])
-        breaks = breaks[np.argsort(breaks[:, 0], kind="stable")]
-    return Window(data, 0, end, end, breaks)
+    if not len(breaks):
+        return Window(data, 0, end, end, separators)
+    breaks = np.concatenate([breaks, separators])
+    return Window(data, 0, end, end, breaks[np.argsort(breaks[:, 0], kind="stable")])

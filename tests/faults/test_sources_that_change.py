@@ -15,8 +15,9 @@ import texts
 
 import nbbpe
 from nbbpe.idfiles import writer
-from nbbpe.sources import compressed, jsonl
+from nbbpe.sources import compressed
 from nbbpe.sources.local import LocalFile
+from nbbpe.text import windows
 from nbbpe.training import word_counts
 
 OLD = ["the cat sat on the mat " * 40, "ababab aaa"] * 5
@@ -116,7 +117,8 @@ def many_parts(monkeypatch) -> None:
     monkeypatch.setattr(word_counts, "_CHUNK_BYTES", SMALL_PARTS)
     monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
     monkeypatch.setattr(compressed, "_BLOCK", SMALL_PARTS)
-    monkeypatch.setattr(jsonl, "_BLOCK", SMALL_PARTS)
+    monkeypatch.setattr(compressed, "_AHEAD", 1)
+    monkeypatch.setattr(windows, "WINDOW", SMALL_PARTS)
 
 
 def encode(small, path, folder, workers) -> None:

@@ -12,7 +12,6 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe.sources import jsonl
 from nbbpe.sources.inputs import File
 from nbbpe.sources.jsonl import JsonLines
 from nbbpe.sources.local import LocalFile
@@ -45,7 +44,7 @@ def counted(monkeypatch) -> Callable[[Callable[[], object]], int]:
         call()
         return Counting.n_read
 
-    for module in chunks, jsonl:
+    for module in (chunks,):
         monkeypatch.setattr(module, "open", lambda path, mode, **_: Counting(path, mode), raising=False)
     return count
 

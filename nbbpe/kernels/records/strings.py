@@ -1,0 +1,54 @@
+"""Strings that lie side by side in memory, as Arrow has them, put into a window with a break after each."""
+
+from ..compiler.jit import inlined, kernel
+from ..machine.intrinsics import BLOCK, PADDING, address_of, copy_64, read_u8, write_i64, write_u8
+from .json_lines import SEPARATOR
+
+
+@inlined
+def copy_bytes(from_at, to_at, n):
+    """Copy `n` bytes from one address to another; none but these are read or written."""
+    done = 0
+    while done + BLOCK <= n:
+        copy_64(from_at + done, to_at + done)
+        done += BLOCK
+    if done < n and n >= BLOCK:  # the last bytes, and those before them once more
+        copy_64(from_at + n - BLOCK, to_at + n - BLOCK)
+        done = n
+    while done < n:
+        write_u8(to_at + done, read_u8(from_at + done))
+        done += 1
+
+
+@kernel
+def take_strings(data_at, offsets, first, out, breaks, break_id):
+    """Write strings one after another, each with a SEPARATOR behind it, which is a break.
+
+    data_at : address of the strings' bytes
+    offsets : int64[n + 1], read    where each string starts in them; string i ends where string i + 1 starts
+    first   : int64                 the first string to be taken
+    out     : uint8[*], filled      strings are taken as long as PADDING bytes are left
+    breaks  : int64[m, 3], filled   start, end and id of the break after each string
+
+    Returns (the first string that was not taken, bytes written). Cost: that of copying.
+    """
+    out_at, breaks_at = address_of(out), address_of(breaks)
+    room = out.shape[0] - PADDING
+    last = min(offsets.shape[0] - 1, first + breaks.shape[0])
+    n_bytes = 0
+    row = first
+    while row < last:
+        start = offsets[row]
+        length = offsets[row + 1] - start
+        if length + 1 > room - n_bytes:
+            break
+        copy_bytes(data_at + start, out_at + n_bytes, length)
+        n_bytes += length
+        write_u8(out_at + n_bytes, SEPARATOR)
+        row_at = breaks_at + 24 * (row - first)
+        write_i64(row_at, n_bytes)
+        n_bytes += 1
+        write_i64(row_at + 8, n_bytes)
+        write_i64(row_at + 16, break_id)
+        row += 1
+    return row, n_bytes

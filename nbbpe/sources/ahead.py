@@ -1,0 +1,84 @@
+"""A stream read by a thread of its own, ahead of the work: what is compressed is inflated while other text is encoded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Protocol
+
+_BLOCK = 1 << 18  # bytes
+_N_BLOCKS = 4
+
+
+class Source(Protocol):
+    """See compressed.Stream."""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer or part of it; returns the number of bytes, 0 at the end."""
+
+
+@contextmanager
+def read_ahead(source: Source, name: str) -> Iterator[_Ahead]:
+    """A stream of the same bytes, and of the same error if there is one.
+
+    The thread has ended when the context has. So the source must be one that does not wait for anybody.
+    """
+    ahead = _Ahead(source, name)
+    thread = threading.Thread(target=ahead.run, daemon=True)
+    thread.start()
+    try:
+        yield ahead
+    finally:
+        ahead.stop()
+        thread.join()
+
+
+class _Ahead:
+    """Blocks go around: `_free` has those to be filled, `_full` those that were, with their length and an error."""
+
+    def __init__(self, source: Source, name: str) -> None:
+        self.name = name
+        self._source = source
+        self._free: SimpleQueue[memoryview | None] = SimpleQueue()
+        self._full: SimpleQueue[tuple[memoryview, int, BaseException | None]] = SimpleQueue()
+        for _ in range(_N_BLOCKS - 1):
+            self._free.put(memoryview(bytearray(_BLOCK)))
+        self._block = memoryview(bytearray(_BLOCK))  # what is read from now, up to `_end`
+        self._position = self._end = 0
+        self._is_last = False
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Fill blocks until the source ends, or `stop` is called."""
+        while (block := self._free.get()) is not None:
+            n, error = 0, None
+            try:
+                while n < len(block) and (got := self._source.readinto(block[n:])):
+                    n += got
+            except BaseException as raised:
+                error = raised
+            self._full.put((block, n, error))
+            if n < len(block):
+                return
+
+    def stop(self) -> None:
+        """Have the thread end when it has filled its block."""
+        while not self._free.empty():
+            self._free.get()
+        self._free.put(None)
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """See Stream."""
+        if self._position == self._end and not self._is_last:
+            self._free.put(self._block)
+            self._block, self._end, self._error = self._full.get()
+            self._position = 0
+            self._is_last = self._end < len(self._block)
+        n = min(len(buffer), self._end - self._position)
+        if n == 0 and self._error is not None:
+            raise self._error
+        buffer[:n] = self._block[self._position : self._position + n]
+        self._position += n
+        return n

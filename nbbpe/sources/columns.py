@@ -1,0 +1,85 @@
+"""Columns of strings, as Arrow has them: one document a row, which goes into a window from where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..text.windows import WINDOW, Window, separated
+from .extras import require
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+
+_MOST_ROWS = 1 << 14  # in a window
+
+
+def as_strings(column: Any) -> Any:
+    """An Arrow array of strings or binary of any kind, as one of pyarrow's type large_binary; the bytes are not copied.
+
+    (But for dictionaries, whose strings are repeated as often as they are meant, and for views.)
+    """
+    arrow = require("pyarrow", "Arrow")
+    if arrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(arrow.large_binary())
+
+
+def null_rows(column: Any) -> list[int]:
+    """The rows of an Arrow array that are null."""
+    rows: list[int] = []
+    if column.null_count:
+        rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist()
+    return rows
+
+
+class ColumnReader:
+    """Reads arrays of strings (see `as_strings`) window by window; see Windows. Nulls are left out.
+
+    Every window must be taken whole, as it can be; the next one uses its memory again.
+    """
+
+    def __init__(self, columns: Iterator[Any], specials: SpecialTokens, separator: int) -> None:
+        self._columns = columns
+        self._specials = specials
+        self._separator = separator
+        self._strings: Any = None  # those at hand, which the address below is of
+        self._data_at = 0
+        self._offsets = np.zeros(1, dtype=np.int64)
+        self._row = 0  # of the next one
+        self._out = np.empty(0, dtype=np.uint8)
+        self._breaks = np.empty((_MOST_ROWS, 3), dtype=np.int64)
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows."""
+        from ..kernels.machine.intrinsics import PADDING
+        from ..kernels.records.strings import take_strings
+
+        while self._row == len(self._offsets) - 1:
+            column = next(self._columns, None)
+            if column is None:
+                return None
+            self._take_up(column)
+        longest = int(self._offsets[self._row + 1] - self._offsets[self._row]) + 1
+        if len(self._out) < max(longest, WINDOW) + 2 * PADDING:
+            self._out = np.empty(max(longest, WINDOW) + 2 * PADDING, dtype=np.uint8)
+        first = self._row
+        self._row, n_bytes = take_strings(self._data_at, self._offsets, first, self._out, self._breaks, self._separator)
+        self._out[n_bytes : n_bytes + PADDING] = 0
+        return separated(self._out, n_bytes, self._breaks[: self._row - first], self._specials)
+
+    def _take_up(self, column: Any) -> None:
+        """Begin with the strings of the next array."""
+        if column.null_count:
+            column = column.drop_null()
+        self._strings = column
+        self._row = 0
+        _, offsets, data = column.buffers()
+        self._data_at = 0 if data is None else data.address
+        if len(column):
+            self._offsets = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+            self._offsets.flags.writeable = False  # as most are, so that there is one kernel for all
+        else:
+            self._offsets = np.zeros(1, dtype=np.int64)

@@ -1,0 +1,74 @@
+"""sources/ahead.py: another thread reads a stream; the bytes and the error are the same, and no thread stays."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbbpe.sources import ahead
+
+
+class Source:
+    """Bytes in steps, and an error in the end where one is given."""
+
+    def __init__(self, steps: list[bytes], error: Exception | None = None) -> None:
+        self._steps = list(filter(None, steps))
+        self._error = error
+        self.n_calls = 0
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        self.n_calls += 1
+        if not self._steps:
+            if self._error is not None:
+                raise self._error
+            return 0
+        n = min(len(buffer), len(self._steps[0]))
+        buffer[:n] = self._steps[0][:n]
+        self._steps[0] = self._steps[0][n:]
+        self._steps = list(filter(None, self._steps))
+        return n
+
+
+@given(st.lists(st.binary(max_size=20), max_size=20), st.integers(1, 9), st.integers(1, 30), st.booleans())
+def test_the_bytes_and_the_error_are_those_of_the_stream(steps, block, size, is_broken):
+    found = []
+    error = OSError("broken") if is_broken else None
+
+    def read_all(stream: ahead.Source) -> None:
+        buffer = bytearray(size)
+        while n := stream.readinto(memoryview(buffer)):
+            found.append(bytes(buffer[:n]))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ahead, "_BLOCK", block)
+        with ahead.read_ahead(Source(steps, error), "a") as stream:
+            assert stream.name == "a"
+            for _ in range(2):  # what has come to its end stays there
+                if error is None:
+                    read_all(stream)
+                else:
+                    with pytest.raises(OSError, match="broken") as caught:
+                        read_all(stream)
+                    assert caught.value is error
+    assert b"".join(found) == b"".join(steps)
+
+
+@pytest.mark.parametrize("n_read", [0, 1, 5])
+def test_the_thread_ends_with_the_context_wherever_it_is(monkeypatch, n_read):
+    monkeypatch.setattr(ahead, "_BLOCK", 2)
+    source = Source([b"x" * 1000])
+    before = threading.active_count()
+
+    def read_some() -> None:
+        with ahead.read_ahead(source, "a") as stream:
+            for _ in range(n_read):
+                stream.readinto(memoryview(bytearray(2)))
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        read_some()
+    assert threading.active_count() == before
+    assert source.n_calls <= n_read + 5  # no more than there are blocks for

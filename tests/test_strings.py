@@ -1,0 +1,65 @@
+"""kernels/records/strings.py: strings as Arrow has them, put into a window from where they lie."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbbpe.kernels.machine.intrinsics import PADDING
+from nbbpe.kernels.records.strings import take_strings
+
+GUARD = 64
+
+
+def frozen(values) -> np.ndarray:
+    offsets = np.array(values, dtype=np.int64)
+    offsets.flags.writeable = False
+    return offsets
+
+
+@given(
+    st.lists(st.binary(max_size=10) | st.integers(0, 200).map(bytes), max_size=12),
+    st.integers(0, 3),
+    st.integers(0, 600),
+    st.integers(1, 20),
+)
+def test_strings_are_put_side_by_side_as_the_twin_does(strings, first, room, most):
+    first = min(first, len(strings))
+    data = np.frombuffer(b"before" + b"".join(strings) + b"behind", dtype=np.uint8)
+    offsets = frozen(np.cumsum([6, *map(len, strings)]))
+    out = np.full(room + PADDING + GUARD, 0xAB, dtype=np.uint8)
+    breaks = np.zeros((most, 3), dtype=np.int64)
+    row, n_bytes = take_strings(data.ctypes.data, offsets, first, out[:-GUARD], breaks, 9)
+    n, wanted, ends = naive.put_strings(strings[first:], room, most)
+    assert (row - first, n_bytes, out[:n_bytes].tobytes()) == (n, len(wanted), wanted)
+    assert breaks[:n].tolist() == [[end, end + 1, 9] for end in ends]
+    assert not breaks[n:].any()
+    assert (out[n_bytes:] == 0xAB).all()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
+def test_nothing_is_read_before_or_behind_the_strings():
+    """Strings between two pages which nobody may read; the process would die."""
+    page = mmap.PAGESIZE
+    memory = np.frombuffer(mmap.mmap(-1, 3 * page), dtype=np.uint8)
+    memory[page : 2 * page] = np.arange(page) % 251
+    libc = ctypes.CDLL(None, use_errno=True)
+    at = memory.ctypes.data
+    for start in at, at + 2 * page:
+        assert libc.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(page), 0) == 0
+    try:
+        out, breaks = np.empty(page + 1 + PADDING, dtype=np.uint8), np.empty((1, 3), dtype=np.int64)
+        for n in [*range(200), page]:
+            for begin in 0, page - n:
+                assert take_strings(at + page, frozen([begin, begin + n]), 0, out, breaks, -1) == (1, n + 1)
+                assert (out[:n] == memory[page + begin : page + begin + n]).all()
+    finally:
+        for start in at, at + 2 * page:
+            libc.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(page), 3)
