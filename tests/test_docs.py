@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import inspect
 import json
@@ -12,20 +13,22 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pages
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SHARED
 
 import nbbpe
 
 # Blocks that are shown and not run: one that is added must be added here, too.
 NOT_RUN = {"README.md": 4, "docs/guide.md": 1, "docs/how-it-works.md": 1, "docs/index.md": 1}
 # What a block may need that is not always there; each is tried by somebody.
-MAY_BE_MISSING = {"click", "tiktoken", "tokenizers", "torch", "transformers"}
+FILES = {"cl100k_base.tiktoken"}  # that tiktoken would download
+MODULES = {"click", "datasets", "jax", "jinja2", "polars", "tiktoken", "tokenizers", "torch", "transformers"}
+ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/"  # where tiktoken has them from
 SITE_MODULES = ("mkdocs", "material", "mkdocstrings_handlers.python")
 
 TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in pages.pages(ROOT)}
@@ -34,14 +37,15 @@ RUN = [block for block in BLOCKS if block.kind]
 REFERENCE = re.findall(r"^::: ([\w.]+)", TEXTS["docs/reference.md"], flags=re.MULTILINE)
 
 
-def missing_modules(names: tuple[str, ...]) -> list[str]:
+def missing_modules(names: Iterable[str]) -> list[str]:
+    """Of the modules, and of the files of shared vocabularies, those that are not there."""
     missing = []
     for name in names:
         try:
-            found = importlib.util.find_spec(name)
+            found = (SHARED / "vocabs" / name).exists() if name in FILES else importlib.util.find_spec(name)
         except ModuleNotFoundError:  # of the package that it is in
             found = None
-        if found is None:
+        if not found:
             missing.append(name)
     return missing
 
@@ -96,6 +100,11 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Page]
         patch.setenv("PATH", str(commands), prepend=os.pathsep)
         patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
         patch.delenv("NBBPE_TOKENIZER", raising=False)
+        # tiktoken keeps a file that it has downloaded under a digest of its address.
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(cached := tmp_path_factory.mktemp("tiktoken")))
+        patch.setenv("HF_HOME", str(tmp_path_factory.mktemp("datasets")))
+        for name in FILES.difference(missing_modules(FILES)):
+            shutil.copy(SHARED / "vocabs" / name, cached / hashlib.sha1((ENCODINGS + name).encode()).hexdigest())
         yield {}
 
 
@@ -122,7 +131,7 @@ def test_blocks_that_are_not_run_are_known():
 
 def test_blocks_need_only_what_can_be_had():
     """A block that needs what nobody has would never run."""
-    assert {name for block in BLOCKS for name in block.needs} <= MAY_BE_MISSING
+    assert {name for block in BLOCKS for name in block.needs} <= MODULES | FILES
 
 
 def test_readme_and_guide_have_blocks_that_run():
