@@ -29,6 +29,13 @@ NOT_RUN = {"README.md": 4, "docs/guide.md": 1, "docs/how-it-works.md": 1, "docs/
 FILES = {"cl100k_base.tiktoken"}  # that tiktoken would download
 MODULES = {"click", "datasets", "jax", "jinja2", "polars", "tiktoken", "tokenizers", "torch", "transformers"}
 ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/"  # where tiktoken has them from
+ARRAYS = {  # of which docs/arrays.md has all fields
+    "WordCounts": "training.word_counts",
+    "LinkedWords": "kernels.training.linked_words",
+    "PairTable": "kernels.training.pair_table",
+    "BucketQueue": "kernels.training.bucket_queue",
+    "PieceTable": "kernels.pieces.piece_table",
+}
 SITE_MODULES = ("mkdocs", "material", "mkdocstrings_handlers.python")
 
 TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in pages.pages(ROOT)}
@@ -173,6 +180,23 @@ def test_a_block_that_fails_fails(tmp_path, monkeypatch):
         page._run(pages.Block("docs/a.md", 7, "python", "1 / 0\n"))
     with pytest.raises(AssertionError, match=r"docs/a\.md:9"):
         page._run(pages.Block("docs/a.md", 9, "shell", "false | true\n"))
+
+
+def test_drawings_show_the_arrays_as_they_are(monkeypatch):
+    """`python docs/_site/draw_arrays.py` draws them anew."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_site")
+    for name, drawn in importlib.import_module("draw_arrays").drawings().items():
+        assert (ROOT / "docs" / "assets" / name).read_text(encoding="utf-8") == drawn, name
+
+
+def test_the_page_of_arrays_names_files_and_fields_that_are_there():
+    page = TEXTS["docs/arrays.md"]
+    for path in re.findall(r"`(nbbpe/[\w/]+\.py)`", page):
+        assert (ROOT / path).is_file(), path
+    shown = re.findall(r"^\| `(\w+)\.(\w+)`", page, flags=re.MULTILINE)
+    for name, module in ARRAYS.items():
+        fields = pkgutil.resolve_name(f"nbbpe.{module}:{name}")._fields
+        assert {field for of, field in shown if of == name} == set(fields), name
 
 
 def test_readme_is_one_page():
