@@ -27,6 +27,12 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
 
     Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not honoured.
     Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
+    >>> tok.to_hf("tokenizer.json")
+    >>> nbbpe.load("tokenizer.json") == tok
+    True
     """
     return source if isinstance(source, Tokenizer) else Tokenizer._of(read_model(source, check))
 

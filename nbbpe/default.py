@@ -20,6 +20,12 @@ def use(tokenizer: Tokenizer | Path) -> Tokenizer:
     """Make a tokenizer, given as such or as `nbbpe.load` takes it, the default of this process, and return it.
 
     Processes that are forked from this one have it too; spawned ones take NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
+
+    >>> import nbbpe
+    >>> nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
+    Tokenizer(260 tokens, 3 merges, 1 special, pattern='gpt2')
+    >>> nbbpe.encode_array("the hat")
+    array([258,  32, 104, 256], dtype=uint16)
     """
     global _default
     _default = load(tokenizer)
@@ -32,6 +38,11 @@ def encode_array(text: Text | Source) -> NDArray[Any]:
     All special tokens are recognised. The default is what `nbbpe.use` set, else what the environment variable
     NBBPE_TOKENIZER names, a path for `nbbpe.load`. Raises RuntimeError where there is none, FileNotFoundError where nothing
     is there.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
+    >>> nbbpe.encode_array("the hat")
+    array([258,  32, 104, 256], dtype=uint16)
     """
     global _default
     if _default is None:

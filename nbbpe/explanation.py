@@ -111,6 +111,15 @@ def explain_pattern(pattern: PatternLike, text: str | None = None) -> Explanatio
     text    : also tell how the pattern splits this
 
     Returns an Explanation, which prints as a page. Raises ValueError for what is no pattern.
+
+    >>> import nbbpe
+    >>> found = nbbpe.explain_pattern(r"[a-z]+|\\d{1,3}|.", "call 12345")
+    >>> found.pretokens
+    ('call', ' ', '123', '45')
+    >>> found.is_compiled, found.levels[0].n_states
+    (True, 6)
+    >>> nbbpe.explain_pattern(r"\\bx").not_compiled
+    '\\\\b'
     """
     found = get_pattern(pattern)
     from .text.pattern_tables import join_levels

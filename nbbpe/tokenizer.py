@@ -53,6 +53,15 @@ class Tokenizer:
         `unicodedata` does), once its special tokens are found; None for text as it is
 
     Raises ValueError for a vocab and merges that do not fit together, TypeError for arguments of other types.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train(["the cat sat on the mat, the cat"], 264, ["<|endoftext|>"])
+    >>> tok
+    Tokenizer(264 tokens, 7 merges, 1 special, pattern='gpt2')
+    >>> nbbpe.Tokenizer(tok.vocab, tok.merges, ["<|endoftext|>"]) == tok
+    True
+
+    The examples of the methods go on with this `tok`.
     """
 
     def __init__(
@@ -97,6 +106,10 @@ class Tokenizer:
         pattern : a name, a regex, a list of these, or None (see `nbbpe.train`); the files do not say it
 
         Raises OSError, or ValueError that names file and line of what is broken.
+
+        >>> tok.save_gpt2("vocab.json", "merges.txt")
+        >>> nbbpe.Tokenizer.from_files("vocab.json", "merges.txt", ["<|endoftext|>"]) == tok
+        True
         """
         return cls._of(gpt2.read_model(vocab_path, merges_path, [] if special_tokens is None else special_tokens, pattern))
 
@@ -123,6 +136,10 @@ class Tokenizer:
 
         Raises ValueError that names file and line of what is broken, or where the pattern is not known; OSError for a file
         that is not there or cannot be read; TypeError for what is neither.
+
+        >>> tok.save_tiktoken("mine.tiktoken")
+        >>> nbbpe.Tokenizer.from_tiktoken("mine.tiktoken", "gpt2", tok.special_tokens) == tok
+        True
         """
         return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
 
@@ -142,6 +159,10 @@ class Tokenizer:
         nbbpe cannot honour exactly is an error that names it.
 
         Raises ValueError that names the file and what in it is broken or cannot be honoured.
+
+        >>> tok.to_hf("tokenizer.json")
+        >>> nbbpe.Tokenizer.from_hf("tokenizer.json") == tok
+        True
         """
         return cls._of(huggingface.read_model(path_or_tokenizer, normalizer))
 
@@ -151,12 +172,21 @@ class Tokenizer:
         Files of a tokenizer that `save` wrote there are replaced. Raises FileExistsError for a vocab.json or merges.txt
         that it did not, other OSErrors where the folder cannot be written to, and ValueError for two ids of equal bytes,
         which the files cannot tell apart.
+
+        >>> tok.save("tokenizer")
+        >>> nbbpe.load("tokenizer") == tok
+        True
         """
         folder.write(path, self._model)
 
     @classmethod
     def load(cls, path: Path, *, check: bool = True) -> Tokenizer:
-        """Read a folder that `save` wrote (see `nbbpe.load`)."""
+        """Read a folder that `save` wrote (see `nbbpe.load`).
+
+        >>> tok.save("tokenizer")
+        >>> nbbpe.Tokenizer.load("tokenizer") == tok
+        True
+        """
         return cls._of(folder.read_model(path, check))
 
     def to_hf(self, path: Path) -> None:
@@ -167,6 +197,10 @@ class Tokenizer:
         tokenizers takes for something else, special tokens that share an id or are spelled like another token, or a
         vocabulary of ranks without a list of merges. Characters that are newer than the Unicode version of that engine may
         be split, or normalized, otherwise there.
+
+        >>> tok.to_hf("tokenizer.json")
+        >>> nbbpe.load("tokenizer.json") == tok
+        True
         """
         huggingface.write(path, self._model)
 
@@ -176,6 +210,10 @@ class Tokenizer:
         `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files say neither the
         pattern nor which tokens are special, so `from_files` must be told. Raises ValueError for what they cannot hold: two
         ids of equal bytes, a normalizer, or a vocabulary that a list of merges does not say all of.
+
+        >>> tok.save_gpt2("vocab.json", "merges.txt")
+        >>> open("merges.txt").readlines()[:2]
+        ['#version: 0.2\\n', 'a t\\n']
         """
         gpt2.write(vocab_path, merges_path, self._model, version_line)
 
@@ -184,12 +222,20 @@ class Tokenizer:
 
         Raises ImportError where tiktoken is missing, and ValueError where ranks cannot say the same as the merges (in what
         nbbpe trains they can), where the pattern or special tokens mean something else in tiktoken, or with a normalizer.
+
+        >>> encoding = tok.to_tiktoken()
+        >>> encoding.encode("the cat") == tok.encode("the cat")
+        True
         """
         return tiktoken.new_encoding(name, self._model)
 
     def save_tiktoken(self, path: Path) -> None:
         """Write a `.tiktoken` file of ranks; `from_tiktoken` reads it, given the pattern and the special tokens, which the
         file does not hold. Raises ValueError where ranks cannot say the same as the merges, or with a normalizer.
+
+        >>> tok.save_tiktoken("mine.tiktoken")
+        >>> len(open("mine.tiktoken").readlines())
+        263
         """
         tiktoken.write(path, self._model)
 
@@ -199,6 +245,12 @@ class Tokenizer:
         A list: those that are new get the next ids after the highest (or the id of a token of the vocab that has their
         bytes and takes no part in merges). A dict from string to id: exactly these ids, with gaps if need be. Those that
         are there keep their ids. Raises ValueError for an id that another token has.
+
+        >>> chat = tok.with_special_tokens(["<|user|>", "<|end|>"])
+        >>> chat.special_tokens
+        {'<|endoftext|>': 263, '<|user|>': 264, '<|end|>': 265}
+        >>> tok.with_special_tokens({"<|pad|>": 300}).vocab_size
+        301
         """
         other = copy.copy(self)
         other._model = self._model.with_special_tokens(special_tokens)
@@ -266,13 +318,21 @@ class Tokenizer:
         return self._model.provenance
 
     def token_to_id(self, token: str | bytes) -> int | None:
-        """The id of a token (str stands for its UTF-8 bytes), or None where there is none."""
+        """The id of a token (str stands for its UTF-8 bytes), or None where there is none.
+
+        >>> tok.token_to_id("the"), tok.token_to_id(b"\\xff"), tok.token_to_id("dog")
+        (258, 255, None)
+        """
         if isinstance(token, str) and token in self._model.special:
             return self._model.special[token]
         return self._ids.get(to_bytes(token))
 
     def id_to_token(self, token_id: int) -> bytes | None:
-        """The bytes of a token, special ones included, or None where no token has this id."""
+        """The bytes of a token, special ones included, or None where no token has this id.
+
+        >>> tok.id_to_token(258), tok.id_to_token(1000)
+        (b'the', None)
+        """
         return self._model.vocab.get(token_id)
 
     def __len__(self) -> int:
@@ -311,6 +371,13 @@ class Tokenizer:
         or a collection of special tokens; disallowed wins, and as "all" spares only those that `allowed_special` names.
         Names and meanings are tiktoken's, but by default all tokens are allowed and none is disallowed. Of a file nothing
         can be disallowed (ValueError).
+
+        >>> tok.encode("the cat<|endoftext|>")
+        [258, 261, 263]
+        >>> tok.encode(b"\\xff")
+        [255]
+        >>> len(tok.encode("<|endoftext|>", allowed_special=()))
+        13
         """
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
@@ -321,7 +388,11 @@ class Tokenizer:
     def encode_array(
         self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
     ) -> NDArray[Any]:
-        """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
+        """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`.
+
+        >>> tok.encode_array("the cat")
+        array([258, 261], dtype=uint16)
+        """
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             ids: NDArray[Any] | None = self._encoder.encode_short(text, self._specials, np.ndarray)
             if ids is not None:
@@ -329,7 +400,11 @@ class Tokenizer:
         return self._encode_any(text, allowed_special, disallowed_special)
 
     def count(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
-        """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
+        """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`.
+
+        >>> tok.count("the cat")
+        2
+        """
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             n_ids: int | None = self._encoder.encode_short(text, self._specials, int)
             if n_ids is not None:
@@ -341,7 +416,13 @@ class Tokenizer:
             return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
 
     def encode_ordinary(self, text: Text | Source) -> list[int]:
-        """The ids of a text in which no special token is recognised."""
+        """The ids of a text in which no special token is recognised.
+
+        >>> tok.encode_ordinary("the cat")
+        [258, 261]
+        >>> 263 in tok.encode_ordinary("<|endoftext|>")
+        False
+        """
         ids: list[int] | None = self._encoder.encode_short(text, None, list)
         return self._encode_any(text, (), NONE).tolist() if ids is None else ids
 
@@ -352,6 +433,9 @@ class Tokenizer:
 
         Other arguments as in `encode`. Raises TypeError that names an item that is no text, ValueError one that holds a
         special token that is disallowed.
+
+        >>> tok.encode_batch(["the cat", "", "the"])
+        [array([258, 261], dtype=uint16), array([], dtype=uint16), array([258], dtype=uint16)]
         """
         ids, starts = self.encode_batch_flat(texts, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
@@ -363,6 +447,9 @@ class Tokenizer:
 
         Returns (ids, starts): ids is a 1-D array of `dtype`, starts int64[n + 1]; text i has the ids
         ids[starts[i]:starts[i + 1]]. Arguments and errors as of `encode_batch`.
+
+        >>> tok.encode_batch_flat(["the cat", "", "the"])
+        (array([258, 261, 258], dtype=uint16), array([0, 2, 2, 3]))
         """
         return encode_batch_flat(self._encoder, texts, self._chosen(allowed_special, disallowed_special))
 
@@ -371,12 +458,20 @@ class Tokenizer:
 
         The same as encoding the texts joined to one: a pretoken or a special token may reach across items. With
         `allowed_special` as a set, only those are recognised.
+
+        >>> list(tok.encode_iterable(["the c", "at"]))
+        [258, 261]
         """
         for ids in self.encode_stream(texts, allowed_special=allowed_special):
             yield from ids.tolist()
 
     def encode_stream(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[NDArray[Any]]:
-        """Like `encode_iterable`, in arrays as they come, each of them the caller's own."""
+        """Like `encode_iterable`, in arrays as they come, each of them the caller's own.
+
+        >>> import numpy as np
+        >>> np.concatenate(list(tok.encode_stream(["the c", "at"])))
+        array([258, 261], dtype=uint16)
+        """
         reader = Reader(TextStream(texts), None, self._sought(allowed_special), self._encoder.at_once)
         for ids, _ in self._encoder.encode_all(reader):
             yield ids.copy()
@@ -406,6 +501,14 @@ class Tokenizer:
 
         Returns ids, dtype[n_texts, width], and mask, bool[n_texts, width], which is False for padding. Raises TypeError or
         ValueError for arguments that cannot be meant, before any text is encoded.
+
+        >>> ids, mask = tok.encode_padded(["the cat", "the"], pad_token="<|endoftext|>")
+        >>> ids
+        array([[258, 261],
+               [258, 263]])
+        >>> mask
+        array([[ True,  True],
+               [ True, False]])
         """
         encode = partial(self.encode_batch, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return encode_padded(
@@ -416,6 +519,12 @@ class Tokenizer:
         """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`.
 
         With a normalizer, `text` of what is returned is the text that it makes, and offsets are places in that.
+
+        >>> tokens = tok.tokenize("the caf\\u00e9")
+        >>> tokens.tokens
+        [b'the', b' ', b'c', b'a', b'f', b'\\xc3', b'\\xa9']
+        >>> tokens[5]
+        Token(id=195, token=b'\\xc3', byte_offsets=(7, 8), char_offsets=(7, 8))
         """
         if not isinstance(text, str):
             text = to_bytes(text)
@@ -430,6 +539,9 @@ class Tokenizer:
 
         By default to standard output, in colours where that is a terminal and the environment has no NO_COLOR. Control
         characters, and bytes that are only a part of a character, are shown as signs or escapes.
+
+        >>> tok.show("the cat sat", color=False)
+        the| cat| |sat
         """
         show(self.tokenize(text).tokens, file, color)
 
@@ -454,6 +566,9 @@ class Tokenizer:
         """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary.
 
         Ids are integers of any type, and no bools; an array of them has one dimension.
+
+        >>> tok.decode_bytes([258, 255])
+        b'the\\xff'
         """
         data: bytes = self._decoder.decode(ids)
         return data
@@ -465,6 +580,11 @@ class Tokenizer:
 
         With `skip_special_tokens`, the ids of special tokens stand for nothing. Raises ValueError as `decode_bytes` does,
         and with errors="strict" UnicodeDecodeError.
+
+        >>> tok.decode([258, 261, 263])
+        'the cat<|endoftext|>'
+        >>> tok.decode([258, 261, 263], skip_special_tokens=True)
+        'the cat'
         """
         decoder = self._decoder_of_text if skip_special_tokens else self._decoder
         text: str = decoder.decode(ids, errors)
@@ -477,13 +597,20 @@ class Tokenizer:
         *,
         skip_special_tokens: bool = False,
     ) -> list[str]:
-        """The text of each list or array of ids, or of each row of a 2-D array; arguments as of `decode`."""
+        """The text of each list or array of ids, or of each row of a 2-D array; arguments as of `decode`.
+
+        >>> tok.decode_batch([[258, 261], []])
+        ['the cat', '']
+        """
         return [self.decode(ids, errors, skip_special_tokens=skip_special_tokens) for ids in batch]
 
     def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
         """The text that ids stand for, and the number of the character that each token starts with, or starts within.
 
         As tiktoken's; `tokenize` gives offsets from text. Raises UnicodeDecodeError where the ids are no valid UTF-8.
+
+        >>> tok.decode_with_offsets([258, 261])
+        ('the cat', [0, 3])
         """
         ids = list(ids)
         text = self.decode(ids, errors="strict")
@@ -491,7 +618,12 @@ class Tokenizer:
         return text, tokens.char_offsets[:, 0].tolist()
 
     def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
-        """An object that turns ids into text as they come, whole characters only (see StreamDecoder)."""
+        """An object that turns ids into text as they come, whole characters only (see StreamDecoder).
+
+        >>> decoder = tok.stream_decoder()
+        >>> decoder.push(258) + decoder.push(261) + decoder.finish()
+        'the cat'
+        """
         return StreamDecoder(self, errors)
 
     # What is worked out on first use

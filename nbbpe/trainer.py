@@ -90,6 +90,13 @@ def train(
     OSError : a file that is missing or cannot be read, before long work; one that is cut off, when its end is reached; one
         that changed while it was read; an iterable's own errors pass
     ImportError : a file that needs a package which is not installed, before long work
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train(["the cat sat on the mat, the cat"], 264, ["<|endoftext|>"])
+    >>> tok.merges[:3]
+    [(b'a', b't'), (b't', b'h'), (b'th', b'e')]
+    >>> tok.encode("the cat<|endoftext|>")
+    [258, 261, 263]
     """
     special_tokens = check_special_tokens(special_tokens)
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
@@ -139,6 +146,13 @@ def train_bpe(
 
     vocab maps ids to bytes, special tokens included; merges are pairs of bytes in the order in which they were learned.
     For arguments and errors see `train`.
+
+    >>> import nbbpe
+    >>> vocab, merges = nbbpe.train_bpe("corpus.txt", 260, ["<|endoftext|>"])
+    >>> merges
+    [(b'a', b't'), (b't', b'h'), (b'th', b'e')]
+    >>> vocab[256], vocab[259]
+    (b'at', b'<|endoftext|>')
     """
     if not isinstance(input_path, (str, os.PathLike)):
         raise TypeError(f"input_path must be a path, not {type(input_path).__name__}")

@@ -46,6 +46,11 @@ def warmup() -> Warmup:
     cache folder. In the package, all who can read it can read them; the other two are the user's own, and a folder that
     others can write to is not used, as what lies there runs. Kernels are made for the processor of this machine; another
     kind of processor compiles its own. Takes some 30 seconds, or one where nothing is to be done.
+
+    >>> import nbbpe
+    >>> warm = nbbpe.warmup()
+    >>> nbbpe.warmup().n_compiled
+    0
     """
     from .kernels.compiler import disk_cache, jit
 

@@ -28,6 +28,12 @@ class StreamDecoder:
 
     errors : what becomes of invalid UTF-8, as in bytes.decode. With "strict", a UnicodeDecodeError leaves the decoder as it
         was before that call
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
+    >>> decoder = nbbpe.StreamDecoder(tok)
+    >>> [decoder.push(token_id) for token_id in [258, 0xC3, 0xA9]]
+    ['the', '', 'é']
     """
 
     def __init__(self, tokenizer: Decodes, errors: str = "replace") -> None:
@@ -36,15 +42,27 @@ class StreamDecoder:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def push(self, token_id: int) -> str:
-        """The text that one more id completes, often empty. Raises ValueError for what is no id, and takes nothing."""
+        """The text that one more id completes, often empty. Raises ValueError for what is no id, and takes nothing.
+
+        >>> decoder.push(258)
+        'the'
+        """
         return self.feed((token_id,))
 
     def feed(self, ids: Iterable[int] | NDArray[Any]) -> str:
-        """The text that more ids complete. Raises ValueError for what is no id, and then takes none of them."""
+        """The text that more ids complete. Raises ValueError for what is no id, and then takes none of them.
+
+        >>> decoder.feed([258, 32, 258])
+        'the the'
+        """
         return self._decoder.decode(self._decode_bytes(ids))
 
     def finish(self) -> str:
-        """What is left of an unfinished character (U+FFFD, with "replace"); afterwards the decoder can be used anew."""
+        """What is left of an unfinished character (U+FFFD, with "replace"); afterwards the decoder can be used anew.
+
+        >>> decoder.push(0xC3), decoder.finish()
+        ('', '\\ufffd')
+        """
         try:
             return self._decoder.decode(b"", final=True)
         finally:

@@ -25,10 +25,6 @@ Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 class TokenFile:
     """A file of ids, mapped into memory: no more of it is read than is used.
 
-        data = nbbpe.TokenFile("train.bin", tokenizer)
-        batches = data.windows(1024, rng=1337, batch_size=12)
-        x, y = next(batches)  # as from nanoGPT's get_batch; torch.from_numpy takes them as they are
-
     Parameters
     ----------
     path : what `Tokenizer.encode_file` wrote, .npy or raw ids (.bin), with its JSON beside it; or another's file of ids
@@ -53,6 +49,13 @@ class TokenFile:
 
     Raises FileNotFoundError; TypeError for a dtype that is none of integers; ValueError for a file without ids, of a size
     that does not fit dtype or JSON, with a broken or a missing JSON, of another tokenizer, or as `verify` does.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
+    >>> n_ids = tok.encode_file("corpus.txt", "corpus.bin")
+    >>> data = nbbpe.TokenFile("corpus.bin", tok)
+    >>> len(data) == n_ids, data.ids[:3].tolist()
+    (True, [258, 32, 99])
     """
 
     ids: np.memmap[Any, np.dtype[Any]]
@@ -110,7 +113,10 @@ class TokenFile:
         return f"TokenFile({self.path!r}, {self._n_ids:,} ids of {self.dtype}, fingerprint={self.fingerprint!r})"
 
     def verify(self) -> None:
-        """Read all ids and compare their checksum with the JSON's. Raises ValueError where they differ, or it has none."""
+        """Read all ids and compare their checksum with the JSON's. Raises ValueError where they differ, or it has none.
+
+        >>> data.verify()
+        """
         ids = np.asarray(self.ids)
         parts = (ids[first : first + _IDS_AT_ONCE] for first in range(0, self._n_ids, _IDS_AT_ONCE))
         check_checksum(self.path, self._checksum, concatenated(map(checksum, parts)))
@@ -150,7 +156,11 @@ class TokenFile:
         return np.concatenate(ends)
 
     def documents(self) -> Iterator[NDArray[Any]]:
-        """The ids of each document in order, its separator last, as read-only 1-D views of the file."""
+        """The ids of each document in order, its separator last, as read-only 1-D views of the file.
+
+        >>> tok.decode(next(data.documents()))
+        'the cat sat on the mat<|endoftext|>'
+        """
         starts = self.document_starts
         ids = np.asarray(self.ids)  # a slice of a memmap costs five times as much
         return (ids[start:end] for start, end in zip(starts.tolist(), [*starts[1:].tolist(), self._n_ids], strict=True))
@@ -172,6 +182,10 @@ class TokenFile:
         Yields (x, y), both int64[batch_size, block_size] and the caller's own; y is x moved on by one id. Windows start
         anywhere, with equal chance, and reach across documents. Raises ValueError at once for a file shorter than
         block_size + 1.
+
+        >>> x, y = next(data.windows(block_size=8, rng=1337, batch_size=4))
+        >>> x.shape, y.shape, (x[:, 1:] == y[:, :-1]).all().item()
+        ((4, 8), (4, 8), True)
         """
         block_size = self._check_block(block_size)
         batch_size = _whole("batch_size", batch_size, 1)
@@ -212,6 +226,10 @@ class TokenFile:
 
         Yields (x, y) as `windows` does. Raises ValueError at once for a file too short for a block, or for a batch where
         the last is dropped.
+
+        >>> blocks = [x for x, y in data.epoch(block_size=8, batch_size=4, seed=[1337, 0])]
+        >>> len(blocks), blocks[0].shape
+        (9, (4, 8))
         """
         block_size = self._check_block(block_size)
         batch_size = _whole("batch_size", batch_size, 1)

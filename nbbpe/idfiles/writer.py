@@ -96,6 +96,9 @@ def encode_file(
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
     cannot be read or written, or changed while it was read, FileExistsError where a file that is not nbbpe's lies in the
     place of one of those beside it, ImportError where a package is missing.
+
+    >>> tok.encode_file(["the cat", "the"], "two.npy", separator="<|endoftext|>")
+    5
     """
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):

@@ -46,6 +46,11 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
 
     Raises TypeError for a path or a file of text, and for a token that is not bytes; ValueError for an empty one or for no
     chunks. The file is left at any position.
+
+    >>> import nbbpe
+    >>> with open("corpus.txt", "rb") as file:
+    ...     nbbpe.find_chunk_boundaries(file, 3, b"<|endoftext|>")
+    [0, 220, 449, 660]
     """
     if not hasattr(file, "seek") or isinstance(file, io.TextIOBase):
         raise TypeError(f'file must be a file of bytes, as of open(path, "rb"), not {type(file).__name__}')
