@@ -117,7 +117,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Page]
 
 @pytest.mark.parametrize("block", RUN, ids=[f"{block.page}:{block.line}" for block in RUN])
 @pytest.mark.usefixtures("quiet")
-@pytest.mark.filterwarnings("ignore:1 bad record was left out")
+@pytest.mark.filterwarnings("ignore:1 malformed record was skipped")
 def test_a_block_of_code_runs(block, opened, tmp_path_factory, monkeypatch):
     if missing := missing_modules(block.needs):
         pytest.skip(f"needs {', '.join(missing)}")

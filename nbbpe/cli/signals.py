@@ -12,7 +12,7 @@ from types import FrameType
 
 from ..early import end_at_once
 
-# To be told to end by a scheduler or a container, or to lose the terminal, is as Ctrl-C: half a file is no use to anybody.
+# A scheduler's request to end, or the loss of the terminal, is handled like Ctrl-C: no partial file is left.
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _AGAIN_AFTER = 0.02  # seconds
 

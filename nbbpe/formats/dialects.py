@@ -113,7 +113,7 @@ class _Translation:
             self.repeat(text)
             return
         if kind == "end":
-            # After all white space there is only one end, whatever an engine means by it.
+            # After all whitespace there is only one end, whatever an engine means by it.
             if self.out[-2:] != [r"\s", "++"]:
                 raise self.refuse(text, "has different meanings")
             self.out.append(text)

@@ -134,7 +134,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     folder = os.fspath(path)
     about_path = os.path.join(folder, _ABOUT)
     if not os.path.exists(about_path):
-        what = "has no nbbpe.json, so it is no folder that Tokenizer.save wrote" if os.path.exists(folder) else "is missing"
+        what = "has no nbbpe.json, so Tokenizer.save did not write it" if os.path.exists(folder) else "is missing"
         raise FileNotFoundError(f"{folder!r} {what}")
     about = read_json(about_path)
     if not isinstance(about, dict) or about.get("format") != "nbbpe":
@@ -182,7 +182,7 @@ def read_model(path: Path, check: bool = True) -> Model:
         if fingerprint not in (None, model.fingerprint):
             raise ValueError(
                 f"{folder}: the files are not those that were saved together (fingerprint {model.fingerprint}, and "
-                f"nbbpe.json says {shown(fingerprint)}): save the tokenizer anew, or pass check=False to load it as "
+                f"nbbpe.json says {shown(fingerprint)}): save the tokenizer again, or pass check=False to load it as "
                 "it is now"
             )
         check_classes(provenance, pattern, folder, "take it as it is here: nbbpe.load(path, check=False).save(path)")

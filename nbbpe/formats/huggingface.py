@@ -2,7 +2,7 @@
 
 Such a file is a chain of parts: normalizer, pre_tokenizer, model, post_processor, decoder. A part that changes which ids a
 text has, in a way that nbbpe has not, is an error that names it; of normalizers, nbbpe has Unicode's normal forms. What
-comes after encoding is left out: what a post_processor adds (a token at the start of a text, say), truncation and padding.
+comes after encoding is ignored: what a post_processor adds (a token at the start of a text, say), truncation and padding.
 So the ids are those of tokenizers' `encode(text, add_special_tokens=False)`.
 """
 
@@ -288,7 +288,7 @@ class _Reader:
         except ValueError as error:
             raise self.error(f"{where} splits by a regex that nbbpe cannot honour: {error}") from None
         behavior, invert = part.get("behavior"), part.get("invert", False)
-        # Removing what is no match comes to the same where all is matched, as most named patterns do.
+        # Removing what does not match is the same if everything matches, as in most named patterns.
         if behavior != "Isolated" and not (behavior == "Removed" and invert and pattern.name and pattern.takes_all):
             how = f"{shown(behavior)} and invert {shown(invert)}"
             raise self.error(f"{where} is a Split with behavior {how}, and nbbpe can honour 'Isolated' only")

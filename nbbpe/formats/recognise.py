@@ -52,7 +52,7 @@ def recognised(source: object) -> Found:
     """The format of a tokenizer.
 
     Raises FileNotFoundError for a path where nothing is, or a folder without any known file; ValueError for a file, and
-    TypeError for a thing, that is none. All say what was looked for.
+    TypeError for any other object. All say what was looked for.
     """
     if tiktoken.is_encoding(source):
         return Found("tiktoken", (source,))
@@ -65,7 +65,7 @@ def recognised(source: object) -> Found:
     ):
         return Found("gpt2", tuple(source))
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"{type(source).__name__} is no tokenizer that nbbpe knows; it knows {_KNOWN}")
+        raise TypeError(f"{type(source).__name__} is not a tokenizer that nbbpe knows; it knows {_KNOWN}")
     if os.path.isdir(source):
         return _in_folder(source)
     if not os.path.exists(source):

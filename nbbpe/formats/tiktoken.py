@@ -1,4 +1,4 @@
-"""tiktoken's encodings and rank files: a line a token, of its bytes in base64, a blank, and its rank, which is its id."""
+"""tiktoken's encodings and rank files: a line for each token, its bytes in base64, a space, and its rank, the id."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read_model(
         if not os.path.exists(name):
             encoding = name if name in ENCODINGS else "cl100k_base"
             raise FileNotFoundError(
-                f"{name!r} is no file; give the path of a .tiktoken file, or an encoding, as tiktoken.get_encoding"
+                f"{name!r} is not a file; give the path of a .tiktoken file, or an encoding, as tiktoken.get_encoding"
                 f"({encoding!r}) is one"
             )
         vocab, known = read(name)
@@ -114,10 +114,10 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
             rank = int(digits)
         except ValueError:
             token, rank = b"", -1
-        # a2b_base64 passes over what is no base64: the token must give the same spelling again.
+        # a2b_base64 ignores characters that are not base64, so the token must give the same spelling again.
         if not token or rank < 0 or not digits.isdigit() or b2a_base64(token, newline=False) != spelled:
             raise ValueError(
-                f"{name}, line {number}: must be a token in base64, one blank and its rank, and is {shown(line)}"
+                f"{name}, line {number}: must be a token in base64, one space and its rank, and is {shown(line)}"
             )
         if lines.setdefault(token, number) != number:
             raise ValueError(f"{name}, line {number}: token {shown(token)} has a rank in line {lines[token]} already")

@@ -53,7 +53,7 @@ def count_ends(path: str) -> int:
 def append_ends(whole: str, part: str, n_before: int) -> None:
     """Move the ends in `part`, which has no magic, to the end of a file; `n_before` ids come before those of the part.
 
-    Where there is no such file yet, it is made.
+    A file that is missing is made.
     """
     with open(whole, "ab") as out, open(part, "rb") as file:
         if out.tell() == 0:
@@ -73,7 +73,7 @@ def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
                 return None
             return np.memmap(file, dtype=DTYPE, mode="r", offset=len(MAGIC), shape=(n_ends,))
     except OSError:
-        return None  # who needs them is told
+        return None  # a caller that needs them raises an error
 
 
 def checked_ends(ids_path: Path, ends: NDArray[np.int64] | None, n_ends: int, n_ids: int) -> NDArray[np.int64]:
@@ -87,6 +87,6 @@ def checked_ends(ids_path: Path, ends: NDArray[np.int64] | None, n_ends: int, n_
     if len(found) != n_ends or found[-1] > n_ids or found[0] < 0 or (np.diff(found) < 0).any():
         raise ValueError(
             f"{path} does not hold {n_ends:,} ends of documents, as {os.path.basename(os.fspath(ids_path))} has them: one "
-            "was changed without the other; encode the text anew"
+            "was changed without the other; encode the text again"
         )
     return found

@@ -24,7 +24,7 @@ from .sidecar import check_replaceable, sidecar_path, write_sidecar
 if sys.platform != "win32":
     import fcntl
 
-_PATIENCE = 10.0  # seconds to wait for others, who publish in milliseconds: a lock held for longer is no reason to stop
+_PATIENCE = 10.0  # seconds to wait for another process, which publishes in milliseconds; after that, go on without the lock
 
 
 def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ def _wait_for_lock(descriptor: int, kind: int) -> None:
 
 
 def _put_aside(path: str, aside: str, undo: ExitStack) -> None:
-    """Move what has a name elsewhere; `undo` is told how to give the name back, or to free it where it was free."""
+    """Move the file of a name out of the way; `undo` gets a step that gives the name back, or frees it if it was free."""
     was_there = os.path.lexists(path)
     undo.callback(_put_back, aside, path, was_there)
     with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""The small JSON beside a file of ids (of `corpus.bin`, `corpus.bin.json`) that says whose ids they are."""
+"""The sidecar of a file of ids, a small JSON file (`corpus.bin.json` for `corpus.bin`): which tokenizer made the ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DTYPES = ("uint16", "uint32")
 
 
 class Described(Protocol):
-    """What is told of a Tokenizer beside its ids."""
+    """What the sidecar says about a Tokenizer."""
 
     @property
     def _model(self) -> Model: ...
@@ -53,7 +53,7 @@ class Described(Protocol):
 
 
 def sidecar_path(ids_path: Path) -> str:
-    """The path of the JSON beside a file of ids."""
+    """The path of the sidecar of a file of ids."""
     return os.fspath(ids_path) + ".json"
 
 
@@ -114,7 +114,7 @@ def check_replaceable(ids_path: Path) -> None:
         read_sidecar(ids_path)
     except ValueError:
         raise FileExistsError(
-            f"{path!r} is not nbbpe's, and lies where a file is to be that says what {os.fspath(ids_path)!r} holds: move "
+            f"{path!r} was not written by nbbpe, and has the name of a file that belongs to {os.fspath(ids_path)!r}: move "
             "it away, or give another output"
         ) from None
 
@@ -127,7 +127,7 @@ def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
 
 
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
-    """What the JSON beside a file of ids says; None where there is none. Raises ValueError that names what is broken."""
+    """The contents of the sidecar of a file of ids; None if it has none. Raises ValueError that names what is broken."""
     path = sidecar_path(ids_path)
     try:
         about = read_json(path)
@@ -157,11 +157,11 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
 
 
 def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np.dtype[Any]) -> None:
-    """Raise ValueError unless a file holds as many ids, and of the kind, as the JSON beside it says."""
+    """Raise ValueError unless a file holds as many ids, and of the dtype, as its sidecar says."""
     if about["n_ids"] != n_ids or np.dtype(about["dtype"]) != dtype.newbyteorder("="):
         raise ValueError(
             f"{os.fspath(ids_path)} holds {n_ids:,} ids of {dtype}, and {os.path.basename(sidecar_path(ids_path))} says "
-            f"{about['n_ids']:,} of {about['dtype']}: one was changed without the other; encode the text anew"
+            f"{about['n_ids']:,} of {about['dtype']}: one was changed without the other; encode the text again"
         )
 
 
@@ -170,16 +170,16 @@ def _is_short(value: object) -> bool:
 
 
 def check_checksum(ids_path: Path, said: str | None, found: Checksum) -> None:
-    """Raise ValueError unless a file's ids have the checksum that the JSON beside it says; None for a JSON without any."""
+    """Raise ValueError unless the ids of a file have the checksum of its sidecar; None for a sidecar without one."""
     path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
     if said is None:
         raise ValueError(
-            f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text anew"
+            f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text again"
         )
     if said != str(found):
         raise ValueError(
             f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {said}: the file "
-            "was damaged or changed; encode the text anew"
+            "was damaged or changed; encode the text again"
         )
 
 

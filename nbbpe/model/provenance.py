@@ -91,7 +91,7 @@ def library_versions() -> dict[str, str]:
 def describe_pattern(pattern: Pattern) -> dict[str, Any]:
     """What a tokenizer's provenance says of its pattern and of the libraries that apply it here and now.
 
-    `character_classes` is None where there is no pattern, as then no text depends on them.
+    `character_classes` is None without a pattern, as then nothing depends on them.
     """
     return {
         "pattern": pattern.spelling,

@@ -22,7 +22,7 @@ MAX_ID = 2**31 - 2
 
 
 def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
-    """The special tokens as a list. Raises TypeError or ValueError for what is no str, is empty, or comes twice."""
+    """The special tokens as a list. Raises TypeError or ValueError for one that is not a str, is empty, or occurs twice."""
     if special_tokens is None:
         return []
     if isinstance(special_tokens, (str, bytes, Set, Mapping)):
@@ -121,7 +121,7 @@ def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dic
     A list gets the next ids after the highest, a dict those that it says: two may share one, as some encodings of
     tiktoken's have it. No token of the vocab becomes special, so none of their ids may be among the vocab's.
 
-    Raises TypeError or ValueError for what cannot be a special token, or an id that is none or that a token has.
+    Raises TypeError or ValueError for an invalid special token, or an id that is invalid or taken by another token.
     """
     if not isinstance(wanted, Mapping):
         return place_special_tokens(wanted, vocab, set(vocab.values()))

@@ -1,4 +1,4 @@
-"""The bytes of a file as a stream, unpacked where its name says that it is compressed."""
+"""The bytes of a file as a stream, decompressed if its name says that it is compressed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stream(Protocol):
 
 @contextmanager
 def open_stream(file: File, packing: str, tally: Tally, start: int = 0) -> Iterator[Stream]:
-    """The bytes of a file from `start` on; of a packed file, what it unpacks to (then `start` is 0)."""
+    """The bytes of a file from `start` on; of a compressed file, the decompressed bytes (then `start` is 0)."""
     with file.open() as raw:
         if start:
             raw.seek(start)
@@ -42,7 +42,7 @@ def open_stream(file: File, packing: str, tally: Tally, start: int = 0) -> Itera
 
 
 class PackableFile:
-    """A file of text that may be packed: what all inputs of such files have in common (see Input)."""
+    """A file of text that may be compressed: what all inputs of such files have in common (see Input)."""
 
     def __init__(self, file: File, packing: str) -> None:
         """`packing` is one of PACKINGS, or empty."""
@@ -66,11 +66,11 @@ class PackableFile:
         return (self.size() or 0) * (_PACKED_FACTOR if self.packing else 1)
 
     def can_be_cut(self) -> bool:
-        """A packed stream can only be read from its beginning; a remote one is best read so."""
+        """A compressed stream can be read from its beginning only, and a remote one is best read so."""
         return not self.packing and self.file.path is not None and self.size() is not None
 
     def check(self, on_error: str) -> None:
-        """See Input. Notices a missing package, and a file that is not so packed."""
+        """See Input. Finds a missing package, and a file that is not compressed as its name says."""
         self.file.check()
         if self.packing in _ZSTD:
             require("zstandard", self.file.name)
@@ -104,11 +104,11 @@ class _FileStream:
 
 
 class _Unpacked:
-    """What a packed stream unpacks to. Raises OSError that names the file where it is broken or cut off."""
+    """The decompressed bytes of a stream. Raises OSError that names the file if it is broken or truncated."""
 
-    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
+    def __init__(self, compressed: _FileStream, name: str, tally: Tally) -> None:
         self.name = name
-        self._packed = packed
+        self._compressed = compressed
         self._tally = tally
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -122,9 +122,9 @@ class _Unpacked:
         try:
             data = self._read(size)
         except self._errors() as error:
-            raise OSError(f"{self.name!r} is broken or cut off, and cannot be unpacked to its end: {error}") from error
+            raise OSError(f"{self.name!r} is broken or truncated, and cannot be decompressed: {error}") from error
         if not data and not self._tally.n_read:
-            raise OSError(f"{self.name!r} is empty, where even a packed empty file has some bytes: it was cut off")
+            raise OSError(f"{self.name!r} is empty, and even a compressed empty file has some bytes: it was truncated")
         return data
 
     def _read(self, size: int) -> bytes:
@@ -137,9 +137,9 @@ class _Unpacked:
 class _Gzip(_Unpacked):
     """One or several members of gzip."""
 
-    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
-        super().__init__(packed, name, tally)
-        self._file = gzip.GzipFile(mode="rb", fileobj=packed)  # type: ignore[call-overload]
+    def __init__(self, compressed: _FileStream, name: str, tally: Tally) -> None:
+        super().__init__(compressed, name, tally)
+        self._file = gzip.GzipFile(mode="rb", fileobj=compressed)  # type: ignore[call-overload]
 
     def _read(self, size: int) -> bytes:
         return self._file.read(size)
@@ -151,8 +151,8 @@ class _Gzip(_Unpacked):
 class _Zstd(_Unpacked):
     """One or several frames of Zstandard."""
 
-    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
-        super().__init__(packed, name, tally)
+    def __init__(self, compressed: _FileStream, name: str, tally: Tally) -> None:
+        super().__init__(compressed, name, tally)
         self._zstandard = require("zstandard", name)
         self._blocks = self._unpack()
         self._left = memoryview(b"")
@@ -167,8 +167,8 @@ class _Zstd(_Unpacked):
         # zstandard's own stream reader takes the end of a file that was cut off for the end of its text.
         decompressor = self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
         frame: Any = None
-        while packed := self._packed.read(_BLOCK):
-            left = memoryview(packed)
+        while compressed := self._compressed.read(_BLOCK):
+            left = memoryview(compressed)
             while left:
                 if frame is None:
                     frame = decompressor.decompressobj(write_size=_ZSTD_ROOM)
@@ -176,7 +176,7 @@ class _Zstd(_Unpacked):
                 if block := frame.decompress(fed):
                     yield block
                 if frame.eof:
-                    left = memoryview(packed)[len(packed) - len(left) - len(frame.unused_data) :]
+                    left = memoryview(compressed)[len(compressed) - len(left) - len(frame.unused_data) :]
                     frame = None
         if frame is not None:
             raise EOFError("its last frame has no end")

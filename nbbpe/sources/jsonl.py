@@ -58,7 +58,7 @@ class JsonPart(NamedTuple):
             try:
                 text = _text(line, self.field)
             except ValueError as error:
-                tally.bad_record(Line(self.file.name, number, self.file.path, self.start), str(error))
+                tally.malformed(Line(self.file.name, number, self.file.path, self.start), str(error))
             else:
                 yield to_bytes(text)
 
@@ -87,7 +87,7 @@ def _text(line: bytes, field: str) -> str:
     try:
         record = _parse(line.decode())
     except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start + 1:,} of it, {line[error.start]:#04x}, is no UTF-8") from None
+        raise ValueError(f"byte {error.start + 1:,} of it, {line[error.start]:#04x}, is invalid UTF-8") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON: {error.msg} at character {error.pos + 1:,}") from None
     except RecursionError:
@@ -106,7 +106,7 @@ def _text(line: bytes, field: str) -> str:
 
 
 class JsonLines(PackableFile):
-    """A file of JSON lines, or a packed one; see Input."""
+    """A file of JSON lines, compressed or not; see Input."""
 
     has_records = True
     in_python = True

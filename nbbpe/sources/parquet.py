@@ -61,7 +61,7 @@ class RowsPart(NamedTuple):
             for i, text in enumerate(batch):
                 if text is None:
                     row = self.first_row + done + i
-                    tally.bad_record(Row(self.file.name, row), f"the column {self.column!r} is null, and must be a string")
+                    tally.malformed(Row(self.file.name, row), f"the column {self.column!r} is null, and must be a string")
                 else:
                     yield text
             done += len(batch)
@@ -112,7 +112,7 @@ class ParquetTable:
         return sum(group.n_text for group in self._groups)
 
     def check(self, on_error: str) -> None:
-        """See Input. Notices a missing package, a file that is none, a column that is not there or holds no text."""
+        """See Input. Finds a missing package, a file that is not parquet, a column that is missing or holds no text."""
         self._file.check()
         require("pyarrow.parquet", self._file.name)
         if self.size() is None:

@@ -59,13 +59,13 @@ class _Followed:
 
 
 class PlainText(PackableFile):
-    """A file of text, or a packed one; see Input."""
+    """A file of plain text, compressed or not; see Input."""
 
     has_records = False
 
     @property
     def in_python(self) -> bool:
-        """See Input. Packed text is unpacked in small steps."""
+        """See Input. Compressed text is decompressed in small steps."""
         return bool(self.packing)
 
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:

@@ -95,6 +95,6 @@ def naming_errors(url: str) -> Iterator[None]:
         kinds = (FileNotFoundError, IsADirectoryError, PermissionError, OSError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), OSError)
         reason = str(error) if type(error) in kinds else f"{type(error).__name__}: {error}"
-        # fsspec says of a host that cannot be reached that there is no such file; the cause knows better.
+        # If a host cannot be reached, fsspec says that there is no such file; its cause has the reason.
         cause = f" ({error.__cause__})" if error.__cause__ else ""
         raise kind(f"{url!r} cannot be read: {reason}{cause}") from error

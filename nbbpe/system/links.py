@@ -25,7 +25,7 @@ def is_device(path: Path) -> bool:
 
 
 def target_of(path: Path) -> str:
-    """Where the file of a name lies: what a link leads to, as in writing to it, whether that is there yet or not.
+    """The path that writing to a name would write to: symlinks are followed, whether the target exists yet or not.
 
     The path that is returned has no symlink in it, so that what was checked is what is written. Raises PermissionError
     for a link that another user may have made (see `_check_trusted`), and OSError for a circle of links.
@@ -77,7 +77,7 @@ def _check_trusted(link: str, is_file: bool, shown: str) -> None:
         whose = "a folder that every user can write to" if for_all else f"a folder of {_user(folder.st_uid)}"
         raise PermissionError(
             f"{shown!r} is not written: {link!r} is a symlink of {_user(owner)} in {whose}, so another user may decide "
-            f"where it leads (now {os.readlink(link)!r}); give the path of the file itself, or another name"
+            f"where it points to (now {os.readlink(link)!r}); give the path of the file itself, or another name"
         )
 
 

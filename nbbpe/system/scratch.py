@@ -34,7 +34,7 @@ def scratch_folder(beside: Path) -> Iterator[str]:
 
     So are those of runs that were killed: see `remove_leftovers`.
 
-    Raises FileNotFoundError or NotADirectoryError, naming the folder, where there is no such place, FileExistsError where a
+    Raises FileNotFoundError or NotADirectoryError, naming the folder, if it is missing or no folder; FileExistsError if a
     device or the like is in the place of the file, and PermissionError for another user's symlink (see `target_of`).
     """
     if is_device(beside):

@@ -60,7 +60,7 @@ def default_workers() -> int:
 
 
 def check_positive(name: str, value: SupportsIndex, kind: str = "a positive integer") -> int:
-    """An argument as an int, of whatever library's. Raises TypeError or ValueError for one that is no positive integer."""
+    """An argument as an int, of any integer type. Raises TypeError or ValueError unless it is a positive integer."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be {kind}, not {value!r}")
     number = value.__index__()
@@ -70,7 +70,7 @@ def check_positive(name: str, value: SupportsIndex, kind: str = "a positive inte
 
 
 def check_workers(workers: int | None) -> int:
-    """`workers` as given, or the default for None. Raises TypeError or ValueError for what is no positive integer."""
+    """`workers` as given, or the default for None. Raises TypeError or ValueError unless it is a positive integer."""
     if workers is None:
         return default_workers()
     n_workers = check_positive("workers", workers, "a positive integer or None")
@@ -134,8 +134,8 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
         try:
             job = make_job()
             for number in numbers:
-                with closing(job.run(tasks[number])) as told:  # type: ignore[type-var]
-                    for result in told:
+                with closing(job.run(tasks[number])) as results_of_task:  # type: ignore[type-var]
+                    for result in results_of_task:
                         if stopping.is_set():
                             return
                         results.put((number, result))
@@ -193,7 +193,7 @@ def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Results:
 
     def hand_out(connection: Connection) -> None:
         number = next(numbers, None)
-        # A worker that has ended cannot be sent to; what it said last, or that it died, is what recv tells.
+        # A worker that has ended cannot be sent to; recv then returns its last message, or raises.
         with suppress(ConnectionError):
             connection.send(None if number is None else (number, tasks[number]))
 
@@ -226,7 +226,7 @@ def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[C
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     # Ctrl-C reaches all processes of a terminal; the parent alone answers it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # And whatever the parent does when it is told to end, a worker has nothing to clean up.
+    # Whatever the parent does on SIGTERM, a worker has nothing to clean up.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         # With the parent's ends closed here, a worker sees the end of its own connection when the parent is gone.

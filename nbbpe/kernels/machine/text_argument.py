@@ -54,7 +54,7 @@ def copy_utf8(text, to_at, room):
     """Write the UTF-8 of a text to an address, where there must be `room` for it and 3 bytes more; returns its length.
 
     Or -1, and has then written a part of it, where it has more than `room` bytes, where it has a surrogate, which has no
-    UTF-8, or where it is no text. Cost: one step a byte or a character; those of bytes go by vectors.
+    UTF-8, or if it is not a text. Cost: one step a byte or a character; those of bytes go by vectors.
     """
     at, n = text.at, text.n
     if n > room or text.kind == NO_TEXT:
