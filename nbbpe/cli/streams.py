@@ -1,4 +1,4 @@
-"""What goes through pipes and files of the command: text from stdin, ids as text and as raw integers."""
+"""The command's input and output: text from stdin, ids as text and as raw integers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _BLOCK = 1 << 20  # bytes
 
 @contextmanager
 def as_path(source: str) -> Iterator[Path]:
-    """The path of a source that may be `-`: what comes through stdin is put into a file of its own, and removed at the end.
+    """The path of a source that may be `-`: stdin is copied to a temporary file, which is removed at the end.
 
-    So it can be read twice, by several processes, and its size is known. A path is never a str, which in a list might be
-    taken for a document; but a URL is.
+    So it can be read twice, by several processes, and its size is known. A path is never a str, which in a list could be
+    a document; a URL is a str.
     """
     if not source:
         raise FileNotFoundError("'' is not the name of a file")
@@ -45,14 +45,14 @@ def as_path(source: str) -> Iterator[Path]:
 
 
 def stdin_blocks() -> Iterator[bytes]:
-    """What comes through stdin, as it comes."""
+    """The blocks of stdin, as they arrive."""
     while block := os.read(_stdin().fileno(), _BLOCK):
         yield block
 
 
 @contextmanager
 def output(path: str) -> Iterator[BinaryIO]:
-    """A file to write bytes to, which appears under its name when it is whole; `-` is stdout, and a device is a device."""
+    """A file to write bytes to, as an atomic write; `-` is stdout, and a device is written directly."""
     if path == STDIN:
         with name_in_errors("stdout"):
             yield sys.stdout.buffer

@@ -22,7 +22,7 @@ from .collector import paused_collector
 from .json_text import read_json
 
 _END = "<|endoftext|>"
-_AT_ONCE = 1 << 12  # texts that are unspelled as one: a call for each takes five times as long
+_AT_ONCE = 1 << 12  # texts that are decoded in one call: a call for each takes five times as long
 
 
 def spell(token: bytes) -> str:
@@ -215,7 +215,7 @@ def _merges_by_line(lines: list[bytes], first: int, name: str, tokens: dict[str,
 
 
 def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
-    """Write vocab.json and merges.txt, each when it is whole.
+    """Write vocab.json and merges.txt, each as an atomic write.
 
     Raises ValueError for what the format cannot hold (two ids of equal tokens, say), before anything is written.
     """

@@ -65,7 +65,7 @@ def describe_ids(
     separators: Sequence[str] | None = None,
     n_ends: int = 0,
 ) -> dict[str, Any]:
-    """What is to stand beside a file of ids that a tokenizer has made.
+    """The contents of the sidecar for a file of ids that a tokenizer has made.
 
     checksum   : of the ids
     sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
@@ -97,7 +97,7 @@ def describe_ids(
 
 
 def check_replaceable(ids_path: Path) -> None:
-    """Raise the error that writing a file of ids would end in because of what lies in the places of those beside it.
+    """Raise the error that writing a file of ids would end in, if other files have the names of its sidecar or its ends.
 
     A file there that is not nbbpe's is never replaced: FileExistsError. Of a symlink that another user may have made,
     PermissionError, see `target_of`.
@@ -120,7 +120,7 @@ def check_replaceable(ids_path: Path) -> None:
 
 
 def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
-    """Write what `describe_ids` gave beside a file of ids."""
+    """Write the sidecar of a file of ids; `about` is from `describe_ids`."""
     with open(sidecar_path(ids_path), "w", encoding="ascii", newline="\n") as file:
         json.dump(about, file, indent=2)
         file.write("\n")
@@ -137,7 +137,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         raise ValueError(f'{path}: must be an object with "format": "{_FORMAT}"')
     if about.get("version") != _VERSION:
         raise ValueError(f"{path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
-    about.setdefault("document_ends", 0)  # as before there were any
+    about.setdefault("document_ends", 0)  # as in older sidecars
     about.setdefault("checksum", None)
     separators, versions, classes = (about.get(name) for name in ("separator_ids", "versions", "character_classes"))
     for name, fits, wanted in (

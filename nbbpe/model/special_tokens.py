@@ -1,4 +1,4 @@
-"""Special tokens as a user gives them: what may be one, which ids they get in a vocabulary, which a text may hold."""
+"""Special tokens as a user gives them: checks, and the ids that they get in a vocabulary."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
 
 
 def check_distinct_ids(special: Mapping[str, int]) -> None:
-    """Raise ValueError where two special tokens have one id."""
+    """Raise ValueError if two special tokens have the same id."""
     owners: dict[int, str] = {}
     for token, token_id in special.items():
         if owners.setdefault(token_id, token) != token:

@@ -15,7 +15,7 @@ from .tally import Tally
 
 _PACKED_FACTOR = 4  # text becomes about a quarter of its size
 
-_FEED = 1 << 10  # compressed bytes that zstandard takes at a time: they can become 32 MB at the very most
+_FEED = 1 << 10  # compressed bytes for zstandard at a time, which become at most 32 MB
 _ZSTD_ROOM = 1 << 16
 _ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
 _BLOCK = 1 << 16

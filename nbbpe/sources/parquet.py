@@ -150,12 +150,12 @@ class ParquetTable:
 
 def _parquet_file(file: File, raw: Any) -> Any:
     """An open file as pyarrow's ParquetFile."""
-    # Buffered and not read ahead, so that a row group of gigabytes is never in memory whole.
+    # Buffered and without read-ahead, so that a row group of gigabytes is never in memory completely.
     return require("pyarrow.parquet", file.name).ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER)
 
 
 def _check_column(name: str, schema: Any, column: str) -> None:
-    """Raise ValueError where a table has no such column, or one that holds no text."""
+    """Raise ValueError if a table has no such column, or if it does not hold text."""
     if schema.names.count(column) != 1:
         columns = ", ".join(map(repr, schema.names[:_MAX_NAMED])) + (", ..." if len(schema.names) > _MAX_NAMED else "")
         number = "no" if column not in schema.names else "more than one"
@@ -167,7 +167,7 @@ def _check_column(name: str, schema: Any, column: str) -> None:
 
 
 def _texts(column: Any) -> list[bytes | None]:
-    """A column's strings as UTF-8. Made by hand, as pyarrow's own way to Python takes a microsecond a row."""
+    """A column's strings as UTF-8, taken from the Arrow buffers: pyarrow's conversion takes a microsecond a row."""
     arrow = require("pyarrow", "parquet")
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -187,7 +187,7 @@ def _texts(column: Any) -> list[bytes | None]:
 
 @contextmanager
 def _naming_errors(file: File) -> Iterator[None]:
-    """Make what pyarrow finds wrong with a file an OSError that names it."""
+    """Turn pyarrow's errors about a file into an OSError that names it."""
     arrow = require("pyarrow", file.name)
     with file.naming_errors():
         try:

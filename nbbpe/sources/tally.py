@@ -22,7 +22,7 @@ class Line(NamedTuple):
     start: int = 0
 
     def __str__(self) -> str:
-        # A worker that began in the middle cannot know its lines' numbers; they are only needed here.
+        # A worker that began in the middle of a file does not know line numbers; they are counted only for messages.
         before = count_newlines(self.path, self.start) if self.path is not None and self.start else 0
         return f"{self.name!r}, line {before + self.number:,}"
 
@@ -52,7 +52,7 @@ class Tally:
         self._n_skipped = 0
         self._first: list[tuple[Line | Row, str]] = []
         self._n_reported = 0
-        self.n_read = 0  # bytes, as they lie in the file
+        self.n_read = 0  # bytes of the file, compressed if it is
 
     def malformed(self, place: Line | Row, reason: str) -> None:
         """Count a malformed record, or raise ValueError that names it."""
