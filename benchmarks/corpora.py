@@ -174,7 +174,7 @@ def vocabs_folder() -> Path:
 
 
 def head(path: Path, n_bytes: int) -> Path:
-    """The first bytes of a text up to a blank or a line's end, as a document with a separator at its end."""
+    """The first bytes of a text up to a space or a line's end, as a document with a separator at its end."""
 
     def write(target: Path) -> None:
         with open(path, "rb") as file:

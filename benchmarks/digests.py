@@ -26,7 +26,7 @@ def merges_digest(merges: Iterable[tuple[bytes, bytes]]) -> str:
 def ids_digest(parts: Iterable[ArrayLike] | Sequence[Sequence[int]], separator_id: int) -> dict[str, int | str]:
     """Facts about ids that come in parts: how many there are, and a sum over them in order.
 
-    The id of the separator is counted but left out of the sum, so that a library that was given text already split can
+    The id of the separator is counted but not summed, so that a library that was given text already split can
     be compared with one that was not.
     """
     import numpy as np  # not before a library is imported, whose time that is a part of

@@ -91,7 +91,7 @@ def process_tree(root: int) -> list[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as file:  # it may have ended
-                # The second field is the name in parentheses and may hold blanks; the parent follows two fields later.
+                # The second field is the name in parentheses and may hold spaces; the parent follows two fields later.
                 children[int(file.read().rpartition(b")")[2].split()[1])].append(int(entry))
     tree = [root]
     for pid in tree:  # grows on the way

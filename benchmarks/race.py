@@ -142,5 +142,5 @@ def _finish(benchmark: Any, entries: dict[str, Entry], same: Sequence[str]) -> d
 def _expect_same(runs: Sequence[Facts], names: Sequence[str]) -> None:
     """Raise AssertionError unless the named facts are the same in all runs that tell them."""
     for name in names:
-        told = [(run["library"], run[name]) for run in runs if run.get(name) is not None]
-        assert len({value for _, value in told}) == 1, f"{name} differs, so times cannot be compared: {set(told)}"
+        facts = [(run["library"], run[name]) for run in runs if run.get(name) is not None]
+        assert len({value for _, value in facts}) == 1, f"{name} differs, so times cannot be compared: {set(facts)}"

@@ -1,7 +1,7 @@
 """The results in words, from what `pytest --benchmark-only` has stored: `python benchmarks/report.py`.
 
-A short table with a row for each claim goes into README.md, between its two markers; all that was measured goes into
-benchmarks/results/REPORT.md, figures into docs/figures (see figures.py), and plain tables to the end of a test run.
+A short table goes into README.md, between its two markers; all that was measured, with goals, commands and commits, goes
+into benchmarks/results/REPORT.md, figures into docs/figures (see figures.py), and plain tables to the end of a test run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path.insert(1, str(ROOT))
 
 from benchmarks import figures  # noqa: E402
 from benchmarks.corpora import TRIAL, unfinished  # noqa: E402
-from benchmarks.headlines import ROWS  # noqa: E402
+from benchmarks.headlines import README, ROWS  # noqa: E402
 from benchmarks.race import Entry  # noqa: E402
 from benchmarks.results import RESULTS, Claim, Section, duration, load, number  # noqa: E402
 
@@ -109,31 +109,46 @@ def _compiled(kernels: set[str]) -> str:
 
 
 def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[str] = ()) -> list[str]:
-    """The lines of the README's part: the machine, a row for each headline, the figures (by their paths)."""
-    lines = [
-        f"{_machine(machine)}; {_made(sections)}. Ratios are of medians in one run; every result is checked to equal that "
-        "of the library beside it. All rounds, spreads, memory and versions: [benchmarks/results/REPORT.md]"
-        "(benchmarks/results/REPORT.md).",
+    """The lines of the README's part: a table of a few rows, what it was measured on, the figures (by their paths)."""
+    lines = ["| what | nbbpe | beside it | times as fast |", "| --- | ---: | ---: | ---: |"]
+    for row, title in README.items():
+        if worst := _worst(sections, row):
+            lines.append(f"| {title} | {worst.ours} | {worst.theirs} | {_times_as_fast(worst)} |")
+    lines += [
         "",
-        "| work | nbbpe | beside it | ratio | asked |",
-        "| --- | ---: | ---: | ---: | --- |",
+        f"{_machine(machine)}. Medians of several runs; what is encoded is text that the tokenizer has not seen, and every "
+        "result is checked to equal that of the library beside it. Where a row stands for several texts, it shows the one "
+        "with the smallest lead. All texts, runs, memory, versions and commands: [benchmarks/results/REPORT.md]"
+        "(benchmarks/results/REPORT.md).",
     ]
-    for row, title in ROWS.items():
-        claims = [claim for section in sections for claim in section.claims if claim.row == row]
-        if claims:
-            lines.append(_headline(title, claims))
     for plot in plots:
         lines += ["", f"![{figures.FIGURES[Path(plot).stem][0]}]({plot})"]
     return lines
 
 
-def _headline(title: str, claims: Sequence[Claim]) -> str:
-    """A row of the README's table: of the claims, the one that is least good beside its figure."""
-    worst = min(claims, key=lambda claim: claim.reserve)
-    which = f" (least of {len(claims)}: {worst.case})" if len(claims) > 1 else ""
-    value = f"{number(worst.value)}x" if worst.unit == "x" else ""
-    asked = worst.asked if worst.met else f"{worst.asked}, **short of it**"
-    return f"| {title}{which} | {worst.ours} | {worst.theirs} | {value} | {asked} |"
+def _worst(sections: Sequence[Section], row: str) -> Claim | None:
+    """Of the claims of a row, the one with the smallest lead over its goal; None where there are no claims."""
+    claims = [claim for section in sections for claim in section.claims if claim.row == row]
+    return min(claims, key=lambda claim: claim.reserve, default=None)
+
+
+def _times_as_fast(claim: Claim) -> str:
+    return f"{number(claim.value)}x" if claim.unit == "x" else ""
+
+
+def headlines(sections: Sequence[Section]) -> list[str]:
+    """The lines of a table with a row for each headline, and its goal."""
+    lines = ["| work | nbbpe | beside it | ratio | goal |", "| --- | ---: | ---: | ---: | --- |"]
+    for row, title in ROWS.items():
+        if worst := _worst(sections, row):
+            n_claims = sum(claim.row == row for section in sections for claim in section.claims)
+            which = f" (least of {n_claims}: {worst.case})" if n_claims > 1 else ""
+            lines.append(f"| {title}{which} | {worst.ours} | {worst.theirs} | {_times_as_fast(worst)} | {_goal(worst)} |")
+    return lines
+
+
+def _goal(claim: Claim) -> str:
+    return claim.goal if claim.met else f"{claim.goal}, **short of it**"
 
 
 def full(machine: dict[str, Any], sections: Sequence[Section]) -> list[str]:
@@ -142,17 +157,26 @@ def full(machine: dict[str, Any], sections: Sequence[Section]) -> list[str]:
     lines = [
         "# All that was measured",
         "",
-        f"{_machine(machine)}, {packages}; {_made(sections)}. Written by `python benchmarks/report.py`.",
+        f"{_machine(machine)}, {packages}. Written by `python benchmarks/report.py`.",
         "",
-        "## Claims",
+        "## In short",
         "",
-        "| work | figure | measured | asked for |",
+        "Where a row stands for several cases, it shows the one with the smallest lead over its goal.",
+        "",
+        *headlines(sections),
+        "",
+        "## How it was made",
+        "",
+        *_made(sections),
+        "",
+        "## All claims",
+        "",
+        "| work | figure | measured | goal |",
         "| --- | --- | ---: | --- |",
     ]
     for section in sections:
         for claim in section.claims:
-            asked = claim.asked if claim.met else f"{claim.asked}, **short of it**"
-            lines.append(f"| {section.title} | {claim.what} | {number(claim.value)} | {asked} |")
+            lines.append(f"| {section.title} | {claim.what} | {number(claim.value)} | {_goal(claim)} |")
     lines += [
         "",
         "## Times and memory",
@@ -175,12 +199,10 @@ def _machine(machine: dict[str, Any]) -> str:
     )
 
 
-def _made(sections: Sequence[Section]) -> str:
-    """Date, commit and command of the sections; all that there are, where they differ."""
-    made = [section.made for section in sections]
-    dates, commits, commands = (sorted({str(m.get(key)) for m in made}) for key in ("date", "commit", "command"))
-    commands = [f"`{command}`" for command in commands]
-    return f"{' and '.join(dates)}, commit {' and '.join(commits)}, {' and '.join(commands)}"
+def _made(sections: Sequence[Section]) -> list[str]:
+    """A line for each date, commit and command with which sections were made."""
+    made = {(str(m.get("date")), str(m.get("commit")), str(m.get("command"))) for m in (each.made for each in sections)}
+    return [f"- {date}, commit {commit}: `{command}`" for date, commit, command in sorted(made)]
 
 
 def insert(readme: str, lines: Sequence[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import subprocess
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -48,13 +49,13 @@ class Claim:
         return good / bad if bad else float("inf")
 
     def __str__(self) -> str:
-        verdict = "for information" if self.figure is None else "reached" if self.met else "SHORT OF THE FIGURE"
-        asked = f" (asked: {self.asked})" if self.asked else ""
-        return f"{self.what}: {number(self.value)}{asked} [{verdict}]"
+        verdict = "for information" if self.figure is None else "reached" if self.met else "SHORT OF THE GOAL"
+        goal = f" (goal: {self.goal})" if self.goal else ""
+        return f"{self.what}: {number(self.value)}{goal} [{verdict}]"
 
     @property
-    def asked(self) -> str:
-        """The figure in words; empty where there is none."""
+    def goal(self) -> str:
+        """The figure that is to be reached, in words; empty where there is none."""
         if self.figure is None:
             return ""
         unit = f" {self.unit}".replace(" x", "x") if self.unit else ""
@@ -162,7 +163,7 @@ def made_by(arguments: Iterable[str]) -> dict[str, Any]:
     return {
         "date": date.today().isoformat(),
         "commit": _git("rev-parse", "--short", "HEAD") + ("+changes" if _git("status", "--short", "nbbpe") else ""),
-        "command": " ".join(["pytest", *(os.path.relpath(a, ROOT) if os.path.isabs(a) else a for a in arguments)]),
+        "command": shlex.join(["pytest", *(os.path.relpath(a, ROOT) if os.path.isabs(a) else a for a in arguments)]),
         "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
 

@@ -1,7 +1,7 @@
 """Calls with short texts: all entrants take turns in one process, many times, with GPT-2's vocabulary.
 
 Calls this short are timed in runs of some, one after another on different texts of the same kind; an entrant's time is the
-median over its runs. All texts have been encoded once before, to compare the ids, so pieces are remembered.
+median over its runs. All texts have been encoded once before, to compare the ids, so pieces are cached.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-LONGEST = 28  # bytes: a blank, and six syllables of up to four letters with three to spare
+LONGEST = 28  # bytes: a space, and six syllables of up to four letters with three to spare
 # Parts of syllables, the frequent ones first.
 ONSETS = "t s w h b m d c n l r p f g st th tr pr sh ch br cl gr pl sp fr k j v y str dr fl cr sl wh bl qu gl sn sw z"
 VOWELS = "e a i o u ea ou ee ai oo y ie io ia oa ei"
@@ -22,7 +22,7 @@ DRAWS_PER_WORD = 2.0
 def make_words(n_words: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Return text, starts and counts of `n_words` distinct words, the most frequent first.
 
-    A word is a blank and one to six syllables; syllables are drawn Zipf-like from all that English letters make, so
+    A word is a space and one to six syllables; syllables are drawn Zipf-like from all that English letters make, so
     pairs of letters have frequencies like those of a language. Counts fall as 1 / (rank + 2.7), down to 1.
 
     text : uint8[n_bytes]; starts : int64[n_words + 1]; counts : int64[n_words]

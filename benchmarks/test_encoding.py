@@ -12,7 +12,7 @@ from benchmarks.race import Entry, need, race
 from benchmarks.results import Claim, Section, ratio
 
 SAME = ("n_ids", "digest")
-PASSES = 5  # the first, and four with the pieces remembered
+PASSES = 5  # the first, and four with the pieces cached
 SLOW_PASSES = 2
 PASS_NAMES = {"first": "seconds", "warm": "warm_seconds"}  # and the facts that have them
 

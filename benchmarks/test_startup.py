@@ -36,7 +36,7 @@ def test_first_ids(benchmark, conclude):
     entries = race(benchmark, entrants, 5)
     ours, *peers, numba = entries.values()
     what = "from import to first ids, GPT-2's vocabulary loaded in between"
-    beside = f"importing numba alone {duration(numba.seconds)}"
+    beside = f"{peers[0].library} {duration(peers[0].seconds_before)}"
     claims = [within(ours.seconds_before, FIRST_IDS_LIMIT, what, "first ids", beside)]
     claims += [Claim(f"seconds of it: {name}", ours.median(name)) for name in BEFORE if name in ours.runs[0]]
     claims += [Claim(f"seconds {what}, {peer.label}", peer.seconds_before) for peer in peers]

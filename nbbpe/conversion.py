@@ -18,15 +18,22 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     """Read a tokenizer of any format that nbbpe knows.
 
     source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
-        known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (the
-        pattern is gpt2, and <|endoftext|> special where the vocab has it); a tokenizers.Tokenizer, a
+        known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (with
+        the pattern gpt2, and <|endoftext|> as a special token if the vocab has it); a tokenizers.Tokenizer, a
         PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is
 
-    check  : whether it is an error where the files of a folder of ours do not belong together, or where the `regex` it was
-        made with takes some characters for something else than the installed one does
+    check  : False to load a folder whose files do not belong together, or that was made with a version of `regex` that
+        classes some characters differently; else these are errors
 
-    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not honoured.
-    Where a format says too little or too much, `Tokenizer.from_files`, `from_hf` and `from_tiktoken` take more arguments.
+    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or cannot be
+    honoured. If a format lacks the pattern or the special tokens, or has a part to ignore, pass more arguments to
+    `Tokenizer.from_files`, `from_hf` or `from_tiktoken`.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
+    >>> tok.to_hf("tokenizer.json")
+    >>> nbbpe.load("tokenizer.json") == tok
+    True
     """
     return source if isinstance(source, Tokenizer) else Tokenizer._of(read_model(source, check))
 
@@ -130,7 +137,7 @@ def _write_tiktoken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     return [path]
 
 
-# The first that is meant is taken.
+# The first whose `is_meant` is true is taken.
 FORMATS = (
     Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2, says_all=False),
     Format("huggingface", "Hugging Face's tokenizer.json", _is_json, _write_huggingface),
@@ -165,7 +172,7 @@ def read_tokenizer(
     found = recognised(path)
     if normalizer == "ignore":
         if found.kind != "huggingface":
-            raise ValueError(f"{name!r} is no file of Hugging Face's, so it has no normalizer to ignore")
+            raise ValueError(f"{name!r} is not a tokenizer.json of Hugging Face, so it has no normalizer to ignore")
         if not special_tokens and pattern is None:
             return Tokenizer.from_hf(found.sources[0], normalizer=normalizer)
     if not special_tokens and pattern is None:
@@ -175,4 +182,4 @@ def read_tokenizer(
         return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, pattern or "gpt2"))
     if found.kind == "tiktoken":
         return Tokenizer.from_tiktoken(found.sources[0], pattern, special_tokens or None)
-    raise ValueError(f"{name!r} says itself what its special tokens and its pattern are; they cannot be given besides")
+    raise ValueError(f"{name!r} says what its special tokens and its pattern are, so they cannot be given as options")

@@ -1,4 +1,4 @@
-"""The default tokenizer of this process, for programs that have one and pass it nowhere."""
+"""The default tokenizer of this process, for programs that use one tokenizer everywhere."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ _default: Tokenizer | None = None
 
 
 def use(tokenizer: Tokenizer | Path) -> Tokenizer:
-    """Make a tokenizer, given as such or as `nbbpe.load` takes it, the default of this process, and return it.
+    """Make a tokenizer the default of this process, and return it; a path or object is loaded with `nbbpe.load`.
 
-    Processes that are forked from this one have it too; spawned ones take NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
+    Forked processes have it too; spawned ones use NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
+
+    >>> import nbbpe
+    >>> nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
+    Tokenizer(260 tokens, 3 merges, 1 special, pattern='gpt2')
+    >>> nbbpe.encode_array("the hat")
+    array([258,  32, 104, 256], dtype=uint16)
     """
     global _default
     _default = load(tokenizer)
@@ -29,9 +35,14 @@ def use(tokenizer: Tokenizer | Path) -> Tokenizer:
 def encode_array(text: Text | Source) -> NDArray[Any]:
     """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
 
-    All special tokens are recognised. The default is what `nbbpe.use` set, else what the environment variable
-    NBBPE_TOKENIZER names, a path for `nbbpe.load`. Raises RuntimeError where there is none, FileNotFoundError where nothing
-    is there.
+    All special tokens are recognised. The default is the one that `nbbpe.use` set, else the one at the path in the
+    environment variable NBBPE_TOKENIZER. Raises RuntimeError if there is no default, FileNotFoundError if the path does not
+    exist.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
+    >>> nbbpe.encode_array("the hat")
+    array([258,  32, 104, 256], dtype=uint16)
     """
     global _default
     if _default is None:

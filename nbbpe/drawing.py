@@ -21,7 +21,7 @@ _STYLE = """
 
 
 def draw_automaton(automaton: Automaton, labels: Sequence[str], descriptions: Sequence[str]) -> str:
-    """The text of an SVG file. State 0, which leads to no match, and the arrows to it are left out.
+    """The text of an SVG file. State 0, which leads to no match, and the arrows to it are not drawn.
 
     labels, descriptions : of each class, what stands at arrows, and what is shown while a pointer rests there
 

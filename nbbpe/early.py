@@ -1,7 +1,7 @@
-"""Ctrl-C in the time that the command `nbbpe` takes to be imported: it ends as it would later, without a traceback.
+"""Ctrl-C while the command `nbbpe` is imported: it ends as it would later, without a traceback.
 
-Python imports the package before it comes to anything that is the command's own. So this module is the first that the
-package imports, and does its work when it is imported.
+Python imports the package before any code of the command runs. So this module is the first that the package imports, and
+does its work when it is imported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import FrameType
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
-    """A handler of SIGINT for when there is nothing to clean up; exceptions may get lost while modules are imported."""
+    """A handler of SIGINT while there is nothing to clean up; an exception could get lost while modules are imported."""
     try:
         os.write(2, b"nbbpe: interrupted\n")
     finally:

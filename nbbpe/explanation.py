@@ -1,4 +1,4 @@
-"""What is known of a split pattern, told to people: its automata, their classes, and where text can be cut for certain."""
+"""A split pattern explained to people: its automata, their classes, and its certain boundaries."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NAMES = {" ": "space", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 @dataclass(frozen=True)
 class CharacterClass:
-    """Characters between which an automaton makes no difference.
+    """Characters that an automaton treats alike.
 
-    number   : by which boundaries name it
+    number   : its number in `Level.pairs` and `Level.triples`
     n        : how many code points it has
     examples : some that can be printed: its ASCII, as characters and ranges, then a few others
     """
@@ -38,7 +38,7 @@ class CharacterClass:
     examples: tuple[str, ...]
 
     def __str__(self) -> str:
-        return " ".join(self.examples) or "what cannot be printed"
+        return " ".join(self.examples) or "(not printable)"
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Level:
     """One regex of a pattern, as an automaton.
 
     regex    : the regex
-    n_states : states of the minimal automaton, that of no match included
+    n_states : states of the minimal automaton, with the dead state
     classes  : its classes of characters, by number
-    pairs    : between which two classes a certain boundary lies
-    triples  : between the first two of which three classes one lies that the pair does not show
+    pairs    : (a, b) if a certain boundary lies between any characters of classes a and b
+    triples  : (a, b, c) if one lies between a and b when c follows, and (a, b) is not in `pairs`
     """
 
     regex: str
@@ -61,16 +61,16 @@ class Level:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What `explain_pattern` tells; `print` it.
+    """The result of `explain_pattern`; print it to read it.
 
-    name         : of the named pattern that it equals, or None
-    regexes      : all that split in turn; none for no pattern
-    is_compiled  : whether it runs as automata; else `regex` splits all of the text
-    not_compiled : why it does not, or ""
-    levels       : each regex as an automaton; none where it is not compiled
+    name         : the named pattern that it is equal to, or None
+    regexes      : the regexes that split in turn; empty for no pattern
+    is_compiled  : whether it runs as automata; else `regex` splits all text
+    not_compiled : why it is not compiled, or ""
+    levels       : each regex as an automaton; empty if it is not compiled
     text         : the text to split, or None
-    pretokens    : the text's, in order
-    is_certain   : of each pretoken whether it begins at a certain boundary, of all levels together; False for the first
+    pretokens    : the pretokens of the text, in order
+    is_certain   : whether each pretoken begins at a certain boundary (of all levels together); False for the first
     """
 
     name: str | None
@@ -105,17 +105,26 @@ class Explanation:
 
 
 def explain_pattern(pattern: PatternLike, text: str | None = None) -> Explanation:
-    """Tell what nbbpe makes of a split pattern: whether it is compiled, its automata, and where text is cut for certain.
+    """Explain a split pattern: whether it is compiled, its automata, and its certain boundaries.
 
     pattern : as in `train`: a name, a regex, a list of these that split in turn, or None
-    text    : also tell how the pattern splits this
+    text    : a text to split with the pattern, or None
 
-    Returns an Explanation, which prints as a page. Raises ValueError for what is no pattern.
+    Returns an Explanation, which prints as a page. Raises ValueError for an invalid pattern.
+
+    >>> import nbbpe
+    >>> found = nbbpe.explain_pattern(r"[a-z]+|\\d{1,3}|.", "call 12345")
+    >>> found.pretokens
+    ('call', ' ', '123', '45')
+    >>> found.is_compiled, found.levels[0].n_states
+    (True, 6)
+    >>> nbbpe.explain_pattern(r"\\bx").not_compiled
+    '\\\\b'
     """
     found = get_pattern(pattern)
     from .text.pattern_tables import join_levels
 
-    # Without a pattern a document is one pretoken, which is no automaton's work.
+    # Without a pattern, a document is one pretoken, and there is no automaton.
     automata = tuple(found.automata) if found.is_compiled else ()
     pretokens = tuple(found.split(text)) if text else ()
     is_certain: tuple[bool, ...] = (False,) * len(pretokens)
@@ -257,7 +266,7 @@ def _marked(found: Explanation) -> str:
 
 
 def _visible(text: str) -> str:
-    """A text as any terminal can show it: blanks, and what cannot be printed, as signs."""
+    """A text as any terminal can show it: spaces and what cannot be printed as symbols or escapes."""
     return "".join(
         "␣" if c == " " else c if c.isprintable() else f"\\x{ord(c) & 255:02x}" if c in _UNDECODABLE else repr(c)[1:-1]
         for c in text

@@ -42,8 +42,8 @@ class VocabularyFigures:
     pattern : name or regex, or a list of them where each splits in turn; None where there is none
     normalizer : the normal form that text is put into; None where there is none
     dtype : the name of the type of ids
-    length_counts : how many tokens there are of each length in bytes, special ones left out
-    longest : the longest tokens, special ones left out, the longest first, and the lowest id first among equals
+    length_counts : how many tokens there are of each length in bytes, without special tokens
+    longest : the longest tokens, without special tokens, the longest first, and the lowest id first among equals
     """
 
     n_tokens: int
@@ -61,7 +61,7 @@ class TextFigures:
     """How a tokenizer does on a text.
 
     n_bytes, n_tokens : of the text, as the tokenizer's normalizer makes it
-    n_vocab : tokens in the vocabulary, special ones left out, as in the next two
+    n_vocab : tokens in the vocabulary, without special tokens, as in the next two
     n_used : how many of them the text uses
     unused : those it does not use, by id
     most_frequent : (token, how often), the most frequent first
@@ -97,7 +97,7 @@ class Comparison:
     """Two tokenizers on one text.
 
     a, b : how each does
-    n_shared : tokens that both vocabularies have, special ones left out
+    n_shared : tokens that both vocabularies have, without special tokens
     n_only_a, n_only_b : those that one of them has
     n_same : tokens of the text that are the same in both
     n_differing : stretches of the text that are split differently
@@ -148,7 +148,7 @@ def encoded(
     """The ids of a source, array by array, with a bar of progress; each is the caller's until the next is asked for.
 
     `separator`, `field`, `on_error` and `allowed_special` are those of `encode_file`; without `warn` nothing is said of
-    records that are left out.
+    records that are skipped.
     """
     separator_id = find_separator(tokenizer, separator)
     inputs = find_inputs(source, field, on_error)

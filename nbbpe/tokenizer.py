@@ -1,4 +1,4 @@
-"""The Tokenizer: text to ids, ids to text, and what there is to ask of it."""
+"""The Tokenizer: text to ids, ids to text, and what it knows about itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MAX_PIECES = 1_000_000
 _NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
 _MAX_UINT16_VOCAB = 1 << 16
-_MAX_CHOICES = 100  # of special tokens that are kept; who makes a set anew for each text chooses the same few
+_MAX_CHOICES = 100  # of special tokens that are cached; callers that make a new set for each text choose the same few
 
 
 class Tokenizer:
@@ -45,15 +45,25 @@ class Tokenizer:
     Parameters
     ----------
     vocab : dict from id to bytes; every single byte must be in it
-    merges : pairs of byte strings in the order in which they were learned; all sides and results must be in the vocab
-    special_tokens : strings, of which those that the vocab lacks get the next ids after its highest; or a dict from
-        string to id, as the property of this name gives, which must agree with the vocab where that has the id
+    merges : pairs of byte strings in the order in which they were learned; both sides and the result of each must be in
+        the vocab
+    special_tokens : strings; those that the vocab lacks get the next ids after its highest. Or a dict from string to id,
+        like the property of this name, which must agree with the vocab where that has the id
     pattern : a name, a regex, a list of these, or None (see `nbbpe.train`)
-    max_pieces : how many pieces of text a thread remembers the ids of; their bytes, too, are bounded, by 64 for each
-    normalizer : "NFC", "NFD", "NFKC" or "NFKD", the normal form that text is put into before it is split (as Python's
-        `unicodedata` does), once its special tokens are found; None for text as it is
+    max_pieces : how many pieces of text a thread caches with their ids; their bytes are bounded too, by 64 for each
+    normalizer : "NFC", "NFD", "NFKC" or "NFKD", the Unicode normal form that text is put into after its special tokens
+        are found and before it is split (as Python's `unicodedata` does); None for text as it is
 
     Raises ValueError for a vocab and merges that do not fit together, TypeError for arguments of other types.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train(["the cat sat on the mat, the cat"], 264, ["<|endoftext|>"])
+    >>> tok
+    Tokenizer(264 tokens, 7 merges, 1 special, pattern='gpt2')
+    >>> nbbpe.Tokenizer(tok.vocab, tok.merges, ["<|endoftext|>"]) == tok
+    True
+
+    The examples of the methods go on with this `tok`.
     """
 
     _by_regex = False  # whether `regex` splits new pieces
@@ -96,10 +106,14 @@ class Tokenizer:
         Parameters
         ----------
         vocab_path, merges_path : the two files; the first line of the second may be its version
-        special_tokens : those that the vocab has keep their ids there, others get the next after its highest
-        pattern : a name, a regex, a list of these, or None (see `nbbpe.train`); the files do not say it
+        special_tokens : those that the vocab has keep their ids, others get the next ids after its highest
+        pattern : a name, a regex, a list of these, or None (see `nbbpe.train`); the files do not name it
 
-        Raises OSError, or ValueError that names file and line of what is broken.
+        Raises OSError, or ValueError that names the file and the line that is broken.
+
+        >>> tok.save_gpt2("vocab.json", "merges.txt")
+        >>> nbbpe.Tokenizer.from_files("vocab.json", "merges.txt", ["<|endoftext|>"]) == tok
+        True
         """
         return cls._of(gpt2.read_model(vocab_path, merges_path, [] if special_tokens is None else special_tokens, pattern))
 
@@ -110,98 +124,139 @@ class Tokenizer:
         pattern: PatternLike = None,
         special_tokens: Mapping[str, int] | Sequence[str] | None = None,
     ) -> Tokenizer:
-        """Read a rank file of tiktoken's (`.tiktoken`), or take a `tiktoken.Encoding`; ids are those that tiktoken gives.
+        """Read a rank file of tiktoken (`.tiktoken`), or take a `tiktoken.Encoding`; the ids are those of tiktoken.
 
         Parameters
         ----------
         path_or_encoding : path of a rank file, or an Encoding
-        pattern : a name or a regex. None takes the Encoding's, or that of the known encoding whose file this is, by its
-            content or else by its name: r50k_base, p50k_base, cl100k_base, o200k_base
+        pattern : a name or a regex. None takes that of the Encoding, or of the known encoding whose file this is
+            (r50k_base, p50k_base, cl100k_base, o200k_base), which is recognised by content or else by name
         special_tokens : a dict from special tokens to ids, which may leave gaps; or a list, for the next ids after the
-            highest rank. None takes the Encoding's or the known encoding's own, and none for any other file
+            highest rank. None takes those of the Encoding or the known encoding; other files have none
 
-        A token's rank is its id. The adjacent pair whose joined bytes have the lowest rank is merged first, and a pretoken
-        that is a token is that token. Where a list of merges says the same (in all known encodings it does), `merges` is
-        that list.
+        A token's rank is its id. The adjacent pair whose concatenated bytes have the lowest rank is merged first, and a
+        pretoken that is itself a token becomes that token. Where a list of merges gives the same ids (as in all known
+        encodings), `merges` is that list.
 
-        Raises ValueError that names file and line of what is broken, or where the pattern is not known; OSError for a file
-        that is not there or cannot be read; TypeError for what is neither.
+        Raises ValueError that names the file and the line that is broken, or if the pattern is not known; OSError for a
+        file that is missing or cannot be read; TypeError for any other object.
+
+        >>> tok.save_tiktoken("mine.tiktoken")
+        >>> nbbpe.Tokenizer.from_tiktoken("mine.tiktoken", "gpt2", tok.special_tokens) == tok
+        True
         """
         return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
 
     @classmethod
     def from_hf(cls, path_or_tokenizer: Path | Any, *, normalizer: Literal["apply", "ignore"] = "apply") -> Tokenizer:
-        """Read a byte-level BPE `tokenizer.json` of Hugging Face's, or take a `tokenizers.Tokenizer` or a
-        `PreTrainedTokenizerFast`; ids are those of its `encode(text, add_special_tokens=False)`.
+        """Read a byte-level BPE `tokenizer.json` of Hugging Face, or take a `tokenizers.Tokenizer` or a
+        `PreTrainedTokenizerFast`; the ids are those of its `encode(text, add_special_tokens=False)`.
 
         Parameters
         ----------
-        path_or_tokenizer : path of a tokenizer.json, or an object of tokenizers' or transformers'
-        normalizer : "apply" takes a file's normalizer over where it is NFC (as Qwen's), NFD, NFKC or NFKD, and no file with
-            another; "ignore" reads the rest of it, for a caller who normalizes texts or knows that they are normalized
+        path_or_tokenizer : path of a tokenizer.json, or an object of tokenizers or transformers
+        normalizer : "apply" keeps the file's normalizer if it is NFC (as in Qwen's), NFD, NFKC or NFKD, and refuses any
+            other; "ignore" drops it, for callers who normalize texts themselves
 
-        All added tokens become special tokens, which are found in text just as tokenizers finds them. What comes after
-        encoding is left out: the tokens that a post_processor puts around a text, truncation, padding. Any other part that
-        nbbpe cannot honour exactly is an error that names it.
+        All added tokens become special tokens, which are found in text as tokenizers finds them. The steps after encoding
+        are not applied: tokens that a post_processor adds, truncation, padding. Any other part that nbbpe cannot honour
+        exactly is an error that names it.
 
-        Raises ValueError that names the file and what in it is broken or cannot be honoured.
+        Raises ValueError that names the file and the part that is broken or cannot be honoured.
+
+        >>> tok.to_hf("tokenizer.json")
+        >>> nbbpe.Tokenizer.from_hf("tokenizer.json") == tok
+        True
         """
         return cls._of(huggingface.read_model(path_or_tokenizer, normalizer))
 
     def save(self, path: Path) -> None:
-        """Write the tokenizer to a folder of plain JSON and text, made if need be; `nbbpe.load` reads it.
+        """Write the tokenizer to a folder of plain JSON and text, which is made if it is missing; `nbbpe.load` reads it.
 
-        Files of a tokenizer that `save` wrote there are replaced. Raises FileExistsError for a vocab.json or merges.txt
-        that it did not, other OSErrors where the folder cannot be written to, and ValueError for two ids of equal bytes,
-        which the files cannot tell apart.
+        A tokenizer that `save` wrote there is replaced. Raises FileExistsError for a vocab.json or merges.txt that it did
+        not write, another OSError if the folder cannot be written to, and ValueError for two ids with equal bytes, which
+        the files cannot distinguish.
+
+        >>> tok.save("tokenizer")
+        >>> nbbpe.load("tokenizer") == tok
+        True
         """
         folder.write(path, self._model)
 
     @classmethod
     def load(cls, path: Path, *, check: bool = True) -> Tokenizer:
-        """Read a folder that `save` wrote (see `nbbpe.load`)."""
+        """Read a folder that `save` wrote (see `nbbpe.load`).
+
+        >>> tok.save("tokenizer")
+        >>> nbbpe.Tokenizer.load("tokenizer") == tok
+        True
+        """
         return cls._of(folder.read_model(path, check))
 
     def to_hf(self, path: Path) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` reads, and transformers'
         `PreTrainedTokenizerFast(tokenizer_file=path)`, with the same ids.
 
-        Raises ValueError for what that format cannot hold: a pattern of the user's own with parts that the engine of
-        tokenizers takes for something else, special tokens that share an id or are spelled like another token, or a
-        vocabulary of ranks without a list of merges. Characters that are newer than the Unicode version of that engine may
-        be split, or normalized, otherwise there.
+        Raises ValueError for what that format cannot hold: a custom pattern with parts that mean something else in the
+        regex engine of tokenizers, special tokens that share an id or are spelled like another token, or a vocabulary
+        of ranks without a list of merges. Characters that are newer than the Unicode version of that engine may be split or
+        normalized differently there.
+
+        >>> tok.to_hf("tokenizer.json")
+        >>> nbbpe.load("tokenizer.json") == tok
+        True
         """
         huggingface.write(path, self._model)
 
     def save_gpt2(self, vocab_path: Path, merges_path: Path, *, version_line: bool = True) -> None:
         """Write GPT-2's vocab.json and merges.txt, byte for byte as OpenAI's were; `from_files` reads them.
 
-        `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files say neither the
-        pattern nor which tokens are special, so `from_files` must be told. Raises ValueError for what they cannot hold: two
-        ids of equal bytes, a normalizer, or a vocabulary that a list of merges does not say all of.
+        `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files name neither the
+        pattern nor the special tokens, so pass these to `from_files`. Raises ValueError for what the files cannot hold: two
+        ids with equal bytes, a normalizer, or a vocabulary of ranks without a list of merges.
+
+        >>> tok.save_gpt2("vocab.json", "merges.txt")
+        >>> open("merges.txt").readlines()[:2]
+        ['#version: 0.2\\n', 'a t\\n']
         """
         gpt2.write(vocab_path, merges_path, self._model, version_line)
 
     def to_tiktoken(self, name: str = "nbbpe") -> Any:
         """A `tiktoken.Encoding` that gives the same ids; needs tiktoken.
 
-        Raises ImportError where tiktoken is missing, and ValueError where ranks cannot say the same as the merges (in what
-        nbbpe trains they can), where the pattern or special tokens mean something else in tiktoken, or with a normalizer.
+        Raises ImportError if tiktoken is not installed. Raises ValueError if ranks would give other ids than the merges
+        (never for what nbbpe trains), if the pattern or special tokens mean something else in tiktoken, and with a
+        normalizer.
+
+        >>> encoding = tok.to_tiktoken()
+        >>> encoding.encode("the cat") == tok.encode("the cat")
+        True
         """
         return tiktoken.new_encoding(name, self._model)
 
     def save_tiktoken(self, path: Path) -> None:
-        """Write a `.tiktoken` file of ranks; `from_tiktoken` reads it, given the pattern and the special tokens, which the
-        file does not hold. Raises ValueError where ranks cannot say the same as the merges, or with a normalizer.
+        """Write a `.tiktoken` file of ranks. The file does not hold the pattern and the special tokens, so pass
+        these to `from_tiktoken`. Raises ValueError if ranks would give other ids than the merges, or with a normalizer.
+
+        >>> tok.save_tiktoken("mine.tiktoken")
+        >>> len(open("mine.tiktoken").readlines())
+        263
         """
         tiktoken.write(path, self._model)
 
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer:
-        """A tokenizer that has more special tokens; this one stays as it is.
+        """A copy of this tokenizer with more special tokens; this one does not change.
 
-        A list: those that are new get the next ids after the highest (or the id of a token of the vocab that has their
-        bytes and takes no part in merges). A dict from string to id: exactly these ids, with gaps if need be. Those that
-        are there keep their ids. Raises ValueError for an id that another token has.
+        special_tokens : a list, of which new ones get the next ids after the highest (or the id of a token of the vocab
+            that has their bytes and takes no part in merges); or a dict from string to id, for exactly these ids
+
+        Special tokens that it has already keep their ids. Raises ValueError for an id that another token has.
+
+        >>> chat = tok.with_special_tokens(["<|user|>", "<|end|>"])
+        >>> chat.special_tokens
+        {'<|endoftext|>': 263, '<|user|>': 264, '<|end|>': 265}
+        >>> tok.with_special_tokens({"<|pad|>": 300}).vocab_size
+        301
         """
         other = copy.copy(self)
         other._model = self._model.with_special_tokens(special_tokens)
@@ -218,7 +273,7 @@ class Tokenizer:
     def merges(self) -> list[Merge]:
         """A copy of the merges, in rank order.
 
-        Raises ValueError for a vocabulary of ranks that no list of merges says the same as (see `from_tiktoken`).
+        Raises ValueError for a vocabulary of ranks that no list of merges is equal to (see `from_tiktoken`).
         """
         return list(self._model.listed_merges())
 
@@ -229,7 +284,7 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """One more than the highest id (the number of tokens, where ids have no gaps)."""
+        """One more than the highest id: the number of tokens if ids have no gaps."""
         return self._model.size
 
     @property
@@ -239,19 +294,19 @@ class Tokenizer:
 
     @property
     def pattern(self) -> str | list[str] | None:
-        """The name or the regex of the split pattern, a list of these that split in turn; None where there is none."""
+        """The name or the regex of the split pattern, or a list of these that split in turn; None for no splitting."""
         return self._model.pattern.spelling
 
     @property
     def normalizer(self) -> str | None:
-        """The normal form that text is put into before it is split, as "NFC"; None where text is encoded as it is."""
+        """The Unicode normal form that text is put into before it is split, such as "NFC"; None for text as it is."""
         return self._model.normalizer
 
     @property
     def fingerprint(self) -> str:
-        """A digest of vocabulary, merges, special tokens, pattern and normalizer, 16 hex digits: the same wherever ids are.
+        """A digest of vocabulary, merges, special tokens, pattern and normalizer, 16 hex digits.
 
-        However the tokenizer was made, and in every process and on every platform.
+        It is the same for the same tokenizer, however it was made, in every process and on every platform.
         """
         return self._model.fingerprint
 
@@ -260,22 +315,30 @@ class Tokenizer:
         """Where it comes from, as a copy of plain dicts; `save` writes it and `nbbpe.load` restores it.
 
         pattern            the name or the regex of the split pattern, or a list of these
-        character_classes  digest of what the `regex` in use then takes each code point for; None where there is no pattern
-        versions           of nbbpe, numba, numpy and regex in the process that trained it, or first took it from elsewhere
-        training           only where `nbbpe.train` made it: `vocab_size` as asked, `tie_break`, `min_frequency`, and of the
+        character_classes  digest of the classes that `regex` gave each code point then; None without a pattern
+        versions           of nbbpe, numba, numpy and regex in the process that trained it, or first loaded it
+        training           only if `nbbpe.train` made it: `vocab_size` as given, `tie_break`, `min_frequency`, and of the
                            `corpus` the numbers of `words` and `distinct_words` and a `fingerprint`, a digest of the words
-                           with their counts (whatever the order of the texts and the number of workers)
+                           with their counts (it does not depend on the order of the texts or the number of workers)
         """
         return self._model.provenance
 
     def token_to_id(self, token: str | bytes) -> int | None:
-        """The id of a token (str stands for its UTF-8 bytes), or None where there is none."""
+        """The id of a token (a str means its UTF-8 bytes), or None if it is not in the vocabulary.
+
+        >>> tok.token_to_id("the"), tok.token_to_id(b"\\xff"), tok.token_to_id("dog")
+        (258, 255, None)
+        """
         if isinstance(token, str) and token in self._model.special:
             return self._model.special[token]
         return self._ids.get(to_bytes(token))
 
     def id_to_token(self, token_id: int) -> bytes | None:
-        """The bytes of a token, special ones included, or None where no token has this id."""
+        """The bytes of a token, special tokens included, or None if no token has this id.
+
+        >>> tok.id_to_token(258), tok.id_to_token(1000)
+        (b'the', None)
+        """
         return self._model.vocab.get(token_id)
 
     def __len__(self) -> int:
@@ -295,7 +358,7 @@ class Tokenizer:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tables and remembered pieces are made anew in another process. A copy starts from these, too.
+        # Another process makes its own tables and its own cache, and so does a copy.
         return {"_model": self._model, "_max_pieces": self._max_pieces, "_by_regex": self._by_regex}
 
     def _splitting_with(self, split_with: str | None) -> Tokenizer:
@@ -309,19 +372,28 @@ class Tokenizer:
     # Text to ids
 
     def encode(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> list[int]:
-        """The ids of a text, a list of int; with a normalizer, of what it makes of the text between special tokens.
+        """The ids of a text, as a list of int.
 
-        `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. Bytes may be in any object that lends them: a
-        bytearray, a memoryview, a NumPy array of uint8, or an mmap of a file, which is read where it lies. They must not
-        change meanwhile. Or they are what a file has that is open for reading bytes (open(path, "rb"), gzip.open(path)),
-        from where it stands to its end; it is read a megabyte at a time. In a str, a lone surrogate that "surrogateescape"
-        made of a byte stands for that byte, any other for the three bytes that "surrogatepass" gives.
+        text : str, or bytes, valid UTF-8 or not. Bytes may be any object with the buffer protocol (a bytearray, a
+            memoryview, a NumPy array of uint8, an mmap of a file), which is read where it lies and must not change
+            meanwhile. Or a file that is open for reading bytes (open(path, "rb"), gzip.open(path)), which is read from its
+            position to its end, a megabyte at a time. In a str, a lone surrogate that "surrogateescape" made of a byte
+            means that byte, and any other the three bytes that "surrogatepass" gives
+        allowed_special : the special tokens that become their ids, "all" or a collection of them; others are plain text.
+            Where several match, the longest wins
+        disallowed_special : the special tokens that raise ValueError, "all" or a collection of them. A token that is in
+            both is disallowed; "all" means every token that `allowed_special` does not name
 
-        Special tokens in the text become their ids, the longest first where several match. With `allowed_special` as a
-        set, only those do and others are plain text; one that is in `disallowed_special` raises ValueError. Each is "all"
-        or a collection of special tokens; disallowed wins, and as "all" spares only those that `allowed_special` names.
-        Names and meanings are tiktoken's, but by default all tokens are allowed and none is disallowed. Of a file nothing
-        can be disallowed (ValueError).
+        These are tiktoken's arguments, but by default all special tokens are allowed and none is disallowed. With a
+        normalizer, the text between special tokens is normalized first. Raises TypeError for any other object, and
+        ValueError for `disallowed_special` with a file.
+
+        >>> tok.encode("the cat<|endoftext|>")
+        [258, 261, 263]
+        >>> tok.encode(b"\\xff")
+        [255]
+        >>> len(tok.encode("<|endoftext|>", allowed_special=()))
+        13
         """
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
@@ -332,7 +404,11 @@ class Tokenizer:
     def encode_array(
         self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
     ) -> NDArray[Any]:
-        """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
+        """The ids of a text as a new 1-D array of `dtype`. Arguments and errors are those of `encode`.
+
+        >>> tok.encode_array("the cat")
+        array([258, 261], dtype=uint16)
+        """
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             ids: NDArray[Any] | None = self._encoder.encode_short(text, self._specials, np.ndarray)
             if ids is not None:
@@ -340,7 +416,11 @@ class Tokenizer:
         return self._encode_any(text, allowed_special, disallowed_special)
 
     def count(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
-        """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
+        """The number of ids of a text, without making the list. Arguments and errors are those of `encode`.
+
+        >>> tok.count("the cat")
+        2
+        """
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             n_ids: int | None = self._encoder.encode_short(text, self._specials, int)
             if n_ids is not None:
@@ -352,17 +432,26 @@ class Tokenizer:
             return self._encoder.count(data, self._recognised(data, allowed_special, disallowed_special))
 
     def encode_ordinary(self, text: Text | Source) -> list[int]:
-        """The ids of a text in which no special token is recognised."""
+        """The ids of a text, in which special tokens are plain text; `text` as in `encode`.
+
+        >>> tok.encode_ordinary("the cat")
+        [258, 261]
+        >>> 263 in tok.encode_ordinary("<|endoftext|>")
+        False
+        """
         ids: list[int] | None = self._encoder.encode_short(text, None, list)
         return self._encode_any(text, (), NONE).tolist() if ids is None else ids
 
     def encode_batch(
         self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
     ) -> list[NDArray[Any]]:
-        """The ids of each text, a list of 1-D arrays of `dtype`; large batches are shared among threads.
+        """The ids of each text, a list of 1-D arrays of `dtype`; large batches use several threads.
 
-        Other arguments as in `encode`. Raises TypeError that names an item that is no text, ValueError one that holds a
-        special token that is disallowed.
+        Other arguments as in `encode`. Raises TypeError that names an item that is not a text, and ValueError that names
+        one with a disallowed special token.
+
+        >>> tok.encode_batch(["the cat", "", "the"])
+        [array([258, 261], dtype=uint16), array([], dtype=uint16), array([258], dtype=uint16)]
         """
         ids, starts = self.encode_batch_flat(texts, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
@@ -370,24 +459,35 @@ class Tokenizer:
     def encode_batch_flat(
         self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids of all texts in one array, for what needs no array of its own for each of many short texts.
+        """The ids of all texts in one array, which is faster than an array for each of many short texts.
 
-        Returns (ids, starts): ids is a 1-D array of `dtype`, starts int64[n + 1]; text i has the ids
-        ids[starts[i]:starts[i + 1]]. Arguments and errors as of `encode_batch`.
+        Returns (ids, starts): ids is a 1-D array of `dtype`, starts is int64[n + 1]; the ids of text i are
+        ids[starts[i]:starts[i + 1]]. Arguments and errors are those of `encode_batch`.
+
+        >>> tok.encode_batch_flat(["the cat", "", "the"])
+        (array([258, 261, 258], dtype=uint16), array([0, 2, 2, 3]))
         """
         return encode_batch_flat(self._encoder, texts, self._chosen(allowed_special, disallowed_special))
 
     def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
-        """The ids of the joined texts, one by one, in constant memory (an open text file is such an iterable).
+        """The ids of the concatenated texts, one by one, in constant memory (an open text file is such an iterable).
 
-        The same as encoding the texts joined to one: a pretoken or a special token may reach across items. With
-        `allowed_special` as a set, only those are recognised.
+        Equal to encoding all texts as one: a pretoken or a special token may span two items. `allowed_special` as in
+        `encode`.
+
+        >>> list(tok.encode_iterable(["the c", "at"]))
+        [258, 261]
         """
         for ids in self.encode_stream(texts, allowed_special=allowed_special):
             yield from ids.tolist()
 
     def encode_stream(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[NDArray[Any]]:
-        """Like `encode_iterable`, in arrays as they come, each of them the caller's own."""
+        """Like `encode_iterable`, but in arrays: whatever is complete, as a new array.
+
+        >>> import numpy as np
+        >>> np.concatenate(list(tok.encode_stream(["the c", "at"])))
+        array([258, 261], dtype=uint16)
+        """
         reader = Reader(TextStream(texts), None, self._sought(allowed_special), self._encoder.at_once)
         for ids, _ in self._encoder.encode_all(reader):
             yield ids.copy()
@@ -408,15 +508,23 @@ class Tokenizer:
     ) -> Padded:
         """The ids of texts as the rows of one array, and a mask: (ids, mask).
 
-        max_length      : longer texts are cut to so many tokens, at the `truncation_side`; None cuts none
-        pad_token, pad_id : what to fill up with, by name or by id; one of both must be given, and be in the vocabulary
-        padding         : "longest" makes rows as long as the longest text (after it was cut), "max_length" as that
-        padding_side    : where shorter texts are filled up; models that generate want "left"
+        max_length      : texts with more tokens are truncated to it, at the `truncation_side`; None truncates none
+        pad_token, pad_id : the token to pad with, by name or by id; give one of the two, and it must be in the vocabulary
+        padding         : "longest" makes rows as long as the longest text (after truncation), "max_length" that long
+        padding_side    : where shorter texts are padded; models that generate want "left"
         dtype           : of the ids; int64 is what models take
         allowed_special, disallowed_special : as in `encode`
 
         Returns ids, dtype[n_texts, width], and mask, bool[n_texts, width], which is False for padding. Raises TypeError or
-        ValueError for arguments that cannot be meant, before any text is encoded.
+        ValueError for invalid arguments, before any text is encoded.
+
+        >>> ids, mask = tok.encode_padded(["the cat", "the"], pad_token="<|endoftext|>")
+        >>> ids
+        array([[258, 261],
+               [258, 263]])
+        >>> mask
+        array([[ True,  True],
+               [ True, False]])
         """
         encode = partial(self.encode_batch, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return encode_padded(
@@ -426,7 +534,13 @@ class Tokenizer:
     def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Tokens:
         """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`.
 
-        With a normalizer, `text` of what is returned is the text that it makes, and offsets are places in that.
+        With a normalizer, the `text` of the result is the normalized text, and offsets refer to that.
+
+        >>> tokens = tok.tokenize("the caf\\u00e9")
+        >>> tokens.tokens
+        [b'the', b' ', b'c', b'a', b'f', b'\\xc3', b'\\xa9']
+        >>> tokens[5]
+        Token(id=195, token=b'\\xc3', byte_offsets=(7, 8), char_offsets=(7, 8))
         """
         if not isinstance(text, str):
             text = to_bytes(text)
@@ -437,34 +551,43 @@ class Tokenizer:
         return Tokens(text, ids, tokens)
 
     def show(self, text: Text, *, file: TextIO | None = None, color: bool | None = None) -> None:
-        """Print the tokens of a text on coloured ground, or with | between them where there are no colours.
+        """Print the tokens of a text, with coloured backgrounds, or with | between them without colours.
 
-        By default to standard output, in colours where that is a terminal and the environment has no NO_COLOR. Control
-        characters, and bytes that are only a part of a character, are shown as signs or escapes.
+        file : None for standard output
+        color : None for colours if the file is a terminal and NO_COLOR is not set
+
+        Control characters, and bytes that are not a complete character, are shown as symbols or escapes.
+
+        >>> tok.show("the cat sat", color=False)
+        the| cat| |sat
         """
         show(self.tokenize(text).tokens, file, color)
 
     def encode_part(
         self, part: Part, separator: int, tally: Tally, allowed_special: Choice | None = None
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """The ids of a part of a source, bit by bit, with the id `separator` after each document (see tokenfile).
+        """The ids of a part of a source, in arrays, with the id `separator` after each document; for `encode_file`.
 
-        `allowed_special` is that of `encode_file`. With each bit of ids comes how many of them there are up to the end of
+        `allowed_special` as in `encode_file`. With each array of ids comes how many of them there are up to the end of
         each record that has no separator.
         """
         specials = self._sought(allowed_in(part.has_records, allowed_special))
         with part.open(specials, self._encoder.at_once, separator, tally) as reader:
             yield from self._encoder.encode_all(reader)
 
-    # Its parameters and what they mean are written there, once; the first is the tokenizer.
+    # Its docstring is there; the first parameter is the tokenizer.
     encode_file = writer.encode_file
 
     # Ids to text
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
-        """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary.
+        """The bytes that ids stand for.
 
-        Ids are integers of any type, and no bools; an array of them has one dimension.
+        Ids are integers of any type but bool; an array of them has one dimension. Raises ValueError that names an id
+        outside the vocabulary.
+
+        >>> tok.decode_bytes([258, 255])
+        b'the\\xff'
         """
         data: bytes = self._decoder.decode(ids)
         return data
@@ -472,10 +595,15 @@ class Tokenizer:
     def decode(
         self, ids: Iterable[int] | NDArray[Any], errors: str = "replace", *, skip_special_tokens: bool = False
     ) -> str:
-        """The text that ids stand for; `errors` says what becomes of invalid UTF-8, as in bytes.decode.
+        """The text that ids stand for; `errors` says what to do with invalid UTF-8, as in bytes.decode.
 
-        With `skip_special_tokens`, the ids of special tokens stand for nothing. Raises ValueError as `decode_bytes` does,
-        and with errors="strict" UnicodeDecodeError.
+        `skip_special_tokens` skips the ids of special tokens. Raises ValueError as `decode_bytes` does, and
+        UnicodeDecodeError with errors="strict".
+
+        >>> tok.decode([258, 261, 263])
+        'the cat<|endoftext|>'
+        >>> tok.decode([258, 261, 263], skip_special_tokens=True)
+        'the cat'
         """
         decoder = self._decoder_of_text if skip_special_tokens else self._decoder
         text: str = decoder.decode(ids, errors)
@@ -488,13 +616,21 @@ class Tokenizer:
         *,
         skip_special_tokens: bool = False,
     ) -> list[str]:
-        """The text of each list or array of ids, or of each row of a 2-D array; arguments as of `decode`."""
+        """The text of each list or array of ids, or of each row of a 2-D array. Other arguments as in `decode`.
+
+        >>> tok.decode_batch([[258, 261], []])
+        ['the cat', '']
+        """
         return [self.decode(ids, errors, skip_special_tokens=skip_special_tokens) for ids in batch]
 
     def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
-        """The text that ids stand for, and the number of the character that each token starts with, or starts within.
+        """The text that ids stand for, and for each token the index of the character in which it starts.
 
-        As tiktoken's; `tokenize` gives offsets from text. Raises UnicodeDecodeError where the ids are no valid UTF-8.
+        Like tiktoken's method of this name; `tokenize` gives offsets from a text. Raises UnicodeDecodeError if the bytes
+        are invalid UTF-8.
+
+        >>> tok.decode_with_offsets([258, 261])
+        ('the cat', [0, 3])
         """
         ids = list(ids)
         text = self.decode(ids, errors="strict")
@@ -502,7 +638,12 @@ class Tokenizer:
         return text, tokens.char_offsets[:, 0].tolist()
 
     def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
-        """An object that turns ids into text as they come, whole characters only (see StreamDecoder)."""
+        """A decoder for ids that arrive one by one, which gives complete characters only (see StreamDecoder).
+
+        >>> decoder = tok.stream_decoder()
+        >>> decoder.push(258) + decoder.push(261) + decoder.finish()
+        'the cat'
+        """
         return StreamDecoder(self, errors)
 
     # What is worked out on first use
@@ -531,7 +672,7 @@ class Tokenizer:
 
     @lazy
     def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
-        """What the choices of special tokens mean that were asked for."""
+        """What each choice of special tokens means that was asked for."""
         return {}
 
     def _encode_any(self, text: Text | Source, allowed: Choice, disallowed: Choice) -> NDArray[Any]:
@@ -549,9 +690,11 @@ class Tokenizer:
         return chosen.recognised
 
     def _sought(self, allowed: Choice, disallowed: Choice = NONE) -> SpecialTokens:
-        """The special tokens to look for in a source, in which none can be `disallowed`."""
+        """The special tokens to look for in a file, where `disallowed` has no meaning. ValueError where it is given."""
         if disallowed:
-            raise ValueError("disallowed_special cannot be looked for in a file before it is encoded: read it, or mmap it")
+            raise ValueError(
+                "disallowed_special cannot be checked in a file before it is encoded: read the file, or mmap it"
+            )
         return self._chosen(allowed, NONE).recognised or pack_special_tokens({})
 
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:

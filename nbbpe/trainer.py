@@ -38,46 +38,47 @@ def train(
     Parameters
     ----------
     source
-        The path of a file, a list or tuple of paths, or an iterable whose items are documents (str, or bytes).
+        The path of a file, a list or tuple of paths, or an iterable whose items are documents (str or bytes).
 
         A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .parquet
-        is a table with a document in a column of each row (needs pyarrow); any other is plain text, in which special
-        tokens separate documents. Bytes of plain text that are no valid UTF-8 are kept, each as a character of its own.
-        JSON lines and plain text may be packed, with .gz or .zst after the name (.zst needs zstandard).
+        is a table with a document in a column of each row (needs pyarrow); any other name is plain text, in which special
+        tokens separate documents. Invalid UTF-8 in plain text is kept, each byte as a character of its own. JSON lines and
+        plain text may be compressed, with .gz or .zst after the name (.zst needs zstandard).
 
         A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet")
-        that fsspec can read. `pip install "nbbpe[data]"` brings pyarrow, zstandard and fsspec. All files are read as
-        streams; those that are packed or remote by one worker each.
+        that fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec. All files are read as
+        streams; a compressed or remote file is read by one worker.
     vocab_size
-        Number of tokens in all: 256 bytes, merges, special tokens.
+        Number of all tokens: 256 bytes, merges, special tokens.
     special_tokens
         Strings that separate documents and never take part in a merge, in plain text and in records. They get the last
         ids, in their order.
     pattern
-        How text is split into pretokens, across which nothing is merged: a name ("gpt2"), a regex of your own in the
-        syntax of the `regex` package, a list of these that split in turn (each one sees what those before have left, part
-        by part), or None for no splitting at all.
+        How text is split into pretokens, across which nothing is merged: a name ("gpt2"), a custom regex in the syntax of
+        the `regex` package, a list of these that split in turn (each one splits the pretokens of the one before), or None
+        for no splitting at all.
     tie_break
         Which of several pairs with the highest count is merged: "bytes" takes the greatest pair of byte strings (left,
         then right), "ids" the smallest pair of ids (as rustbpe and bpeasy do), "huggingface" the smallest pair of ids
         where bytes are numbered as in Hugging Face's alphabet.
     min_frequency
-        A pair that occurs less often is not merged. What counts is the pair, not the word: how often its two tokens
-        stand side by side in all of the text, at the moment when it would be merged (as in Hugging Face's trainer).
+        A pair that occurs less often is not merged. The count is that of the pair, not of a word: how often its two tokens
+        are neighbours in all of the text when it would be merged (as in Hugging Face's trainer).
     max_token_length
-        A pair whose bytes would be more than this is never merged, and all others are as if it did not count; None for
-        no limit. Special tokens may be longer. (Hugging Face's `max_token_length` allows one byte less, but never
-        less than 2: its 17 is 16 here.)
+        A pair that would make a token of more bytes is never merged, and all others as if it did not exist; None for no
+        limit. Special tokens may be longer. (Hugging Face's `max_token_length` allows one byte less, but never less than
+        2: its 17 is 16 here.)
     workers
-        Processes for reading and counting; None takes what pays, up to the processors there are. The result is the same
-        for every number.
+        Number of processes that read and count; None takes as many as pay off, up to the number of processors. The result
+        is the same for every number.
     progress
-        None shows a bar on a terminal, True or False one or none; a callable is called with (stage, done, total).
+        None shows a progress bar if stderr is a terminal, True always, False never; a callable is called with
+        (stage, done, total).
     field
         The field of a JSON record, or the column of a parquet file, that holds the text.
     on_error
-        What becomes of a bad record (broken JSON, no such field, null, not a string): "raise" raises ValueError that names
-        file and line or row; "skip" leaves it out, and one warning at the end tells how many and names the first.
+        What to do with a malformed record (broken JSON, no such field, null, not a string): "raise" raises ValueError that
+        names file and line or row; "skip" skips it, and one warning at the end says how many and names the first.
     split_with
         What splits text by the pattern. "compiled" is the pattern's automaton, "regex" is the `regex` package: slower,
         with the same result, to compare with. It sees each distinct piece once where the pattern can be compiled, and
@@ -85,17 +86,24 @@ def train(
 
     Returns
     -------
-    Tokenizer. Ids 0 to 255 are the bytes, 256 + i is the result of merge i, special tokens follow. Where the pairs run
-    out before `vocab_size` there are fewer merges, and one warning says so.
+    A Tokenizer. Ids 0 to 255 are the bytes, 256 + i is the result of merge i, and special tokens follow. If no pairs are
+    left before `vocab_size` is reached, there are fewer merges, and one warning says so.
 
     Raises
     ------
-    TypeError, ValueError : an argument that cannot be meant, before any work; split_with="compiled" for a pattern that
-        cannot be compiled, with the reason
-    ValueError : a source without text, a bad record
-    OSError : a file that is missing or cannot be read, before long work; one that is cut off, when its end is reached; one
-        that changed while it was read; an iterable's own errors pass
+    TypeError, ValueError : an invalid argument, before any work; split_with="compiled" for a pattern that cannot be
+        compiled, with the reason
+    ValueError : a source without text, a malformed record
+    OSError : a file that is missing or cannot be read, before long work; one that is truncated, when its end is reached;
+        one that changed while it was read. Errors of an iterable are passed on
     ImportError : a file that needs a package which is not installed, before long work
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train(["the cat sat on the mat, the cat"], 264, ["<|endoftext|>"])
+    >>> tok.merges[:3]
+    [(b'a', b't'), (b't', b'h'), (b'th', b'e')]
+    >>> tok.encode("the cat<|endoftext|>")
+    [258, 261, 263]
     """
     special_tokens = check_special_tokens(special_tokens)
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
@@ -115,7 +123,7 @@ def train(
     with Progress(progress, "count words", total_size(inputs), "B") as bar:
         words = count_files(inputs, split, separators, n_workers, bar.advance, on_error, by_regex)
     if not len(words.counts):
-        skipped = " and bad records, which were left out" if on_error == "skip" else ""
+        skipped = " and malformed records, which were skipped" if on_error == "skip" else ""
         raise ValueError(f"there is no text to train on: the source is empty, or holds nothing but special tokens{skipped}")
     with Progress(progress, "learn merges", n_tokens, "") as bar:
         merges = learn_merges(words, n_tokens, tie_break, min_frequency, max_token_length, bar.reach)
@@ -141,10 +149,17 @@ def train(
 def train_bpe(
     input_path: Path, vocab_size: int, special_tokens: Sequence[str]
 ) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]]:
-    """Train on one file with the GPT-2 pattern, and return (vocab, merges) as the course's assignment asks.
+    """Train on one file with the GPT-2 pattern, and return (vocab, merges) as the assignment of Stanford's CS336 asks.
 
-    vocab maps ids to bytes, special tokens included; merges are pairs of bytes in the order in which they were learned.
+    vocab maps ids to bytes, special tokens included; merges are pairs of bytes, in the order in which they were learned.
     For arguments and errors see `train`.
+
+    >>> import nbbpe
+    >>> vocab, merges = nbbpe.train_bpe("corpus.txt", 260, ["<|endoftext|>"])
+    >>> merges
+    [(b'a', b't'), (b't', b'h'), (b'th', b'e')]
+    >>> vocab[256], vocab[259]
+    (b'at', b'<|endoftext|>')
     """
     if not isinstance(input_path, (str, os.PathLike)):
         raise TypeError(f"input_path must be a path, not {type(input_path).__name__}")
@@ -153,7 +168,7 @@ def train_bpe(
 
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:
-    """The number of tokens that are not special. Raises TypeError or ValueError for a size that cannot be."""
+    """The number of tokens that are not special. Raises TypeError or ValueError for an invalid size."""
     if isinstance(vocab_size, bool) or not hasattr(vocab_size, "__index__"):
         raise TypeError(f"vocab_size must be an integer, not {vocab_size!r}")
     n_tokens = vocab_size.__index__() - n_special

@@ -1,4 +1,4 @@
-"""Compiling every kernel ahead, by doing a little of all there is to do: for images, and machines that start together."""
+"""Compiling every kernel before it is needed, by a little of each kind of work: for images and clusters."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Warmup(NamedTuple):
     """What `warmup` did.
 
     n_compiled : how many kernels were compiled now; the others were on disk
-    folders : where compiled kernels lie, and how many in each; empty where no folder takes them
+    folders : the folders with compiled kernels, and how many are in each; empty if no folder can be used
     seconds : how long it took
-    n_lost : how many of those compiled now no folder took, so that each process compiles them again; stderr says why
+    n_lost : how many of those compiled now could not be stored, so that each process compiles them again; stderr says why
     """
 
     n_compiled: int
@@ -42,12 +42,17 @@ class Warmup(NamedTuple):
 
 
 def warmup() -> Warmup:
-    """Compile every kernel and keep it on disk, so that no later process has to; what is there already is left as it is.
+    """Compile every kernel that is not on disk yet and store it, so that no later process has to.
 
-    Kernels are kept in NUMBA_CACHE_DIR where that is set, else in the folder of the installed package, else in the user's
-    cache folder. In the package, all who can read it can read them; the other two are the user's own, and a folder that
-    others can write to is not used, as what lies there runs. Kernels are made for the processor of this machine; another
-    kind of processor compiles its own. Takes some 30 seconds, or one where nothing is to be done.
+    Kernels are stored in NUMBA_CACHE_DIR if that is set, else in the folder of the installed package, else in the user's
+    cache folder. Those in the package can be read by all of its users; the other two folders are the user's own. A folder
+    that others can write to is not used, because kernels are code that runs. Kernels are compiled for the processor of
+    this machine; another kind of processor compiles its own. Takes about 30 seconds, or one if nothing is left to do.
+
+    >>> import nbbpe
+    >>> warm = nbbpe.warmup()
+    >>> nbbpe.warmup().n_compiled
+    0
     """
     from .kernels.compiler import disk_cache, jit
 
@@ -147,7 +152,7 @@ def _sum_up() -> None:
     checksum(np.zeros(1, dtype=np.uint16))
 
 
-# Whoever adds a kernel adds a job that uses it: tests/test_warmup.py tells of one that is missing.
+# If you add a kernel, add a job that uses it; tests/test_architecture.py finds one that is missing.
 JOBS: tuple[Callable[[], object], ...] = (
     *map(_train_with, TIE_BREAKS),
     _train_on_files,

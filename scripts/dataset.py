@@ -22,7 +22,7 @@ class Dataset(NamedTuple):
 
     name : what people call it
     repository : where it lies on the hub
-    files : their names by split, "train" first; what ends in .gz is unpacked
+    files : their names by split, "train" first; a name that ends in .gz is decompressed
     vocab_size : of the tokenizer that the course asks for
     """
 
@@ -39,11 +39,11 @@ def find_texts(dataset: Dataset, data: Path) -> dict[str, Path]:
         for split, text in texts.items():
             if text.exists():
                 continue
-            if (packed := data / dataset.files[split]).exists():
-                unpack(packed, text)
-            elif download(dataset.repository, packed) != text:
-                unpack(packed, text)
-                packed.unlink()
+            if (compressed := data / dataset.files[split]).exists():
+                decompress(compressed, text)
+            elif download(dataset.repository, compressed) != text:
+                decompress(compressed, text)
+                compressed.unlink()
     except OSError as error:
         reason = str(error).strip().partition("\n")[0]
         print(f"cannot get {dataset.name} from the hub ({reason:.200}): making up stories instead", file=sys.stderr)
@@ -72,15 +72,15 @@ def download(repository: str, target: Path) -> Path:
     return target
 
 
-def unpack(packed: Path, text: Path) -> None:
+def decompress(compressed: Path, text: Path) -> None:
     """Unpack a .gz file; the text appears under its name only when it is whole."""
     partial = text.with_name(f"{text.name}.{os.getpid()}.tmp")
     try:
-        with gzip.open(packed) as source, open(partial, "wb") as target:
+        with gzip.open(compressed) as source, open(partial, "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
         os.replace(partial, text)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SystemExit(f"cannot unpack {packed} ({error}): remove it to have it downloaded again") from error
+        raise SystemExit(f"cannot decompress {compressed} ({error}): remove it to have it downloaded again") from error
     finally:
         partial.unlink(missing_ok=True)
 

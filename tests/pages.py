@@ -38,8 +38,12 @@ class Block:
 
 
 def pages(root: Path) -> list[str]:
-    """All pages: the README, and all of docs/."""
-    return ["README.md", *sorted(path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md"))]
+    """All pages: the README, CONTRIBUTING, and all of docs/."""
+    return [
+        "README.md",
+        "CONTRIBUTING.md",
+        *sorted(path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md")),
+    ]
 
 
 def blocks_of(page: str, text: str) -> list[Block]:

@@ -250,7 +250,7 @@ def test_records_and_several_inputs(run, tmp_path, small):
     wanted = [token_id for document in documents for token_id in [*small.encode(document), separator]]
     done = run("encode", source, "-o", tmp_path / "ids.bin", *options, "--separator", texts.SPECIAL)
     assert done.code == 0
-    assert done.err.startswith("nbbpe: warning: 1 bad record was left out")
+    assert done.err.startswith("nbbpe: warning: 1 malformed record was skipped")
     assert np.fromfile(tmp_path / "ids.bin", dtype="<u2").tolist() == wanted
     done = run("encode", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, "--separator", texts.SPECIAL)
     assert (done.code, list(map(int, done.out.split()))) == (0, wanted)
@@ -523,7 +523,7 @@ def test_help_names_all_commands(run):
         (["encode", "nofile", "-t", "tok"], ["nofile"]),
         (["encode", "nofile", "-t", "tok", "-o", "x.bin"], ["nofile"]),
         (["encode", "tok", "-t", "tok", "-o", "x.bin"], ["'tok' is a folder"]),
-        (["count", "", "-t", "tok"], ["'' is no name of a file"]),
+        (["count", "", "-t", "tok"], ["'' is not the name of a file"]),
         (["encode", "text.txt", "-t", "tok", "-o", "nowhere/x.bin"], ["nowhere", "make it first"]),
         (["encode", "text.txt", "-t", "tok", "-o", "x.bin", "--workers", "0"], ["--workers"]),
         (["count", "nofile", "-t", "tok"], ["nofile"]),

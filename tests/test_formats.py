@@ -168,7 +168,7 @@ BAD_VOCABS = {
     "a list": ("[1, 2]", r"vocab\.json: must hold a JSON object from tokens to ids, not list"),
     "a token twice": ('{"a": 1, "b": 2, "a": 3}', r"vocab\.json: token 'a' comes twice"),
     "an id twice": ('{"a": 1, "b": 1}', r"vocab\.json: id 1 is given to 'a' and to 'b'"),
-    "an id as text": ('{"a": "1"}', r"vocab\.json: token 'a' has the id '1', which is no integer from 0 up"),
+    "an id as text": ('{"a": "1"}', r"vocab\.json: token 'a' has the id '1', which is not an integer from 0 up"),
     "a negative id": ('{"a": -1}', r"vocab\.json: token 'a' has the id -1"),
     "a fraction": ('{"a": 1.5}', r"vocab\.json: token 'a' has the id 1.5"),
     "true": ('{"a": true}', r"vocab\.json: token 'a' has the id True"),
@@ -189,7 +189,10 @@ def test_a_broken_vocab_is_an_error_that_names_file_and_place(tmp_path, content,
 
 
 BAD_MERGES = {
-    "three tokens": (b"a b\na b c\n", r"merges\.txt, line 2: must be two tokens with one blank between, and is 'a b c'"),
+    "three tokens": (
+        b"a b\na b c\n",
+        r"merges\.txt, line 2: must be two tokens with one space between them, and is 'a b c'",
+    ),
     "one token": (b"a b\n\nab\n", r"merges\.txt, line 3: must be two tokens"),
     "two blanks": (b"a  b\n", r"merges\.txt, line 1: must be two tokens"),
     "a blank at the end": (b"a \n", r"merges\.txt, line 1: must be two tokens"),

@@ -116,7 +116,7 @@ LOOKED_FOR = rf"{FILES}.*a pair of paths.*an object of tokenizers, transformers 
 
 @pytest.mark.parametrize("thing", [None, 5, b"path", {}, (), ("a", "b", "c"), ("a", 5), object(), print, str])
 def test_what_is_no_tokenizer_is_an_error_that_says_what_is(thing):
-    with pytest.raises(TypeError, match=rf"is no tokenizer that nbbpe knows; .*{LOOKED_FOR}"):
+    with pytest.raises(TypeError, match=rf"is not a tokenizer that nbbpe knows; .*{LOOKED_FOR}"):
         nbbpe.load(thing)
 
 

@@ -109,7 +109,7 @@ def test_a_file_of_str_is_no_text_and_what_to_do_is_said(small, tmp_path):
                 encode(file)
     with pytest.raises(TypeError, match=r'\(of a file, open\(path, "rb"\)\), not \w*Path'):
         small.encode(tmp_path / "text")
-    with open(tmp_path / "text", "rb") as file, pytest.raises(ValueError, match="disallowed_special cannot be looked for"):
+    with open(tmp_path / "text", "rb") as file, pytest.raises(ValueError, match="disallowed_special cannot be checked"):
         small.encode(file, disallowed_special="all")
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))
 
 from benchmarks import figures, report, results  # noqa: E402
-from benchmarks.headlines import ROWS  # noqa: E402
+from benchmarks.headlines import README, ROWS  # noqa: E402
 from benchmarks.race import Entry  # noqa: E402
 from benchmarks.results import Claim, Section, ratio  # noqa: E402
 
@@ -62,17 +62,32 @@ def test_results_of_another_machine_are_not_kept(tmp_path, sections, monkeypatch
 
 
 def test_a_row_shows_the_claim_that_is_least_good(stored):
-    rows = [line for line in report.short(*stored) if line.startswith(f"| {ROWS['first']}")]
+    rows = [line for line in report.full(*stored) if line.startswith(f"| {ROWS['first']} (")]
     assert rows == [
         f"| {ROWS['first']} (least of 2: cjk) | 3.33 MB/s | gigatoken 1.67 MB/s | 2x | at least 3x, **short of it** |"
     ]
+    assert f"| {README['first']} | 3.33 MB/s | gigatoken 1.67 MB/s | 2x |" in report.short(*stored)
 
 
-def test_the_least_good_of_limits_is_the_highest():
-    claims = [Claim("seconds", value, 15, at_least=False, case=case, unit="s") for case, value in (("a", 3), ("b", 9))]
-    row = report._headline("work", claims)
+def test_the_least_good_of_limits_is_the_highest(sections):
+    sections[0].claims = [
+        Claim("seconds", value, 15, at_least=False, row="first ids", case=case, unit="s")
+        for case, value in (("a", 3), ("b", 9))
+    ]
+    (row,) = (line for line in report.headlines(sections) if line.startswith(f"| {ROWS['first ids']}"))
     assert "least of 2: b" in row
     assert row.endswith("| below 15 s |")
+
+
+def test_the_readme_has_eight_rows_and_no_goals_commands_or_commits(stored):
+    """Those are in the report."""
+    assert len(README) == 8
+    assert set(README) <= set(ROWS)
+    short, full = ("\n".join(lines) for lines in (report.short(*stored), report.full(*stored)))
+    assert "commit abc" in full
+    assert "short of it" in full
+    for word in "commit", "pytest", "short of", "goal":
+        assert word not in short
 
 
 def test_all_is_written(tmp_path, stored):
@@ -81,7 +96,7 @@ def test_all_is_written(tmp_path, stored):
     readme.write_text(f"before\n{report.START}\nold\n{report.END}\nafter\n")
     assert report.write(*stored, readme, tmp_path / "REPORT.md", tmp_path / "docs") == []
     text = readme.read_text()
-    assert text.startswith(f"before\n{report.START}\nOn ")
+    assert text.startswith(f"before\n{report.START}\n| what | nbbpe |")
     assert text.endswith(f"\n{report.END}\nafter\n")
     assert "old" not in text
     assert "](docs/encoding.svg)" in text

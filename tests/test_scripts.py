@@ -431,7 +431,7 @@ def test_a_packed_text_that_is_broken_is_told_in_one_line(tmp_path):
         (data / "owt_train.txt.gz").write_bytes(broken)
         done = run_job(cwd=tmp_path, name=OWT)
         assert done.returncode == 1
-        assert done.stderr.splitlines()[-1].startswith("cannot unpack data/owt_train.txt.gz")
+        assert done.stderr.splitlines()[-1].startswith("cannot decompress data/owt_train.txt.gz")
         assert os.listdir(data) == ["owt_train.txt.gz"]
 
 

@@ -414,7 +414,7 @@ def test_a_bad_record_is_named_by_file_and_line_or_left_out_and_counted(small, t
             assert f"{str(path)!r}, line {place}: {BAD[bad]}" in str(caught.value)
             assert 'on_error="skip"' in str(caught.value)
             assert [name for name in os.listdir(tmp_path) if not name.startswith("a.jsonl")] == []
-            with pytest.warns(UserWarning, match="1 bad record was left out") as seen:
+            with pytest.warns(UserWarning, match="1 malformed record was skipped") as seen:
                 ids = encoded(small, path, tmp_path, workers, on_error="skip", separator=texts.SPECIAL)
             assert ids == wanted
             assert len(seen) == 1
@@ -430,11 +430,11 @@ def test_many_bad_records_give_one_warning_with_the_first_places(small, tmp_path
     for workers in 1, 2, 3:
         for n in 30, 1000:
             cut_everywhere(n)
-            with pytest.warns(UserWarning, match="160 bad records were left out") as seen:
+            with pytest.warns(UserWarning, match="160 malformed records were skipped") as seen:
                 assert encoded(small, paths, tmp_path, workers, on_error="skip") == ids_of(small, ["the cat"] * 80)
             messages |= {str(warning.message) for warning in seen}
             assert [warning.filename for warning in seen] == [__file__.replace(".pyc", ".py")]
-            with pytest.warns(UserWarning, match="160 bad records were left out") as seen:
+            with pytest.warns(UserWarning, match="160 malformed records were skipped") as seen:
                 assert nbbpe.train(paths, 259, workers=workers, on_error="skip").vocab_size == 259
             messages |= {str(warning.message) for warning in seen}
             assert [warning.filename for warning in seen] == [__file__]
@@ -446,11 +446,13 @@ def test_many_bad_records_give_one_warning_with_the_first_places(small, tmp_path
 def test_a_source_of_bad_records_alone_has_no_text_and_says_why(small, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b"{}\n" * 3)
     with (
-        pytest.warns(UserWarning, match="3 bad records were left out: .*line 1: .*line 3: the record has no field 'text'"),
+        pytest.warns(
+            UserWarning, match="3 malformed records were skipped: .*line 1: .*line 3: the record has no field 'text'"
+        ),
         pytest.raises(ValueError, match="no text to train on"),
     ):
         nbbpe.train(tmp_path / "a.jsonl", 300, on_error="skip")
-    with pytest.warns(UserWarning, match="3 bad records"):
+    with pytest.warns(UserWarning, match="3 malformed records"):
         assert encoded(small, tmp_path / "a.jsonl", tmp_path, on_error="skip") == []
 
 
@@ -463,7 +465,7 @@ def test_a_null_in_a_column_is_named_by_its_row_or_left_out(small, tmp_path, cut
         row = r"a\.parquet', row (2|4) \(from 0\): the column 'text' is null"
         with pytest.raises(ValueError, match=row):
             small.encode_file(tmp_path / "a.parquet", tmp_path / "ids.bin", workers)
-        with pytest.warns(UserWarning, match="2 bad records were left out: .* row 2 .*: .*; .* row 4 .*: ") as seen:
+        with pytest.warns(UserWarning, match="2 malformed records were skipped: .* row 2 .*: .*; .* row 4 .*: ") as seen:
             ids = encoded(small, tmp_path / "a.parquet", tmp_path, workers, on_error="skip")
         assert ids == ids_of(small, [text for text in documents if text])
         assert len(seen) == 1
@@ -473,7 +475,7 @@ def test_a_warning_that_is_an_error_leaves_no_output(small, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"}\n{}\n')
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="1 bad record"):
+        with pytest.raises(UserWarning, match="1 malformed record"):
             small.encode_file(tmp_path / "a.jsonl", tmp_path / "ids.bin", on_error="skip")
     assert os.listdir(tmp_path) == ["a.jsonl"]
 
@@ -516,7 +518,9 @@ def test_a_missing_package_is_told_with_the_extra_that_has_it(assert_refused, tm
 def test_formats_that_are_not_read_are_refused_by_name(assert_refused, tmp_path):
     for name in "a.txt.bz2", "a.jsonl.xz", "a.tar.gz", "a.tgz", "a.zip", "A.7Z", "a.parquet.gz", "a.parquet.zst":
         (tmp_path / name).write_bytes(b"something")
-        assert_refused(tmp_path / name, ValueError, f"{name}' cannot be read as it is packed: unpack it first")
+        assert_refused(
+            tmp_path / name, ValueError, f"{name}' is compressed in a way that nbbpe does not read: decompress it first"
+        )
 
 
 def test_a_field_that_the_first_record_does_not_have_is_told_before_the_other_files_are_read(assert_refused, tmp_path):

@@ -358,7 +358,7 @@ def write(tmp_path: Path):
 
 GOOD = lines_of(ranks_of([*BYTES, b"ab", b"abc"]))
 BAD_LINES = {
-    "no base64": (b"#### 258", "line 259: must be a token in base64, one blank and its rank, and is b'#### 258'"),
+    "no base64": (b"#### 258", "line 259: must be a token in base64, one space and its rank, and is b'#### 258'"),
     "base64 cut short": (b"YWI 258", "line 259: must be"),
     "base64 with a stray character": (b"YW*I= 258", "line 259: must be"),
     "no rank": (b"YWI=", "line 259: must be"),
@@ -422,9 +422,9 @@ def test_an_encoding_is_known_by_its_files_name_or_its_content(write, tmp_path, 
 
 
 def test_what_is_neither_file_nor_encoding_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"'cl100k_base' is no file; .*tiktoken\.get_encoding\('cl100k_base'\)"):
+    with pytest.raises(FileNotFoundError, match=r"'cl100k_base' is not a file; .*tiktoken\.get_encoding\('cl100k_base'\)"):
         nbbpe.Tokenizer.from_tiktoken("cl100k_base")
-    with pytest.raises(FileNotFoundError, match=r"'gpt2' is no file; .*an encoding, as tiktoken\.get_encoding"):
+    with pytest.raises(FileNotFoundError, match=r"'gpt2' is not a file; .*an encoding, as tiktoken\.get_encoding"):
         nbbpe.Tokenizer.from_tiktoken("gpt2")
     with pytest.raises(FileNotFoundError, match="nothing"):
         nbbpe.Tokenizer.from_tiktoken(tmp_path / "nothing")

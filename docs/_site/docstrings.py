@@ -1,7 +1,7 @@
 """An extension of griffe: this project's docstrings as Markdown.
 
-They are written to be read in a terminal: underlined headings, and `name : what it is` with what follows indented. Here
-that becomes a bold heading, and a list.
+They are written to be read in a terminal: underlined headings, `name : what it is` with more below it indented, and
+examples with `>>>`. Here these become bold headings, definition lists (an entry for each name) and blocks of code.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import Any
 
 import griffe
 
-# A name, or several, at the left; what it is after a colon, or indented on the lines below.
-_ITEM = re.compile(r"(?P<names>[\w.]+(?:, [\w.]+)*)(?: *: +(?P<text>.+)|(?P<aligned> {2,}\S.*))")
+# A name, or several, at the left margin; what it is follows after a colon, or indented on the lines below.
+_NAMES = r"(?P<names>[*\w.]+(?:, [*\w.]+)*)"
+_ITEM = re.compile(rf"{_NAMES}(?: *: +(?P<text>.+)|(?P<aligned> {{2,}}\S.*))")
+_ALONE = re.compile(_NAMES)
 _SECTIONS = {"Parameters", "Attributes", "Returns", "Raises", "Yields"}
 
 
@@ -28,32 +30,40 @@ def as_markdown(docstring: str) -> str:
     """A docstring as Markdown."""
     lines = docstring.splitlines()
     written: list[str] = []
-    in_section = in_list = False
+    in_section = in_item = in_example = False
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        if following and set(following) == {"-"}:
-            in_section, in_list = line in _SECTIONS, False
-            written += [f"**{line}**", ""]
-            continue
-        if line and set(line) == {"-"}:
-            continue
-        item = _ITEM.fullmatch(line)
-        alone = in_section and re.fullmatch(r"[\w.]+(?:, [\w.]+)*", line) and following.startswith("    ")
-        if item or alone:
-            if not in_list and written and written[-1]:
-                written.append("")
-            in_list = True
-            names = item["names"] if item else line
-            text = (item["text"] or item["aligned"].strip()) if item else ""
-            named = ", ".join(f"`{name}`" for name in names.split(", "))
-            written.append(f"- {named}: {plain(text)}".rstrip())
-        elif in_list and (line.startswith("    ") or not line):
-            # A list item's own lines are indented by four already; a deeper alignment would be a block of code.
-            written.append("    " + plain(line.strip()) if line else "")
+        if in_example and not line.strip():
+            in_example = False
+            written += ["```", ""]
+        elif in_example:
+            written.append(line)
+        elif line.startswith(">>> "):
+            in_item, in_example = False, True
+            written += ["", "```pycon", line]
+        elif following and set(following) == {"-"}:
+            in_section, in_item = line in _SECTIONS, False
+            written += ["", f"**{line}**", ""]
+        elif line and set(line) == {"-"}:
+            pass  # under a heading
+        elif item := _ITEM.fullmatch(line) or (
+            _ALONE.fullmatch(line) if in_section and following.startswith("    ") else None
+        ):
+            in_item = True
+            found = item.groupdict()
+            text = found.get("text") or (found.get("aligned") or "").strip()
+            written += ["", ", ".join(f"`{name}`" for name in item["names"].split(", "))]
+            written += [f":   {plain(text)}"] if text else []
+        elif in_item and (line.startswith("    ") or not line):
+            # The text of an entry is indented by four already; a deeper alignment would be a block of code.
+            begin = ":   " if _ALONE.fullmatch(lines[number - 1]) else "    "  # the first line below a name
+            written.append(begin + plain(line.strip()) if line else "")
         else:
-            in_list = False
+            in_item = False
             written.append(line if line.startswith("    ") else plain(line))
-    return "\n".join(written) + "\n"
+    if in_example:
+        written.append("```")
+    return "\n".join(written).strip("\n") + "\n"
 
 
 def plain(text: str) -> str:

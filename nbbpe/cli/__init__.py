@@ -1,4 +1,4 @@
-"""The command `nbbpe`: what it is started by, how it ends, and what it says when something is wrong."""
+"""The command `nbbpe`: its start, its exit codes, and its error messages."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _NO_CLICK = 'error: the command line needs click: pip install "nbbpe[cli]" (`nbb
 
 
 class NobodyReads(Exception):
-    """Our output goes into a pipe whose reader has gone."""
+    """The reader of the pipe that our output goes to has closed it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
-    0: all well. 1: the data or the system is not as it must be. 2: the command line is wrong, or names what is not there.
-    130: interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP). 141: whoever read our output has gone.
+    0: success. 1: an error in the data or the system. 2: a wrong command line, or a file that is missing.
+    130: interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP). 141: the reader of our output has closed the pipe.
     """
-    if sys.stderr is None:  # closed; and print takes None for stdout, where the ids go
+    if sys.stderr is None:  # closed; print would write to stdout, where the ids go
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:
         _say("error: standard output is closed, so nothing could be written there (> /dev/null to discard it)")
         return EXIT_FAILED
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    # Names of files and tokens may hold what the terminal's encoding has not.
+    # Names of files and tokens may have characters that the terminal's encoding lacks.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _exit_code(arguments: list[str], debug: bool) -> int:
-    """Run the command, tell what is wrong, and return the exit code."""
+    """Run the command, print what is wrong, and return the exit code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show_warning
@@ -72,19 +72,19 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
 def _empty(stream: TextIO) -> None:
     """Write what a stream still holds. What cannot be written is dropped.
 
-    Python would try once more when it ends, say that it failed, and exit with 120 whatever we return.
+    Python would try again at its exit, print a message, and exit with 120 whatever we return.
     """
     try:
         stream.flush()
     except (OSError, ValueError):
-        with suppress(OSError, ValueError):  # a stream of somebody else's, without a file behind it
+        with suppress(OSError, ValueError):  # a stream without a file descriptor
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
             stream.flush()
 
 
-# What the library's errors and warnings advise to pass, as one passes it here.
+# Arguments that the library's messages name, and the options of the command in their place.
 _OPTIONS = {
     'on_error="skip"': "--on-error skip",
     "with field=": "with --field",
@@ -119,8 +119,8 @@ def _run(arguments: list[str]) -> int:
         command = error.ctx.command_path if error.ctx else "nbbpe"
         message = _one_line(error.format_message()).rstrip(".")
         if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
-            message = f"no tokenizer is named, neither here nor by the environment variable {error.param.envvar}"
-        _say(f"error: {message} ({command} --help tells more)", command=command)
+            message = f"no tokenizer is given, and the environment variable {error.param.envvar} is not set"
+        _say(f"error: {message} (see {command} --help)", command=command)
         return EXIT_USAGE
     except click.Abort as error:
         # Click makes one of these of a KeyboardInterrupt.
@@ -133,7 +133,7 @@ def _message(error: Exception) -> str:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
         return _one_line(f"{name}: {error.strerror}")
     text = _with_options(_one_line(str(error))) or type(error).__name__
-    return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug tells where)"
+    return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug shows where)"
 
 
 def _with_options(text: str) -> str:
@@ -147,7 +147,7 @@ def _one_line(text: str) -> str:
 
 
 def _say(text: str, debug: bool = False, command: str = "nbbpe") -> None:
-    """Say something on stderr, after the traceback of the error at hand if `debug`; the exit code tells it, too."""
+    """Print a line on stderr, with `debug` after the traceback of the error. If stderr is closed, the exit code is left."""
     with suppress(OSError):
         if debug:
             traceback.print_exc()

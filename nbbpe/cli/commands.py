@@ -1,4 +1,4 @@
-"""The subcommands of `nbbpe`: each reads its options, asks the domain, and shows what it says."""
+"""The subcommands of `nbbpe`: each reads its options, calls the library, and prints the result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SHOWN_BYTES = 2000  # of a text that a pattern is shown on
 
 @contextmanager
 def _shows_on_stdout() -> Iterator[None]:
-    """Where Click prints help and the version: an error names stdout, and a reader that has gone is none."""
+    """Where Click prints help and the version: an error names stdout, and a closed pipe is not an error."""
     try:
         with name_in_errors("stdout"):
             yield
@@ -58,7 +58,7 @@ class _Group(click.Group):
 
 
 class _Command(click.Command):
-    """A command that ends its help with sections of lines as they are, and knows --debug (which `main` looks for)."""
+    """A command whose help ends with sections of preformatted lines, and which accepts --debug (see `main`)."""
 
     def __init__(self, *arguments: Any, sections: Mapping[str, Sequence[str]], **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -90,8 +90,8 @@ class _Command(click.Command):
 def nbbpe() -> None:
     """Train byte-level BPE tokenizers, and turn text into ids.
 
-    A TOKENIZER is a folder or file that nbbpe can read; where a command can do without one being named, it is the one
-    that the environment variable NBBPE_TOKENIZER names. A text may be `-`: it is read from stdin.
+    A TOKENIZER is a folder or file that nbbpe can read. If none is given, it is the one that the environment variable
+    NBBPE_TOKENIZER names. A text may be `-`, which is stdin.
     """
 
 
@@ -100,7 +100,7 @@ def _command(*examples: str, **sections: Sequence[str]) -> Callable[[Callable[..
 
 
 def _check_environment(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Name the environment variable where it says a tokenizer that is not there: its user may not think of it."""
+    """If the tokenizer is missing that the environment variable names, say that it comes from there."""
     source = context.get_parameter_source(param.name or "")
     if value is not None and source is ParameterSource.ENVIRONMENT and not os.path.exists(value):
         raise click.UsageError(f"{value!r}, which the environment variable {param.envvar} names, is missing")
@@ -132,15 +132,15 @@ _special_option = click.option(
     "allowed",
     default=None,
     callback=_allowed,
-    help="Whether special tokens in the text become their ids, or are plain text.  [default: in plain text they do, in "
-    "records (.jsonl, .parquet) not]",
+    help="Whether special tokens in the text become their ids, or are plain text.  [default: they do in plain text, but "
+    "not in records (.jsonl, .parquet)]",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, for scripts.")
 _workers_option = click.option(
     "--workers",
     type=click.IntRange(1),
     metavar="N",
-    help="Workers at a time.  [default: what pays, up to the processors]",
+    help="Number of workers.  [default: as many as pay off, up to the number of processors]",
 )
 
 
@@ -156,8 +156,12 @@ _split_with_option = click.option(
 def _source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     on_error = click.Choice(["raise", "skip"])
     for option in (
-        click.option("--on-error", type=on_error, default="raise", show_default=True, help="What to do with bad records."),
-        click.option("--field", default="text", show_default=True, help="The field or column of records with the text."),
+        click.option(
+            "--on-error", type=on_error, default="raise", show_default=True, help="What to do with malformed records."
+        ),
+        click.option(
+            "--field", default="text", show_default=True, help="The field or column of a record that holds the text."
+        ),
     ):
         function = option(function)
     return function
@@ -170,7 +174,7 @@ def _shown(path: str) -> str:
 
 
 def _pattern_of(said: Sequence[str]) -> Pattern:
-    """The split pattern that the options say, each of which splits what those before have left."""
+    """The split pattern that the options give; several split in turn."""
     return get_pattern(None if list(said) == ["none"] else said)
 
 
@@ -209,10 +213,15 @@ def _print_lines(lines: Sequence[str]) -> None:
 )
 @click.argument("inputs", nargs=-1, required=True)
 @click.option(
-    "--vocab-size", type=int, required=True, metavar="N", help="Tokens in all: 256 bytes, merges, special tokens."
+    "--vocab-size", type=int, required=True, metavar="N", help="Number of all tokens: 256 bytes, merges, special tokens."
 )
 @click.option(
-    "-o", "--output", "target", required=True, metavar="FOLDER", help="Where to save it; a tokenizer there is replaced."
+    "-o",
+    "--output",
+    "target",
+    required=True,
+    metavar="FOLDER",
+    help="Where to save the tokenizer; one that is there is replaced.",
 )
 @click.option(
     "--special", multiple=True, metavar="TOKEN", help="A special token that separates documents; may be repeated."
@@ -223,13 +232,23 @@ def _print_lines(lines: Sequence[str]) -> None:
     multiple=True,
     default=["gpt2"],
     show_default=True,
-    help="How text is split: a name, a regex, or `none`. Repeated, each splits what those before have left.",
+    help="How text is split: a name, a regex, or `none`. If repeated, the patterns split in turn.",
 )
 @click.option(
-    "--tie-break", type=click.Choice(TIE_BREAKS), default="bytes", show_default=True, help="Which pair of several."
+    "--tie-break",
+    type=click.Choice(TIE_BREAKS),
+    default="bytes",
+    show_default=True,
+    help="Which pair is merged if counts are equal.",
 )
-@click.option("--min-frequency", type=click.IntRange(1), default=1, show_default=True, help="Rarer pairs are not merged.")
-@click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes.")
+@click.option(
+    "--min-frequency",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Pairs that occur less often are not merged.",
+)
+@click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes than this.")
 @_split_with_option
 @_source_options
 @_workers_option
@@ -251,8 +270,8 @@ def train(
 ) -> None:
     """Train a tokenizer on the texts INPUTS and save it.
 
-    INPUTS are files of plain text, .jsonl or .parquet files, some of them packed (.gz, .zst), patterns of such names in
-    quotes, URLs, or `-`.
+    INPUTS are files of plain text, JSON lines (.jsonl) or parquet (.parquet), compressed or not (.gz, .zst), patterns of
+    such names in quotes, URLs, or `-`.
     """
     if os.path.exists(target) and not os.path.isdir(target):
         raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
@@ -264,7 +283,7 @@ def train(
         check_special_tokens(special)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
-    # Before long work, what would fail after it.
+    # What could fail after long work is tried before it.
     with scratch_for(target), _as_paths(inputs) as paths:
         began = time.perf_counter()
         tokenizer = train_tokenizer(
@@ -305,9 +324,9 @@ def train(
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="A .bin or .npy file, or `-`.  [default: -]")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Of ids on stdout.  [default: text]"
+    "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Format of ids on stdout.  [default: text]"
 )
-@click.option("--separator", metavar="TOKEN", help="The special token to put after each document.")
+@click.option("--separator", metavar="TOKEN", help="The special token to write after each document.")
 @_special_option
 @_tokenizer_option
 @_split_with_option
@@ -329,15 +348,15 @@ def encode(
 ) -> None:
     """Turn the texts INPUTS into ids.
 
-    A .bin file holds them as raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file as a NumPy
-    array. On stdout they are numbers, and each line of the text begins a new line; or raw, as in a .bin file. INPUTS may
-    be whatever `nbbpe train` reads. Special tokens are recognised in plain text, and in records only with --allow-special:
-    whoever wrote a record could end it with one.
+    A .bin file holds raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file holds a NumPy
+    array. On stdout, ids are numbers, with a new line for each line of the text; or raw, as in a .bin file. INPUTS are
+    those of `nbbpe train`. Special tokens are recognised in plain text, but in records only with --allow-special, as a
+    record that spells one would become two documents.
     """
     options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error, "allowed_special": allowed}
     if target == STDIN:
         if as_json:
-            raise click.UsageError("--json is for figures, and with -o - the ids take their place")
+            raise click.UsageError("--json prints figures, and with -o - stdout is for the ids")
         encoder = _encoder_of(tokenizer, separator, split_with)
         _encode_to_stdout(encoder, inputs, form, options)
         return
@@ -366,7 +385,7 @@ def _encoder_of(tokenizer: str, separator: str | None, split_with: str) -> Token
 def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:
     writer = IdWriter(tokenizer, form)
     if list(inputs) == [STDIN] and options["separator"] is None:
-        # As it comes: whoever writes and whoever reads may both be slow.
+        # Each block is encoded as it arrives: the writer of stdin may be slow.
         for ids in tokenizer.encode_stream(stdin_blocks(), allowed_special=allowed_in(False, options["allowed_special"])):
             writer.write(ids)
     else:
@@ -382,12 +401,12 @@ def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, op
     "echo 262 257 | nbbpe decode -",
 )
 @click.argument("source", metavar="IDS")
-@click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="Where the text goes.  [default: -]")
+@click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="Where to write the text.  [default: -]")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "raw", "npy"]),
-    help="Of the ids.  [default: by the name: .bin is raw, .npy is npy, all else text]",
+    help="Format of the ids.  [default: by the name: .bin is raw, .npy is npy, any other is text]",
 )
 @_tokenizer_option
 def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
@@ -402,7 +421,7 @@ def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
                 place, wrong = next((i, x) for i, x in enumerate(ids.tolist()) if decoder.id_to_token(x) is None)
                 raise ValueError(
                     f"{_shown(source)}: id {wrong} (number {done + place:,} of the ids, from 0) is not in the "
-                    f"vocabulary of {len(decoder):,} tokens; are they another tokenizer's?"
+                    f"vocabulary of {len(decoder):,} tokens; were they made by another tokenizer?"
                 ) from None
             done += len(ids)
 
@@ -439,19 +458,29 @@ def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: 
     "nbbpe inspect --pattern gpt2 --on corpus.txt",
 )
 @click.argument("tokenizer", required=False, envvar="NBBPE_TOKENIZER", callback=_check_environment)
-@click.option("--on", "text", metavar="TEXT", help="Tell how the tokenizer does on this text, too.")
+@click.option("--on", "text", metavar="TEXT", help="Also show how the tokenizer does on this text.")
 @click.option(
     "--pattern",
     "patterns",
     multiple=True,
     metavar="P",
-    help="Explain this split pattern, a name or a regex, instead of a tokenizer; several split in turn.",
+    help="Explain this split pattern, a name or a regex, instead of a tokenizer. If repeated, they split in turn.",
 )
-@click.option("--draw", metavar="FILE", help="Draw the automaton of --pattern, the first of several, into an .svg file.")
+@click.option("--draw", metavar="FILE", help="Draw the automaton of --pattern (the first, if repeated) into an .svg file.")
 @click.option("--plot", metavar="FILE", help="Draw the figures into a .png, .svg or .pdf file (needs matplotlib).")
-@click.option("--longest", type=click.IntRange(0), default=10, show_default=True, help="How many of the longest tokens.")
-@click.option("--frequent", type=click.IntRange(0), default=10, show_default=True, help="How many of the most frequent.")
-@click.option("--unused", type=click.IntRange(0), default=10, show_default=True, help="How many of the unused.")
+@click.option(
+    "--longest", type=click.IntRange(0), default=10, show_default=True, help="How many of the longest tokens to show."
+)
+@click.option(
+    "--frequent",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="How many of the most frequent tokens to show.",
+)
+@click.option(
+    "--unused", type=click.IntRange(0), default=10, show_default=True, help="How many of the unused tokens to show."
+)
 @click.option("--verify", is_flag=True, help="Compare the ids of a .bin or .npy file with their checksum.")
 @_source_options
 @_json_option
@@ -473,18 +502,18 @@ def inspect(
 ) -> None:
     """Show what a vocabulary holds, and how it does on a text.
 
-    TOKENIZER may also be a file of ids, .bin or .npy: show what it holds. With --pattern instead, show what nbbpe makes of
-    a split pattern, and how it splits the beginning of TEXT.
+    TOKENIZER may also be a file of ids (.bin or .npy), to show what it holds. With --pattern instead of a TOKENIZER, show
+    how a split pattern works, and how it splits the beginning of TEXT.
     """
     if patterns:
         if tokenizer is not None and context.get_parameter_source("tokenizer") is not ParameterSource.ENVIRONMENT:
-            raise click.UsageError("--pattern is instead of a tokenizer: give one of them")
+            raise click.UsageError("--pattern takes the place of a tokenizer: give one of them")
         if verify or plot:
-            raise click.UsageError("--verify and --plot are not for --pattern")
+            raise click.UsageError("--verify and --plot cannot be used with --pattern")
         _inspect_pattern(patterns, text, draw, as_json)
         return
     if draw:
-        raise click.UsageError("--draw is for --pattern")
+        raise click.UsageError("--draw needs --pattern")
     if tokenizer is None:
         (argument,) = (each for each in context.command.params if each.name == "tokenizer")
         raise click.MissingParameter(ctx=context, param=argument)
@@ -494,7 +523,7 @@ def inspect(
         _inspect_ids(tokenizer, verify, as_json)
         return
     if verify:
-        raise click.UsageError(f"--verify is for files of ids, .bin or .npy, and {_shown(tokenizer)} is none")
+        raise click.UsageError(f"--verify is for files of ids, .bin or .npy, and {_shown(tokenizer)} is not one")
     if plot:
         from .plots import check_plot
         from .plots import draw as draw_figures
@@ -525,7 +554,7 @@ def _inspect_pattern(patterns: Sequence[str], text: str | None, draw: str | None
     if text is not None:
         with as_path(text) as path, name_in_errors(text), open(path, "rb") as file:
             data = file.read(_SHOWN_BYTES)
-            # A character that is cut at the end is left out.
+            # An incomplete character at the end is dropped.
             beginning = getincrementaldecoder("utf-8")("surrogateescape").decode(data, final=len(data) < _SHOWN_BYTES)
     with _as_usage():
         found = explain_pattern(_pattern_of(patterns), beginning)
@@ -557,7 +586,7 @@ def _inspect_pattern(patterns: Sequence[str], text: str | None, draw: str | None
 
 
 def _printable(text: str) -> str:
-    """A text with its bytes that are not UTF-8 as backslashes and numbers."""
+    """A text with its bytes of invalid UTF-8 as escapes."""
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
@@ -590,11 +619,17 @@ def _inspect_ids(path: str, verify: bool, as_json: bool) -> None:
 @click.argument("a")
 @click.argument("b")
 @click.option("--on", "text", required=True, metavar="TEXT", help="The text to compare them on.")
-@click.option("--examples", type=click.IntRange(0), default=20, show_default=True, help="Of what they split differently.")
+@click.option(
+    "--examples",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="How many words to show that they split differently.",
+)
 @_source_options
 @_json_option
 def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str, as_json: bool) -> None:
-    """Tell which of two tokenizers suits a text, and how they differ."""
+    """Show which of two tokenizers needs fewer tokens for a text, and how they differ."""
     first, second = read_tokenizer(a), read_tokenizer(b)
     with as_path(text) as path:
         found = compare_tokenizers(first, second, [path], examples, field=field, on_error=on_error)
@@ -613,20 +648,27 @@ def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str,
 )
 @click.argument("source")
 @click.argument("target")
-@click.option("--to", "format_name", type=click.Choice([each.name for each in FORMATS]), help="Default: by TARGET's name.")
-@click.option("--special", multiple=True, metavar="TOKEN", help="A special token, where SOURCE cannot say it.")
+@click.option(
+    "--to",
+    "format_name",
+    type=click.Choice([each.name for each in FORMATS]),
+    help="The format to write.  [default: by the name of TARGET]",
+)
+@click.option(
+    "--special", multiple=True, metavar="TOKEN", help="A special token, if SOURCE does not name its special tokens."
+)
 @click.option(
     "--pattern",
     "patterns",
     multiple=True,
-    help="How text is split (or `none`), where SOURCE cannot say it.  [default: what belongs to the format]",
+    help="How text is split (or `none`), if SOURCE does not say.  [default: that of the format]",
 )
 @click.option(
     "--normalizer",
     type=click.Choice(["apply", "ignore"]),
     default="apply",
     show_default=True,
-    help="Of a tokenizer.json. Ignored, texts must be normalized beforehand.",
+    help="Whether to keep the normalizer of a tokenizer.json. If ignored, normalize texts beforehand.",
 )
 @_json_option
 def convert(
@@ -648,7 +690,7 @@ def convert(
     n_tokens = chosen.n_tokens(tokenizer)
     if unsaid := chosen.unsaid(tokenizer, written):
         warnings.warn(
-            f"{chosen.name} files hold neither pattern nor special tokens; to read them as this tokenizer: "
+            f"{chosen.name} files hold neither pattern nor special tokens; options to read them as this tokenizer: "
             f"{shlex.join(unsaid)}",
             stacklevel=1,
         )
@@ -661,8 +703,8 @@ def convert(
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
 @_json_option
 def warmup(as_json: bool) -> int:
-    """Compile all kernels ahead, so that no later process has to.
+    """Compile all kernels now, so that no later process has to.
 
-    For images and clusters. Works without click, too. Fails where no folder takes the kernels.
+    For images and clusters. Fails if the kernels cannot be stored in any folder.
     """
     return 0 if warm_up(as_json) else EXIT_FAILED

@@ -1,4 +1,4 @@
-"""Signals that ask the command to end: each becomes an exception that does not get lost, so that nothing is left behind."""
+"""Signals that ask the command to end: each becomes an exception that cannot get lost, so that files are cleaned up."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from types import FrameType
 
 from ..early import end_at_once
 
-# To be told to end by a scheduler or a container, or to lose the terminal, is as Ctrl-C: half a file is no use to anybody.
+# A scheduler's request to end, or the loss of the terminal, is handled like Ctrl-C: no partial file is left.
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _AGAIN_AFTER = 0.02  # seconds
 
 
 class Ended(KeyboardInterrupt):
-    """A signal has asked the command to end. Whatever lets a KeyboardInterrupt pass lets this pass."""
+    """A signal has asked the command to end. Code that lets a KeyboardInterrupt pass lets this pass."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -26,11 +26,11 @@ class Ended(KeyboardInterrupt):
 
 
 class _Answers:
-    """Answers signals with an `Ended`, and again when that got lost.
+    """Answers signals with an `Ended`, and raises it again if it got lost.
 
     Python drops an exception that is raised while it calls a destructor or a callback from C, or in code that catches
-    everything, and loading kernels is full of such moments: there, one Ctrl-C of ten had no effect. An exception that is
-    on its way up is alive; one that was dropped is not, and that is how we know.
+    everything. Loading kernels is full of such moments: there, one Ctrl-C of ten had no effect. An exception that is being
+    raised is alive; one that was dropped is not, and a weak reference shows that.
     """
 
     def __init__(self) -> None:
@@ -48,13 +48,13 @@ class _Answers:
 
     def _again(self, number: int) -> None:
         if not self._done:
-            # From another thread and a little later, as this is called where an exception would get lost once more.
+            # From another thread and a little later: an exception raised here would get lost once more.
             self._timer = threading.Timer(_AGAIN_AFTER, _send, [number])
             self._timer.daemon = True
             self._timer.start()
 
     def stop(self) -> None:
-        """Answer no more."""
+        """Stop answering signals."""
         self._done = True
         if self._timer is not None:
             self._timer.cancel()

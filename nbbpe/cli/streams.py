@@ -1,4 +1,4 @@
-"""What goes through pipes and files of the command: text from stdin, ids as text and as raw integers."""
+"""The command's input and output: text from stdin, ids as text and as raw integers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _BLOCK = 1 << 20  # bytes
 
 @contextmanager
 def as_path(source: str) -> Iterator[Path]:
-    """The path of a source that may be `-`: what comes through stdin is put into a file of its own, and removed at the end.
+    """The path of a source that may be `-`: stdin is copied to a temporary file, which is removed at the end.
 
-    So it can be read twice, by several processes, and its size is known. A path is never a str, which in a list might be
-    taken for a document; but a URL is.
+    So it can be read twice, by several processes, and its size is known. A path is never a str, which in a list could be
+    a document; a URL is a str.
     """
     if not source:
-        raise FileNotFoundError("'' is no name of a file")
+        raise FileNotFoundError("'' is not the name of a file")
     if source != STDIN:
         yield source if "://" in source else pathlib.Path(source)
         return
@@ -45,21 +45,21 @@ def as_path(source: str) -> Iterator[Path]:
 
 
 def stdin_blocks() -> Iterator[bytes]:
-    """What comes through stdin, as it comes."""
+    """The blocks of stdin, as they arrive."""
     while block := os.read(_stdin().fileno(), _BLOCK):
         yield block
 
 
 @contextmanager
 def output(path: str) -> Iterator[BinaryIO]:
-    """A file to write bytes to, which appears under its name when it is whole; `-` is stdout, and a device is a device."""
+    """A file to write bytes to, as an atomic write; `-` is stdout, and a device is written directly."""
     if path == STDIN:
         with name_in_errors("stdout"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
     if is_device(path):
-        target_of(path)  # raises where another user's link leads there
+        target_of(path)  # raises if it is a symlink of another user
         with name_in_errors(path), open(path, "wb") as file:
             yield file
         return
@@ -80,7 +80,7 @@ class IdWriter:
         if form == "raw" and sys.stdout.isatty():
             raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
         self._raw = form == "raw"
-        # Each id as text, with a blank after it, or the end of the line after a token that ends a line of the text.
+        # Each id as text, with a space after it, or a newline after a token that ends a line of the text.
         self._texts = {i: f"{i}\n" if token.endswith(b"\n") else f"{i} " for i, token in tokenizer.vocab.items()}
         self._end = ""
 
@@ -91,7 +91,7 @@ class IdWriter:
             return
         text = "".join(map(self._texts.__getitem__, ids.tolist()))
         if text:
-            # A blank waits until another id follows it on its line.
+            # A space is written only when another id follows on the line.
             self._write((self._end + text[:-1]).encode())
             self._end = text[-1]
 
@@ -109,7 +109,7 @@ class IdWriter:
 def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
     """The ids of a file or of stdin, block by block: raw (.bin), .npy, or text.
 
-    Raises ValueError that names the line of what is no id, and for raw ids that end amid one.
+    Raises ValueError that names the line of what is not an id, and for raw ids whose last one is incomplete.
     """
     about = None if source == STDIN else read_sidecar(source)
     if about is not None and about["fingerprint"] != tokenizer.fingerprint:
@@ -141,7 +141,7 @@ def _npy_array(path: str) -> NDArray[Any]:
         n_there = (os.fstat(file.fileno()).st_size - offset) / dtype.itemsize
         if n_there != n_ids:
             raise ValueError(
-                f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was cut short or added to"
+                f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was truncated or added to"
             )
         # What is empty cannot be mapped.
         return np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=(n_ids,)) if n_ids else np.empty(0, dtype=dtype)
@@ -156,7 +156,9 @@ def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[An
         yield np.frombuffer(block, dtype=dtype, count=n_ids)
         rest = block[n_ids * dtype.itemsize :]
     if rest:
-        raise ValueError(f"{name}: ends with {len(rest)} bytes that are no id of {dtype.name}, as this tokenizer has them")
+        raise ValueError(
+            f"{name}: ends with {len(rest)} bytes that are not a complete {dtype.name}, the type of this tokenizer's ids"
+        )
 
 
 def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
@@ -170,5 +172,6 @@ def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArra
             wrong = next(word for word in line.split() if not word.isdigit() or len(word) > 18)
             shown = wrong[:40].decode(errors="backslashreplace")
             raise ValueError(
-                f"{name}, line {number}: {shown!r} is no id (ids are numbers with blanks between; raw ones: --format raw)"
+                f"{name}, line {number}: {shown!r} is not an id (ids are numbers separated by spaces; for raw ids use "
+                "--format raw)"
             ) from None

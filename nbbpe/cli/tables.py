@@ -54,7 +54,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """A text cut to a width, its end being told by dots."""
+    """A text cut to a width, with dots at its end if it was longer."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
@@ -80,7 +80,7 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
             )
         ),
         "",
-        "token lengths (special tokens left out)",
+        "token lengths (without special tokens)",
     ]
     most = max(figures.length_counts.values(), default=1)
     n_tokens = sum(figures.length_counts.values())

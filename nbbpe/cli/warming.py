@@ -1,4 +1,4 @@
-"""`nbbpe warmup`, which works without click: for images that have nothing but the package."""
+"""`nbbpe warmup`, for images and clusters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..system.atomic_files import name_in_errors
 
 
 def warm_up(as_json: bool) -> bool:
-    """Compile all kernels, and tell how many and where they are. Returns whether all of them are kept."""
+    """Compile all kernels, and print how many there are and where. Returns whether all of them are stored."""
     from .. import warmup
 
     done = warmup()
@@ -17,8 +17,8 @@ def warm_up(as_json: bool) -> bool:
     else:
         lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
         if done.n_lost:
-            lines += [f"no folder takes {done.n_lost} of them: each process will compile them again"]
-        lines += [f"{n_kernels} kernels are kept in {folder}" for folder, n_kernels in done.folders.items()]
+            lines += [f"{done.n_lost} of them could not be stored: each process will compile them again"]
+        lines += [f"{n_kernels} kernels are stored in {folder}" for folder, n_kernels in done.folders.items()]
     with name_in_errors("stdout"):
         print("\n".join(lines))
     return not done.n_lost

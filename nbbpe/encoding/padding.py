@@ -1,4 +1,4 @@
-"""Texts of different lengths as one array: cut to a length, and filled up to it."""
+"""Texts of different lengths as one array, truncated or padded."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ def _check_max_length(max_length: int | None, padding: str) -> None:
 
 
 def _find_pad(vocabulary: Vocabulary, pad_token: str | None, pad_id: int | None) -> int:
-    """The id to pad with. Raises TypeError or ValueError where it is not given, or not there."""
+    """The id to pad with. Raises TypeError or ValueError if it is not given, or not in the vocabulary."""
     if (pad_token is None) == (pad_id is None):
         raise TypeError(
-            "give one of pad_token and pad_id, the token to fill rows up with: a special token of the tokenizer "
+            "give one of pad_token and pad_id, the token to pad rows with: a special token of the tokenizer "
             f"({', '.join(map(repr, vocabulary.special_tokens)) or 'it has none'}), or one that with_special_tokens adds"
         )
     if pad_token is not None:

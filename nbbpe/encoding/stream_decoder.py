@@ -1,4 +1,4 @@
-"""Ids to text as they come: a model's answer, token by token."""
+"""Ids to text as they arrive: a model's answer, token by token."""
 
 from __future__ import annotations
 
@@ -17,17 +17,23 @@ class Decodes(Protocol):
 
 
 class StreamDecoder:
-    """Decodes ids one after another, and never gives half a character away: it waits for the rest.
+    """Decodes ids one after another, and returns complete characters only.
 
-    All that `push`, `feed` and at last `finish` return, joined, is `tokenizer.decode` of all ids.
+    The concatenation of all that `push`, `feed` and finally `finish` return is `tokenizer.decode` of all ids.
 
         decoder = tok.stream_decoder()
         for token_id in model:
             print(decoder.push(token_id), end="", flush=True)
         print(decoder.finish())
 
-    errors : what becomes of invalid UTF-8, as in bytes.decode. With "strict", a UnicodeDecodeError leaves the decoder as it
+    errors : what to do with invalid UTF-8, as in bytes.decode. With "strict", a UnicodeDecodeError leaves the decoder as it
         was before that call
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
+    >>> decoder = nbbpe.StreamDecoder(tok)
+    >>> [decoder.push(token_id) for token_id in [258, 0xC3, 0xA9]]
+    ['the', '', 'é']
     """
 
     def __init__(self, tokenizer: Decodes, errors: str = "replace") -> None:
@@ -36,15 +42,27 @@ class StreamDecoder:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def push(self, token_id: int) -> str:
-        """The text that one more id completes, often empty. Raises ValueError for what is no id, and takes nothing."""
+        """The text that one more id completes, often empty. Raises ValueError for an unknown id, which changes nothing.
+
+        >>> decoder.push(258)
+        'the'
+        """
         return self.feed((token_id,))
 
     def feed(self, ids: Iterable[int] | NDArray[Any]) -> str:
-        """The text that more ids complete. Raises ValueError for what is no id, and then takes none of them."""
+        """The text that more ids complete. Raises ValueError for an unknown id, and then takes none of them.
+
+        >>> decoder.feed([258, 32, 258])
+        'the the'
+        """
         return self._decoder.decode(self._decode_bytes(ids))
 
     def finish(self) -> str:
-        """What is left of an unfinished character (U+FFFD, with "replace"); afterwards the decoder can be used anew."""
+        """What is left of an incomplete character (U+FFFD with "replace"); after that the decoder can be used again.
+
+        >>> decoder.push(0xC3), decoder.finish()
+        ('', '\\ufffd')
+        """
         try:
             return self._decoder.decode(b"", final=True)
         finally:

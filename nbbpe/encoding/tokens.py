@@ -1,4 +1,4 @@
-"""The tokens of a text with their places in it, and how they are shown to a person."""
+"""The tokens of a text with their offsets, and how they are shown to a person."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class Token(NamedTuple):
 
 
 class Tokens:
-    """The tokens of a text, side by side: joined, they are the text's bytes.
+    """The tokens of a text, in order; their concatenation is the text's bytes.
 
-    text         : str or bytes, as it was given; but where the tokenizer has a normalizer, what that made of it
+    text         : str or bytes, as it was given; with a normalizer, the normalized text
     ids          : ndarray[n] of the tokenizer's dtype
     tokens       : list of n bytes
     byte_offsets : int64[n, 2]   start and end of each token in the UTF-8 of the text
     char_offsets : int64[n, 2]   start and end of each token in the text's characters
 
-    A token can end within a character. `char_offsets` then take in every character that the token holds any byte of, so
-    that the tokens of one character all have its offsets and neighbours may overlap; Hugging Face's tokenizers count so,
-    too, and the starts are those of tiktoken's `decode_with_offsets`. Of bytes, characters are counted as in
-    `text.decode(errors="surrogateescape")`: a byte that is no UTF-8 is one of its own.
+    A token can end inside a character. Its `char_offsets` then include every character of which it holds a byte, so the
+    tokens of one character all have that character's offsets, and neighbours may overlap. Hugging Face's tokenizers count
+    in the same way, and the starts are those of tiktoken's `decode_with_offsets`. In bytes, characters are counted as in
+    `text.decode(errors="surrogateescape")`: each byte of invalid UTF-8 is a character.
 
-    Iterating gives a Token for each, and tokens[i] one. In a notebook, tokens are shown in colours, with ids and offsets
-    where one points.
+    Iterating gives a Token for each, and tokens[i] gives one. A notebook shows the tokens in colours, with ids and offsets
+    on hover.
     """
 
     def __init__(self, text: str | bytes, ids: NDArray[Any], tokens: list[bytes]) -> None:
@@ -81,9 +81,9 @@ class Tokens:
         return len(self.tokens)
 
     def __getitem__(self, number: SupportsIndex) -> Token:
-        """The Token of a number, from the end where that is negative. (Of slices, take `ids`, `tokens` or offsets.)
+        """The Token at an index, which may be negative. (For slices, use `ids`, `tokens` or the offsets.)
 
-        Raises IndexError where there are fewer, TypeError for what is no number.
+        Raises IndexError if there are fewer, TypeError if it is not an integer.
         """
         if not hasattr(number, "__index__"):
             raise TypeError(f"the number of a token must be an integer, not {number!r}; ids, tokens, offsets have slices")
@@ -119,14 +119,14 @@ def _widths(text: str) -> NDArray[np.int64]:
     """The number of bytes that `to_bytes` makes of each character."""
     codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype="<u4")
     widths = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
-    widths[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1  # a byte that is no UTF-8
+    widths[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1  # a byte of invalid UTF-8
     return widths
 
 
 def visible(token: bytes) -> str:
-    """A token as text in which everything can be seen: bytes that are no characters, control characters, odd blanks.
+    """A token as text in which everything is visible: invalid UTF-8, control characters, unusual spaces.
 
-    A line feed stays one, after the sign for it.
+    A line feed is kept, after its symbol.
     """
     text = to_text(token)
     if unicodedata.category(text[0]).startswith("M"):
@@ -148,7 +148,7 @@ def _visible_character(character: str) -> str:
 
 
 def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None = None) -> None:
-    """Print tokens so that a person sees where each ends: on coloured ground, or with | between them.
+    """Print tokens so that a person sees where each ends: with coloured backgrounds, or with | between them.
 
     file  : None for standard output
     color : None for colours where the file is a terminal, and the environment has no NO_COLOR
@@ -158,12 +158,12 @@ def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None
         color = file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     shown = map(visible, tokens)
     text = "".join(map(_coloured, shown, itertools.cycle(_COLOURS))) if color else "|".join(shown)
-    # What the file cannot hold (a terminal that is not UTF-8) is escaped instead of an error.
+    # What the file's encoding cannot hold (a terminal that is not UTF-8) is escaped.
     encoding = getattr(file, "encoding", None) or "utf-8"
     file.write(text.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
 
 
 def _coloured(text: str, colours: tuple[str, int]) -> str:
-    """Text on coloured ground for a terminal; without it where a line ends, or the rest of the line would be filled."""
+    """Text with a coloured background for a terminal; the colour stops at line ends, or it would fill the line."""
     begin = f"\x1b[30;48;5;{colours[1]}m"
     return begin + text.replace("\n", f"{_RESET}\n{begin}") + _RESET

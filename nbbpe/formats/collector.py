@@ -1,4 +1,4 @@
-"""Python's collector of cycles, which is in the way of reading hundreds of thousands of small things."""
+"""Python's garbage collector, which slows down reading hundreds of thousands of small objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """A context in which Python looks for no cycles; also a decorator.
+    """A context manager, and a decorator, that turns garbage collection off.
 
     What a file of a vocabulary holds has none, and would be looked through again and again as it grows: a quarter of the
     time in which a large one is read.

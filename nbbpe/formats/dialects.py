@@ -1,4 +1,4 @@
-"""Split patterns in the dialects of other engines, wherever it is certain that they match the same.
+"""Split patterns in the regex dialects of other engines, if it is certain that they match the same.
 
 The regexes of `regex` (which nbbpe runs), of Oniguruma (in which Hugging Face's tokenizers reads patterns) and of Rust's
 fancy-regex (tiktoken) look alike, and differ in places: after `{1,3}`, a plus is possessive to two of them and one more
@@ -64,14 +64,14 @@ class _Group:
     shortest: int | None = None
 
     def least(self) -> int:
-        """How many characters it takes at the least."""
+        """The least number of characters that it matches."""
         if self.looks:
             return 0
         return self.width if self.shortest is None else min(self.width, self.shortest)
 
 
 class _Translation:
-    """One regex on its way from a dialect to another."""
+    """Translates one regex from one dialect to another."""
 
     def __init__(self, pattern: str, source: Dialect, target: Dialect) -> None:
         self.pattern = pattern
@@ -101,7 +101,7 @@ class _Translation:
         if len(self.groups) > 1:
             raise ValueError(f"the split pattern {shown(self.pattern)} has a group that is not closed")
         if self.groups[0].least() == 0:
-            # Where one match is empty, engines go on in different ways.
+            # After an empty match, engines continue in different ways.
             raise ValueError(f"the split pattern {shown(self.pattern)} can match without taking a character")
         return "".join(self.out)
 
@@ -113,7 +113,7 @@ class _Translation:
             self.repeat(text)
             return
         if kind == "end":
-            # After all white space there is only one end, whatever an engine means by it.
+            # After all whitespace there is only one end, whatever an engine means by it.
             if self.out[-2:] != [r"\s", "++"]:
                 raise self.refuse(text, "has different meanings")
             self.out.append(text)
@@ -147,7 +147,7 @@ class _Translation:
                 raise self.refuse(before + text, "where case is ignored has different meanings")
             self.before = text
         self.out.append(text)
-        # What only looks around takes nothing that could be repeated, and engines refuse to.
+        # Look-around matches no characters, and engines refuse to repeat it.
         self.atom = None if looks or kind in ("open", "bar") else start
         if kind not in ("open", "bar"):
             self.atom_width = width
@@ -191,7 +191,7 @@ class _Translation:
         """Translate a class in brackets, and go to its end."""
         less = _LESS.match(self.pattern, self.place)
         if less is not None and self.target == "regex" != self.source and not self.groups[-1].caseless:
-            # Kimi's way to leave out a property; `regex` has it in another version of its syntax only.
+            # Kimi's way to exclude a property; `regex` has it in another version of its syntax only.
             inner = self.pattern[less.start("members") : less.end("members")]
             members = _Translation(f"[{inner}]", self.source, self.target).translate()
             self.place = less.end()

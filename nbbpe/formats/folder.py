@@ -1,4 +1,4 @@
-"""nbbpe's own folder: vocab.json and merges.txt as GPT-2 writes them, and nbbpe.json with all that those cannot say.
+"""nbbpe's own folder: vocab.json and merges.txt as GPT-2 writes them, and nbbpe.json with all that those cannot hold.
 
 A vocabulary of ranks without a list of merges has no merges.txt, and nbbpe.json says so.
 
@@ -35,7 +35,7 @@ _SAVING = "saving"  # the entry of a nbbpe.json whose other files are not all of
 
 @contextmanager
 def scratch_for(path: Path) -> Iterator[tuple[str, str]]:
-    """Where a tokenizer is to be saved, links followed, and a scratch folder for it on the same disk.
+    """The folder to save a tokenizer in, with symlinks followed, and a scratch folder on the same disk.
 
     Raises NotADirectoryError for a file, FileExistsError where the folder has files of somebody else's in the place of
     those that `write` writes, PermissionError for another user's link in place of it or of one of these, and OSError where
@@ -47,7 +47,7 @@ def scratch_for(path: Path) -> Iterator[tuple[str, str]]:
         raise NotADirectoryError(f"{shown!r} is a file; give a folder to save the tokenizer in")
     _check_ours(folder, shown)
     remove_leftovers(os.path.dirname(folder))  # of a save that was killed when it had just made the folder
-    # Inside of a folder that is there: it may be a disk of its own, or what it lies in may not be ours to write to.
+    # Inside the folder if it exists: it may be a mount point, or its parent may not be writable.
     with (
         name_in_errors(shown),
         scratch_folder(os.path.join(folder, _ABOUT) if os.path.isdir(folder) else folder) as scratch,
@@ -56,7 +56,7 @@ def scratch_for(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def write(path: Path, model: Model) -> None:
-    """Write a model to a folder, which is made if need be. Files of an older one are replaced when all are whole.
+    """Write a model to a folder, which is made if it is missing. Files of an older one are replaced when all are complete.
 
     Whenever this is cut short, `read_model` gives the old model or the new one, or says that it was.
 
@@ -91,7 +91,7 @@ def write(path: Path, model: Model) -> None:
                 put(new, folder)
                 return
             except OSError:
-                if not os.path.isdir(folder):  # else somebody else has made it meanwhile
+                if not os.path.isdir(folder):  # else another process has made it meanwhile
                     raise
         _check_ours(folder, os.fspath(path))
         saving = os.path.join(scratch, _ABOUT)
@@ -134,7 +134,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     folder = os.fspath(path)
     about_path = os.path.join(folder, _ABOUT)
     if not os.path.exists(about_path):
-        what = "has no nbbpe.json, so it is no folder that Tokenizer.save wrote" if os.path.exists(folder) else "is missing"
+        what = "has no nbbpe.json, so Tokenizer.save did not write it" if os.path.exists(folder) else "is missing"
         raise FileNotFoundError(f"{folder!r} {what}")
     about = read_json(about_path)
     if not isinstance(about, dict) or about.get("format") != "nbbpe":
@@ -182,7 +182,7 @@ def read_model(path: Path, check: bool = True) -> Model:
         if fingerprint not in (None, model.fingerprint):
             raise ValueError(
                 f"{folder}: the files are not those that were saved together (fingerprint {model.fingerprint}, and "
-                f"nbbpe.json says {shown(fingerprint)}): save the tokenizer anew, or pass check=False to load it as "
+                f"nbbpe.json says {shown(fingerprint)}): save the tokenizer again, or pass check=False to load it as "
                 "it is now"
             )
         check_classes(provenance, pattern, folder, "take it as it is here: nbbpe.load(path, check=False).save(path)")

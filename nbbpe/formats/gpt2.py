@@ -22,7 +22,7 @@ from .collector import paused_collector
 from .json_text import read_json
 
 _END = "<|endoftext|>"
-_AT_ONCE = 1 << 12  # texts that are unspelled as one: a call for each takes five times as long
+_AT_ONCE = 1 << 12  # texts that are decoded in one call: a call for each takes five times as long
 
 
 def spell(token: bytes) -> str:
@@ -33,7 +33,7 @@ def spell(token: bytes) -> str:
 
 @functools.cache
 def _unspelling() -> dict[int, int]:
-    """For str.translate: the byte of each character, as a code point, and one that is no byte for other Latin-1."""
+    """For str.translate: the byte of each character, as a code point, and for other Latin-1 one that is not a byte."""
     return dict.fromkeys(range(256), 0x100) | {ord(character): byte for byte, character in byte_characters().items()}
 
 
@@ -46,7 +46,7 @@ def unspell(text: str) -> bytes:
 
 
 def unspelled(texts: Iterable[str]) -> dict[str, bytes]:
-    """The tokens that are spelled so; a text with a character that stands for no byte is left out.
+    """The tokens that are spelled so; a text with a character that stands for no byte is skipped.
 
     What is read once need not be read again: most sides of merges are texts of the vocabulary.
     """
@@ -67,7 +67,7 @@ def unspelled(texts: Iterable[str]) -> dict[str, bytes]:
 
 
 def known_merges(pairs: Iterable[Sequence[str]], tokens: Mapping[str, bytes]) -> list[tuple[bytes, bytes]] | None:
-    """The merges that pairs of spelled tokens say; None where one is no pair, or a side is none of `tokens`.
+    """The merges that pairs of spelled tokens say; None if one is not a pair, or a side is not one of `tokens`.
 
     One look at all, without a word on what is wrong: who reads a file then looks at pair after pair.
     """
@@ -137,7 +137,7 @@ def vocab_of(entries: dict[str, Any], tokens: dict[str, bytes], name: str) -> di
     """
     for text, token_id in entries.items():
         if type(token_id) is not int or token_id < 0:
-            raise ValueError(f"{name}: token {shown(text)} has the id {shown(token_id)}, which is no integer from 0 up")
+            raise ValueError(f"{name}: token {shown(text)} has the id {shown(token_id)}, which is not an integer from 0 up")
         if token_id > MAX_ID:
             raise ValueError(f"{name}: token {shown(text)} has the id {shown(token_id)}; ids must be at most {MAX_ID:,}")
     try:
@@ -203,7 +203,7 @@ def _merges_by_line(lines: list[bytes], first: int, name: str, tokens: dict[str,
             continue
         sides = line.split(" ")
         if len(sides) != 2 or not all(sides):
-            raise ValueError(f"{name}, line {number}: must be two tokens with one blank between, and is {shown(line)}")
+            raise ValueError(f"{name}, line {number}: must be two tokens with one space between them, and is {shown(line)}")
         try:
             left, right = [tokens.get(side) or unspell(side) for side in sides]
         except KeyError as error:
@@ -215,7 +215,7 @@ def _merges_by_line(lines: list[bytes], first: int, name: str, tokens: dict[str,
 
 
 def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
-    """Write vocab.json and merges.txt, each when it is whole.
+    """Write vocab.json and merges.txt, each as an atomic write.
 
     Raises ValueError for what the format cannot hold (two ids of equal tokens, say), before anything is written.
     """

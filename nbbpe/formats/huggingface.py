@@ -1,8 +1,8 @@
-"""Hugging Face's tokenizer.json, as far as it says a byte-level BPE tokenizer.
+"""Hugging Face's tokenizer.json, as far as it describes a byte-level BPE tokenizer.
 
 Such a file is a chain of parts: normalizer, pre_tokenizer, model, post_processor, decoder. A part that changes which ids a
 text has, in a way that nbbpe has not, is an error that names it; of normalizers, nbbpe has Unicode's normal forms. What
-comes after encoding is left out: what a post_processor adds (a token at the start of a text, say), truncation and padding.
+comes after encoding is ignored: what a post_processor adds (a token at the start of a text, say), truncation and padding.
 So the ids are those of tokenizers' `encode(text, add_special_tokens=False)`.
 """
 
@@ -96,7 +96,7 @@ def _document(model: Model) -> dict[str, Any]:
             "byte_fallback": False,
             "ignore_merges": model.whole,
             "vocab": dict(sorted(entries.items(), key=lambda item: item[1])),
-            # Of a pair that comes twice the first counts here, and the last in tokenizers.
+            # Of a pair that occurs twice, the first counts here, and the last in tokenizers.
             "merges": [[spell(left), spell(right)] for left, right in dict.fromkeys(merges)],
         },
     }
@@ -139,7 +139,7 @@ def read_model(path_or_tokenizer: Path | Any, normalizer: Normalizer = "apply") 
 
 
 def is_tokenizer(value: object) -> bool:
-    """Whether a value is a tokenizers.Tokenizer, or one of transformers' around such."""
+    """Whether a value is a tokenizers.Tokenizer, or a transformers object that has one."""
     return all(hasattr(_backend(value), name) for name in ("to_str", "get_vocab"))
 
 
@@ -186,7 +186,7 @@ class _Reader:
             if whole:
                 from ..model.rank_vocab import with_whole_tokens
 
-                # Mostly merging gives every token from its own bytes, and there is nothing to look up.
+                # In most files merging gives each token from its bytes, so nothing needs to be looked up.
                 found.whole = len(with_whole_tokens(found.ordinary, found.merge_table()).whole) > 0
         return found
 
@@ -208,7 +208,7 @@ class _Reader:
             )
         return None
 
-    # Parts that are to be absent, or to do nothing
+    # Parts that must be absent, or have no effect
 
     def check_model(self, model: dict[str, Any]) -> None:
         kind = model.get("type", "BPE")
@@ -264,7 +264,7 @@ class _Reader:
             found = cut(" and ".join(kinds), 200) or "null"
             raise self.error(f"{where} is {found}; nbbpe can honour ByteLevel, with Split and Digits before it or none")
         byte_level = steps[-1]
-        # What a file leaves out is on, as in tokenizers.
+        # An option that the file does not have is on, as in tokenizers.
         if byte_level.get("add_prefix_space", True):
             raise self.error(f"{where} puts a space before each text (ByteLevel with add_prefix_space), and nbbpe does not")
         patterns = [self.split(step, where) if step["type"] == "Split" else self.digits(step) for step in steps[:-1]]
@@ -288,7 +288,7 @@ class _Reader:
         except ValueError as error:
             raise self.error(f"{where} splits by a regex that nbbpe cannot honour: {error}") from None
         behavior, invert = part.get("behavior"), part.get("invert", False)
-        # Removing what is no match comes to the same where all is matched, as most named patterns do.
+        # Removing what does not match is the same if everything matches, as in most named patterns.
         if behavior != "Isolated" and not (behavior == "Removed" and invert and pattern.name and pattern.takes_all):
             how = f"{shown(behavior)} and invert {shown(invert)}"
             raise self.error(f"{where} is a Split with behavior {how}, and nbbpe can honour 'Isolated' only")

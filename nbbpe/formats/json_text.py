@@ -1,4 +1,4 @@
-"""JSON in files that people made: errors name the file and the place, and nothing that comes twice is lost.
+"""JSON files: errors name the file and the place, and duplicate keys are errors.
 
 What is nested deeply is refused here, once, so that nobody who walks through it has to mind Python's limit of recursion.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from ..system.excerpt import shown
 from ..system.paths import Path
 
-_DEEPEST = 100  # containers within each other; files of tokenizers have ten
+_DEEPEST = 100  # levels of nesting; tokenizer files have ten
 
 
 def read_json(path: Path) -> Any:

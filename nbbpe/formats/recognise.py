@@ -1,6 +1,4 @@
-"""Which format something is in that is said to be a tokenizer (a folder, a file, two files, or another library's object),
-and what it says.
-"""
+"""Recognises the format of a tokenizer (a folder, a file, two files, or an object of another library), and reads it."""
 
 from __future__ import annotations
 
@@ -24,13 +22,13 @@ _KNOWN_PATHS = (
 _KNOWN = (
     f"{_KNOWN_PATHS}; vocab.json and merges.txt as a pair of paths, or an object of tokenizers, transformers or tiktoken"
 )
-# The two files of GPT-2's format, by how their names end: the usual ones, and OpenAI's own.
+# The two files of GPT-2's format, by the ends of their names: the usual ones, and OpenAI's.
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _RANK_LINE = regex.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
 
 
 class Found(NamedTuple):
-    """A format, and what its reader takes."""
+    """A format, and the arguments of its reader."""
 
     kind: Kind
     sources: tuple[Any, ...]
@@ -52,7 +50,7 @@ def recognised(source: object) -> Found:
     """The format of a tokenizer.
 
     Raises FileNotFoundError for a path where nothing is, or a folder without any known file; ValueError for a file, and
-    TypeError for a thing, that is none. All say what was looked for.
+    TypeError for any other object. All say what was looked for.
     """
     if tiktoken.is_encoding(source):
         return Found("tiktoken", (source,))
@@ -65,7 +63,7 @@ def recognised(source: object) -> Found:
     ):
         return Found("gpt2", tuple(source))
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"{type(source).__name__} is no tokenizer that nbbpe knows; it knows {_KNOWN}")
+        raise TypeError(f"{type(source).__name__} is not a tokenizer that nbbpe knows; it knows {_KNOWN}")
     if os.path.isdir(source):
         return _in_folder(source)
     if not os.path.exists(source):
@@ -74,7 +72,7 @@ def recognised(source: object) -> Found:
 
 
 def _in_folder(path: Path) -> Found:
-    """What a folder holds. The formats that say more come first: others are often beside them for older programs."""
+    """The format in a folder. Formats that hold more come first: others are often beside them for older programs."""
     folder = os.fspath(path)
     names = sorted(os.listdir(folder))
     if "nbbpe.json" in names:
@@ -94,19 +92,19 @@ def _in_folder(path: Path) -> Found:
 
 
 def _file(path: Path) -> Found:
-    """What a file is, by the end of its name, or else by how it begins."""
+    """The format of a file, by the end of its name, or else by its first bytes."""
     name = os.fspath(path)
     with open(path, "rb") as file:
         start = file.read(1 << 12)
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
         return Found("tiktoken", (name,))
-    # Our vocab.json and merges.txt do not say all: alone they would be another tokenizer.
+    # Our vocab.json and merges.txt do not hold everything: alone they would be another tokenizer.
     own_names = "nbbpe.json", "vocab.json", "merges.txt"
     if os.path.basename(name) in own_names and os.path.isfile(os.path.join(os.path.dirname(name), "nbbpe.json")):
         return Found("nbbpe", (os.path.dirname(name),))
     for vocab, merges in _PAIRS:
         if name.endswith((vocab, merges)):
-            # What others put before these names ("gpt2-vocab.json") is in both.
+            # A prefix ("gpt2-vocab.json") is in both names.
             stem = name.removesuffix(vocab).removesuffix(merges)
             if os.path.isfile(stem + vocab) and os.path.isfile(stem + merges):
                 return Found("gpt2", (stem + vocab, stem + merges))

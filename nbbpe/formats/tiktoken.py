@@ -1,4 +1,4 @@
-"""tiktoken's encodings and rank files: a line a token, of its bytes in base64, a blank, and its rank, which is its id."""
+"""tiktoken's encodings and rank files: a line for each token, its bytes in base64, a space, and its rank, the id."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..text.pattern import Pattern, PatternLike, get_pattern
 from .collector import paused_collector
 from .dialects import translated
 
-_ALL = r"(?s:.+)"  # what says to tiktoken that nothing is split
+_ALL = r"(?s:.+)"  # for tiktoken: no splitting
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
 
 
 class Known(NamedTuple):
-    """What a rank file does not say of an encoding: its split pattern (or a name or regex of it) and its special tokens."""
+    """What a rank file lacks of an encoding: its split pattern (or a name or regex of it) and its special tokens."""
 
     pattern: PatternLike
     special_tokens: dict[str, int]
@@ -69,7 +69,7 @@ def read_model(
         if not os.path.exists(name):
             encoding = name if name in ENCODINGS else "cl100k_base"
             raise FileNotFoundError(
-                f"{name!r} is no file; give the path of a .tiktoken file, or an encoding, as tiktoken.get_encoding"
+                f"{name!r} is not a file; give the path of a .tiktoken file, or an encoding, as tiktoken.get_encoding"
                 f"({encoding!r}) is one"
             )
         vocab, known = read(name)
@@ -114,10 +114,10 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
             rank = int(digits)
         except ValueError:
             token, rank = b"", -1
-        # a2b_base64 passes over what is no base64: the token must give the same spelling again.
+        # a2b_base64 ignores characters that are not base64, so the token must give the same spelling again.
         if not token or rank < 0 or not digits.isdigit() or b2a_base64(token, newline=False) != spelled:
             raise ValueError(
-                f"{name}, line {number}: must be a token in base64, one blank and its rank, and is {shown(line)}"
+                f"{name}, line {number}: must be a token in base64, one space and its rank, and is {shown(line)}"
             )
         if lines.setdefault(token, number) != number:
             raise ValueError(f"{name}, line {number}: token {shown(token)} has a rank in line {lines[token]} already")
@@ -137,7 +137,7 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
 
 
 def write(path: Path, model: Model) -> None:
-    """Write a rank file, in the order of ranks; it appears when it is whole. ValueError where ranks cannot say the same."""
+    """Write a rank file, in the order of ranks, as an atomic write. ValueError if ranks would give other ids."""
     model.check_no_normalizer("a file of ranks")
     vocab = model.as_ranks()
     with whole_file(path) as unfinished, open(unfinished, "wb") as file:
@@ -148,7 +148,7 @@ def new_encoding(name: str, model: Model) -> Any:
     """A tiktoken.Encoding. Raises ImportError that says how to get tiktoken, or ValueError for what it cannot express."""
     model.check_no_normalizer("tiktoken")
     vocab = model.as_ranks()
-    # Of special tokens that begin alike tiktoken takes any.
+    # Of special tokens with a common prefix tiktoken may take any.
     ordered = sorted(model.special)
     for token, longer in pairwise(ordered):
         if longer.startswith(token):
@@ -170,7 +170,7 @@ def split_regex(pattern: Pattern) -> str:
         raise ValueError(f"the split pattern {pattern.spelling} is {len(pattern.regexes)} regexes, and tiktoken has one")
     if pattern.name and pattern.takes_all:
         return pattern.regex
-    # What is between two matches is lost in tiktoken, so it must be a match too.
+    # tiktoken drops the text between two matches, so that must be a match, too.
     matched = translated(pattern.regex, "regex", "fancy-regex")
     return rf"{matched}|(?:(?!{matched})(?s:.))+"
 
@@ -198,7 +198,7 @@ def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
         raise ValueError(f"{name} gives rank {ranks[twice]} to {shown(twice)} and to {shown(vocab[ranks[twice]])}")
     check_bytes(vocab, name)
     pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str
-    if isinstance(pattern, str) and "&&" in pattern:  # which `regex` would take for two letters
+    if isinstance(pattern, str) and "&&" in pattern:  # which `regex` would read as two letters
         pattern = translated(pattern, "fancy-regex", "regex")
     return vocab, Known(pattern, dict(encoding._special_tokens))
 

@@ -1,4 +1,4 @@
-"""The checksum of a file's ids, made of those of its parts in whatever order they come.
+"""The checksum of a file of ids, combined from those of its parts, in any order.
 
 With the bytes of the ids as little-endian 16-bit numbers, it is the sum of number[i] * BASE^(n - 1 - i), modulo 2^64; in
 Python, `functools.reduce(lambda sum, number: (sum * BASE + number) % 2**64, numbers, 0)`. It tells damage and other ids,
@@ -18,7 +18,7 @@ _MODULUS = 1 << 64
 
 
 class Checksum(NamedTuple):
-    """Of some ids: the value, and of how many numbers of 16 bits."""
+    """The checksum of some ids: its value, and how many 16-bit numbers it covers."""
 
     value: int = 0
     n_numbers: int = 0
@@ -38,13 +38,13 @@ def checksum(ids: NDArray[Any]) -> Checksum:
     """The checksum of ids as they are to be in a file, a contiguous array of little-endian uint16 or uint32."""
     from ..kernels.encoding.checksum import hash_numbers
 
-    # One type for the kernel: a file that is mapped may not be written to.
+    # One type for the kernel; a mapped file is read-only.
     numbers = (ids if ids.flags.writeable else ids.copy()).view(np.uint16)
     return Checksum(int(hash_numbers(numbers, _weights())), len(numbers))
 
 
 def concatenated(parts: Iterable[Checksum]) -> Checksum:
-    """The checksum of ids one after another, from that of each stretch of them."""
+    """The checksum of concatenated ids, from the checksums of their parts."""
     from ..kernels.encoding.checksum import BASE
 
     value = n_numbers = 0

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from ..system.paths import Path
 
-MAGIC = b"nbbpeEND"  # tells our files from others
+MAGIC = b"nbbpeEND"  # the first bytes of our files
 DTYPE: np.dtype[Any] = np.dtype("<i8")
-_AT_ONCE = 1 << 20  # ends that are in memory while files are joined
+_AT_ONCE = 1 << 20  # ends in memory while files are concatenated
 
 
 def ends_path(ids_path: Path) -> str:
-    """The path of the file of ends beside a file of ids."""
+    """The path of the file of ends that belongs to a file of ids."""
     return os.fspath(ids_path) + ".ends"
 
 
 def is_file_or_nothing(path: str) -> bool:
-    """Whether there is a file that can be opened without waiting, or nothing. One look: it may be replaced meanwhile."""
+    """Whether there is a regular file, or nothing. One call, as it may be replaced between two."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -33,7 +33,7 @@ def is_file_or_nothing(path: str) -> bool:
 
 
 def is_ours(path: str) -> bool:
-    """Whether there is nothing, or a file of ends."""
+    """Whether the name is free, or a file of ends."""
     if not is_file_or_nothing(path):
         return False
     try:
@@ -44,7 +44,7 @@ def is_ours(path: str) -> bool:
 
 
 def count_ends(path: str) -> int:
-    """The number of ends in a file of them, 0 where there is none."""
+    """The number of ends in a file of ends, 0 if there is no file."""
     if not os.path.exists(path):
         return 0
     return (os.path.getsize(path) - len(MAGIC)) // DTYPE.itemsize
@@ -53,7 +53,7 @@ def count_ends(path: str) -> int:
 def append_ends(whole: str, part: str, n_before: int) -> None:
     """Move the ends in `part`, which has no magic, to the end of a file; `n_before` ids come before those of the part.
 
-    Where there is no such file yet, it is made.
+    A file that is missing is made.
     """
     with open(whole, "ab") as out, open(part, "rb") as file:
         if out.tell() == 0:
@@ -64,7 +64,7 @@ def append_ends(whole: str, part: str, n_before: int) -> None:
 
 
 def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
-    """The ends beside a file of ids as they are now, mapped into memory; None where there are none that are ours."""
+    """The ends that belong to a file of ids, mapped into memory; None if there is no file of ours."""
     path = ends_path(ids_path)
     try:
         with open(path, "rb") as file:
@@ -73,7 +73,7 @@ def map_ends(ids_path: Path) -> NDArray[np.int64] | None:
                 return None
             return np.memmap(file, dtype=DTYPE, mode="r", offset=len(MAGIC), shape=(n_ends,))
     except OSError:
-        return None  # who needs them is told
+        return None  # a caller that needs them raises an error
 
 
 def checked_ends(ids_path: Path, ends: NDArray[np.int64] | None, n_ends: int, n_ids: int) -> NDArray[np.int64]:
@@ -87,6 +87,6 @@ def checked_ends(ids_path: Path, ends: NDArray[np.int64] | None, n_ends: int, n_
     if len(found) != n_ends or found[-1] > n_ids or found[0] < 0 or (np.diff(found) < 0).any():
         raise ValueError(
             f"{path} does not hold {n_ends:,} ends of documents, as {os.path.basename(os.fspath(ids_path))} has them: one "
-            "was changed without the other; encode the text anew"
+            "was changed without the other; encode the text again"
         )
     return found

@@ -1,4 +1,4 @@
-"""One file from parts that end in any order: written by whoever has the turn, held in memory until then by the others."""
+"""One file from parts that end in any order: one part at a time is written, in order, and the others are buffered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..system.workers import Stopped
 # The system keeps what is written in pages as large as the write, where it begins at a multiple of its size. 20 MB written
 # 256 kB at a time have taken 20 to 75 ms, and 2 MB at a time 5, as large pages are what there is most of.
 BLOCK = 2 << 20
-_HELD_BYTES = 16 << 20  # of a part whose turn has not come; what is not used costs no memory
+_HELD_BYTES = 16 << 20  # buffered of a part whose turn has not come; unused memory costs nothing
 
 
 class BlockWriter:
@@ -44,14 +44,14 @@ class BlockWriter:
 
 
 class Sink(Protocol):
-    """Where bytes go."""
+    """Something that bytes can be written to."""
 
     def write(self, data: memoryview, /) -> None:
         """Append bytes."""
 
 
 class _Held:
-    """The bytes of a part whose turn has not come."""
+    """The buffered bytes of a part whose turn has not come."""
 
     def __init__(self) -> None:
         self.buffer: NDArray[np.uint8] = np.empty(_HELD_BYTES, dtype=np.uint8)
@@ -97,7 +97,7 @@ class Joiner:
             has_turn = number == self._turn
             if not has_turn and number not in self._held:
                 self._held[number] = self._idle.pop()
-        # From here on without the lock: nobody else has this part, or the turn.
+        # From here on without the lock: no other thread has this part, or the turn.
         if has_turn:
             self._write_held(number)
             self._file.write(data)
@@ -111,7 +111,7 @@ class Joiner:
         return held is not None and held.n + n_bytes <= len(held.buffer)
 
     def _end(self, number: int) -> None:
-        """Note that a part has ended. Who ends the part that has the turn writes those that waited for it, too."""
+        """Note that a part has ended. The thread that ends the part whose turn it is also writes the parts that waited."""
         with self._changed:
             self._ended.add(number)
             if number != self._turn:
@@ -126,7 +126,7 @@ class Joiner:
                     return
 
     def _write_held(self, number: int) -> None:
-        """Write what waited of a part that has the turn."""
+        """Write the buffered bytes of the part whose turn it is."""
         with self._changed:
             held = self._held.pop(number, None)
         if held is not None:

@@ -1,4 +1,4 @@
-"""A file of ids and what lies beside it (its JSON, its ends of documents) as one: put in their places, and waited for.
+"""A file of ids with its sidecar and its ends of documents, published together under a lock.
 
 No system gives several files their names at once. So while the others change, there are no ids under the output's name: who
 reads it at that moment finds no file, and a run that is killed then leaves none, but never ids with another's JSON.
@@ -24,11 +24,11 @@ from .sidecar import check_replaceable, sidecar_path, write_sidecar
 if sys.platform != "win32":
     import fcntl
 
-_PATIENCE = 10.0  # seconds to wait for others, who publish in milliseconds: a lock held for longer is no reason to stop
+_PATIENCE = 10.0  # seconds to wait for another process, which publishes in milliseconds; after that, go on without the lock
 
 
 def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
-    """Give a finished file of ids (`whole`, in a scratch folder) its name, with `about` beside it.
+    """Give a finished file of ids (`whole`, in a scratch folder) its name, with the sidecar `about`.
 
     The ends of documents are those beside `whole`, where `about` says that there are any. Of several runs on one output,
     the last to come here wins whole. After an error the older files are back; after a kill there are the older files, the
@@ -39,18 +39,18 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
     if os.path.isdir(target):
         raise IsADirectoryError(f"{os.fspath(ids_path)!r} is a folder; give a file name to write")
     with suppress(OSError):
-        shutil.copymode(target, whole)  # as `put` does, which will find nothing to go by
-    # A large file takes seconds to be on the disk: before others have to wait, and before the older ids are put aside.
+        shutil.copymode(target, whole)  # as `put` would do, if the target were still there
+    # Syncing a large file takes seconds, so it is done before the lock is taken and the older ids are moved away.
     for path in (whole, sidecar_path(whole), *([ends_path(whole)] if about["document_ends"] else [])):
         sync(path)
     with ExitStack() as stack:
         aside = near = os.path.dirname(whole)
-        if os.path.islink(ids_path):  # which may lead to another disk, while all else stays here
+        if os.path.islink(ids_path):  # it may point to another disk, while the other files stay here
             near = stack.enter_context(scratch_folder(os.fspath(ids_path) + ".old"))
         stack.enter_context(publishing(ids_path))
         check_replaceable(ids_path)
         undo = stack.enter_context(ExitStack())
-        # The ids first, and in undoing last.
+        # The ids first; they are restored last.
         _put_aside(target, os.path.join(aside, "old"), undo)
         _put_aside(sidecar_path(ids_path), os.path.join(near, "old.json"), undo)
         _put_aside(ends_path(ids_path), os.path.join(near, "old.ends"), undo)
@@ -63,24 +63,24 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
 
 @contextmanager
 def publishing(ids_path: Path, shared: bool = False) -> Iterator[None]:
-    """A context in which nobody else publishes there, or with `shared` in which nobody publishes at all.
+    """Lock a folder for publishing, so that no other process publishes there; `shared` for reading.
 
     Where the system or the disk has no such locks, or somebody holds one for long, nothing is promised.
     """
     with ExitStack() as stack:
         if sys.platform != "win32":
             with suppress(OSError):
-                # The folder is locked, as files in it are replaced, and so that nothing is left lying.
+                # The folder is locked and not a file: files in it are replaced, and a lock file would be left behind.
                 folder = os.open(os.path.dirname(os.path.abspath(os.fspath(ids_path))), os.O_RDONLY)
                 stack.callback(os.close, folder)
                 _wait_for_lock(folder, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-                # Not left to closing: a process that was forked meanwhile holds the folder open, too.
+                # Unlocked and not just closed: a process forked meanwhile has the folder open, too.
                 stack.callback(fcntl.flock, folder, fcntl.LOCK_UN)
         yield
 
 
 def _wait_for_lock(descriptor: int, kind: int) -> None:
-    """Lock an open file or folder. Raises OSError where that cannot be, or after long waiting."""
+    """Lock an open file or folder. Raises OSError if that is not possible, or after a long wait."""
     end = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -92,7 +92,7 @@ def _wait_for_lock(descriptor: int, kind: int) -> None:
 
 
 def _put_aside(path: str, aside: str, undo: ExitStack) -> None:
-    """Move what has a name elsewhere; `undo` is told how to give the name back, or to free it where it was free."""
+    """Move the file of a name out of the way; `undo` gets a step that gives the name back, or frees it if it was free."""
     was_there = os.path.lexists(path)
     undo.callback(_put_back, aside, path, was_there)
     with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""The small JSON beside a file of ids (of `corpus.bin`, `corpus.bin.json`) that says whose ids they are."""
+"""The sidecar of a file of ids, a small JSON file (`corpus.bin.json` for `corpus.bin`): which tokenizer made the ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DTYPES = ("uint16", "uint32")
 
 
 class Described(Protocol):
-    """What is told of a Tokenizer beside its ids."""
+    """What the sidecar says about a Tokenizer."""
 
     @property
     def _model(self) -> Model: ...
@@ -53,7 +53,7 @@ class Described(Protocol):
 
 
 def sidecar_path(ids_path: Path) -> str:
-    """The path of the JSON beside a file of ids."""
+    """The path of the sidecar of a file of ids."""
     return os.fspath(ids_path) + ".json"
 
 
@@ -65,7 +65,7 @@ def describe_ids(
     separators: Sequence[str] | None = None,
     n_ends: int = 0,
 ) -> dict[str, Any]:
-    """What is to stand beside a file of ids that a tokenizer has made.
+    """The contents of the sidecar for a file of ids that a tokenizer has made.
 
     checksum   : of the ids
     sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
@@ -97,7 +97,7 @@ def describe_ids(
 
 
 def check_replaceable(ids_path: Path) -> None:
-    """Raise the error that writing a file of ids would end in because of what lies in the places of those beside it.
+    """Raise the error that writing a file of ids would end in, if other files have the names of its sidecar or its ends.
 
     A file there that is not nbbpe's is never replaced: FileExistsError. Of a symlink that another user may have made,
     PermissionError, see `target_of`.
@@ -114,20 +114,20 @@ def check_replaceable(ids_path: Path) -> None:
         read_sidecar(ids_path)
     except ValueError:
         raise FileExistsError(
-            f"{path!r} is not nbbpe's, and lies where a file is to be that says what {os.fspath(ids_path)!r} holds: move "
+            f"{path!r} was not written by nbbpe, and has the name of a file that belongs to {os.fspath(ids_path)!r}: move "
             "it away, or give another output"
         ) from None
 
 
 def write_sidecar(ids_path: Path, about: dict[str, Any]) -> None:
-    """Write what `describe_ids` gave beside a file of ids."""
+    """Write the sidecar of a file of ids; `about` is from `describe_ids`."""
     with open(sidecar_path(ids_path), "w", encoding="ascii", newline="\n") as file:
         json.dump(about, file, indent=2)
         file.write("\n")
 
 
 def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
-    """What the JSON beside a file of ids says; None where there is none. Raises ValueError that names what is broken."""
+    """The contents of the sidecar of a file of ids; None if it has none. Raises ValueError that names what is broken."""
     path = sidecar_path(ids_path)
     try:
         about = read_json(path)
@@ -137,7 +137,7 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
         raise ValueError(f'{path}: must be an object with "format": "{_FORMAT}"')
     if about.get("version") != _VERSION:
         raise ValueError(f"{path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
-    about.setdefault("document_ends", 0)  # as before there were any
+    about.setdefault("document_ends", 0)  # as in older sidecars
     about.setdefault("checksum", None)
     separators, versions, classes = (about.get(name) for name in ("separator_ids", "versions", "character_classes"))
     for name, fits, wanted in (
@@ -157,11 +157,11 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
 
 
 def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np.dtype[Any]) -> None:
-    """Raise ValueError unless a file holds as many ids, and of the kind, as the JSON beside it says."""
+    """Raise ValueError unless a file holds as many ids, and of the dtype, as its sidecar says."""
     if about["n_ids"] != n_ids or np.dtype(about["dtype"]) != dtype.newbyteorder("="):
         raise ValueError(
             f"{os.fspath(ids_path)} holds {n_ids:,} ids of {dtype}, and {os.path.basename(sidecar_path(ids_path))} says "
-            f"{about['n_ids']:,} of {about['dtype']}: one was changed without the other; encode the text anew"
+            f"{about['n_ids']:,} of {about['dtype']}: one was changed without the other; encode the text again"
         )
 
 
@@ -170,16 +170,16 @@ def _is_short(value: object) -> bool:
 
 
 def check_checksum(ids_path: Path, said: str | None, found: Checksum) -> None:
-    """Raise ValueError unless a file's ids have the checksum that the JSON beside it says; None for a JSON without any."""
+    """Raise ValueError unless the ids of a file have the checksum of its sidecar; None for a sidecar without one."""
     path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
     if said is None:
         raise ValueError(
-            f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text anew"
+            f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text again"
         )
     if said != str(found):
         raise ValueError(
             f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {said}: the file "
-            "was damaged or changed; encode the text anew"
+            "was damaged or changed; encode the text again"
         )
 
 

@@ -25,34 +25,37 @@ Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 class TokenFile:
     """A file of ids, mapped into memory: no more of it is read than is used.
 
-        data = nbbpe.TokenFile("train.bin", tokenizer)
-        batches = data.windows(1024, rng=1337, batch_size=12)
-        x, y = next(batches)  # as from nanoGPT's get_batch; torch.from_numpy takes them as they are
-
     Parameters
     ----------
-    path : what `Tokenizer.encode_file` wrote, .npy or raw ids (.bin), with its JSON beside it; or another's file of ids
-    tokenizer : the tokenizer that the ids must be of
-    dtype : of raw ids without a JSON, as nanoGPT's train.bin is (np.uint16); little-endian unless it says otherwise
-    separator_ids : the ids by which documents end; by default those that the JSON names, or without one the tokenizer's
+    path : a file that `Tokenizer.encode_file` wrote, .npy or raw ids (.bin), with its sidecar; or a file of another program
+    tokenizer : the tokenizer that made the ids
+    dtype : of raw ids without a sidecar, such as nanoGPT's train.bin (np.uint16); little-endian unless it says otherwise
+    separator_ids : the ids that end documents; by default those that the sidecar names, or without one the tokenizer's
         special tokens
-    check : False to take a file whose ids are of another tokenizer, or that has no JSON to tell
-    verify : True to read the whole file and check its ids, see `verify`
+    check : False to accept ids of another tokenizer, or without a sidecar
+    verify : True to read the complete file and check its ids, see `verify`
 
     Attributes
     ----------
     ids : np.memmap, 1-D of `dtype`, read only
     dtype : np.dtype
     path : str, absolute
-    fingerprint : str, of the tokenizer that made the ids; None without a JSON
-    vocab_size : int, one more than that tokenizer's highest id; None without a JSON
+    fingerprint : str, of the tokenizer that made the ids; None without a sidecar
+    vocab_size : int, one more than that tokenizer's highest id; None without a sidecar
     separator_ids : tuple of int, ascending
 
-    It can be pickled and used in forked and spawned processes; each maps the file anew, and raises ValueError where it is
-    no longer the same. While it is open, it stays what it was, whatever takes the file's place.
+    It can be pickled and used in forked and spawned processes. Each process maps the file again, and raises ValueError if
+    the file has changed. While it is open it keeps the old ids, even if the file is replaced.
 
-    Raises FileNotFoundError; TypeError for a dtype that is none of integers; ValueError for a file without ids, of a size
-    that does not fit dtype or JSON, with a broken or a missing JSON, of another tokenizer, or as `verify` does.
+    Raises FileNotFoundError; TypeError for a dtype that is not of integers; ValueError for a file without ids, of a size
+    that does not fit the dtype or the sidecar, with a broken or missing sidecar, of another tokenizer, or as `verify` does.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
+    >>> n_ids = tok.encode_file("corpus.txt", "corpus.bin")
+    >>> data = nbbpe.TokenFile("corpus.bin", tok)
+    >>> len(data) == n_ids, data.ids[:3].tolist()
+    (True, [258, 32, 99])
     """
 
     ids: np.memmap[Any, np.dtype[Any]]
@@ -87,7 +90,7 @@ class TokenFile:
             self.verify()
 
     def _open(self) -> dict[str, Any] | None:
-        """Map the files that have the names now; returns the JSON."""
+        """Map the files that have the names now; returns the sidecar."""
         self.ids, self._ends, about = _open(self.path, self._given_dtype)
         self.dtype, self._n_ids = self.ids.dtype, len(self.ids)
         self.fingerprint: str | None = about["fingerprint"] if about else None
@@ -101,7 +104,7 @@ class TokenFile:
         vars(self).update(state)
         self._open()
         if any(getattr(self, name) != state[name] for name in ("dtype", "_n_ids", "fingerprint", "_checksum")):
-            raise ValueError(f"{self.path} is no longer the file that it was when this TokenFile was opened: open it anew")
+            raise ValueError(f"{self.path} has changed since this TokenFile was opened: open it again")
 
     def __len__(self) -> int:
         return self._n_ids
@@ -110,7 +113,10 @@ class TokenFile:
         return f"TokenFile({self.path!r}, {self._n_ids:,} ids of {self.dtype}, fingerprint={self.fingerprint!r})"
 
     def verify(self) -> None:
-        """Read all ids and compare their checksum with the JSON's. Raises ValueError where they differ, or it has none."""
+        """Read all ids and compare their checksum with the sidecar's. Raises ValueError if they differ, or it has none.
+
+        >>> data.verify()
+        """
         ids = np.asarray(self.ids)
         parts = (ids[first : first + _IDS_AT_ONCE] for first in range(0, self._n_ids, _IDS_AT_ONCE))
         check_checksum(self.path, self._checksum, concatenated(map(checksum, parts)))
@@ -119,16 +125,16 @@ class TokenFile:
 
     @property
     def document_starts(self) -> NDArray[np.int64]:
-        """Where each document starts, int64[n_documents], ascending from 0; found in one pass over the file, once.
+        """Where each document starts, int64[n_documents], ascending from 0; found in one pass over the file, on first use.
 
-        A document ends after its separator, with the record that it is, or with the file. A record of an empty text,
-        encoded without a separator, starts where the next one does. Raises ValueError where no ends are known.
+        A document ends after its separator, at the end of its record, or at the end of the file. An empty record that was
+        encoded without a separator starts where the next one does. Raises ValueError if no ends are known.
         """
         if self._starts is None:
             if not self.separator_ids and not self._n_ends:
                 raise ValueError(
-                    f"{self.path}: no separators are known, by which documents end (the tokenizer has no special tokens, "
-                    "or the file has no JSON): pass separator_ids to TokenFile, for GPT-2 separator_ids=[50256]"
+                    f"{self.path}: no ids are known that end documents (the tokenizer has no special tokens, "
+                    "or the file has no sidecar): pass separator_ids to TokenFile, for GPT-2 separator_ids=[50256]"
                 )
             ends = checked_ends(self.path, self._ends, self._n_ends, self._n_ids)
             # A separator may be the last id of a record.
@@ -139,7 +145,7 @@ class TokenFile:
         return self._starts
 
     def _separator_ends(self) -> NDArray[np.int64]:
-        """The number of ids up to each separator, with it, ascending."""
+        """The number of ids up to and including each separator, ascending."""
         separators = np.array([i for i in self.separator_ids if i <= np.iinfo(self.dtype).max], dtype=self.dtype)
         ends = [np.empty(0, dtype=np.int64)]
         for first in range(0, self._n_ids if len(separators) else 0, _IDS_AT_ONCE):
@@ -150,7 +156,11 @@ class TokenFile:
         return np.concatenate(ends)
 
     def documents(self) -> Iterator[NDArray[Any]]:
-        """The ids of each document in order, its separator last, as read-only 1-D views of the file."""
+        """The ids of each document, with its separator, as read-only 1-D views of the file, in order.
+
+        >>> tok.decode(next(data.documents()))
+        'the cat sat on the mat<|endoftext|>'
+        """
         starts = self.document_starts
         ids = np.asarray(self.ids)  # a slice of a memmap costs five times as much
         return (ids[start:end] for start, end in zip(starts.tolist(), [*starts[1:].tolist(), self._n_ids], strict=True))
@@ -165,13 +175,17 @@ class TokenFile:
         Parameters
         ----------
         block_size : ids in a window
-        rng : a NumPy generator, which moves on with each batch; or a seed; None for another start each time. Give each of
-            several workers its own, as np.random.default_rng([1337, worker_id]): the same would draw the same windows
+        rng : a NumPy generator, which advances with each batch; or a seed; None for a random one. Give each of several
+            workers its own, such as np.random.default_rng([1337, worker_id]); else all draw the same windows
         batch_size : windows in a batch
 
-        Yields (x, y), both int64[batch_size, block_size] and the caller's own; y is x moved on by one id. Windows start
-        anywhere, with equal chance, and reach across documents. Raises ValueError at once for a file shorter than
+        Yields (x, y), two new arrays int64[batch_size, block_size]; y is x shifted by one id. Windows start anywhere, with
+        equal probability, and may span documents. Raises ValueError at once for a file shorter than
         block_size + 1.
+
+        >>> x, y = next(data.windows(block_size=8, rng=1337, batch_size=4))
+        >>> x.shape, y.shape, (x[:, 1:] == y[:, :-1]).all().item()
+        ((4, 8), (4, 8), True)
         """
         block_size = self._check_block(block_size)
         batch_size = _whole("batch_size", batch_size, 1)
@@ -193,25 +207,29 @@ class TokenFile:
         seed: int | Sequence[int] | None = None,
         drop_last: bool = True,
     ) -> Iterator[Batch]:
-        """The share of one of several processes in one pass over the file, in which no two get the same block.
+        """One process's share of one pass over the file; no two processes get the same block.
 
-        The file is cut into blocks of `block_size` ids, each followed by the id that its last one is to predict. Up to
-        `block_size` ids at the end, too few for a block, are left out.
+        The file is cut into blocks of `block_size` ids, each followed by the id that its last one predicts. Up to
+        `block_size` ids at the end, too few for a block, are skipped.
 
         Parameters
         ----------
         block_size : ids in a block
         batch_size : blocks in a batch of one process
-        rank, world_size : which of how many processes this is; a DataLoader with several workers on each of several ranks
-            makes that rank * num_workers + worker_id of world_size * num_workers
-        seed : shuffles the blocks, in the same way in every process; give each epoch another, as seed=[1337, epoch]. None
-            for the order of the file
-        drop_last : True for the same number of full batches in every process, for which up to batch_size * world_size - 1
-            blocks at the end of the order are left out; False for every block exactly once, where a process may have a
-            smaller last batch, and one batch more than another
+        rank, world_size : the number of this process, from 0, and how many there are. With several DataLoader workers on
+            each rank: rank * num_workers + worker_id, and world_size * num_workers
+        seed : shuffles the blocks, in the same way in every process; give each epoch its own, such as seed=[1337, epoch].
+            None for the order of the file
+        drop_last : True for the same number of full batches in every process, which skips up to batch_size * world_size - 1
+            blocks at the end of the order; False for every block exactly once: then the last batch of a process may be
+            smaller, and one process may have one batch more than another
 
-        Yields (x, y) as `windows` does. Raises ValueError at once for a file too short for a block, or for a batch where
-        the last is dropped.
+        Yields (x, y) as `windows` does. Raises ValueError at once for a file that is too short for a block, or with
+        drop_last for a batch in each process.
+
+        >>> blocks = [x for x, y in data.epoch(block_size=8, batch_size=4, seed=[1337, 0])]
+        >>> len(blocks), blocks[0].shape
+        (9, (4, 8))
         """
         block_size = self._check_block(block_size)
         batch_size = _whole("batch_size", batch_size, 1)
@@ -244,7 +262,7 @@ class TokenFile:
         return ids[:, :-1].astype(np.int64), ids[:, 1:].astype(np.int64)
 
     def _check_block(self, block_size: int) -> int:
-        """`block_size` as an int. Raises TypeError or ValueError for what is none, or is too large for the file."""
+        """`block_size` as an int. Raises TypeError or ValueError if it is not one, or too large for the file."""
         size = _whole("block_size", block_size, 1)
         if self._n_ids < size + 1:
             raise ValueError(
@@ -255,7 +273,7 @@ class TokenFile:
 
 
 def _whole(name: str, value: Any, least: int) -> int:
-    """A value as an int. Raises TypeError or ValueError where it is none, or below `least`."""
+    """A value as an int. Raises TypeError or ValueError if it is not an integer, or is below `least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if (number := int(value.__index__())) < least:
@@ -264,16 +282,16 @@ def _whole(name: str, value: Any, least: int) -> int:
 
 
 def _id_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """A dtype for ids. Raises TypeError where it is none of integers."""
+    """A dtype for ids. Raises TypeError if it is not one of integers."""
     found = np.dtype(dtype)
     if found.kind not in "iu":
-        raise TypeError(f"dtype must be one of integers, as np.uint16, and is {found}")
-    # Files are little-endian, whatever the machine; a dtype that says big-endian on a little-endian machine is meant so.
+        raise TypeError(f"dtype must be one of integers, such as np.uint16, and is {found}")
+    # Files are little-endian on all machines; a dtype that is big-endian on a little-endian machine is taken literally.
     return found.newbyteorder("<") if found.isnative else found
 
 
 class _Opened(NamedTuple):
-    """The ids of a file, the ends of its documents where they lie beside it, and its JSON where it has one."""
+    """The ids of a file, the ends of its documents and its sidecar, if it has these."""
 
     ids: np.memmap[Any, np.dtype[Any]]
     ends: NDArray[np.int64] | None
@@ -281,26 +299,26 @@ class _Opened(NamedTuple):
 
 
 def _open(path: str, dtype: np.dtype[Any] | None) -> _Opened:
-    """Map a file of ids, with what belongs to it.
+    """Map a file of ids, with its sidecar and its ends.
 
-    Raises OSError, or ValueError that names what does not fit; before that the JSON is not believed.
+    Raises OSError, or ValueError that names what does not fit; no value of the sidecar is used before it is checked.
     """
     with suppress(FileNotFoundError, ValueError):
         return _open_at_once(path, dtype)
-    # It may be that others take their place at this moment.
+    # Another process may be replacing the files at this moment.
     with publishing(path, shared=True):
         return _open_at_once(path, dtype)
 
 
 def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
-    """See _open. While others are put in their places, there may be nothing, or what does not fit."""
+    """See _open. While the files are replaced, one may be missing or not fit the others."""
     with open(path, "rb") as file:
         about = read_sidecar(path)
         found, offset, n_ids = _measure(file, path, dtype, about)
         ends = map_ends(path) if about and about["document_ends"] else None
-        # Others change only while there are no ids: as these are still the same, so is all that was read meanwhile.
+        # The other files change only while there are no ids. If the ids are still the same, so is all that was read.
         if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-            raise ValueError(f"{path} was replaced while it was opened; open it again")
+            raise ValueError(f"{path} was replaced while it was opened: open it again")
         return _Opened(np.memmap(file, dtype=found, mode="r", offset=offset, shape=(n_ids,)), ends, about)
 
 
@@ -314,19 +332,19 @@ def _measure(
         found = np.dtype(about["dtype"]).newbyteorder("<") if about else dtype
     if found is None:
         raise ValueError(
-            f"{path} has no {os.path.basename(sidecar_path(path))} beside it, so nothing says what its bytes are: encode "
-            "the text with Tokenizer.encode_file, or pass dtype (np.uint16 for a train.bin of nanoGPT's)"
+            f"{path} has no sidecar {os.path.basename(sidecar_path(path))} that says what its bytes are: encode the text "
+            "with Tokenizer.encode_file, or pass dtype (np.uint16 for a train.bin of nanoGPT)"
         )
     if dtype is not None and dtype != found:
-        raise ValueError(f"{path} holds ids of {found}, and dtype says {dtype}")
+        raise ValueError(f"{path} holds ids of {found}, and the argument dtype says {dtype}")
     n_ids, rest = divmod(size - offset, found.itemsize)
     if rest:
         raise ValueError(
-            f"{path} has {size - offset:,} bytes of ids, no multiple of the {found.itemsize} of a {found}: it was cut "
-            "short, or holds something else"
+            f"{path} has {size - offset:,} bytes of ids, no multiple of the {found.itemsize} of a {found}: it was "
+            "truncated, or holds something else"
         )
     if said is not None and said != n_ids:
-        raise ValueError(f"{path} holds {n_ids:,} ids, and its header says {said:,}: it was cut short or added to")
+        raise ValueError(f"{path} holds {n_ids:,} ids, and its header says {said:,}: it was truncated or added to")
     if about:
         check_described(path, about, n_ids, found)
     if not n_ids:
@@ -335,12 +353,12 @@ def _measure(
 
 
 def read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:
-    """(dtype, offset of the first id in bytes, number of ids) of a .npy file. Raises ValueError where it holds no ids."""
+    """(dtype, offset of the first id in bytes, number of ids) of a .npy file. Raises ValueError if it holds no ids."""
     try:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(file)
-    except Exception as error:  # NumPy reads the header as Python, and passes on whatever that raises
+    except Exception as error:  # NumPy parses the header as Python, and passes on whatever that raises
         raise ValueError(f"{path} is not a NumPy array file ({cut(str(error), 200)})") from None
     if len(shape) != 1 or dtype.kind not in "iu":
         raise ValueError(
@@ -350,22 +368,22 @@ def read_npy_header(file: Any, path: str) -> tuple[np.dtype[Any], int, int]:
 
 
 def _check_tokenizer(path: str, about: dict[str, Any] | None, tokenizer: Described) -> None:
-    """Raise ValueError unless a file's JSON says that its ids are of this tokenizer."""
+    """Raise ValueError unless the sidecar of a file says that this tokenizer made its ids."""
     if about is None:
         raise ValueError(
-            f"{path} has no {os.path.basename(sidecar_path(path))} beside it, so nothing says whether its ids are of this "
-            "tokenizer: encode the text with Tokenizer.encode_file, or pass check=False if you know that they are"
+            f"{path} has no sidecar {os.path.basename(sidecar_path(path))} that says which tokenizer made its ids: encode "
+            "the text with Tokenizer.encode_file, or pass check=False if you know that it was this one"
         )
     if about["fingerprint"] != tokenizer.fingerprint:
         raise ValueError(
             f"{path} holds ids of another tokenizer, with fingerprint {about['fingerprint']} and {about['vocab_size']:,} "
             f"tokens; this one has {tokenizer.fingerprint} and {tokenizer.vocab_size:,}: load the one that encoded the "
-            "file, encode the text anew, or pass check=False"
+            "file, encode the text again, or pass check=False"
         )
     theirs, ours = about.get("character_classes"), tokenizer.provenance.get("character_classes")
     if theirs is not None and ours is not None and theirs != ours:
         raise ValueError(
-            f"{path} was encoded with regex {about['versions'].get('regex')}, which takes some characters for letters, "
-            f"digits or the like where the one this tokenizer was made with does not, or the other way round (digests "
-            f"{theirs} and {ours}): encode the text anew, or pass check=False"
+            f"{path} was encoded with regex {about['versions'].get('regex')}, which classes some characters differently "
+            f"(letter, digit or other) from the version that this tokenizer was made with (digests "
+            f"{theirs} and {ours}): encode the text again, or pass check=False"
         )

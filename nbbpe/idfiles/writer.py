@@ -53,7 +53,7 @@ class EncodesFiles(Described, Protocol):
     def encode_part(
         self, part: Part, separator: int, tally: Tally, allowed_special: Choice | None = None
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """The ids of a part of a source, bit by bit, see Tokenizer.encode_part."""
+        """The ids of a part of a source, in arrays, see Tokenizer.encode_part."""
 
 
 def encode_file(
@@ -71,35 +71,38 @@ def encode_file(
 ) -> int:
     """Encode text into a file of ids.
 
-    In files of plain text, all special tokens that the text spells become their ids. In records (JSON lines, Parquet, an
-    iterable of documents) none does, unless `allowed_special` says so: whoever wrote a record could end it with one.
+    In plain text, all special tokens become their ids. In records (JSON lines, parquet, an iterable of documents) none
+    does, unless `allowed_special` says so, as a record that spells one would become two documents.
 
     Parameters
     ----------
-    input_path : what `nbbpe.train` takes as its source: files of plain text (a pipe will do), .jsonl, .parquet, packed
+    input_path : what `nbbpe.train` takes as its source: files of plain text (also a pipe), .jsonl, .parquet, compressed
         ones, a list of them, a pattern, a URL, or an iterable of documents. The ids are those of each document alone, in
-        order; invalid bytes are kept
+        order; invalid UTF-8 is kept
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
-    separator : one of the tokenizer's special tokens, whose id is written after each document: record, row, item of an
-        iterable, or whole file of plain text (there, special tokens in the text may separate documents besides). None
-        writes nothing between documents; where records end is then kept in a file of its own
+    separator : one of the tokenizer's special tokens, whose id is written after each document: a record, a row, an item of
+        an iterable, or a file of plain text (in which special tokens may separate documents, too). None writes nothing
+        between documents; the ends of records are then stored in a file of their own
     field, on_error : see `nbbpe.train`
     allowed_special : the special tokens that become their ids where a text has them, "all" or a collection of them; others
         are plain text. None allows all in plain text and none in records
     split_with : see `nbbpe.train`: "regex" has each new piece split by the `regex` package, in processes, with equal ids
 
-    Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, and for
-    records without a separator a file that says where they end (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output
-    appears under its name only when it is whole; temporary files lie in a folder beside it and are removed whatever
-    happens. Memory is bounded by some 20 megabytes for each worker, and a record, for a pattern with a table of boundaries;
-    with a pattern of your own, by the longest stretch of a plain file without a special token.
+    The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records without
+    a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears under its name only
+    when it is complete; temporary files are in a folder beside it and are always removed. Memory is bounded by about 20
+    megabytes for each worker and the longest record, for a compiled pattern;
+    for a pattern that is split by `regex`, by the longest stretch of a plain file without a special token.
 
-    Workers are threads where all they do is compiled (plain text, and a compiled pattern), else processes.
+    Workers are threads if all their work is compiled (plain text and a compiled pattern), else processes.
 
-    Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
-    cannot be read or written, or changed while it was read, FileExistsError where a file that is not nbbpe's lies in the
-    place of one of those beside it, ImportError where a package is missing.
+    Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a malformed record, OSError for
+    what cannot be read or written, or changed while it was read, FileExistsError if another program's file has the
+    name of a sidecar or a file of ends, ImportError if a package is missing.
+
+    >>> tok.encode_file(["the cat", "the"], "two.npy", separator="<|endoftext|>")
+    5
     """
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):

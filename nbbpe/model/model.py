@@ -29,7 +29,7 @@ Merge = tuple[bytes, bytes]
 
 
 class Model:
-    """All that decides which ids a text gets, and what is known of where it comes from.
+    """All that decides which ids a text gets, and the provenance.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Model:
         pattern: PatternLike,
         normalizer: str | None = None,
     ) -> Model:
-        """From what a user gives (see Tokenizer). Raises TypeError or ValueError for what does not fit together."""
+        """From the user's arguments (see Tokenizer). Raises TypeError or ValueError if they do not fit together."""
         vocab, merges = dict(vocab), list(merges)
         check_vocab(vocab)
         check_merges(vocab, merges)
@@ -115,7 +115,7 @@ class Model:
         special, vocab = add_special_tokens(wanted, self.special, self.vocab, needed)
         return Model(vocab, self._given_merges, special, self.pattern, self.whole, self.provenance, self.normalizer)
 
-    # Merges are given as bytes or as ids; the other is worked out where it is asked for.
+    # Merges are given as bytes or as ids; the other form is computed on first use.
 
     @lazy
     def merges(self) -> list[Merge] | None:
@@ -131,7 +131,7 @@ class Model:
             return self._given_merges
         ordinary = self.ordinary
         ids = {ordinary[token_id]: token_id for token_id in sorted(ordinary, reverse=True)}
-        # Without a tuple for each merge, which Python's collector would look at again and again.
+        # Without a tuple for each merge, which Python's garbage collector would visit again and again.
         merges, n = self._given_merges, len(self._given_merges)
         columns = map(itemgetter(0), merges), map(itemgetter(1), merges), starmap(add, merges)
         return np.column_stack([np.fromiter(map(ids.__getitem__, column), dtype=np.int32, count=n) for column in columns])
@@ -148,7 +148,7 @@ class Model:
         return {token_id: token for token_id, token in self.vocab.items() if token_id not in special}
 
     def listed_merges(self) -> list[Merge]:
-        """The merges, for a format that needs a list. ValueError where no list of merges says the same as the ranks."""
+        """The merges, for a format that needs a list. ValueError if no list of merges is equal to the ranks."""
         if self.merges is not None:
             return self.merges
         from .rank_vocab import recovered_merges
@@ -161,7 +161,7 @@ class Model:
         )
 
     def check_no_normalizer(self, format_name: str) -> None:
-        """Raise ValueError where there is a normalizer, for a format that cannot hold one."""
+        """Raise ValueError if there is a normalizer, for a format that cannot hold one."""
         if self.normalizer is not None:
             raise ValueError(
                 f"this tokenizer puts text into the normal form {self.normalizer}, which {format_name} cannot say. "
@@ -211,14 +211,14 @@ class Model:
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is worked out from these is worked out anew in another process.
+        # Another process computes the rest from these again.
         names = "vocab", "special", "pattern", "whole", "normalizer", "_given_merges"
         state = {name: getattr(self, name) for name in names}
-        return {**state, "_origin": self.provenance}  # of this process, whose libraries may not be the other's
+        return {**state, "_origin": self.provenance}  # of this process; the other may have other versions
 
 
 def check_vocab(vocab: Vocab) -> None:
-    """Raise TypeError or ValueError for a vocab that cannot be one."""
+    """Raise TypeError or ValueError for an invalid vocab."""
     types = {*map(type, vocab), *map(type, vocab.values())}
     is_good = types == {int, bytes} and min(vocab) >= 0 and max(vocab) <= MAX_ID and all(vocab.values())
     for token_id, token in vocab.items() if not is_good else ():

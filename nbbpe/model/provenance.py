@@ -1,4 +1,4 @@
-"""Where a tokenizer comes from and which one it is: digests and versions by which a mismatch is noticed."""
+"""The provenance and the fingerprint of a tokenizer: digests and versions that show a mismatch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .version import __version__
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-_DIGITS = 16  # of hex in a digest: 64 bits tell things apart that nobody made alike on purpose
+_DIGITS = 16  # of hex in a digest: 64 bits, enough where nobody makes collisions on purpose
 
 
 def tokenizer_fingerprint(
@@ -62,7 +62,7 @@ def _add_tokens(digest: _Hash, tokens: list[bytes]) -> None:
 
 @functools.cache
 def classes_digest() -> str:
-    """A digest of what the installed `regex` takes each code point for, 16 hex digits.
+    """A digest of how the installed `regex` classes each code point, 16 hex digits.
 
     `regex` does not say which version of Unicode it holds; what it makes of each character is what counts anyway.
     """
@@ -72,26 +72,26 @@ def classes_digest() -> str:
 
 @functools.cache
 def _library_versions() -> tuple[tuple[str, str], ...]:
-    from importlib import metadata  # takes a third of the time in which nbbpe is imported, and few ask
+    from importlib import metadata  # imported here, as it takes a third of the time of importing nbbpe, and few need it
 
     versions = [("nbbpe", __version__)]
     for name in "numba", "numpy", "regex":
         try:
             versions.append((name, metadata.version(name)))
-        except metadata.PackageNotFoundError:  # put there by other means than a package
+        except metadata.PackageNotFoundError:  # not installed as a package
             versions.append((name, "unknown"))
     return tuple(versions)
 
 
 def library_versions() -> dict[str, str]:
-    """The versions of nbbpe and of the packages it stands on. Numba need not be imported for it."""
+    """The versions of nbbpe and of the packages that it depends on, without importing Numba."""
     return dict(_library_versions())
 
 
 def describe_pattern(pattern: Pattern) -> dict[str, Any]:
-    """What a tokenizer's provenance says of its pattern and of the libraries that apply it here and now.
+    """The part of a provenance about the pattern and the library versions, in this process.
 
-    `character_classes` is None where there is no pattern, as then no text depends on them.
+    `character_classes` is None without a pattern, as then nothing depends on them.
     """
     return {
         "pattern": pattern.spelling,
@@ -101,7 +101,7 @@ def describe_pattern(pattern: Pattern) -> dict[str, Any]:
 
 
 def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_out: str) -> None:
-    """Raise ValueError where a provenance was recorded under another `regex` that takes characters for something else.
+    """Raise ValueError if a provenance is of another version of `regex` that classes some characters differently.
 
     name    : of what holds the provenance, for the error
     way_out : how to go on all the same, for the error
@@ -121,7 +121,7 @@ def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_
 
 
 def taken_as_it_is(recorded: Mapping[str, Any], pattern: Pattern) -> dict[str, Any]:
-    """The provenance of a tokenizer that is taken in spite of what `check_classes` says: from now on it is of this place.
+    """The provenance of a tokenizer that is loaded although `check_classes` would raise: with the classes of this machine.
 
     Otherwise it would be refused again wherever it is saved to, and so would the ids that it gives here.
     """

@@ -1,4 +1,4 @@
-"""Vocabularies of ranks, as tiktoken has them: the list of merges that they come to, or the table where there is none."""
+"""Vocabularies of ranks, like tiktoken's: the equal list of merges, or a table if there is no such list."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _merged(work: Callable[[], T], tokens: _Tokens) -> T:
 
 
 def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | None]:
-    """The list of merges that a vocabulary of ranks comes to.
+    """The list of merges that is equal to a vocabulary of ranks.
 
     vocab : from rank, which is the id, to bytes; all single bytes are in it, and no token twice
 
@@ -102,7 +102,7 @@ def recovered_merges(vocab: dict[int, bytes]) -> tuple[NDArray[np.int32], int | 
 
 
 def merges_by_rank(vocab: dict[int, bytes]) -> merge_table.Merges:
-    """The table that merges the pair whose joined bytes have the lowest rank; `vocab` as for recovered_merges."""
+    """The table that merges the pair whose concatenated bytes have the lowest rank; `vocab` as for recovered_merges."""
     tokens = _packed(vocab)
     lefts, rights, results = joining_pairs([vocab[rank] for rank in tokens.ranks.tolist()], tokens.ranks)
     # Ranks may leave gaps; a table numbers them without.
@@ -112,7 +112,7 @@ def merges_by_rank(vocab: dict[int, bytes]) -> merge_table.Merges:
 
 
 def joining_pairs(tokens: list[bytes], ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """The ids of left, right and result of all pairs of tokens that join to a token, three int32[n_pairs].
+    """The ids of left, right and result of all pairs of tokens whose concatenation is a token, three int32[n_pairs].
 
     tokens : distinct
     ids    : int32[len(tokens)]
@@ -156,7 +156,7 @@ def _with_whole(tokens: _Tokens, merges: merge_table.Merges) -> merge_table.Merg
     _merged(lambda: rank_tables.mark_unmerged(tokens.text, tokens.starts, merges, *room, is_unmerged), tokens)
     if not is_unmerged.any():
         return merges
-    # A pretoken is such a token as a whole, and not in parts.
+    # Such a token is the result for a complete pretoken, never for a part of one.
     return merges._replace(whole=merge_table.pack_whole(tokens.as_table(is_unmerged)), joins=merges.joins[:0])
 
 

@@ -1,4 +1,4 @@
-"""Special tokens as a user gives them: what may be one, which ids they get in a vocabulary, which a text may hold."""
+"""Special tokens as a user gives them: checks, and the ids that they get in a vocabulary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_ID = 2**31 - 2
 
 
 def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
-    """The special tokens as a list. Raises TypeError or ValueError for what is no str, is empty, or comes twice."""
+    """The special tokens as a list. Raises TypeError or ValueError for one that is not a str, is empty, or occurs twice."""
     if special_tokens is None:
         return []
     if isinstance(special_tokens, (str, bytes, Set, Mapping)):
@@ -109,7 +109,7 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
 
 
 def check_distinct_ids(special: Mapping[str, int]) -> None:
-    """Raise ValueError where two special tokens have one id."""
+    """Raise ValueError if two special tokens have the same id."""
     owners: dict[int, str] = {}
     for token, token_id in special.items():
         if owners.setdefault(token_id, token) != token:
@@ -122,7 +122,7 @@ def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dic
     A list gets the next ids after the highest, a dict those that it says: two may share one, as some encodings of
     tiktoken's have it. No token of the vocab becomes special, so none of their ids may be among the vocab's.
 
-    Raises TypeError or ValueError for what cannot be a special token, or an id that is none or that a token has.
+    Raises TypeError or ValueError for an invalid special token, or an id that is invalid or taken by another token.
     """
     if not isinstance(wanted, Mapping):
         return place_special_tokens(wanted, vocab, set(vocab.values()))

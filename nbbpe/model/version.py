@@ -1,3 +1,3 @@
-"""The version of nbbpe: here, so that what is below the public names can tell it too."""
+"""The version of nbbpe, in the lowest layer that needs it."""
 
 __version__ = "0.1.0"

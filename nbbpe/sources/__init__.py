@@ -1,4 +1,4 @@
-"""Sources of text: what a user names (paths, URLs) or hands over (iterables), as parts that are read in parallel."""
+"""Sources of text: paths, URLs and iterables, as parts that are read in parallel."""
 
 from .finding import find_inputs
 from .inputs import NO_ID, Input, Part, total_size

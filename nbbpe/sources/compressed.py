@@ -1,4 +1,4 @@
-"""The bytes of a file as a stream, unpacked where its name says that it is compressed."""
+"""The bytes of a file as a stream, decompressed if its name says that it is compressed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .tally import Tally
 
 _PACKED_FACTOR = 4  # text becomes about a quarter of its size
 
-_AHEAD = 1 << 20  # bytes of a packed file from which on a thread unpacks it ahead of the work
+_AHEAD = 1 << 20  # bytes of a compressed file from which on a thread decompresses it ahead of the work
 _FEED = 1 << 10  # compressed bytes that zstandard takes at a time: they can become 32 MB at the very most
-_ROOM = 1 << 16  # bytes that are unpacked at a time
+_ROOM = 1 << 16  # bytes that are decompressed at a time
 _ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
 _BLOCK = 1 << 16
 _GZIP_FORMAT = 31  # wbits of zlib, for the largest window in gzip's format
@@ -34,9 +34,9 @@ class Stream(Protocol):
 
 @contextmanager
 def open_stream(file: File, packing: str, tally: Tally, start: int = 0, ahead: bool = True) -> Iterator[Stream]:
-    """The bytes of a file from `start` on; of a packed file, what it unpacks to (then `start` is 0), `ahead` of the work.
+    """The bytes of a file from `start` on; of a compressed file, the decompressed bytes (then `start` is 0).
 
-    Only of a file of this machine: a pipe may keep the thread waiting for ever.
+    With `ahead`, a thread decompresses ahead of the work, if the file lies on this machine: it might wait for a pipe for ever.
     """
     with file.open() as raw, ExitStack() as stack:
         if start:
@@ -49,7 +49,7 @@ def open_stream(file: File, packing: str, tally: Tally, start: int = 0, ahead: b
 
 
 class PackableFile:
-    """A file of text that may be packed: what all inputs of such files have in common (see Input)."""
+    """A file of text that may be compressed: what all inputs of such files have in common (see Input)."""
 
     def __init__(self, file: File, packing: str) -> None:
         """`packing` is one of PACKINGS, or empty."""
@@ -73,11 +73,11 @@ class PackableFile:
         return (self.size() or 0) * (_PACKED_FACTOR if self.packing else 1)
 
     def can_be_cut(self) -> bool:
-        """A packed stream can only be read from its beginning; a remote one is best read so."""
+        """A compressed stream can be read from its beginning only, and a remote one is best read so."""
         return not self.packing and self.file.path is not None and self.size() is not None
 
     def check(self, on_error: str) -> None:
-        """See Input. Notices a missing package, and a file that is not so packed."""
+        """See Input. Finds a missing package, and a file that is not compressed as its name says."""
         self.file.check()
         if self.packing in _ZSTD:
             require("zstandard", self.file.name)
@@ -110,14 +110,14 @@ class _FileStream:
         return n
 
 
-class _Unpacked:
-    """What a packed stream unpacks to. Raises OSError that names the file where it is broken or cut off."""
+class _Decompressed:
+    """The decompressed bytes of a stream. Raises OSError that names the file if it is broken or truncated."""
 
-    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
+    def __init__(self, compressed: _FileStream, name: str, tally: Tally) -> None:
         self.name = name
-        self._packed = packed
+        self._compressed = compressed
         self._tally = tally
-        self._blocks = self._unpack()
+        self._blocks = self._decompress()
         self._left = memoryview(b"")
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -126,37 +126,37 @@ class _Unpacked:
             try:
                 self._left = memoryview(next(self._blocks, b""))
             except self._errors() as error:
-                raise OSError(f"{self.name!r} is broken or cut off, and cannot be unpacked to its end: {error}") from error
+                raise OSError(f"{self.name!r} is broken or truncated, and cannot be decompressed: {error}") from error
         if not self._left and not self._tally.n_read:
-            raise OSError(f"{self.name!r} is empty, where even a packed empty file has some bytes: it was cut off")
+            raise OSError(f"{self.name!r} is empty, and even a compressed empty file has some bytes: it was truncated")
         n = min(len(buffer), len(self._left))
         buffer[:n], self._left = self._left[:n], self._left[n:]
         return n
 
-    def _unpack(self) -> Iterator[bytes]:
+    def _decompress(self) -> Iterator[bytes]:
         raise NotImplementedError
 
     def _errors(self) -> tuple[type[Exception], ...]:
         raise NotImplementedError
 
 
-class _Gzip(_Unpacked):
+class _Gzip(_Decompressed):
     """One or several members of gzip, as Python's GzipFile has them, which takes smaller steps."""
 
-    def _unpack(self) -> Iterator[bytes]:
+    def _decompress(self) -> Iterator[bytes]:
         member: Any = None
-        packed = b""
+        data = b""
         is_first = True
-        while packed := packed or self._packed.read(_BLOCK):
+        while data := data or self._compressed.read(_BLOCK):
             if member is None:
-                packed = packed if is_first else packed.lstrip(b"\0")  # members may have zeros behind them
-                if not packed:
+                data = data if is_first else data.lstrip(b"\0")  # members may have zeros behind them
+                if not data:
                     continue
                 member = zlib.decompressobj(_GZIP_FORMAT)
                 is_first = False
-            if block := member.decompress(packed, _ROOM):
+            if block := member.decompress(data, _ROOM):
                 yield block
-            packed = member.unused_data if member.eof else member.unconsumed_tail
+            data = member.unused_data if member.eof else member.unconsumed_tail
             if member.eof:
                 member = None
         while member is not None and (block := member.decompress(b"", _ROOM)):
@@ -168,19 +168,19 @@ class _Gzip(_Unpacked):
         return EOFError, zlib.error
 
 
-class _Zstd(_Unpacked):
+class _Zstd(_Decompressed):
     """One or several frames of Zstandard."""
 
-    def __init__(self, packed: _FileStream, name: str, tally: Tally) -> None:
-        super().__init__(packed, name, tally)
+    def __init__(self, compressed: _FileStream, name: str, tally: Tally) -> None:
+        super().__init__(compressed, name, tally)
         self._zstandard = require("zstandard", name)
 
-    def _unpack(self) -> Iterator[bytes]:
+    def _decompress(self) -> Iterator[bytes]:
         # zstandard's own stream reader takes the end of a file that was cut off for the end of its text.
         decompressor = self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
         frame: Any = None
-        while packed := self._packed.read(_BLOCK):
-            left = memoryview(packed)
+        while compressed := self._compressed.read(_BLOCK):
+            left = memoryview(compressed)
             while left:
                 if frame is None:
                     frame = decompressor.decompressobj(write_size=_ROOM)
@@ -188,7 +188,7 @@ class _Zstd(_Unpacked):
                 if block := frame.decompress(fed):
                     yield block
                 if frame.eof:
-                    left = memoryview(packed)[len(packed) - len(left) - len(frame.unused_data) :]
+                    left = memoryview(compressed)[len(compressed) - len(left) - len(frame.unused_data) :]
                     frame = None
         if frame is not None:
             raise EOFError("its last frame has no end")

@@ -24,7 +24,7 @@ _PARQUET = (".parquet", ".pq")
 # Their bytes are never meant to be the text, which they would be if they were taken for plain files.
 _NOT_READ = (".7z", ".br", ".bz2", ".lz4", ".lzma", ".rar", ".snappy", ".tar", ".tgz", ".xz", ".zip")
 
-# One line that ends in a suffix, or has a slash and no blank.
+# One line that ends in a suffix, or has a slash and no space.
 _LOOKS_LIKE_PATH = re.compile(r"[^\n]{1,1024}\.[A-Za-z0-9]{1,8}|[^\s]{0,1024}/[^\s]{0,1024}")
 
 
@@ -38,8 +38,8 @@ def find_inputs(source: object, field: str, on_error: str, argument: str = "sour
     on_error : "raise" or "skip", for records without a text
     argument : what the user knows the source as
 
-    Raises TypeError or ValueError for what cannot be meant, OSError for what cannot be read, ImportError where a package
-    is missing.
+    Raises TypeError or ValueError for an invalid source, OSError for one that cannot be read, ImportError if a package is
+    missing.
     """
     if not isinstance(field, str):
         raise TypeError(f"field must be the name of a field or a column, not {field!r}")
@@ -56,7 +56,7 @@ def find_inputs(source: object, field: str, on_error: str, argument: str = "sour
 
 def _input(file: File, field: str) -> Input:
     """A file as the kind of input that its name says it is."""
-    # What follows a question mark in a web address is no part of the name.
+    # What follows a question mark in a URL is not part of the name.
     name = urlsplit(file.name).path if file.path is None and file.name.lower().startswith("http") else file.name
     stem, suffix = os.path.splitext(os.path.basename(name).lower())
     packing = suffix if suffix in PACKINGS else ""
@@ -64,8 +64,8 @@ def _input(file: File, field: str) -> Input:
         suffix = os.path.splitext(stem)[1]
     if suffix in _NOT_READ or (packing and suffix in _PARQUET):
         raise ValueError(
-            f"{file.name!r} cannot be read as it is packed: unpack it first (plain text and JSON lines may be packed as "
-            f"{', '.join(PACKINGS)}, parquet files not at all)"
+            f"{file.name!r} is compressed in a way that nbbpe does not read: decompress it first (plain text and JSON "
+            f"lines may be {', '.join(PACKINGS)}, parquet files not at all)"
         )
     if suffix in _PARQUET:
         return ParquetTable(file, field)
@@ -120,6 +120,6 @@ def _names_files(item: object) -> bool:
         return True
     if not isinstance(item, str):
         return False
-    # A document such as "*" is no pattern, though it matches whatever is there.
+    # A document such as "*" is not meant as a pattern, though it matches files.
     looks_like_path = _LOOKS_LIKE_PATH.fullmatch(item)
     return exists(item) or bool(looks_like_path and (is_url(item) or matching_files(item)))

@@ -40,7 +40,7 @@ class File(Protocol):
     def open(self) -> AbstractContextManager[BinaryIO]:
         """The file from its first byte on; it can seek, unless `size` is None.
 
-        Raises OSError where it can be told that this is not the file that was found, or that it changed within the context.
+        Raises OSError if this is not the file that was found, or if it changed within the `with` block.
         """
 
     def naming_errors(self) -> AbstractContextManager[None]:
@@ -58,7 +58,7 @@ class Part(Protocol):
         """The windows of the part's text.
 
         With `at_once`, no document is divided among windows. After each document stands a break whose id is `separator`,
-        which may be NO_ID. `tally` is told the bytes that are read and the records that are bad.
+        which may be NO_ID. `tally` counts the bytes that are read and the malformed records.
         """
 
 

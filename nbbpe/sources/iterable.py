@@ -68,7 +68,7 @@ def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
             raise TypeError(f"the source gives paths ({first!r}), so it must be a list or a tuple of them: list(paths)")
         if isinstance(first, str) and len(first) <= _LONGEST_NAME and os.path.isfile(first):
             warn_user(
-                f"the first text is the name of a file, {str(first)!r}, and is taken for a text; to read files, give a "
+                f"the first text is the name of a file, {str(first)!r}, and is treated as a text; to read files, give a "
                 "list or a tuple of their names",
             )
         yield first

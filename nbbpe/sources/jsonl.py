@@ -123,7 +123,7 @@ class _Records:
         try:
             return to_bytes(_text(line, part.field))
         except ValueError as error:
-            self._tally.bad_record(Line(part.file.name, self._n_lines, part.file.path, part.start), str(error))
+            self._tally.malformed(Line(part.file.name, self._n_lines, part.file.path, part.start), str(error))
             return None
 
 
@@ -138,7 +138,7 @@ def _text(line: bytes, field: str) -> str:
     try:
         record = _parse(line.decode())
     except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start + 1:,} of it, {line[error.start]:#04x}, is no UTF-8") from None
+        raise ValueError(f"byte {error.start + 1:,} of it, {line[error.start]:#04x}, is invalid UTF-8") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON: {error.msg} at character {error.pos + 1:,}") from None
     except RecursionError:
@@ -157,7 +157,7 @@ def _text(line: bytes, field: str) -> str:
 
 
 class JsonLines(PackableFile):
-    """A file of JSON lines, or a packed one; see Input."""
+    """A file of JSON lines, compressed or not; see Input."""
 
     has_records = True
     in_python = False

@@ -27,7 +27,7 @@ class FileState(NamedTuple):
     def difference(self, now: FileState | None) -> str:
         """What became of a file that was in this state, as words to follow its name; empty where nothing did.
 
-        now : its state now; None for what is no regular file
+        now : its state now; None for what is not a regular file
         """
         if now is None or now[:2] != self[:2]:
             return "another file was put in its place"
@@ -41,7 +41,7 @@ class FileState(NamedTuple):
 
 
 def state_of(path: Path | int) -> FileState | None:
-    """The state of a file, by its path or its number where it is open; None for what is no regular file."""
+    """The state of a file, by its path or its number where it is open; None for what is not a regular file."""
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
         return None
@@ -118,7 +118,7 @@ def exists(path: Path) -> bool:
 def matching_files(pattern: Path) -> list[LocalFile] | None:
     """The files, not folders, that a pattern such as "data/*.txt" matches, by name; ** stands for any folders.
 
-    None for what is no pattern.
+    None for what is not a pattern.
     """
     name = os.fspath(pattern)
     if not glob.has_magic(name):

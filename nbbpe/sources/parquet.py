@@ -61,7 +61,7 @@ class RowsPart(NamedTuple):
         for column in self._batches(raw):
             for i in null_rows(column):
                 row = self.first_row + done + i
-                tally.bad_record(Row(self.file.name, row), f"the column {self.column!r} is null, and must be a string")
+                tally.malformed(Row(self.file.name, row), f"the column {self.column!r} is null, and must be a string")
             yield column
             done += len(column)
             tally.n_read = self.size * done // n_rows
@@ -111,7 +111,7 @@ class ParquetTable:
         return sum(group.n_text for group in self._groups)
 
     def check(self, on_error: str) -> None:
-        """See Input. Notices a missing package, a file that is none, a column that is not there or holds no text."""
+        """See Input. Finds a missing package, a file that is not parquet, a column that is missing or holds no text."""
         self._file.check()
         require("pyarrow.parquet", self._file.name)
         if self.size() is None:
@@ -149,12 +149,12 @@ class ParquetTable:
 
 def _parquet_file(file: File, raw: Any) -> Any:
     """An open file as pyarrow's ParquetFile."""
-    # Buffered and not read ahead, so that a row group of gigabytes is never in memory whole.
+    # Buffered and without read-ahead, so that a row group of gigabytes is never in memory completely.
     return require("pyarrow.parquet", file.name).ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER)
 
 
 def _check_column(name: str, schema: Any, column: str) -> None:
-    """Raise ValueError where a table has no such column, or one that holds no text."""
+    """Raise ValueError if a table has no such column, or if it does not hold text."""
     if schema.names.count(column) != 1:
         columns = ", ".join(map(repr, schema.names[:_MAX_NAMED])) + (", ..." if len(schema.names) > _MAX_NAMED else "")
         number = "no" if column not in schema.names else "more than one"
@@ -167,7 +167,7 @@ def _check_column(name: str, schema: Any, column: str) -> None:
 
 @contextmanager
 def _naming_errors(file: File) -> Iterator[None]:
-    """Make what pyarrow finds wrong with a file an OSError that names it."""
+    """Turn pyarrow's errors about a file into an OSError that names it."""
     arrow = require("pyarrow", file.name)
     with file.naming_errors():
         try:

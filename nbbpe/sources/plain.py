@@ -59,7 +59,7 @@ class _Followed:
 
 
 class PlainText(PackableFile):
-    """A file of text, or a packed one; see Input."""
+    """A file of plain text, compressed or not; see Input."""
 
     has_records = False
     in_python = False

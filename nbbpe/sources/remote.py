@@ -1,4 +1,4 @@
-"""Files elsewhere, named by a URL and read through fsspec."""
+"""Remote files, named by a URL and read through fsspec."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def is_url(name: str) -> bool:
 
 
 def find_remote(url: str) -> list[RemoteFile]:
-    """The file that a URL names, or those, by name, that it matches as a pattern.
+    """The file that a URL names, or the files, sorted by name, that it matches as a pattern.
 
     Raises FileNotFoundError, IsADirectoryError, ImportError where a package for this kind of URL is missing, and OSError
     for what else stands in the way; all name the URL.
     """
     with naming_errors(url):
         filesystem, path = _resolve(url)
-        # In a web address a question mark begins the query.
+        # In a URL, a question mark begins the query.
         magic = "*[" if url.lower().startswith("http") else "*[?"
         if any(character in path for character in magic) and not filesystem.exists(path):
             found = filesystem.glob(path, detail=True)
@@ -84,7 +84,7 @@ def _resolve(url: str) -> tuple[Any, str]:
 
 @contextmanager
 def naming_errors(url: str) -> Iterator[None]:
-    """Make what goes wrong with a URL an OSError, or an ImportError, that names it. File systems raise what they like."""
+    """Turn any error about a URL into an OSError or ImportError that names it. File systems raise errors of all kinds."""
     try:
         yield
     except Exception as error:
@@ -95,6 +95,6 @@ def naming_errors(url: str) -> Iterator[None]:
         kinds = (FileNotFoundError, IsADirectoryError, PermissionError, OSError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), OSError)
         reason = str(error) if type(error) in kinds else f"{type(error).__name__}: {error}"
-        # fsspec says of a host that cannot be reached that there is no such file; the cause knows better.
+        # If a host cannot be reached, fsspec says that there is no such file; its cause has the reason.
         cause = f" ({error.__cause__})" if error.__cause__ else ""
         raise kind(f"{url!r} cannot be read: {reason}{cause}") from error

@@ -1,4 +1,4 @@
-"""What reading comes to besides text: bytes read, and bad records, which are raised or left out and counted."""
+"""What reading reports besides text: bytes read, and malformed records, which are errors or are skipped and counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..system.user_warnings import warn_user
 from .local import count_newlines
 
 ON_ERROR = ("raise", "skip")
-_MAX_NAMED = 5  # bad records that are named of those that were left out
+_MAX_NAMED = 5  # skipped records that the warning names
 
 
 class Line(NamedTuple):
@@ -22,7 +22,7 @@ class Line(NamedTuple):
     start: int = 0
 
     def __str__(self) -> str:
-        # A worker that began in the middle cannot know its lines' numbers; they are only needed here.
+        # A worker that began in the middle of a file does not know line numbers; they are counted only for messages.
         before = count_newlines(self.path, self.start) if self.path is not None and self.start else 0
         return f"{self.name!r}, line {before + self.number:,}"
 
@@ -38,49 +38,49 @@ class Row(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """Records that were left out: how many, and of the first few where they stand and why they are bad."""
+    """Skipped records: how many, and for the first few the place and the reason."""
 
     n: int
     first: list[tuple[Line | Row, str]]
 
 
 class Tally:
-    """What one part came to. With on_error="raise", a bad record is an error at once."""
+    """Counts bytes and malformed records of one part. With on_error="raise", a malformed record is an error at once."""
 
     def __init__(self, on_error: str) -> None:
         self._on_error = on_error
-        self._n_bad = 0
+        self._n_skipped = 0
         self._first: list[tuple[Line | Row, str]] = []
-        self._n_told = 0
-        self.n_read = 0  # bytes, as they lie in the file
+        self._n_reported = 0
+        self.n_read = 0  # bytes of the file, compressed if it is
 
-    def bad_record(self, place: Line | Row, reason: str) -> None:
-        """Count a bad record, or raise ValueError that names it."""
+    def malformed(self, place: Line | Row, reason: str) -> None:
+        """Count a malformed record, or raise ValueError that names it."""
         if self._on_error == "raise":
-            raise ValueError(f'{place}: {reason} (on_error="skip" leaves such records out)')
-        self._n_bad += 1
+            raise ValueError(f'{place}: {reason} (on_error="skip" skips such records)')
+        self._n_skipped += 1
         if len(self._first) < _MAX_NAMED:
             self._first.append((place, reason))
 
     def newly_read(self) -> int:
         """The bytes read since the last call."""
-        n = self.n_read - self._n_told
-        self._n_told = self.n_read
+        n = self.n_read - self._n_reported
+        self._n_reported = self.n_read
         return n
 
     def skipped(self) -> Skipped:
-        """The records that were left out."""
-        return Skipped(self._n_bad, self._first)
+        """The records that were skipped."""
+        return Skipped(self._n_skipped, self._first)
 
 
 def warn_of_skipped(parts: Iterable[Skipped]) -> None:
-    """One warning about all records that were left out, of parts in their order; none where there are none."""
+    """One warning about all skipped records, in the order of the parts; none if nothing was skipped."""
     parts = list(parts)
     n = sum(part.n for part in parts)
     if not n:
         return
-    named = [bad for part in parts for bad in part.first][:_MAX_NAMED]
+    named = [skipped for part in parts for skipped in part.first][:_MAX_NAMED]
     places = "; ".join(f"{place}: {reason}" for place, reason in named)
     more = f"; and {n - len(named):,} more" if n > len(named) else ""
-    records = "1 bad record was" if n == 1 else f"{n:,} bad records were"
-    warn_user(f"{records} left out: {places}{more}")
+    records = "1 malformed record was" if n == 1 else f"{n:,} malformed records were"
+    warn_user(f"{records} skipped: {places}{more}")

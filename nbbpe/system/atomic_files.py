@@ -1,4 +1,4 @@
-"""Writing so that a file appears under its name only when it is whole, and nothing else is left behind."""
+"""Atomic writes: a file appears under its name when it is complete, and temporary files are removed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .scratch import remove_leftovers, scratch_folder
 
 __all__ = ["is_device", "name_in_errors", "put", "remove_leftovers", "scratch_folder", "sync", "target_of", "whole_file"]
 
-_NO_FSYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}  # what disks say that know no such thing
+_NO_FSYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}  # from file systems that have no fsync
 
 
 def put(whole: str, path: Path) -> None:
-    """Give a finished file its name, or a folder of files one that is free or an empty folder's.
+    """Give a finished file its name, or a finished folder a name that is free or an empty folder's.
 
     Who may read what was there before may read it now. Where the name is a link, the file comes to lie where the link
     leads, see `target_of`. From another disk it is copied first, so that under its name it is always whole. All is on the
@@ -43,10 +43,10 @@ def put(whole: str, path: Path) -> None:
 
 
 def sync(path: str) -> None:
-    """Have a file, or the names in a folder, written to the disk where the system can. Raises OSError where that fails."""
+    """Sync a file, or the names in a folder, to the disk if the system can. Raises OSError if that fails."""
     try:
         descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    except OSError:  # a folder on Windows, or one whose names we may not read
+    except OSError:  # a folder on Windows, or one that we may not read
         return
     try:
         os.fsync(descriptor)
@@ -59,7 +59,7 @@ def sync(path: str) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[str]:
-    """A name to write a file under; the file appears as `path` when it is whole (see `put`), and not at all after an error.
+    """A temporary name to write a file under; it becomes `path` when it is complete (see `put`), and goes after an error.
 
     Raises IsADirectoryError for a folder, and what `scratch_folder` raises.
     """
@@ -73,7 +73,7 @@ def whole_file(path: Path) -> Iterator[str]:
 
 @contextmanager
 def name_in_errors(path: Path) -> Iterator[None]:
-    """Give an OSError that names no file (a full disk says so of a write) the name of what was to be written."""
+    """Add the name of the file that was written to an OSError that names none, as that of a full disk."""
     try:
         yield
     except OSError as error:

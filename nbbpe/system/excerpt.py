@@ -1,4 +1,4 @@
-"""What errors show of a file that people made: its name, and as much of a value as helps."""
+"""What errors quote from files: the name, and an excerpt of a value."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _short.maxstring = _short.maxother = _short.maxlong = _MOST
 
 
 def shown(value: object) -> str:
-    """A value as errors name it: a whole file may stand on one line, and would bury what they say."""
+    """A value as errors quote it, shortened: a file may be one long line, which would hide the message."""
     if isinstance(value, (str, bytes)):
         text = repr(value[:_MOST]) if len(value) > _MOST else repr(value)
         is_cut = len(value) > _MOST
     else:
-        text, is_cut = _short.repr(value), False  # looks at the first entries of what is nested, and not at all
+        text, is_cut = _short.repr(value), False  # shows only the first entries of what is nested
     return text if len(text) <= _MOST and not is_cut else text[: _MOST - 3] + "..."
 
 
 def cut(text: str, most: int = _MOST) -> str:
-    """A text that stands in an error without quotes, of so many characters at the most."""
+    """A text for an error message, without quotes, cut to `most` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 

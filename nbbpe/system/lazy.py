@@ -1,4 +1,4 @@
-"""Attributes that are worked out when they are first asked for."""
+"""Attributes that are computed on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class lazy(Generic[T]):
-    """As functools.cached_property has been since Python 3.12: without a lock.
+    """Like functools.cached_property since Python 3.12, without a lock.
 
     The lock of former versions is one for all instances, and a process that is forked while another thread works something
     out would wait for it for good. Threads that ask at the same time may work it out several times; all get the first.
@@ -21,7 +21,7 @@ class lazy(Generic[T]):
         self.__doc__ = work_out.__doc__
 
     def __get__(self, instance: Any, owner: Any = None) -> T:
-        if instance is None:  # it is the class that is asked
+        if instance is None:  # accessed on the class
             return cast(T, self)
-        # From now on the instance has it itself, and this is not called again.
+        # Now the instance has the attribute, and this is not called again.
         return cast(T, instance.__dict__.setdefault(self._name, self._work_out(instance)))

@@ -8,24 +8,24 @@ import stat
 
 from .paths import Path
 
-_MAX_LINKS = 40  # that one name leads through, as on Linux; more are taken for a circle
+_MAX_LINKS = 40  # in one path, as on Linux; more are a circle
 
 
 def is_device(path: Path) -> bool:
-    """Whether a path is that of a device, a pipe or a socket, which can be written into, and must never be replaced."""
+    """Whether a path is a device, a pipe or a socket, which is written to and must never be replaced."""
     name = os.path.abspath(os.fspath(path))
-    # What lies in /dev may be a link to a file, as /dev/stdout is after `> file`, and even that is not ours to replace.
+    # A name in /dev may be a symlink to a file, as /dev/stdout is after `> file`, and must not be replaced either.
     if os.path.dirname(name) in ("/dev", "/dev/fd"):
         return True
     try:
-        mode = os.stat(name).st_mode  # one look: what is there may be replaced meanwhile
+        mode = os.stat(name).st_mode  # one call: the file may be replaced between two
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def target_of(path: Path) -> str:
-    """Where the file of a name lies: what a link leads to, as in writing to it, whether that is there yet or not.
+    """The path that writing to a name would write to: symlinks are followed, whether the target exists yet or not.
 
     The path that is returned has no symlink in it, so that what was checked is what is written. Raises PermissionError
     for a link that another user may have made (see `_check_trusted`), and OSError for a circle of links.
@@ -54,12 +54,12 @@ def target_of(path: Path) -> str:
 
 
 def _parts(path: str) -> list[str]:
-    """The names in a path, the last one first."""
+    """The components of a path, the last one first."""
     return [part for part in reversed(path.split(os.sep)) if part not in ("", ".")]
 
 
 def _check_trusted(link: str, is_file: bool, shown: str) -> None:
-    """Raise PermissionError for a symlink that another user may have put where it is, to get a file of ours overwritten.
+    """Raise PermissionError for a symlink that another user may have made, to have one of our files overwritten.
 
     The link of a file that is to be written must be ours or root's, in a folder of ours or root's; one that all may write
     to must be sticky, too, and the link ours. For a link on the way there, only folders that all may write to matter: in
@@ -77,12 +77,12 @@ def _check_trusted(link: str, is_file: bool, shown: str) -> None:
         whose = "a folder that every user can write to" if for_all else f"a folder of {_user(folder.st_uid)}"
         raise PermissionError(
             f"{shown!r} is not written: {link!r} is a symlink of {_user(owner)} in {whose}, so another user may decide "
-            f"where it leads (now {os.readlink(link)!r}); give the path of the file itself, or another name"
+            f"where it points to (now {os.readlink(link)!r}); give the path of the file itself, or another name"
         )
 
 
 def _user(uid: int) -> str:
-    """A user by name, where there is one."""
+    """The name of a user, or the number if there is no name."""
     try:
         import pwd
 

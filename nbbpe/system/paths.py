@@ -1,4 +1,4 @@
-"""Paths of files: what may be one, how large the file is, whether it can be read."""
+"""Paths of files: their types, the size of the file, whether it can be read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Path = str | os.PathLike[str]
 
 
 def check_readable(paths: Sequence[Path]) -> None:
-    """Raise the OSError that reading any of the files would raise, before long work is begun."""
+    """Raise the OSError that reading any of the files would raise, before long work."""
     for path in paths:
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it")

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, a callable of the user's, or nothing."""
+"""Progress of long work: a progress bar on a terminal, a callable, or nothing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ ProgressOption = bool | Callable[[str, int, "int | None"], object] | None
 
 
 def _bar(**options: Any) -> Any:
-    from tqdm import tqdm  # which takes as long to import as half of nbbpe, and most processes show no bar
+    from tqdm import tqdm  # imported only if a bar is shown: it takes as long as half of nbbpe
 
     class Bar(tqdm):  # type: ignore[misc]
-        # No monitor thread: a process that forks workers should have one thread only.
+        # No monitor thread: a process that forks should have one thread only.
         monitor_interval = 0
 
     return Bar(**options)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is one to look at; in the background it may be None, or closed, which is asked no more."""
+    """Whether a stream is a terminal; in a background process it may be None or closed."""
     return stream is not None and not stream.closed and stream.isatty()
 
 

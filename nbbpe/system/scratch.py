@@ -1,4 +1,4 @@
-"""Folders for unfinished files, which are removed whatever happens: by a later run where the own one was killed.
+"""Scratch folders for unfinished files. They are always removed, by a later run if the own one was killed.
 
 Each holds a file that its process keeps locked. The system drops the lock when the process and all that it has forked
 have ended, however that was, so a folder whose lock can be had is nobody's. Numbers of processes would not do: they are
@@ -34,7 +34,7 @@ def scratch_folder(beside: Path) -> Iterator[str]:
 
     So are those of runs that were killed: see `remove_leftovers`.
 
-    Raises FileNotFoundError or NotADirectoryError, naming the folder, where there is no such place, FileExistsError where a
+    Raises FileNotFoundError or NotADirectoryError, naming the folder, if it is missing or no folder; FileExistsError if a
     device or the like is in the place of the file, and PermissionError for another user's symlink (see `target_of`).
     """
     if is_device(beside):
@@ -55,11 +55,11 @@ def scratch_folder(beside: Path) -> Iterator[str]:
         yield folder
     finally:
         _remove(folder, owner)
-        remove_leftovers(parent)  # workers of a killed run may have held its lock a little longer than it
+        remove_leftovers(parent)  # workers of a killed run may have held its lock a little longer
 
 
 def remove_leftovers(parent: str) -> None:
-    """Remove the scratch folders of ended processes of this user and host from a folder; what cannot be is left."""
+    """Remove the scratch folders of ended processes of this user and host from a folder, as far as possible."""
     if fcntl is None:
         return
     prefix = _prefix()
@@ -82,7 +82,7 @@ def _make(parent: str) -> tuple[str, int]:
         try:
             owner = os.open(os.path.join(folder, _OWNER), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         except FileNotFoundError:
-            continue  # without its lock it was taken for a leftover
+            continue  # another process removed it before it was locked
         except BaseException:
             os.rmdir(folder)
             raise
@@ -105,8 +105,8 @@ def _lock(descriptor: int) -> bool | None:
 
 
 def _remove_if_left(folder: str) -> None:
-    """Remove a scratch folder unless its process, or another user, still has it. Raises OSError where it cannot."""
-    # A name that another user has made a symlink, a file of theirs or a pipe is nothing to open.
+    """Remove a scratch folder unless its process, or another user, still uses it. Raises OSError if that fails."""
+    # Never open a name that another user has made a symlink, a file or a pipe.
     about = os.lstat(folder)
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
         return

@@ -1,4 +1,4 @@
-"""Jobs in worker processes, or threads: tasks go out one at a time, results come back, and nothing is left running."""
+"""Jobs in worker processes or threads: tasks are handed out one at a time, results come back, and all workers end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, SupportsIndex, TypeVar
 
 T = TypeVar("T")
-_LOOK_SECONDS = 0.5  # between two looks of a worker at whether its parent is there
+_LOOK_SECONDS = 0.5  # between two checks of a worker that its parent is alive
 
 
 class Job(Protocol):
-    """What a worker does; made in the worker, so that its state never travels."""
+    """What a worker does. It is made in the worker, so its state is never pickled."""
 
     def run(self, task: Any) -> Iterator[Any]:
-        """Do one task, and yield something small about each part that is done."""
+        """Do one task, and yield a small result for each part of it."""
 
     def finish(self) -> Any:
         """Called once after the last task; returns what the worker has gathered."""
@@ -38,11 +38,11 @@ class _Ended(Enum):
     ENDED = 0
 
 
-ENDED = _Ended.ENDED  # what run_jobs yields for a task that has ended; an enum's member stays itself between processes
+ENDED = _Ended.ENDED  # what run_jobs yields when a task ends; pickling keeps the identity of an enum member
 
 
 class Stopped(Exception):
-    """What a thread raises that waited for another one, which has failed; that one's error is the one that counts."""
+    """Raised in a thread that waited for another one which failed; the other thread's error is reported."""
 
 
 class WorkerError(RuntimeError):
@@ -60,7 +60,7 @@ def default_workers() -> int:
 
 
 def check_positive(name: str, value: SupportsIndex, kind: str = "a positive integer") -> int:
-    """An argument as an int, of whatever library's. Raises TypeError or ValueError for one that is no positive integer."""
+    """An argument as an int, of any integer type. Raises TypeError or ValueError unless it is a positive integer."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be {kind}, not {value!r}")
     number = value.__index__()
@@ -70,7 +70,7 @@ def check_positive(name: str, value: SupportsIndex, kind: str = "a positive inte
 
 
 def check_workers(workers: int | None) -> int:
-    """`workers` as given, or the default for None. Raises TypeError or ValueError for what is no positive integer."""
+    """`workers` as given, or the default for None. Raises TypeError or ValueError unless it is a positive integer."""
     if workers is None:
         return default_workers()
     n_workers = check_positive("workers", workers, "a positive integer or None")
@@ -100,11 +100,11 @@ def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int, 
 
 
 def interruptible(work: Callable[[], T]) -> T:
-    """What a call returns that runs for long without Python's lock, as kernels do; Ctrl-C is answered meanwhile.
+    """Run a long call that releases the GIL, such as a kernel, so that Ctrl-C works meanwhile; returns its result.
 
-    After that the call goes on by itself, to its end: `work` must hold all that it works with, and nobody may use it again.
+    After Ctrl-C the call continues to its end in a thread: nothing else may use the data of `work` then.
     """
-    if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
+    if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
         return work()
     future: Future[T] = Future()
 
@@ -119,14 +119,14 @@ def interruptible(work: Callable[[], T]) -> T:
 
 
 class _Failed(NamedTuple):
-    """What a thread says last when it could not finish."""
+    """The last result of a thread that failed."""
 
     error: BaseException
 
 
 def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
     """See run_jobs."""
-    numbers = iter(range(len(tasks)))  # one for all: a thread takes the next when it has ended its last
+    numbers = iter(range(len(tasks)))  # shared: each thread takes the next task when it is done with one
     results: SimpleQueue[tuple[int | None, Any]] = SimpleQueue()
     stopping = threading.Event()
 
@@ -134,8 +134,8 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
         try:
             job = make_job()
             for number in numbers:
-                with closing(job.run(tasks[number])) as told:  # type: ignore[type-var]
-                    for result in told:
+                with closing(job.run(tasks[number])) as results_of_task:  # type: ignore[type-var]
+                    for result in results_of_task:
                         if stopping.is_set():
                             return
                         results.put((number, result))
@@ -166,7 +166,7 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
 
 def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
     """See run_jobs."""
-    # Forked workers have the compiled kernels at once, where a new interpreter would load them for a second.
+    # Forked workers have the compiled kernels at once; a new interpreter would take a second to load them.
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     workers: dict[Connection, multiprocessing.process.BaseProcess] = {}
     try:
@@ -193,7 +193,7 @@ def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Results:
 
     def hand_out(connection: Connection) -> None:
         number = next(numbers, None)
-        # A worker that has ended cannot be sent to; what it said last, or that it died, is what recv tells.
+        # A worker that has ended cannot be sent to; recv then returns its last message, or raises.
         with suppress(ConnectionError):
             connection.send(None if number is None else (number, tasks[number]))
 
@@ -222,14 +222,14 @@ def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Results:
 
 
 def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[Connection], parent: int) -> None:
-    """The life of a worker process, started by the process of the number `parent`."""
+    """What a worker process runs; `parent` is the process id of its parent."""
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-    # Ctrl-C reaches all processes of a terminal; the parent alone answers it.
+    # Ctrl-C reaches all processes of a terminal; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # And whatever the parent does when it is told to end, a worker has nothing to clean up.
+    # Whatever the parent does on SIGTERM, a worker has nothing to clean up.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
-        # With the parent's ends closed here, a worker sees the end of its own connection when the parent is gone.
+        # With the parent's ends closed here, a worker notices on its own connection that the parent has ended.
         for other in inherited:
             other.close()
     try:
@@ -247,21 +247,21 @@ def _work(connection: Connection, make_job: Callable[[], Job], inherited: list[C
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this process when its parent has ended, whatever the other threads are at.
+    """End this process when its parent has ended, whatever the other threads do.
 
     The pipe to the parent alone would not tell: any process that was forked meanwhile may hold its other end open.
     """
     process = multiprocessing.parent_process()
     if process is None:
         raise RuntimeError("only a worker process can end with its parent")
-    # The number tells where the pipe does not; on Windows, where the pipe always does, it stays as it was.
+    # The parent's id shows what the pipe may not; on Windows the id never changes, and the pipe is enough.
     while not wait([process.sentinel], _LOOK_SECONDS) and (os.name == "nt" or os.getppid() == parent):
         pass
     os._exit(1)
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """The error itself where it survives pickling, or a WorkerError that says the same."""
+    """The error itself if it can be pickled, else a WorkerError with the same message."""
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):
             return error

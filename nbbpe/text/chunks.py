@@ -32,20 +32,25 @@ class Chunk(NamedTuple):
 
 
 def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special_token: bytes) -> list[int]:
-    """Cut a file into about `desired_num_chunks` parts of even size that each start at a special token.
+    """Cut a file into about `desired_num_chunks` chunks of equal size that each start at a special token.
 
     Parameters
     ----------
     file : a seekable binary file
-    desired_num_chunks : at least 1; there may be fewer, where special tokens are far apart
+    desired_num_chunks : at least 1; there may be fewer chunks if special tokens are far apart
     split_special_token : bytes; it is never cut, and each boundary but the first and the last stands before one
 
     Returns
     -------
     list of byte offsets, ascending without repeats, from 0 to the file's size; [0] for an empty file
 
-    Raises TypeError for a path or a file of text, and for a token that is not bytes; ValueError for an empty one or for no
-    chunks. The file is left at any position.
+    Raises TypeError for a path or a text file, and for a token that is not bytes; ValueError for an empty token, or for
+    fewer than 1 chunk. The position of the file changes.
+
+    >>> import nbbpe
+    >>> with open("corpus.txt", "rb") as file:
+    ...     nbbpe.find_chunk_boundaries(file, 3, b"<|endoftext|>")
+    [0, 220, 449, 660]
     """
     if not hasattr(file, "seek") or isinstance(file, io.TextIOBase):
         raise TypeError(f'file must be a file of bytes, as of open(path, "rb"), not {type(file).__name__}')

@@ -18,10 +18,10 @@ class IdsArgument(Argument):
     """What a kernel has of a list of ids.
 
     at : address of int64[n], there for as long as the kernel runs
-    n  : how many there are; NO_LIST for an object that is no list, and for a list of anything but int (bool, say, or an
+    n  : how many there are; NO_LIST for an object that is not a list, and for a list of anything but int (bool, say, or an
          integer of NumPy's) or of numbers of more than 64 bits
 
-    Any object may be given; it is for the kernel to tell that it is no list.
+    Any object may be given; the kernel checks that it is a list.
     """
 
 

@@ -1,4 +1,4 @@
-"""Kernels of training: pieces counted, words linked, the most frequent pair merged again and again.
+"""Kernels of training: counting pieces, linking words, and merging the most frequent pair again and again.
 
 Read count_pieces.py first, then linked_words.py, pair_table.py, bucket_queue.py and merge_loop.py.
 """

@@ -3,8 +3,8 @@
 A pair's count only falls after the merge that made it, so its bucket is an upper bound: pairs are moved down lazily,
 when their bucket is opened. Small counts have a bucket each; large ones share a bucket with their near neighbours
 (2**MANTISSA_BITS buckets for each power of two). The pairs of the highest bucket that is not empty are put into a binary
-heap, ordered by count and then by the tie rule; all others stay in singly linked lists, which cost nothing until their
-time comes. A pair as frequent as the open bucket or more goes straight into the heap.
+heap, ordered by count and then by the tie rule; all others wait in singly linked lists, at no cost. A pair that is as
+frequent as the open bucket, or more, goes straight into the heap.
 """
 
 from typing import NamedTuple
@@ -81,7 +81,7 @@ def bucket_of(count):
 def tie_addresses(ties, left, right):
     """What the comparisons take: the tie rule, and the addresses of its arrays and of the pairs' two sides.
 
-    With arrays instead, counting their references took more than half of the time of a comparison.
+    With arrays, Numba's reference counting took more than half of the time of a comparison.
     """
     return (
         ties.kind[0],
@@ -122,7 +122,7 @@ def comes_first(pair_1, pair_2, ties_at):
         prefix_1, prefix_2 = read_u64(prefixes_at + 8 * token_1), read_u64(prefixes_at + 8 * token_2)
         if prefix_1 != prefix_2:
             return prefix_1 > prefix_2
-        # No two tokens are spelled alike, but one may be the other and zero bytes.
+        # No two tokens have the same bytes, but one may be the other with zero bytes after it.
         return compare_spelling(token_1, token_2, ties_at) > 0
     return False
 
@@ -194,7 +194,7 @@ def push(queue, pair, count, ties_at):
 def settle(queue, counts, min_count, ties_at):
     """Bring the most frequent pair to the head of the heap and return it, or NONE where no pair has `min_count`.
 
-    counts    : int64[n_pairs], read   the present counts; entries that are older are put back with these
+    counts    : int64[n_pairs], read   the counts now; entries with older counts are put back with these
     min_count : int64, >= 1            pairs below it are dropped
 
     The pair stays in the queue; pop_heap removes it. Cost: amortised over all calls, O(log n) for each time that a pair

@@ -38,14 +38,14 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     text   : uint8[>= end + PADDING], read
     start  : int64                  start of a piece
     end    : int64                  end of the text
-    limit  : int64                  boundaries after it are not trusted yet (more text follows); `end` where none follows
-    breaks : int64[>= n_breaks, 3]  stretches that are no text and are not counted (see piece_batch.next_pieces)
+    limit  : int64                  boundaries after it are not used yet, as more text follows; `end` if none follows
+    breaks : int64[>= n_breaks, 3]  stretches that are not counted, such as special tokens (see piece_batch.next_pieces)
     pattern : uint64[*], read       see pattern_tables.py
     masks, batch : scratch
     table  : PieceTable, modified   the counts
 
-    Returns (position up to which pieces were counted, whether all was counted that can be). Where not, the table has no
-    room: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
+    Returns (position up to which pieces were counted, whether all that can be was counted). If not, the table is full:
+    grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
     """
     text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
     rows = batch_of(address_of(batch), batch.shape[0])
@@ -86,7 +86,7 @@ def add_words(text, starts, counts, first_word, table):
     text   : uint8[* + PADDING]     the words' bytes, one after another; starts : int64[n + 1]; counts : int64[n]
     table  : PieceTable, modified
 
-    Returns the first word that was not added: n, or less where the table has no room. Cost: one look-up a word.
+    Returns the first word that was not added: n, or less if the table is full. Cost: one look-up a word.
     """
     text_at, table_at = address_of(text), table_addresses(table)
     for word in range(first_word, counts.shape[0]):
@@ -116,7 +116,7 @@ def measure_words(table):
 
 @kernel
 def take_words(table, text, starts, counts):
-    """Move all keys that have a count out of a table, as words packed one after another.
+    """Move all keys that have a count out of a table, as words in CSR form.
 
     table  : PieceTable, modified       the counts become 0
     text   : uint8[* + PADDING], starts : int64[* + 1], counts : int64[*], all filled, as long as measure_words says
@@ -139,7 +139,7 @@ def take_words(table, text, starts, counts):
 
 @kernel
 def take_compound(table, first_slot, pattern, split_scratch, text, starts, counts):
-    """Move pieces that are not single pretokens out of a table, as the words that they hold.
+    """Take pieces that are not single pretokens out of a table, and split them into words.
 
     table      : PieceTable, modified      the counts of what is taken become 0
     first_slot : int64                     where to go on

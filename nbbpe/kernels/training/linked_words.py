@@ -1,9 +1,9 @@
-"""Distinct words packed for training: symbols in CSR form, and the linked arrays that merging rewires.
+"""Distinct words for training: symbols in CSR form, and the linked rows that merging rewires.
 
 The symbols of all words stand one after another; `starts[w]` to `starts[w + 1]` are those of word w. A merge removes a
 symbol without moving the others: the left position of the pair takes the new symbol, the right one is unlinked. A symbol
-has as many positions as bytes, so that the one after it is found by its length; and for the one before it, the last
-position of a symbol of several bytes has its length. That takes 8 bytes a position where two links would take 16.
+has as many positions as bytes, so its length leads to the symbol after it; the last position of a symbol of several bytes
+holds that length too, which leads back. That takes 8 bytes a position; two links would take 16.
 """
 
 from typing import NamedTuple
@@ -24,9 +24,9 @@ _MIX_1, _MIX_2, _FNV_PRIME = (np.uint64(n) for n in (0xBF58476D1CE4E5B9, 0x94D04
 class LinkedWords(NamedTuple):
     """Made by `link_words`.
 
-    nodes  : int32[n_positions, 2]   one row a position; a row is read as a whole, so it lies in one cache line:
-                 SYMBOL      token id of the symbol that starts here; minus the length of the symbol of several bytes that
-                             ends here; at the positions between these, nothing that means anything
+    nodes  : int32[n_positions, 2]   one row a position; both numbers of a row are in one cache line:
+                 SYMBOL      token id of the symbol that starts here; or minus the length of the longer symbol that
+                             ends here; the positions between these are not used
                  PAIR        index of the pair of this symbol and the next; NONE at a word's end and where unlinked
     words  : int32[n_positions]      which word the position belongs to
     counts : int64[n_words]          how often each word occurs
@@ -38,7 +38,7 @@ class LinkedWords(NamedTuple):
 
 
 def link_words(text: NDArray[np.uint8], starts: NDArray[np.int64], counts: NDArray[np.int64]) -> LinkedWords:
-    """Pack words given as bytes (`text`, CSR offsets `starts`, `counts`) into linked arrays of single-byte symbols.
+    """Make linked rows of single-byte symbols from words in CSR form (`text`, `starts`, `counts`).
 
     Raises OverflowError where there are more positions than an int32 can number.
     """

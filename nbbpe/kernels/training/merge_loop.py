@@ -54,7 +54,7 @@ def push_all_pairs(queue, table, ties, min_count):
 
 @part
 def spell_token(ties, token, left, right):
-    """Write the bytes of the token that joins `left` and `right`, and its prefix, as those of id `token`.
+    """Write the bytes of id `token`, those of `left` and then of `right`, and its prefix.
 
     The text must have room for them (unchecked).
     """
@@ -101,8 +101,8 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
     left_length, right_length : int64  the bytes of the two sides of the pair
     words   : LinkedWords, modified
     table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
-    tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair mean nothing
-    found   : int32[*], scratch        where the new pairs stand, before these are sorted by pair; twice the longest list
+    tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair: stale
+    found   : int32[*], scratch        positions of the new pairs, before they are sorted by pair; twice the longest list
 
     Room for two new pairs and two new occurrences for each entry of the pair's list, and for AHEAD occurrences more,
     must be there (unchecked).
@@ -134,7 +134,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
             symbol = nodes[before, SYMBOL]
             new_pair, n_pairs = count_new_pair(left_at, symbol, symbol, token, weight, first_new, n_pairs, table)
             nodes[before, PAIR] = new_pair
-            if n_found == 0 or found[n_found - 1] != before:  # where it is, its pair has changed again
+            if n_found == 0 or found[n_found - 1] != before:  # else its pair has changed once more
                 found[n_found] = before
                 n_found += 1
         pair_after = nodes[removed, PAIR]
@@ -161,7 +161,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
 
 @kernel
 def merge_batch(words, table, queue, ties, tokens, found, min_count, max_length, budget):
-    """Learn merges until there is no room for another, or no pair is left, or about `budget` list entries were seen.
+    """Learn merges until an array is full, no pair is left, or about `budget` list entries were read.
 
     words, table, queue, ties, tokens : modified
     found      : scratch, see apply_merge
@@ -189,7 +189,7 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, max_length,
         left_length, right_length = starts[left + 1] - starts[left], starts[right + 1] - starts[right]
         n_bytes = left_length + right_length
         if n_bytes > max_length:
-            # For good: a pair is queued once. It keeps its count and its places, for the merges around it.
+            # It is not queued again. It keeps its count and its occurrences, which the merges around it change.
             pop_heap(queue, ties_at)
             work += 1
             continue

@@ -1,14 +1,14 @@
-"""Every pair that occurred: its two symbols, its present count, and where it occurs.
+"""Every pair that has occurred: its two symbols, its count now, and where it occurs.
 
 A pair is known by its index, in order of first occurrence; the linked words hold the index of the pair that starts at
-each position, so the merge loop changes counts without a search. The occurrence lists are add-only: a position whose
-pair has changed since stays in the list, and is recognised because its node no longer holds the pair's index.
+each position, so the merge loop changes counts without a search. Occurrence lists only grow: a position whose
+pair has changed stays in the list, and is recognised because its row no longer holds the pair's index.
 All lists lie in one array, each in ascending order, which gives the left-to-right rule for overlaps.
 
-No pair is ever entered twice, so no hash table is needed to find one by its symbols: the pairs of two bytes are found in
-a table of 65,536, and every other pair has a newest symbol, by whose merge all of its occurrences are made. (No two
-merges make the same token: a token's bytes, wherever they stand between two symbol boundaries, have been through the same
-merges, so that they are one symbol from the moment on that the token exists.)
+No pair is entered twice, so no hash table is needed to find one by its symbols: pairs of two bytes are found in a table
+of 65,536, and every other pair has a newest symbol, and all its occurrences appear in the merge that makes that symbol.
+(No two merges make the same token: wherever the bytes of a token stand between two symbol boundaries, they have gone
+through the same merges, so they are one symbol as soon as the token exists.)
 """
 
 from typing import NamedTuple

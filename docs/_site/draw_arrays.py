@@ -1,0 +1,198 @@
+"""Draws the arrays of training, as they are in memory: docs/assets/linked-words.svg and docs/assets/merge.svg.
+
+    python docs/_site/draw_arrays.py
+
+The numbers come from the kernels themselves: a text of three words is counted and linked, and one merge is learned.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
+from nbbpe.training.merges import _tie_rule
+from nbbpe.training.word_counts import WordCounts, words_from_dict
+
+ASSETS = Path(__file__).parents[1] / "assets"
+WORDS = {b"low": 2, b"lower": 1}
+CELL, ROW, LEFT = 72, 34, 150
+_STYLE = """
+    text { font: 14px sans-serif; fill: #222; text-anchor: middle; }
+    .name { text-anchor: end; } .said { text-anchor: start; }
+    .number { font-family: monospace; }
+    .small { font-size: 12px; fill: #555; }
+    .void { fill: #aaa; }
+    .cell { fill: #eef2fb; stroke: #3f51b5; } .gap { fill: #f4f4f4; stroke: #bbb; }
+    .new { fill: #fff3d6; stroke: #b7791f; }
+    .line { stroke: #555; fill: none; marker-end: url(#tip); }
+"""
+
+
+class Snapshot(NamedTuple):
+    """What there is at one moment: the words, and of each pair (left, right, count, its occurrences)."""
+
+    symbols: list[int]
+    pairs: list[int]
+    table: list[tuple[int, int, int, list[int]]]
+
+
+def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, Snapshot, list[int]]:
+    """The linked words, all arrays before and after the first merge, and that merge."""
+    linked = linked_words.link_words(counted.text[: counted.starts[-1]], counted.starts, counted.counts)
+    n = len(linked.nodes)
+    table = pair_table.new_pair_table(pair_table.N_BYTE_PAIRS, 4 * n + merge_loop.AHEAD)
+    table.occurrences[:] = 0
+    pair_table.enter_first_pairs(table, linked, np.full(pair_table.N_BYTE_PAIRS, linked_words.NONE, dtype=np.int32))
+    before = _snapshot(linked, table)
+    n_tokens = merge_loop.N_BYTES + 1
+    ties, queue = _tie_rule("bytes", n_tokens), bucket_queue.new_queue(pair_table.N_BYTE_PAIRS)
+    tokens = merge_loop.Tokens(
+        merges=np.empty((1, 2), dtype=np.int32),
+        left_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
+        right_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
+        state=np.array([merge_loop.N_BYTES, 0], dtype=np.int64),
+    )
+    merge_loop.push_all_pairs(queue, table, ties, 1)
+    found = np.empty(2 * n, dtype=np.int32)
+    merge_loop.merge_batch(linked, table, queue, ties, tokens, found, 1, merge_loop.NO_LIMIT, 1000)
+    return linked, before, _snapshot(linked, table), tokens.merges[0].tolist()
+
+
+def _snapshot(linked: linked_words.LinkedWords, table: pair_table.PairTable) -> Snapshot:
+    pairs = [
+        (
+            int(table.left[pair]),
+            int(table.right[pair]),
+            int(table.counts[pair]),
+            table.occurrences[table.starts[pair] :][: table.lengths[pair]].tolist(),
+        )
+        for pair in range(int(table.state[pair_table.N_PAIRS]))
+    ]
+    return Snapshot(*linked.nodes.T.tolist(), pairs)
+
+
+def spelled(symbol: int, merge: Sequence[int] = ()) -> str:
+    """A symbol as people read it."""
+    return f"{symbol} {''.join(map(chr, merge))}" if symbol >= 256 else f"{symbol} {chr(symbol)}"
+
+
+class Canvas:
+    """Lines of SVG, and how far down they go."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.lines: list[str] = []
+        self.y = 16
+
+    def text(self, x: float, y: float, text: str, kind: str = "") -> None:
+        self.lines.append(f'  <text class="{kind}" x="{x:g}" y="{y:g}">{html.escape(text)}</text>')
+
+    def cells(self, name: str, values: Sequence[str], marked: Sequence[bool] = (), gaps: Sequence[bool] = ()) -> None:
+        """A row of cells, one for each position, with its name before it."""
+        self.text(LEFT - 10, self.y + 22, name, "name")
+        for i, value in enumerate(values):
+            kind = "new" if i < len(marked) and marked[i] else "gap" if i < len(gaps) and gaps[i] else "cell"
+            self.lines.append(f'  <rect class="{kind}" x="{LEFT + CELL * i}" y="{self.y}" width="{CELL}" height="{ROW}"/>')
+            self.text(LEFT + CELL * (i + 0.5), self.y + 22, value, "number" + (" void" if value == "-1" else ""))
+        self.y += ROW
+
+    def note(self, text: str) -> None:
+        self.text(20, self.y + 20, text, "said small")
+        self.y += 28
+
+    def arc(self, start: int, end: int, below: int = 0) -> None:
+        """An arrow over the cells from one position to another."""
+        a, b = LEFT + CELL * (start + 0.5), LEFT + CELL * (end + 0.5)
+        y, dip = self.y + below, 22
+        self.lines.append(f'  <path class="line" d="M{a:g} {y}C{a + 12:g} {y + dip} {b - 12:g} {y + dip} {b:g} {y + 1}"/>')
+
+    def svg(self, n_columns: int) -> str:
+        width, height = max(LEFT + CELL * n_columns + 20, 760), self.y + 12
+        size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        head = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+            f"  <title>{html.escape(self.title)}</title>",
+            f"  <style>{_STYLE}  </style>",
+            '  <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+            '<path d="M0 0 8 4 0 8z" fill="#555"/></marker></defs>',
+            f'  <rect width="{width}" height="{height}" rx="8" fill="#fff"/>',
+        ]
+        return "\n".join([*head, *self.lines, "</svg>", ""])
+
+
+def _links(symbols: Sequence[int], words: Sequence[int]) -> list[tuple[int, int]]:
+    """From where to where the links of the symbols lead: a symbol of several bytes has its length, below 0, at its last."""
+    links = []
+    position = 0
+    while position < len(symbols):
+        length = 1 if symbols[position] < 256 else -symbols[position + 1]
+        after = position + length
+        if after < len(symbols) and words[after] == words[position]:
+            links.append((position, after))
+        position = after
+    return links
+
+
+def draw_words(counted: WordCounts) -> str:
+    """The words in CSR form, and linked."""
+    linked, before, _, _ = snapshots(counted)
+    n = len(before.symbols)
+    canvas = Canvas("Words in CSR form, and the linked rows that training makes of them")
+    canvas.note("words in CSR form: the bytes of word w are text[starts[w] : starts[w + 1]], and it occurs counts[w] times")
+    canvas.cells("text, uint8", [spelled(byte) for byte in counted.text[:n].tolist()])
+    canvas.y += 8
+    canvas.cells("starts, int64", list(map(str, counted.starts.tolist())))
+    canvas.cells("counts, int64", list(map(str, counted.counts.tolist())))
+    canvas.y += 10
+    canvas.note("linked: one row of nodes, int32[n, 2], for each position; arrows lead to the next symbol of the word")
+    canvas.cells("position", list(map(str, range(n))), gaps=[True] * n)
+    canvas.cells("SYMBOL", [spelled(symbol) for symbol in before.symbols])
+    canvas.cells("PAIR", list(map(str, before.pairs)))
+    for link in _links(before.symbols, linked.words.tolist()):
+        canvas.arc(*link)
+    canvas.y += 26
+    canvas.cells("words, int32", list(map(str, linked.words.tolist())))
+    return canvas.svg(n)
+
+
+def draw_merge(counted: WordCounts) -> str:
+    """The arrays before and after the first merge, with what it changed marked."""
+    linked, before, after, merge = snapshots(counted)
+    n = len(before.symbols)
+    left, right = map(chr, merge)
+    canvas = Canvas(f"The merge of {left} and {right}: what it changes in the linked words and in the pair table")
+    for moment, name in (before, "before"), (after, f"after the merge of {left} and {right} to 256"):
+        canvas.note(f"nodes {name}")
+        changed = [[a != b for a, b in zip(was, now, strict=True)] for was, now in zip(before[:2], moment[:2], strict=True)]
+        canvas.cells("SYMBOL", [spelled(s, merge) if s >= 0 else str(s) for s in moment.symbols], changed[0])
+        canvas.cells("PAIR", list(map(str, moment.pairs)), changed[1])
+        for link in _links(moment.symbols, linked.words.tolist()):
+            canvas.arc(*link)
+        canvas.y += 28
+    canvas.note("pair table, a column for each pair; occurrences are positions, and a stale one is skipped when it is read")
+    n_pairs = len(after.table)
+    is_new = [pair >= len(before.table) for pair in range(n_pairs)]
+    fell = [new or after.table[pair][2] != before.table[pair][2] for pair, new in enumerate(is_new)]
+    canvas.cells("pair", list(map(str, range(n_pairs))), gaps=[True] * n_pairs)
+    for column, name in (0, "left"), (1, "right"):
+        canvas.cells(name, [spelled(pair[column], merge) for pair in after.table], is_new)
+    canvas.cells("count before", [str(before.table[p][2]) if not is_new[p] else "" for p in range(n_pairs)], is_new)
+    canvas.cells("count after", [str(pair[2]) for pair in after.table], fell)
+    canvas.cells("occurrences", [", ".join(map(str, pair[3])) for pair in after.table], is_new)
+    return canvas.svg(max(n, n_pairs))
+
+
+def drawings() -> dict[str, str]:
+    """The drawings by their file names."""
+    counted = words_from_dict(WORDS)
+    return {"linked-words.svg": draw_words(counted), "merge.svg": draw_merge(counted)}
+
+
+if __name__ == "__main__":
+    for name, drawn in drawings().items():
+        (ASSETS / name).write_text(drawn, encoding="utf-8", newline="\n")

@@ -1,0 +1,71 @@
+"""Every public function and method has an example in its docstring, and what the example shows is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import nbbpe
+from nbbpe.encoding.padding import Padded
+from nbbpe.encoding.tokens import Token, Tokens
+from nbbpe.explanation import CharacterClass, Explanation, Level
+from nbbpe.warmup import Warmup
+
+# What these do is shown by the function or class that makes them.
+RESULTS = {Padded, Token, Tokens, CharacterClass, Explanation, Level, Warmup}
+NEEDS = {"to_tiktoken": "tiktoken"}
+
+
+def public() -> Iterator[tuple[str, Any, Any]]:
+    """(name, function, class that it is of or None): all that is public and can be called."""
+    for name in nbbpe.__all__:
+        found = getattr(nbbpe, name)
+        yield name, found, None
+        if inspect.isclass(found):
+            for attribute, value in vars(found).items():
+                function = getattr(value, "__func__", value)
+                if not attribute.startswith("_") and inspect.isfunction(function) and attribute != "encode_part":
+                    yield f"{name}.{attribute}", function, found
+
+
+@pytest.mark.parametrize(("name", "function", "owner"), [pytest.param(*each, id=each[0]) for each in public()])
+@pytest.mark.usefixtures("quiet")
+def test_an_example_does_what_it_shows(name, function, owner, tmp_path, monkeypatch):
+    if needed := NEEDS.get(name.rpartition(".")[2]):
+        pytest.importorskip(needed)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("nbbpe.default._default", None)
+    monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
+    (tmp_path / "corpus.txt").write_text("the cat sat on the mat<|endoftext|>the hat of the cat<|endoftext|>" * 10)
+    monkeypatch.setitem(os.environ, "NO_COLOR", "1")
+    names: dict[str, Any] = {}
+    # A method begins where the example of its class ends.
+    for documented in [owner, function] if owner else [function]:
+        run(documented, names)
+
+
+def run(documented: Any, names: dict[str, Any]) -> None:
+    """Run the examples of a docstring; `names` is what they know, and what they leave."""
+    text = inspect.getdoc(documented)
+    assert text, documented
+    example = doctest.DocTestParser().get_doctest(text, names, documented.__qualname__, None, 0)
+    assert example.examples, f"{documented.__qualname__} has no example"
+    said: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=said.append, clear_globs=False)
+    if result.failed:
+        pytest.fail("".join(said), pytrace=False)
+    names.update(example.globs)
+
+
+@pytest.mark.parametrize("made", sorted(RESULTS, key=lambda each: each.__name__), ids=lambda each: each.__name__)
+def test_results_say_what_is_in_them(made):
+    text = inspect.getdoc(made)
+    fields = getattr(made, "_fields", None) or getattr(made, "__dataclass_fields__", ())
+    fields = [field for field in fields if not field.startswith("_")]
+    assert all(re.search(rf"^{field}\s*:", text, flags=re.MULTILINE) for field in fields), made
