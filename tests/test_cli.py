@@ -826,26 +826,6 @@ def test_a_notice_that_cannot_be_told_does_not_stop_the_work(folder, tmp_path, s
     assert json.loads(done.stdout)[0]["n_tokens"] == small.count(TEXT)
 
 
-WITHOUT_CLICK = """
-import sys
-sys.modules["click"] = None
-from nbbpe.cli import main
-print(main(sys.argv[1:]))
-"""
-
-
-def test_without_click_only_warmup_works_and_one_line_names_the_extra():
-    for arguments in [], ["encode", "x"], ["warmup", "--nope"]:
-        command = [sys.executable, "-c", WITHOUT_CLICK, *arguments]
-        done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
-        assert done.stdout == "2\n"
-        (line,) = done.stderr.splitlines()
-        assert 'pip install "nbbpe[cli]"' in line
-    *lines, code = processes.run(WITHOUT_CLICK, "warmup").splitlines()
-    assert code == "0"
-    assert "kernels are kept in" in lines[-1]
-
-
 def test_the_command_line_is_light():
     script = "import sys; from nbbpe.cli import main; main(['--help']); print([m in sys.modules for m in sys.argv[1:]])"
     assert processes.run(script, "numba", "matplotlib").splitlines()[-1] == "[False, False]"
