@@ -11,8 +11,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import guard_pages
 import pytest
 import texts
+from effort import examples
 from hypothesis import HealthCheck, settings
 
 import nbbpe
@@ -40,7 +42,7 @@ for _name in (
 
 settings.register_profile(
     "nbbpe",
-    max_examples=int(os.environ.get("NBBPE_EXAMPLES", "200")),
+    max_examples=examples(50, 200),
     deadline=None,
     derandomize=True,
     database=None,
@@ -105,3 +107,13 @@ def nobodys_folder() -> Iterator[tuple[Path, Callable[[], contextlib.AbstractCon
     for path in folder.rglob("*"):
         path.chmod(0o700)
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def guarded_arrays() -> Iterator[None]:
+    """NumPy's arrays lie between pages that may not be touched (see guard_pages.py)."""
+    if not guard_pages.AVAILABLE:
+        yield
+        return
+    with guard_pages.guarded_memory().used():
+        yield

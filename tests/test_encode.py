@@ -23,6 +23,7 @@ import processes
 import pytest
 import regex
 import texts
+from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,8 @@ from nbbpe.kernels.pieces.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.pieces.piece_table import POOL_USED as KEY_BYTES
 from nbbpe.text import utf8, windows
 from nbbpe.text.pattern import get_pattern
+
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 BYTES = {i: bytes([i]) for i in range(256)}
 PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
@@ -84,7 +87,7 @@ def test_a_merge_waits_for_its_rank_even_where_its_place_came_up_before():
 
 def test_ids_are_those_of_merging_by_rank_for_thousands_of_dense_vocabularies():
     source = random.Random(17)
-    for _ in range(600):
+    for _ in range(examples(150, 600)):
         letters = source.choice(["ab", "abc", "a"])
         tokens = [letter.encode() for letter in letters]
         pairs: list[tuple[bytes, bytes]] = []

@@ -16,6 +16,8 @@ from nbbpe.kernels.compiler.jit import entry_point
 from nbbpe.kernels.machine.ids_argument import IDS_ARGUMENT, NO_LIST
 from nbbpe.kernels.machine.intrinsics import read_i64
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 
 class Numbers(list):
     pass

@@ -28,6 +28,8 @@ from nbbpe.text import normalization, windows
 from nbbpe.text.normalization import FORMS
 from nbbpe.text.pattern import NAMED, character_classes
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 
 END = texts.SPECIAL

@@ -23,6 +23,8 @@ from nbbpe.kernels.pieces.boundaries import mark_cuts, new_masks
 from nbbpe.text.pattern import CLASSES, NAMED, Pattern, character_classes
 from nbbpe.text.utf8 import padded
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 NAMES = list(NAMED)
 ALIGNMENTS = range(BLOCK + 7)
 
@@ -161,6 +163,7 @@ print(simd_look_up.HAS_LOOK_UP, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_other_processors_find_the_same_boundaries(tmp_path):
     here = processes.run(MARKED, Path(__file__).parent).split()
     assert here[0] == str(intrinsics_avx512.HAS_LOOK_UP)

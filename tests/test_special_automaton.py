@@ -22,6 +22,8 @@ from nbbpe.kernels.pieces.special_tokens import (
 from nbbpe.model.special_tokens import find_overlap
 from nbbpe.text import special_search, utf8, windows
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 
 def some_tokens(source: random.Random, letters: bytes, most: int = 12, longest: int = 9) -> list[bytes]:
     return list({bytes(source.choices(letters, k=source.randrange(1, longest))) for _ in range(source.randrange(most))})

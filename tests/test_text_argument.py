@@ -15,6 +15,8 @@ from nbbpe.kernels.encoding.encode_text import SHORT_TEXT
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.machine.text_argument import TEXT_ARGUMENT, copy_utf8
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 ROOM = 40
 
 
