@@ -36,40 +36,6 @@ _FILL = 0xAB
 _SET_HANDLER = 304  # the place of PyDataMem_SetHandler in NumPy's table of functions
 
 
-@contextlib.contextmanager
-def at_page_end(n_bytes: int) -> Iterator[int]:
-    """The address of so many bytes that end where a page begins that may not be read; so is the page before the first."""
-    size = -(-n_bytes // PAGE) * PAGE
-    area = mmap.mmap(-1, size + 2 * PAGE)
-    held = ctypes.c_char.from_buffer(area)
-    at = ctypes.addressof(held)
-    protect = ctypes.CDLL(None, use_errno=True).mprotect
-    protect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-    for guard in at, at + PAGE + size:
-        assert protect(guard, PAGE, _NONE) == 0
-    try:
-        yield at + PAGE + size - n_bytes
-    finally:
-        for guard in at, at + PAGE + size:
-            assert protect(guard, PAGE, _READ_WRITE) == 0
-        del held
-        area.close()
-
-
-@contextlib.contextmanager
-def placed(text: Any) -> Iterator[Any]:
-    """An object equal to a str of ASCII or to bytes, whose last byte (Python's closing zero) is the last of its page.
-
-    Nobody may keep it. It is a copy of the object's memory, with a count of references that never comes down to zero.
-    """
-    assert isinstance(text, bytes) or text.isascii()
-    n_bytes = sys.getsizeof(text)
-    with at_page_end(n_bytes + -n_bytes % 8 if isinstance(text, str) else n_bytes) as at:
-        ctypes.memmove(at, id(text), n_bytes)
-        ctypes.c_uint32.from_address(at).value = 1 << 29
-        yield ctypes.cast(at, ctypes.py_object).value
-
-
 if AVAILABLE:
     _libc = ctypes.CDLL(None)
     _map, _unmap, _protect = _libc.mmap, _libc.munmap, _libc.mprotect
@@ -77,6 +43,39 @@ if AVAILABLE:
     _map.argtypes = [ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_ssize_t]
     _unmap.argtypes = [ctypes.c_ssize_t, ctypes.c_ssize_t]
     _protect.argtypes = [ctypes.c_ssize_t, ctypes.c_ssize_t, ctypes.c_int]
+
+
+def new_pages(size: int) -> int:
+    """The address of so many bytes, of whole pages, with a page before them and one behind that may not be touched."""
+    start = _map(0, size + 2 * PAGE, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+    assert start != -1, "no memory"
+    for guard in start, start + PAGE + size:
+        assert _protect(guard, PAGE, _NONE) == 0
+    return start + PAGE
+
+
+@contextlib.contextmanager
+def at_page_end(n_bytes: int) -> Iterator[int]:
+    """The address of so many bytes that end where a page begins that may not be read; so is the page before the first."""
+    size = -(-n_bytes // PAGE) * PAGE
+    at = new_pages(size)
+    yield at + size - n_bytes
+    _unmap(at - PAGE, size + 2 * PAGE)
+
+
+def placed(text: Any) -> Any:
+    """An object equal to a str of ASCII or to bytes, whose last byte (Python's closing zero) is among the last 8 of a page.
+
+    It is a copy of the object's memory, which stays until the process ends, as anybody may hold it: its count of references
+    never comes down to zero.
+    """
+    assert isinstance(text, bytes) or text.isascii()
+    n_bytes = sys.getsizeof(text)
+    size = -(-n_bytes // PAGE) * PAGE
+    at = new_pages(size) + (size - n_bytes) // 8 * 8
+    ctypes.memmove(at, id(text), n_bytes)
+    ctypes.c_uint32.from_address(at).value = 1 << 29
+    return ctypes.cast(at, ctypes.py_object).value
 
 
 # The functions that NumPy is given. They are compiled, as arrays that outlive Python's modules are let go by them.
@@ -193,7 +192,8 @@ class GuardedMemory:
             yield
         finally:
             self._set_handler(before)
-        assert self._n_wrong.value == n_before, "bytes beside an array of NumPy were written to"
+        n_wrong, self._n_wrong.value = self._n_wrong.value - n_before, n_before  # what is told is told once
+        assert n_wrong == 0, f"bytes beside {n_wrong} arrays of NumPy were written to"
 
 
 @functools.cache

@@ -163,8 +163,8 @@ def class_strings(regexes: tuple[str, ...], length: int = 4) -> list[str]:
     source = random.Random(1)
     samples = characters_of_classes(regexes)
     n = len(samples) ** length
-    at_once = n <= (30 if EXHAUSTIVE else 9) ** length
-    numbers = range(n) if at_once else source.sample(range(n), 12_000 if EXHAUSTIVE else 6000)
+    at_once = n <= (22 if EXHAUSTIVE else 9) ** length
+    numbers = range(n) if at_once else source.sample(range(n), 100_000 if EXHAUSTIVE else 6000)
     strings = []
     for number in numbers:
         text = ""
