@@ -16,6 +16,7 @@ import pytest
 import texts
 from effort import examples
 from hypothesis import HealthCheck, settings
+from sizes import OF_EVERYTHING, SIZES
 
 import nbbpe
 
@@ -117,3 +118,25 @@ def guarded_arrays() -> Iterator[None]:
         return
     with guard_pages.guarded_memory().used():
         yield
+
+
+@pytest.fixture
+def sizes(monkeypatch) -> Callable[..., None]:
+    """Sets sizes by their names in sizes.py."""
+
+    def set_sizes(**by_name: int) -> None:
+        for name, n in by_name.items():
+            for module, attribute in SIZES[name]:
+                monkeypatch.setattr(module, attribute, n)
+
+    return set_sizes
+
+
+@pytest.fixture
+def cut_everywhere(sizes) -> Callable[[int], None]:
+    """Sets all sizes to a few bytes, and has workers for any file."""
+
+    def cut(n: int) -> None:
+        sizes(**dict.fromkeys(OF_EVERYTHING, n), joined=max(n // 2, 1), for_workers=0)
+
+    return cut

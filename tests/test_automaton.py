@@ -137,8 +137,8 @@ def assert_splits(pieces: list[str], regexes: tuple[str, ...]) -> None:
     lengths = [len(pretoken) for pretoken in itertools.chain.from_iterable(map(pattern.split, pieces))]
     text = "".join(pieces)
     ends = byte_ends(text)
-    starts = ends[np.cumsum([0, *map(len, pieces)])]
-    if not np.array_equal(ends_of_pieces(to_bytes(text), starts, pattern.tables), ends[np.cumsum(lengths)]):
+    starts = ends[np.cumsum([0, *map(len, pieces)], dtype=np.int64)]
+    if not np.array_equal(ends_of_pieces(to_bytes(text), starts, pattern.tables), ends[np.cumsum(lengths, dtype=np.int64)]):
         for piece in pieces:  # say which
             assert split_by_kernel(piece, pattern.tables) == pattern.split(piece), piece
         raise AssertionError("pieces are split otherwise side by side")

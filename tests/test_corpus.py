@@ -232,10 +232,10 @@ def test_windows_show_all_of_a_source_once_and_every_special_token(data, window,
     assert found == [(start, end) for start, end, _ in naive.find_specials(data, tokens)]
 
 
-def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
+def test_a_reader_reads_no_more_than_it_is_told(sizes):
     data = bytes(range(1, 200))
     for window in 1, 7, 50, 100, 101, 1000:
-        monkeypatch.setattr(windows, "WINDOW", window)
+        sizes(window=window)
         for n_bytes in 0, 1, 50, 99, 100, 101, 199:
             source = io.BytesIO(data)
             reader = Reader(source, n_bytes, specials())
@@ -247,8 +247,8 @@ def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
             assert source.tell() == n_bytes
 
 
-def test_the_bytes_after_a_text_are_zero(monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 64)
+def test_the_bytes_after_a_text_are_zero(sizes):
+    sizes(window=64)
     for n in range(1, 200):
         reader = Reader(io.BytesIO(b"\xff" * 500), n, specials())
         taken = 0
@@ -258,8 +258,8 @@ def test_the_bytes_after_a_text_are_zero(monkeypatch):
                 assert not seen.data[seen.end : seen.end + PADDING].any(), n
 
 
-def test_a_source_that_is_wanted_at_once_is_one_window(monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 10)
+def test_a_source_that_is_wanted_at_once_is_one_window(sizes):
+    sizes(window=10)
     data = texts.SAMPLE.encode()
     reader = Reader(Trickle(data, 1), None, specials(), at_once=True)
     seen = reader.advance(0)
@@ -278,8 +278,8 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path):
         Reader(file, 10, specials()).advance(0)
 
 
-def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 1000)
+def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(sizes):
+    sizes(window=1000)
     reader = Reader(io.BytesIO(b"the cat " * 50_000), None, specials(SPECIAL))
     longest = taken = 0
     while (seen := reader.advance(taken)) is not None:
@@ -300,9 +300,9 @@ def test_a_source_that_does_not_wait_is_not_taken_to_have_ended():
         Reader(source, None, specials(SPECIAL)).advance(0)
 
 
-def test_a_text_in_memory_is_not_copied_but_for_its_end(monkeypatch):
+def test_a_text_in_memory_is_not_copied_but_for_its_end(monkeypatch, sizes):
     monkeypatch.setattr(utf8, "_COPIED", 62)
-    monkeypatch.setattr(windows, "TEXT_WINDOW", 1000)
+    sizes(text_window=1000)
     data = b"the cat " * 1000
     reader = TextReader(data, specials(SPECIAL))
     views = np.frombuffer(data, dtype=np.uint8)

@@ -47,21 +47,6 @@ def from_documents(documents, pattern, specials=SPECIALS) -> Counter[bytes]:
     )
 
 
-@pytest.fixture
-def cut_everywhere(monkeypatch):
-    """Windows, batches and chunks of a few bytes, and workers for any file."""
-
-    def cut(n: int) -> None:
-        monkeypatch.setattr(windows, "WINDOW", n)
-        monkeypatch.setattr(windows, "BATCH", n)
-        monkeypatch.setattr(word_counts, "BATCH", n)
-        monkeypatch.setattr(word_counts, "_CHUNK_BYTES", n)
-        monkeypatch.setattr(word_counts, "_SPLIT_BYTES", n)
-        monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
-
-    return cut
-
-
 BROKEN = b"caf\xc3 \xe2\x82x \xff\xfe'\xc3\n\xf0\x9f\x98 \xed\xa0\x80 abc\xc3"
 FILES = {
     "sample": texts.SAMPLE.encode(),
@@ -234,12 +219,11 @@ def test_the_bytes_reported_are_the_sizes_of_the_files(tmp_path, cut_everywhere,
     assert len(told) > 2
 
 
-def test_a_real_file_gives_the_words_of_its_documents_with_any_number_of_workers(stories, monkeypatch):
+def test_a_real_file_gives_the_words_of_its_documents_with_any_number_of_workers(stories, sizes):
     data = stories.read_bytes()
     for special_tokens in [texts.SPECIAL], []:
         wanted = expected([data], "gpt2", special_tokens)
         assert from_files([stories], "gpt2", special_tokens) == wanted
-    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
-    monkeypatch.setattr(word_counts, "BATCH", 10_000)
+    sizes(for_workers=0, counted=10_000)
     for workers in 2, 3:
         assert from_files([stories, stories], "gpt2", [], workers) == wanted + wanted

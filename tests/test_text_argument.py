@@ -83,7 +83,6 @@ def test_every_character_is_written_as_python_writes_it():
         str,
         bytes,
     ],
-    ids=repr,
 )
 def test_what_is_no_str_and_no_bytes_is_refused(text):
     assert copied(text) is None

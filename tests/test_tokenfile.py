@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.idfiles import part_joiner
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.sources import plain
 from nbbpe.system import atomic_files
@@ -58,21 +57,6 @@ def out(tmp_path: Path) -> Path:
     """An empty folder."""
     (tmp_path / "out").mkdir()
     return tmp_path / "out"
-
-
-@pytest.fixture
-def cut_everywhere(monkeypatch):
-    """Windows and chunks of a few bytes, and workers for any file."""
-
-    def cut(n: int) -> None:
-        monkeypatch.setattr(windows, "WINDOW", n)
-        monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
-        monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
-        monkeypatch.setattr(part_joiner, "BLOCK", n // 2)
-        monkeypatch.setattr(part_joiner, "_HELD_BYTES", n)
-        monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 50)
-
-    return cut
 
 
 # The ids
