@@ -10,12 +10,13 @@ from typing import Any
 from nbbpe.encoding import batches
 from nbbpe.idfiles import part_joiner, writer
 from nbbpe.sources import compressed, jsonl, parquet
-from nbbpe.text import windows
+from nbbpe.text import utf8, windows
 from nbbpe.training import word_counts
 
 SIZES: dict[str, list[tuple[Any, str]]] = {
     "window": [(windows, "WINDOW")],
     "text_window": [(windows, "TEXT_WINDOW")],
+    "copied": [(utf8, "_COPIED")],
     "batch": [(windows, "BATCH")],
     "counted": [(word_counts, "BATCH")],
     "chunk": [(word_counts, "_CHUNK_BYTES"), (writer, "_CHUNK_BYTES")],

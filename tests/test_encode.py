@@ -32,7 +32,7 @@ from nbbpe.encoding import batches, encoder
 from nbbpe.kernels.encoding.piece_cache import BYTES_PER_PIECE, IDS_USED
 from nbbpe.kernels.pieces.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.pieces.piece_table import POOL_USED as KEY_BYTES
-from nbbpe.text import utf8, windows
+from nbbpe.text import utf8
 from nbbpe.text.pattern import get_pattern
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
@@ -491,12 +491,10 @@ def test_an_iterable_gives_the_ids_of_the_joined_text_however_it_is_cut(trained,
 
 
 @given(items=st.lists(st.one_of(texts.texts(30), st.sampled_from(SPECIALS)), max_size=8), window=st.integers(1, 100))
-def test_any_iterable_gives_the_ids_of_the_joined_text(trained, items, window):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "WINDOW", window)
-        patch.setattr(windows, "TEXT_WINDOW", window)
-        assert list(trained.encode_iterable(items)) == trained.encode("".join(items))
-        assert list(trained.encode_iterable(item.encode() for item in items)) == trained.encode("".join(items))
+def test_any_iterable_gives_the_ids_of_the_joined_text(sizes, trained, items, window):
+    sizes(window=window, text_window=window)
+    assert list(trained.encode_iterable(items)) == trained.encode("".join(items))
+    assert list(trained.encode_iterable(item.encode() for item in items)) == trained.encode("".join(items))
 
 
 def test_items_with_lone_surrogates_give_the_ids_of_the_joined_text(small):

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.sources import find_inputs
-from nbbpe.text import windows
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import to_bytes
 from nbbpe.training import word_counts
@@ -152,20 +151,17 @@ def test_words_of_an_iterable_are_those_of_its_documents(pattern, documents):
 
 
 @given(documents=st.lists(texts.data(), max_size=6), n=st.integers(1, 100))
-def test_batches_of_any_size_give_the_same_words(documents, n):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "BATCH", n)
-        assert from_documents(documents, "gpt2") == expected(documents, "gpt2")
+def test_batches_of_any_size_give_the_same_words(sizes, documents, n):
+    sizes(batch=n)
+    assert from_documents(documents, "gpt2") == expected(documents, "gpt2")
 
 
 @given(data=texts.data(max_size=200), n=st.integers(1, 100))
-def test_files_of_any_bytes_cut_anywhere_give_the_same_words(tmp_path, data, n):
+def test_files_of_any_bytes_cut_anywhere_give_the_same_words(sizes, tmp_path, data, n):
     path = tmp_path / "text"
     path.write_bytes(data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "WINDOW", n)
-        patch.setattr(word_counts, "_CHUNK_BYTES", n)
-        assert from_files([path], "gpt2") == expected([data], "gpt2")
+    sizes(window=n, chunk=n)
+    assert from_files([path], "gpt2") == expected([data], "gpt2")
 
 
 @pytest.mark.parametrize("join", ["<|pad|>", " <|pad|>", "<|pad|> ", "<|pad|><|pad|>"])

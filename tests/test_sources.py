@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.sources import NO_ID, Tally, extras, find_inputs, jsonl, parquet
-from nbbpe.text import windows
+from nbbpe.sources import NO_ID, Tally, extras, find_inputs
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
 from nbbpe.training import word_counts
@@ -190,21 +189,19 @@ def test_records_and_plain_text_together_have_documents_of_both_kinds(tokenizer,
 
 
 @given(st.lists(texts.texts(40), max_size=8), st.integers(1, 80), st.booleans())
-def test_any_json_lines_cut_anywhere_give_their_texts(tmp_path, documents, n, ensure_ascii):
+def test_any_json_lines_cut_anywhere_give_their_texts(sizes, tmp_path, documents, n, ensure_ascii):
     path = tmp_path / "a.jsonl"
     path.write_bytes(json_lines(documents, ensure_ascii=ensure_ascii))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "_BLOCK", n)
-        patch.setattr(windows, "BATCH", n)
-        assert documents_of(path, part_bytes=3 * n) == [text.encode() for text in documents]
+    sizes(block=n, batch=n)
+    assert documents_of(path, part_bytes=3 * n) == [text.encode() for text in documents]
 
 
 @given(st.lists(st.one_of(st.none(), texts.data(40)), min_size=1, max_size=12), st.integers(1, 5), st.integers(1, 100))
-def test_any_parquet_cut_anywhere_gives_its_bytes(tmp_path, documents, rows, n):
+def test_any_parquet_cut_anywhere_gives_its_bytes(sizes, tmp_path, documents, rows, n):
     path = tmp_path / "a.parquet"
     write_parquet(path, documents, rows=rows, kind="binary")
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        patch.setattr(parquet, "_BATCH_BYTES", n)
+    sizes(block=n)
+    with warnings.catch_warnings():
         assert documents_of(path, on_error="skip", part_bytes=n) == [text for text in documents if text is not None]
 
 
