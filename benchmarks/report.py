@@ -23,6 +23,8 @@ from benchmarks.race import Entry  # noqa: E402
 from benchmarks.results import RESULTS, Claim, Section, duration, load, number  # noqa: E402
 
 START, END = "<!-- benchmark:start -->", "<!-- benchmark:end -->"
+# Package indexes show the README, and know no files beside it.
+REPOSITORY = "https://raw.githubusercontent.com/nbbpe/nbbpe/main"
 REPORT = RESULTS.with_name("REPORT.md")
 FIGURES = ROOT / "docs" / "figures"
 HEADER = ("work", "by", "time", "least to most", "before it", "peak MB", "of them anonymous")
@@ -122,7 +124,7 @@ def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[
         "(benchmarks/results/REPORT.md).",
     ]
     for plot in plots:
-        lines += ["", f"![{figures.FIGURES[Path(plot).stem][0]}]({plot})"]
+        lines += ["", f"![{figures.FIGURES[Path(plot).stem][0]}]({REPOSITORY}/{plot})"]
     return lines
 
 

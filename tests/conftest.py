@@ -11,9 +11,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import guard_pages
 import pytest
 import texts
+from effort import examples
 from hypothesis import HealthCheck, settings
+from sizes import OF_EVERYTHING, SIZES
 
 import nbbpe
 
@@ -40,7 +43,7 @@ for _name in (
 
 settings.register_profile(
     "nbbpe",
-    max_examples=int(os.environ.get("NBBPE_EXAMPLES", "200")),
+    max_examples=examples(50, 200),
     deadline=None,
     derandomize=True,
     database=None,
@@ -105,3 +108,35 @@ def nobodys_folder() -> Iterator[tuple[Path, Callable[[], contextlib.AbstractCon
     for path in folder.rglob("*"):
         path.chmod(0o700)
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def guarded_arrays() -> Iterator[None]:
+    """NumPy's arrays lie between pages that may not be touched (see guard_pages.py)."""
+    if not guard_pages.AVAILABLE:
+        yield
+        return
+    with guard_pages.guarded_memory().used():
+        yield
+
+
+@pytest.fixture
+def sizes(monkeypatch) -> Callable[..., None]:
+    """Sets sizes by their names in sizes.py."""
+
+    def set_sizes(**by_name: int) -> None:
+        for name, n in by_name.items():
+            for module, attribute in SIZES[name]:
+                monkeypatch.setattr(module, attribute, n)
+
+    return set_sizes
+
+
+@pytest.fixture
+def cut_everywhere(sizes) -> Callable[[int], None]:
+    """Sets all sizes to a few bytes, and has workers for any file."""
+
+    def cut(n: int) -> None:
+        sizes(**dict.fromkeys(OF_EVERYTHING, n), joined=max(n // 2, 1), for_workers=0)
+
+    return cut

@@ -289,12 +289,14 @@ def test_a_second_warmup_compiles_nothing():
     assert nbbpe.warmup().n_compiled == 0
 
 
+@pytest.mark.slow
 def test_each_kernel_is_compiled_for_one_set_of_types(compiled):
     kept = {name: signatures for name, (is_kept, signatures, _) in compiled.items() if is_kept}
     assert len(kept) > 5
     assert {name: len(set(signatures)) for name, signatures in kept.items() if len(set(signatures)) > 1} == {}
 
 
+@pytest.mark.slow
 def test_a_process_that_did_a_lot_used_the_main_kernels(compiled):
     for name in (
         "merge_loop.merge_batch",
@@ -318,11 +320,12 @@ tok.encode("the cat <s> x"); nbbpe.train(iter(["x y"]), 257).encode_batch(["x"])
 """
 
 
-@pytest.mark.usefixtures("compiled")
-def test_a_new_process_compiles_nothing(fresh_cache):
-    assert processes.run(SECOND, NUMBA_CACHE_DIR=fresh_cache).split() == []
+def test_a_new_process_compiles_nothing():
+    nbbpe.warmup()
+    assert processes.run(SECOND).split() == []
 
 
+@pytest.mark.slow
 def test_warmup_compiles_all_that_is_ever_used(compiled):
     # A kernel that was compiled while USE ran is missing in nbbpe.warmup.JOBS.
     assert {name: late for name, (_, _, late) in compiled.items() if late} == {}

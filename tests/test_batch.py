@@ -39,6 +39,8 @@ from nbbpe.kernels.pieces.unmergeable_boundaries import NO_JOINS
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import padded
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 
 @njit
 def collect_rows(text, start, end, breaks, pattern, masks, table, batch, out):
@@ -159,6 +161,7 @@ print(FORM, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_other_processors_find_the_same_pieces(tmp_path):
     here = processes.run(ENDS, Path(__file__).parent).split()
     elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}

@@ -20,6 +20,7 @@ import numpy as np
 import processes
 import pytest
 import texts
+from effort import mostly_slow
 
 import nbbpe
 from nbbpe import cli, inspection
@@ -678,7 +679,12 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.mark.parametrize("module", ["numpy", "regex", "nbbpe.trainer", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"])
+@pytest.mark.parametrize(
+    "module",
+    mostly_slow(
+        ["numpy", "regex", "nbbpe.trainer", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"], ["numpy", "nbbpe.cli"]
+    ),
+)
 @pytest.mark.parametrize("started", ["by its name", "as a module"])
 def test_ctrl_c_while_the_command_is_imported_ends_it_in_one_line(tmp_path, module, started):
     (tmp_path / "sitecustomize.py").write_text(AT_IMPORT)
@@ -780,7 +786,7 @@ EVERY_OUTPUT = {
 needs_full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 
 
-@pytest.fixture(params=["", "1"], ids=["buffered", "unbuffered"])
+@pytest.fixture(params=["", pytest.param("1", marks=pytest.mark.slow)], ids=["buffered", "unbuffered"])
 def streams(request, folder, small, tmp_path) -> dict[str, str]:
     """The environment of a command in which Python buffers what it writes, or does not, whatever this process has set."""
     (folder / "ids.txt").write_text(" ".join(map(str, small.encode(TEXT))))
@@ -819,31 +825,12 @@ def test_nothing_is_said_where_nobody_reads_from_the_start(folder, streams, comm
 
 
 @needs_full_device
+@pytest.mark.slow
 def test_a_notice_that_cannot_be_told_does_not_stop_the_work(folder, tmp_path, small):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONUNBUFFERED": "", "NBBPE_TOKENIZER": "tok"}
     done = shell("nbbpe count text.txt --json 2> /dev/full", folder, **environment)
     assert done.returncode == 0
     assert json.loads(done.stdout)[0]["n_tokens"] == small.count(TEXT)
-
-
-WITHOUT_CLICK = """
-import sys
-sys.modules["click"] = None
-from nbbpe.cli import main
-print(main(sys.argv[1:]))
-"""
-
-
-def test_without_click_only_warmup_works_and_one_line_names_the_extra():
-    for arguments in [], ["encode", "x"], ["warmup", "--nope"]:
-        command = [sys.executable, "-c", WITHOUT_CLICK, *arguments]
-        done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
-        assert done.stdout == "2\n"
-        (line,) = done.stderr.splitlines()
-        assert 'pip install "nbbpe[cli]"' in line
-    *lines, code = processes.run(WITHOUT_CLICK, "warmup").splitlines()
-    assert code == "0"
-    assert "kernels are kept in" in lines[-1]
 
 
 def test_the_command_line_is_light():

@@ -202,40 +202,37 @@ class Trickle:
     share=st.sampled_from([0.0, 0.3, 1.0]),
     seed=st.integers(-1, 9),
 )
-def test_windows_show_all_of_a_source_once_and_every_special_token(data, window, share, seed):
+def test_windows_show_all_of_a_source_once_and_every_special_token(sizes, data, window, share, seed):
     tokens = SPECIAL, b"<|"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "WINDOW", window)
-        patch.setattr(utf8, "_COPIED", window // 16)
-        patch.setattr(windows, "TEXT_WINDOW", window)
-        if seed < 0:
-            data = data * 9  # longer than the padding
-            reader = TextReader(data, specials(*tokens))
-        else:
-            reader = Reader(Trickle(data, seed), None, specials(*tokens))
-        position = taken = 0
-        found = []
-        while (seen := reader.advance(taken)) is not None:
-            assert seen.data[seen.start : seen.end].tobytes() == data[position : position + seen.end - seen.start]
-            assert seen.limit <= seen.end
-            assert len(seen.data) >= seen.end + PADDING
-            last = position + seen.end - seen.start == len(data) and seen.limit == seen.end
-            # Take some of what is certain, but no part of a special token.
-            taken = seen.end if last else max(int(seen.limit * share), seen.start)
-            for first, end, _ in seen.breaks.tolist():
-                if first < taken < end:
-                    taken = first
-            before = position - seen.start
-            found += [(before + first, before + end) for first, end, _ in seen.breaks.tolist() if first < taken]
-            position += taken - seen.start
+    sizes(window=window, copied=window // 16, text_window=window)
+    if seed < 0:
+        data = data * 9  # longer than the padding
+        reader = TextReader(data, specials(*tokens))
+    else:
+        reader = Reader(Trickle(data, seed), None, specials(*tokens))
+    position = taken = 0
+    found = []
+    while (seen := reader.advance(taken)) is not None:
+        assert seen.data[seen.start : seen.end].tobytes() == data[position : position + seen.end - seen.start]
+        assert seen.limit <= seen.end
+        assert len(seen.data) >= seen.end + PADDING
+        last = position + seen.end - seen.start == len(data) and seen.limit == seen.end
+        # Take some of what is certain, but no part of a special token.
+        taken = seen.end if last else max(int(seen.limit * share), seen.start)
+        for first, end, _ in seen.breaks.tolist():
+            if first < taken < end:
+                taken = first
+        before = position - seen.start
+        found += [(before + first, before + end) for first, end, _ in seen.breaks.tolist() if first < taken]
+        position += taken - seen.start
     assert position == len(data)
     assert found == [(start, end) for start, end, _ in naive.find_specials(data, tokens)]
 
 
-def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
+def test_a_reader_reads_no_more_than_it_is_told(sizes):
     data = bytes(range(1, 200))
     for window in 1, 7, 50, 100, 101, 1000:
-        monkeypatch.setattr(windows, "WINDOW", window)
+        sizes(window=window)
         for n_bytes in 0, 1, 50, 99, 100, 101, 199:
             source = io.BytesIO(data)
             reader = Reader(source, n_bytes, specials())
@@ -247,8 +244,8 @@ def test_a_reader_reads_no_more_than_it_is_told(monkeypatch):
             assert source.tell() == n_bytes
 
 
-def test_the_bytes_after_a_text_are_zero(monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 64)
+def test_the_bytes_after_a_text_are_zero(sizes):
+    sizes(window=64)
     for n in range(1, 200):
         reader = Reader(io.BytesIO(b"\xff" * 500), n, specials())
         taken = 0
@@ -258,8 +255,8 @@ def test_the_bytes_after_a_text_are_zero(monkeypatch):
                 assert not seen.data[seen.end : seen.end + PADDING].any(), n
 
 
-def test_a_source_that_is_wanted_at_once_is_one_window(monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 10)
+def test_a_source_that_is_wanted_at_once_is_one_window(sizes):
+    sizes(window=10)
     data = texts.SAMPLE.encode()
     reader = Reader(Trickle(data, 1), None, specials(), at_once=True)
     seen = reader.advance(0)
@@ -278,8 +275,8 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path):
         Reader(file, 10, specials()).advance(0)
 
 
-def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 1000)
+def test_a_window_holds_no_more_than_a_few_windows_of_a_long_text(sizes):
+    sizes(window=1000)
     reader = Reader(io.BytesIO(b"the cat " * 50_000), None, specials(SPECIAL))
     longest = taken = 0
     while (seen := reader.advance(taken)) is not None:
@@ -300,9 +297,9 @@ def test_a_source_that_does_not_wait_is_not_taken_to_have_ended():
         Reader(source, None, specials(SPECIAL)).advance(0)
 
 
-def test_a_text_in_memory_is_not_copied_but_for_its_end(monkeypatch):
-    monkeypatch.setattr(utf8, "_COPIED", 62)
-    monkeypatch.setattr(windows, "TEXT_WINDOW", 1000)
+def test_a_text_in_memory_is_not_copied_but_for_its_end(sizes):
+    sizes(copied=62)
+    sizes(text_window=1000)
     data = b"the cat " * 1000
     reader = TextReader(data, specials(SPECIAL))
     views = np.frombuffer(data, dtype=np.uint8)
@@ -343,10 +340,9 @@ def test_joined_documents_have_a_break_between_any_two(documents):
 
 
 @given(st.lists(texts.data(30), max_size=12), st.integers(1, 60))
-def test_batches_hold_all_documents_in_order(documents, n):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "BATCH", n)
-        found = list(windows.batches(iter(documents), specials()))
+def test_batches_hold_all_documents_in_order(sizes, documents, n):
+    sizes(batch=n)
+    found = list(windows.batches(iter(documents), specials()))
     assert [text for window in found for text, _ in window.documents()] == documents
     assert all(window.end <= n + 40 * 4 + len(documents) for window in found)
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.encoding import decoder
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 IDS = st.lists(st.integers(0, 399), max_size=40)  # of the tokenizer `small`
 
 

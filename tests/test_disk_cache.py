@@ -108,6 +108,7 @@ def test_without_a_folder_to_write_to_kernels_work_and_one_line_says_that_none_i
     assert kernels_in(nobodys_folder[0]) == []
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_on_an_empty_cache_do_not_break_it(install, tmp_path):
     command = [sys.executable, "-c", USE, str(install)]
     environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path / "cache"))

@@ -27,7 +27,7 @@ import nbbpe
 NOT_RUN = {"README.md": 4, "CONTRIBUTING.md": 3, "docs/guide.md": 1, "docs/how-it-works.md": 1, "docs/index.md": 1}
 # What a block may need that is not always there; each is tried by somebody.
 FILES = {"cl100k_base.tiktoken"}  # that tiktoken would download
-MODULES = {"click", "datasets", "jax", "jinja2", "polars", "tiktoken", "tokenizers", "torch", "transformers"}
+MODULES = {"datasets", "jax", "jinja2", "polars", "tiktoken", "tokenizers", "torch", "transformers"}
 ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/"  # where tiktoken has them from
 ARRAYS = {  # of which docs/arrays.md has all fields
     "WordCounts": "training.word_counts",

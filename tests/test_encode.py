@@ -23,6 +23,7 @@ import processes
 import pytest
 import regex
 import texts
+from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,8 +32,10 @@ from nbbpe.encoding import batches, compiled_encoder, long_merges, regex_encoder
 from nbbpe.kernels.encoding.piece_cache import BYTES_PER_PIECE, IDS_USED
 from nbbpe.kernels.pieces.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.pieces.piece_table import POOL_USED as KEY_BYTES
-from nbbpe.text import utf8, windows
+from nbbpe.text import utf8
 from nbbpe.text.pattern import get_pattern
+
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 BYTES = {i: bytes([i]) for i in range(256)}
 PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
@@ -84,7 +87,7 @@ def test_a_merge_waits_for_its_rank_even_where_its_place_came_up_before():
 
 def test_ids_are_those_of_merging_by_rank_for_thousands_of_dense_vocabularies():
     source = random.Random(17)
-    for _ in range(600):
+    for _ in range(examples(150, 600)):
         letters = source.choice(["ab", "abc", "a"])
         tokens = [letter.encode() for letter in letters]
         pairs: list[tuple[bytes, bytes]] = []
@@ -372,9 +375,8 @@ def test_texts_in_an_array_are_a_batch(small):
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 1000, 30_000])
 @pytest.mark.parametrize("kind", ["bytearray", "memoryview", "read-only", "array", "mmap"])
-def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, monkeypatch, kind, n_bytes):
-    monkeypatch.setattr(windows, "WINDOW", 8000)  # above 500 bytes, text is read where it lies
-    monkeypatch.setattr(windows, "TEXT_WINDOW", 8000)
+def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, sizes, kind, n_bytes):
+    sizes(window=8000, text_window=8000)  # above 500 bytes, text is read where it lies
     data = (texts.SAMPLE.encode() + b" <|end|> \xff\xc3") * (n_bytes // 500 + 1)
     data = data[:n_bytes]
     wanted = trained.encode_array(data)
@@ -393,9 +395,8 @@ def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, monkeypa
                 trained.count(text, allowed_special=(), disallowed_special="all")
 
 
-def test_a_buffer_may_be_filled_anew_for_each_text(trained, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 8000)
-    monkeypatch.setattr(windows, "TEXT_WINDOW", 8000)
+def test_a_buffer_may_be_filled_anew_for_each_text(trained, sizes):
+    sizes(window=8000, text_window=8000)
     data = [(word * 2000).encode() for word in ("the cat ", "sat on ", "é<|end|>")]
 
     def refilled():
@@ -438,21 +439,20 @@ def test_lent_bytes_are_taken_where_all_is_done_in_python_too(pattern, normalize
     assert tok.encode_batch_flat([text])[0].tolist() == tok.encode(data)
 
 
-def test_a_batch_is_each_text_by_itself(trained, monkeypatch):
+def test_a_batch_is_each_text_by_itself(trained, monkeypatch, sizes):
     batch = [texts.SAMPLE[i : i + 150] for i in range(0, 400, 11)] + ["", "<|end|>", b"\xff"]
     wanted = [trained.encode(text) for text in batch]
     assert [array.tolist() for array in trained.encode_batch(batch)] == wanted
     assert trained.encode_batch([]) == []
-    monkeypatch.setattr(batches, "_BYTES_PER_THREAD", 10)
+    sizes(for_threads=10)
     monkeypatch.setattr(batches, "default_workers", lambda: 4)
     assert [array.tolist() for array in trained.encode_batch(iter(batch))] == wanted
 
 
-def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, monkeypatch):
+def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, sizes):
     parts = ["", "a", "<|end|>", "x<|end|>y", b"\xff\xff", "", "é" * 300, texts.SAMPLE, "<|en", "d|>", b"\xc3", b"\xa9", ""]
     for size in 1, 50, 1 << 20:
-        monkeypatch.setattr(windows, "BATCH", size)
-        monkeypatch.setattr(batches, "_BYTES_PER_THREAD", size)
+        sizes(batch=size, for_threads=size)
         ids, starts = trained.encode_batch_flat(iter(parts))
         assert ids.dtype == trained.dtype
         assert starts.dtype == np.int64
@@ -483,21 +483,18 @@ def splittings(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("text", ["a<|end|>é", " the  's\n", "ab 12 cd", "x\n\n yé😀"])
 @pytest.mark.parametrize("window", [1, 5, 64])
-def test_an_iterable_gives_the_ids_of_the_joined_text_however_it_is_cut(trained, monkeypatch, text, window):
-    monkeypatch.setattr(windows, "WINDOW", window)
-    monkeypatch.setattr(windows, "TEXT_WINDOW", window)
+def test_an_iterable_gives_the_ids_of_the_joined_text_however_it_is_cut(trained, sizes, text, window):
+    sizes(window=window, text_window=window)
     wanted = trained.encode(text)
     for items in splittings(text):
         assert list(trained.encode_iterable(items)) == wanted, items
 
 
 @given(items=st.lists(st.one_of(texts.texts(30), st.sampled_from(SPECIALS)), max_size=8), window=st.integers(1, 100))
-def test_any_iterable_gives_the_ids_of_the_joined_text(trained, items, window):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "WINDOW", window)
-        patch.setattr(windows, "TEXT_WINDOW", window)
-        assert list(trained.encode_iterable(items)) == trained.encode("".join(items))
-        assert list(trained.encode_iterable(item.encode() for item in items)) == trained.encode("".join(items))
+def test_any_iterable_gives_the_ids_of_the_joined_text(sizes, trained, items, window):
+    sizes(window=window, text_window=window)
+    assert list(trained.encode_iterable(items)) == trained.encode("".join(items))
+    assert list(trained.encode_iterable(item.encode() for item in items)) == trained.encode("".join(items))
 
 
 def test_items_with_lone_surrogates_give_the_ids_of_the_joined_text(small):
@@ -505,8 +502,8 @@ def test_items_with_lone_surrogates_give_the_ids_of_the_joined_text(small):
         assert list(small.encode_iterable(items)) == small.encode("".join(items))
 
 
-def test_an_iterable_is_read_as_its_ids_are_taken(small, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 1000)
+def test_an_iterable_is_read_as_its_ids_are_taken(small, sizes):
+    sizes(window=1000)
     n_read = 0
 
     def items():

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.idfiles import sidecar, token_file, writer
+from nbbpe.idfiles import sidecar, token_file
 from nbbpe.idfiles.checksum import Checksum
 from nbbpe.model import provenance
 
@@ -614,9 +614,8 @@ def pickled(file: nbbpe.TokenFile) -> nbbpe.TokenFile:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_the_checksum_is_that_of_the_ids_however_they_are_cut(small, source, tmp_path, monkeypatch, workers):
-    for name, n in ("_CHUNK_BYTES", 100), ("_REPORT_BYTES", 10), ("MIN_BYTES_FOR_WORKERS", 0):
-        monkeypatch.setattr(writer, name, n)
+def test_the_checksum_is_that_of_the_ids_however_they_are_cut(small, source, tmp_path, sizes, workers):
+    sizes(chunk=100, report=10, for_workers=0)
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in PARTS))
     for text in source, [source, tmp_path / "a.jsonl"], [source] * 3, tmp_path / "a.jsonl":
         for name in "a.bin", "a.npy":

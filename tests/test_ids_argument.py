@@ -16,6 +16,8 @@ from nbbpe.kernels.compiler.jit import entry_point
 from nbbpe.kernels.machine.ids_argument import IDS_ARGUMENT, NO_LIST
 from nbbpe.kernels.machine.intrinsics import read_i64
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 
 class Numbers(list):
     pass
@@ -64,7 +66,7 @@ def test_a_list_with_anything_else_is_refused_whole(bad, place):
 
 
 @pytest.mark.parametrize(
-    "ids", [None, (1, 2), {1: 2}, range(3), np.arange(3), iter([1]), "12", b"12", 5, Numbers([1]), list], ids=repr
+    "ids", [None, (1, 2), {1: 2}, range(3), np.arange(3), iter([1]), "12", b"12", 5, Numbers([1]), list]
 )
 def test_what_is_no_list_is_refused(ids):
     assert taken(ids) is None

@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbbpe.idfiles import part_joiner
 from nbbpe.idfiles.part_joiner import BlockWriter, Joiner
 from nbbpe.system.workers import Stopped
 
 
 @pytest.fixture
-def held_bytes(monkeypatch):
+def held_bytes(sizes):
     """A function that sets how many bytes of a part may wait."""
-    return lambda n: monkeypatch.setattr(part_joiner, "_HELD_BYTES", n)
+    return lambda n: sizes(held=n)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -81,7 +80,7 @@ def test_a_part_that_fails_frees_those_that_wait_for_it(held_bytes, n_held):
 
 
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 20))
-def test_files_are_written_in_whole_blocks_but_for_the_last(data, block):
+def test_files_are_written_in_whole_blocks_but_for_the_last(sizes, data, block):
     written: list[bytes] = []
 
     class File(io.BytesIO):
@@ -89,12 +88,11 @@ def test_files_are_written_in_whole_blocks_but_for_the_last(data, block):
             written.append(bytes(part))
             return len(part)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(part_joiner, "BLOCK", block)
-        writer = BlockWriter(File())
-        for part in data:
-            writer.write(part)
-        writer.flush()
+    sizes(joined=block)
+    writer = BlockWriter(File())
+    for part in data:
+        writer.write(part)
+    writer.flush()
     assert b"".join(written) == b"".join(data)
     assert all(len(part) == block for part in written[:-1])
     assert len(written[-1]) < block

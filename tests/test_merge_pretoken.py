@@ -18,6 +18,8 @@ from nbbpe.kernels.machine.intrinsics import LINE, NO_RANK, address_of
 from nbbpe.kernels.machine.large_pages import zeros
 from nbbpe.model.rank_vocab import merges_by_rank
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 SHORT, HEAP, RANKS, ANY = range(4)  # the ways of merging
 BYTE_IDS = np.arange(256, dtype=np.int32)[::-1].copy()  # not the bytes' own numbers, so that one is not taken for the other
 

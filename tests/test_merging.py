@@ -10,6 +10,7 @@ import naive
 import numpy as np
 import pytest
 import texts
+from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
@@ -392,13 +393,13 @@ def assert_merges_of_one_word(word: np.ndarray, n_merges: int) -> None:
         spelled.append(spelled[left] + spelled[right])
 
 
-def test_one_word_of_ten_million_letters():
+def test_one_word_of_millions_of_letters():
     letters = np.frombuffer(b"ACGT", dtype=np.uint8)
-    assert_merges_of_one_word(letters[np.random.default_rng(9).integers(0, 4, 10_000_000)], 16)
+    assert_merges_of_one_word(letters[np.random.default_rng(9).integers(0, 4, examples(1_000_000, 10_000_000))], 16)
 
 
-def test_ten_million_times_the_same_letter():
-    assert_merges_of_one_word(np.full(10_000_000, ord("a"), dtype=np.uint8), 30)
+def test_millions_of_times_the_same_letter():
+    assert_merges_of_one_word(np.full(examples(2_000_000, 10_000_000), ord("a"), dtype=np.uint8), 30)
 
 
 def test_the_numpy_twin_replaces_as_the_plain_one_does():

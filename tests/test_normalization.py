@@ -21,12 +21,13 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe import inspection
 from nbbpe.formats.gpt2 import spell
-from nbbpe.idfiles import writer
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, find_inputs
 from nbbpe.text import normalization, windows
 from nbbpe.text.normalization import FORMS
 from nbbpe.text.pattern import NAMED, character_classes
+
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 
@@ -284,9 +285,8 @@ def test_a_lone_surrogate_is_kept(nfc):
 
 
 @pytest.mark.parametrize("window", [16, 23, 40, 100])
-def test_a_text_may_be_cut_into_windows_anywhere(ours, plain, form, window, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", window)
-    monkeypatch.setattr(windows, "TEXT_WINDOW", window)
+def test_a_text_may_be_cut_into_windows_anywhere(ours, plain, form, window, sizes):
+    sizes(window=window, text_window=window)
     for text in HARD:
         for before in range(0, 9, 2):
             whole = ("x y\u0301"[:before] + text * 2).encode()
@@ -362,8 +362,8 @@ def test_text_can_be_cut_before_any_character_that_does_not_join():
     assert not {"\u1100", "\uac00", "中", "\u0915", "\udcff", "\u0628"} & joining
 
 
-def test_several_processes_give_the_same(nfc, plain, tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, "MIN_BYTES_FOR_WORKERS", 0)
+def test_several_processes_give_the_same(nfc, plain, tmp_path, sizes):
+    sizes(for_workers=0)
     whole = "".join(HARD) * 3
     (tmp_path / "a.txt").write_text(whole, encoding="utf-8", newline="")
     nfc.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", workers=2)
@@ -406,8 +406,8 @@ def test_a_long_run_of_marks_takes_no_time_by_its_square(ours, form, run):
     assert ours.decode(ours.encode(short)) == unicodedata.normalize(form, short)
 
 
-def test_a_long_piece_is_looked_through_a_few_times_only(monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 100)
+def test_a_long_piece_is_looked_through_a_few_times_only(sizes):
+    sizes(window=100)
     specials = new_special_tokens([], [])
     stream = windows.TextStream(["e\u0301" * 100_000])
     reader = normalization.NormalizingReader(windows.Reader(stream, None, specials), "NFC")

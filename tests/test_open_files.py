@@ -13,7 +13,6 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe.text import windows
 
 OPENERS = {
     "unbuffered": partial(open, mode="rb", buffering=0),
@@ -35,8 +34,8 @@ def packed(path):
 
 @pytest.mark.parametrize("how", OPENERS)
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_file_that_is_open_for_reading_is_a_text(small, tmp_path, monkeypatch, how, text):
-    monkeypatch.setattr(windows, "WINDOW", 1 << 10)
+def test_a_file_that_is_open_for_reading_is_a_text(small, tmp_path, sizes, how, text):
+    sizes(window=1 << 10)
     path = tmp_path / "text"
     path.write_bytes(text.encode() + b"\xff")
     wanted = small.encode(text.encode() + b"\xff")

@@ -9,6 +9,8 @@ import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 SPECIAL_ID = 399  # of the tokenizer `small`
 DOCUMENTS = ["the cat sat on the mat", "", "é", texts.SPECIAL + "a", b"\xff\xfe\xfd"]
 

@@ -13,6 +13,7 @@ import real_patterns
 import regex
 import test_automaton
 import texts
+from effort import mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,12 +90,12 @@ def assert_splits(pieces: list[str], pattern: Pattern) -> None:
     test_automaton.assert_splits(pieces, tuple(pattern.regexes))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, usual=["gpt2", "o200k"]))
 def test_the_walk_gives_the_regexes_matches_of_all_short_strings_of_classes(name):
     assert_splits([*strings(CORE, 4), *strings("sXʰ\u03011'! \n", 5)], NAMED[name])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, usual=["gpt2", "o200k"]))
 def test_the_walk_knows_contractions_in_either_case(name):
     assert_splits(strings("'sS\u017ftTmMdDlLvVrReExX", 4)[-160_000::7], NAMED[name])
     assert_splits(
@@ -102,7 +103,7 @@ def test_the_walk_knows_contractions_in_either_case(name):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, usual=["gpt2", "o200k"]))
 def test_the_walk_gives_the_regexes_matches_of_long_strings(name):
     source = random.Random(4)
     alphabets = [
@@ -166,7 +167,7 @@ FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "sc
 
 
 @pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, usual=["gpt2", "o200k"]))
 def test_pretokens_by_pieces_are_the_regexes_on_real_text(shared, file, name):
     data = (shared / "text" / f"{file}.txt").read_bytes()
     third = len(data) // 3

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.sources import find_inputs
-from nbbpe.text import windows
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import to_bytes
 from nbbpe.training import word_counts
@@ -45,21 +44,6 @@ def from_documents(documents, pattern, specials=SPECIALS) -> Counter[bytes]:
     return as_counter(
         count_documents(documents, get_pattern(pattern), [token.encode() for token in specials], lambda n: None)
     )
-
-
-@pytest.fixture
-def cut_everywhere(monkeypatch):
-    """Windows, batches and chunks of a few bytes, and workers for any file."""
-
-    def cut(n: int) -> None:
-        monkeypatch.setattr(windows, "WINDOW", n)
-        monkeypatch.setattr(windows, "BATCH", n)
-        monkeypatch.setattr(word_counts, "BATCH", n)
-        monkeypatch.setattr(word_counts, "_CHUNK_BYTES", n)
-        monkeypatch.setattr(word_counts, "_SPLIT_BYTES", n)
-        monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
-
-    return cut
 
 
 BROKEN = b"caf\xc3 \xe2\x82x \xff\xfe'\xc3\n\xf0\x9f\x98 \xed\xa0\x80 abc\xc3"
@@ -167,20 +151,17 @@ def test_words_of_an_iterable_are_those_of_its_documents(pattern, documents):
 
 
 @given(documents=st.lists(texts.data(), max_size=6), n=st.integers(1, 100))
-def test_batches_of_any_size_give_the_same_words(documents, n):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "BATCH", n)
-        assert from_documents(documents, "gpt2") == expected(documents, "gpt2")
+def test_batches_of_any_size_give_the_same_words(sizes, documents, n):
+    sizes(batch=n)
+    assert from_documents(documents, "gpt2") == expected(documents, "gpt2")
 
 
 @given(data=texts.data(max_size=200), n=st.integers(1, 100))
-def test_files_of_any_bytes_cut_anywhere_give_the_same_words(tmp_path, data, n):
+def test_files_of_any_bytes_cut_anywhere_give_the_same_words(sizes, tmp_path, data, n):
     path = tmp_path / "text"
     path.write_bytes(data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "WINDOW", n)
-        patch.setattr(word_counts, "_CHUNK_BYTES", n)
-        assert from_files([path], "gpt2") == expected([data], "gpt2")
+    sizes(window=n, chunk=n)
+    assert from_files([path], "gpt2") == expected([data], "gpt2")
 
 
 @pytest.mark.parametrize("join", ["<|pad|>", " <|pad|>", "<|pad|> ", "<|pad|><|pad|>"])
@@ -234,12 +215,11 @@ def test_the_bytes_reported_are_the_sizes_of_the_files(tmp_path, cut_everywhere,
     assert len(told) > 2
 
 
-def test_a_real_file_gives_the_words_of_its_documents_with_any_number_of_workers(stories, monkeypatch):
+def test_a_real_file_gives_the_words_of_its_documents_with_any_number_of_workers(stories, sizes):
     data = stories.read_bytes()
     for special_tokens in [texts.SPECIAL], []:
         wanted = expected([data], "gpt2", special_tokens)
         assert from_files([stories], "gpt2", special_tokens) == wanted
-    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
-    monkeypatch.setattr(word_counts, "BATCH", 10_000)
+    sizes(for_workers=0, counted=10_000)
     for workers in 2, 3:
         assert from_files([stories, stories], "gpt2", [], workers) == wanted + wanted

@@ -17,7 +17,7 @@ from hypothesis import given
 
 import nbbpe
 from nbbpe.model import provenance
-from nbbpe.text import pattern, windows
+from nbbpe.text import pattern
 from nbbpe.training import word_counts
 
 BYTES = {i: bytes([i]) for i in range(256)}
@@ -111,7 +111,7 @@ def fingerprint_of(source, *args, **options) -> str:
 
 
 @pytest.mark.usefixtures("quiet")
-def test_the_corpus_fingerprint_is_of_the_text_alone(tmp_path, monkeypatch):
+def test_the_corpus_fingerprint_is_of_the_text_alone(tmp_path, sizes):
     parts = [texts.SAMPLE, "the cat sat on the mat ", "ababab aaa"]
     documents = texts.SPECIAL.join(parts * 9)
     paths = [tmp_path / f"{i}.txt" for i in range(3)]
@@ -124,9 +124,7 @@ def test_the_corpus_fingerprint_is_of_the_text_alone(tmp_path, monkeypatch):
     assert wanted == fingerprint_of(iter(parts * 9), 300)
     assert wanted == fingerprint_of(iter(parts[::-1] * 9), 300, ["<|other|>"])
     assert wanted == fingerprint_of([*paths, *paths[::-1], *paths] * 3, 300)
-    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 50)
-    monkeypatch.setattr(word_counts, "BATCH", 700)
-    monkeypatch.setattr(windows, "WINDOW", 100)
+    sizes(for_workers=50, counted=700, window=100)
     for workers in 2, 3:
         assert wanted == fingerprint_of(whole, 300, [texts.SPECIAL], workers=workers)
     assert wanted != fingerprint_of(whole, 300)

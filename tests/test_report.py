@@ -99,8 +99,8 @@ def test_all_is_written(tmp_path, stored):
     assert text.startswith(f"before\n{report.START}\n| what | nbbpe |")
     assert text.endswith(f"\n{report.END}\nafter\n")
     assert "old" not in text
-    assert "](docs/encoding.svg)" in text
-    assert "](docs/training.svg)" in text
+    assert f"]({report.REPOSITORY}/docs/encoding.svg)" in text
+    assert f"]({report.REPOSITORY}/docs/training.svg)" in text
     long = (tmp_path / "REPORT.md").read_text()
     assert "one_thread/gpt2/cjk/gigatoken, n: 4 s / 0.5 s, 2 s / 0.5 s, 3 s / 0.5 s" in long
     drawn = (tmp_path / "docs" / "encoding.svg").read_bytes()

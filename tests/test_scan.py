@@ -23,6 +23,8 @@ from nbbpe.kernels.pieces.boundaries import mark_cuts, new_classes
 from nbbpe.text.pattern import CLASSES, NAMED, Pattern, character_classes
 from nbbpe.text.utf8 import padded
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 NAMES = list(NAMED)
 ALIGNMENTS = range(BLOCK + 7)
 
@@ -162,6 +164,7 @@ print(FORM, hashlib.sha256(str(found).encode()).hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(FORM not in ("avx512", "avx2"), reason="code for these processors does not run here")
 @pytest.mark.parametrize(("cpu", "form"), [("generic", "portable"), ("x86-64-v3", "avx2")])
 def test_other_processors_find_the_same_boundaries(tmp_path, cpu, form):

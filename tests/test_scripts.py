@@ -403,6 +403,7 @@ def owt_texts(tmp_path, script) -> dict[str, Path]:
     return {split: tmp_path / "data" / f"owt_{split}.txt" for split in ("train", "valid")}
 
 
+@pytest.mark.slow  # the other script's download
 def test_openwebtext_is_downloaded_and_unpacked_once(tmp_path, server, owt_texts):
     for path in (tmp_path / "packed").iterdir():
         server.files[f"{OWT_FOLDER}/{path.name}"] = path.read_bytes()
@@ -435,6 +436,7 @@ def test_a_packed_text_that_is_broken_is_told_in_one_line(tmp_path):
         assert os.listdir(data) == ["owt_train.txt.gz"]
 
 
+@pytest.mark.slow
 def test_openwebtext_without_the_hub_generates_stories(tmp_path):
     done = run_job("--vocab-size", "400", "--size", "0.3", cwd=tmp_path, name=OWT)
     texts = {split: tmp_path / "data" / f"stories-0.3MB-{split}.txt" for split in ("train", "valid")}

@@ -9,6 +9,7 @@ import random
 import naive
 import numpy as np
 import pytest
+from effort import examples, mostly_slow
 from numba import njit
 from test_encode import BYTES, expected
 from test_scan import classer
@@ -29,6 +30,8 @@ from nbbpe.kernels.pieces.unmergeable_boundaries import (
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import padded
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 Pairs = list[tuple[bytes, bytes]]
 
 # Ideographs and letters of one script and another, of two, three and four bytes, with marks; and what may stand beside.
@@ -43,7 +46,7 @@ ALPHABETS = [
     "文あ'sſSʼ.,1\n ",
     "\u0301中é\u0903A あ\u3000",
 ]
-EXAMPLES = 40  # vocabularies for each alphabet and pattern
+EXAMPLES = examples(25, 40)  # vocabularies for each alphabet and pattern
 
 
 @njit
@@ -146,7 +149,7 @@ def test_the_ends_of_tokens_are_their_bytes():
             assert join(ends(token[:middle]), ends(token[middle:])) == ends(token), (token, middle)
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", mostly_slow(NAMED, ["gpt2", "o200k"]))
 @pytest.mark.parametrize("alphabet", ALPHABETS)
 def test_seams_are_where_no_merge_joins(alphabet, name):
     source = random.Random(2)
@@ -175,7 +178,7 @@ def test_seams_are_the_same_at_every_alignment():
                 assert found(data, joins, name) == wanted(data, merges, name)
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", mostly_slow(NAMED, ["gpt2", "o200k"]))
 @pytest.mark.parametrize("alphabet", ALPHABETS)
 def test_cut_words_have_the_ids_of_whole_words(alphabet, name):
     source = random.Random(3)

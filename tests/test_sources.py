@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.sources import NO_ID, Tally, ahead, columns, compressed, extras, find_inputs, parquet
-from nbbpe.text import windows
+from nbbpe.sources import NO_ID, Tally, extras, find_inputs
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
 from nbbpe.training import word_counts
@@ -100,29 +99,6 @@ def tokenizer(request) -> nbbpe.Tokenizer:
     """A tokenizer with two special tokens, for each kind of pattern."""
     sample = [texts.SAMPLE, "the cat sat on the mat " * 3]
     return nbbpe.train(sample, 380, [texts.SPECIAL, "<|sep|>"], pattern=request.param)
-
-
-@pytest.fixture
-def cut_everywhere(monkeypatch) -> Callable[[int], None]:
-    """Windows, blocks, batches and parts of a few bytes, and workers for any file."""
-
-    def cut(n: int) -> None:
-        monkeypatch.setattr(windows, "WINDOW", n)
-        monkeypatch.setattr(columns, "WINDOW", n)
-        monkeypatch.setattr(windows, "BATCH", n)
-        monkeypatch.setattr(word_counts, "BATCH", n)
-        monkeypatch.setattr(word_counts, "_CHUNK_BYTES", n)
-        monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
-        monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
-        monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
-        monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 0)
-        monkeypatch.setattr(compressed, "_BLOCK", n)
-        monkeypatch.setattr(compressed, "_ROOM", n)
-        monkeypatch.setattr(compressed, "_AHEAD", 1)
-        monkeypatch.setattr(ahead, "_BLOCK", n)
-        monkeypatch.setattr(parquet, "_BATCH_BYTES", n)
-
-    return cut
 
 
 def ids_of(tokenizer: nbbpe.Tokenizer, documents, separator: str | None = None, plain: bool = False) -> list[int]:
@@ -213,22 +189,19 @@ def test_records_and_plain_text_together_have_documents_of_both_kinds(tokenizer,
 
 
 @given(st.lists(texts.texts(40), max_size=8), st.integers(1, 80), st.booleans())
-def test_any_json_lines_cut_anywhere_give_their_texts(tmp_path, documents, n, ensure_ascii):
+def test_any_json_lines_cut_anywhere_give_their_texts(sizes, tmp_path, documents, n, ensure_ascii):
     path = tmp_path / "a.jsonl"
     path.write_bytes(json_lines(documents, ensure_ascii=ensure_ascii))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "WINDOW", n)
-        patch.setattr(windows, "BATCH", n)
-        assert documents_of(path, part_bytes=3 * n) == [text.encode() for text in documents]
+    sizes(block=n, batch=n)
+    assert documents_of(path, part_bytes=3 * n) == [text.encode() for text in documents]
 
 
 @given(st.lists(st.one_of(st.none(), texts.data(40)), min_size=1, max_size=12), st.integers(1, 5), st.integers(1, 100))
-def test_any_parquet_cut_anywhere_gives_its_bytes(tmp_path, documents, rows, n):
+def test_any_parquet_cut_anywhere_gives_its_bytes(sizes, tmp_path, documents, rows, n):
     path = tmp_path / "a.parquet"
     write_parquet(path, documents, rows=rows, kind="binary")
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        patch.setattr(parquet, "_BATCH_BYTES", n)
-        patch.setattr(columns, "WINDOW", n)
+    sizes(block=n)
+    with warnings.catch_warnings():
         assert documents_of(path, on_error="skip", part_bytes=n) == [text for text in documents if text is not None]
 
 
@@ -259,11 +232,11 @@ def test_nothing_is_merged_across_documents_files_and_kinds(small, tmp_path):
 
 
 @pytest.mark.parametrize("separator", [None, "<|sep|>"])
-def test_an_iterable_is_encoded_document_by_document(tokenizer, tmp_path, separator, monkeypatch):
+def test_an_iterable_is_encoded_document_by_document(tokenizer, tmp_path, separator, sizes):
     wanted = ids_of(tokenizer, DOCUMENTS, separator)
     mixed = [text if i % 2 else text.encode() for i, text in enumerate(DOCUMENTS)]
     for batch in 1, 100, 1 << 20:
-        monkeypatch.setattr(windows, "BATCH", batch)
+        sizes(batch=batch)
         for source in iter(DOCUMENTS), (text for text in mixed), DOCUMENTS, tuple(DOCUMENTS):
             assert encoded(tokenizer, source, tmp_path, workers=2, separator=separator) == wanted
     assert encoded(tokenizer, [], tmp_path, separator=separator) == []
@@ -305,14 +278,14 @@ LINES = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_lines_of_all_sorts(small, tmp_path, monkeypatch, name):
+def test_lines_of_all_sorts(small, tmp_path, sizes, name):
     data, wanted = LINES[name]
     for packing in "", ".gz":
         path = tmp_path / f"a.jsonl{packing}"
         path.write_bytes(pack(data, packing))
         assert encoded(small, path, tmp_path, separator=texts.SPECIAL) == ids_of(small, wanted, texts.SPECIAL)
         for n in 3, 1000:
-            monkeypatch.setattr(windows, "WINDOW", max(n, len(data) // 1000))
+            sizes(block=max(n, len(data) // 1000))
             assert documents_of(path, part_bytes=max(n, len(data) // 50)) == wanted
 
 
@@ -691,10 +664,10 @@ def test_names_of_files_in_an_iterable_are_texts_with_a_warning(small, tmp_path,
         nbbpe.train(tmp_path.glob("*.txt"), 300)
 
 
-def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "BATCH", 1000)
+def test_an_iterable_is_encoded_as_it_comes(small, tmp_path, sizes):
+    sizes(batch=1000)
     most_waiting = n_read = 0
-    monkeypatch.setattr(tokenfile, "_REPORT_BYTES", 1)
+    sizes(report=1)
 
     def documents() -> Iterator[str]:
         nonlocal n_read, most_waiting
@@ -865,10 +838,8 @@ def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, t
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.txt", "a.txt.gz", "a.txt.zst", "a.parquet"])
-def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(windows, "WINDOW", 1 << 16)
-    monkeypatch.setattr(windows, "BATCH", 1 << 16)
-    monkeypatch.setattr(parquet, "_BATCH_BYTES", 1 << 16)
+def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
+    sizes(window=1 << 16, batch=1 << 16, block=1 << 16)
     document = texts.SAMPLE * 5
     if name.endswith("parquet"):
         write_parquet(tmp_path / name, [f"{i} {document}" for i in range(8000)], rows=1 << 20, use_dictionary=False)

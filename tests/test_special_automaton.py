@@ -22,6 +22,8 @@ from nbbpe.kernels.pieces.special_tokens import (
 from nbbpe.model.special_tokens import find_overlap
 from nbbpe.text import special_search, utf8, windows
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 
 def some_tokens(source: random.Random, letters: bytes, most: int = 12, longest: int = 9) -> list[bytes]:
     return list({bytes(source.choices(letters, k=source.randrange(1, longest))) for _ in range(source.randrange(most))})
@@ -124,9 +126,8 @@ def test_tokens_that_can_overlap_are_found():
     assert 100 < n_found < 2900
 
 
-def test_the_first_of_some_tokens_is_found_in_any_text(monkeypatch):
-    monkeypatch.setattr(windows, "TEXT_WINDOW", 300)
-    monkeypatch.setattr(windows, "WINDOW", 64)
+def test_the_first_of_some_tokens_is_found_in_any_text(sizes):
+    sizes(text_window=300, window=64)
     for tokens, source in random_cases(300):
         data = b"-" * source.choice([0, 500, 5000]) + text_of(tokens, source)
         wanted = naive.find_specials(data, tokens)

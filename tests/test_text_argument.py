@@ -15,6 +15,8 @@ from nbbpe.kernels.encoding.encode_text import SHORT_TEXT
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.machine.text_argument import TEXT_ARGUMENT, copy_utf8, write_utf8
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 ROOM = 40
 
 
@@ -113,7 +115,6 @@ def test_every_character_is_written_as_python_writes_it():
         str,
         bytes,
     ],
-    ids=repr,
 )
 def test_what_is_no_str_and_no_bytes_is_refused(text):
     assert copied(text) is None

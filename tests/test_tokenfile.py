@@ -19,11 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.idfiles import part_joiner
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.sources import plain
 from nbbpe.system import atomic_files
-from nbbpe.text import chunks, windows
+from nbbpe.text import chunks
 from nbbpe.text.pattern import NAMED
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
@@ -58,21 +57,6 @@ def out(tmp_path: Path) -> Path:
     """An empty folder."""
     (tmp_path / "out").mkdir()
     return tmp_path / "out"
-
-
-@pytest.fixture
-def cut_everywhere(monkeypatch):
-    """Windows and chunks of a few bytes, and workers for any file."""
-
-    def cut(n: int) -> None:
-        monkeypatch.setattr(windows, "WINDOW", n)
-        monkeypatch.setattr(tokenfile, "_CHUNK_BYTES", n)
-        monkeypatch.setattr(tokenfile, "_REPORT_BYTES", n)
-        monkeypatch.setattr(part_joiner, "BLOCK", n // 2)
-        monkeypatch.setattr(part_joiner, "_HELD_BYTES", n)
-        monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 50)
-
-    return cut
 
 
 # The ids
@@ -148,12 +132,11 @@ def test_a_file_without_special_tokens_is_cut_at_certain_boundaries(tokenizer, s
 
 
 @given(data=texts.data(200), n=st.integers(1, 120))
-def test_any_bytes_cut_anywhere_give_their_ids(small, tmp_path, data, n):
+def test_any_bytes_cut_anywhere_give_their_ids(sizes, small, tmp_path, data, n):
     path = tmp_path / "text"
     path.write_bytes(data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "WINDOW", n)
-        assert small.encode_file(path, tmp_path / "ids.bin") == len(small.encode(data))
+    sizes(window=n)
+    assert small.encode_file(path, tmp_path / "ids.bin") == len(small.encode(data))
     assert np.array_equal(read(tmp_path / "ids.bin", small.dtype), small.encode_array(data))
 
 

@@ -19,6 +19,8 @@ from nbbpe.encoding import tokens as tokens_module
 from nbbpe.encoding.tokens import visible
 from nbbpe.text.utf8 import to_bytes
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
+
 RESET = "\x1b[0m"
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
-from nbbpe.text import utf8, windows
+from nbbpe.text import utf8
 from nbbpe.text.pattern import NAMED
 from nbbpe.training import word_counts
 from nbbpe.training.tie_break import TIE_BREAKS
@@ -170,7 +170,7 @@ def test_no_warning_where_there_are_pairs_enough():
 
 
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
-def test_workers_chunks_and_the_order_of_files_change_nothing(tmp_path, monkeypatch, tie_break):
+def test_workers_chunks_and_the_order_of_files_change_nothing(tmp_path, monkeypatch, tie_break, sizes):
     paths = []
     source = random.Random(12)
     for i in range(4):
@@ -179,10 +179,9 @@ def test_workers_chunks_and_the_order_of_files_change_nothing(tmp_path, monkeypa
         paths[-1].write_text(" ".join(words), encoding="utf-8", newline="")
     wanted = nbbpe.train(paths, 500, [texts.SPECIAL], tie_break=tie_break)
     assert wanted.merges == expected_merges([path.read_bytes() for path in paths], 499, tie_break, specials=[texts.SPECIAL])
-    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
+    sizes(for_workers=0)
     for n in 500, 5000:
-        for module, name in (windows, "WINDOW"), (windows, "BATCH"), (word_counts, "BATCH"), (word_counts, "_CHUNK_BYTES"):
-            monkeypatch.setattr(module, name, n)
+        sizes(window=n, batch=n, counted=n, chunk=n)
         for workers in 1, 2, 3:
             source.shuffle(paths)
             assert nbbpe.train(paths, 500, [texts.SPECIAL], tie_break=tie_break, workers=workers) == wanted
@@ -397,8 +396,8 @@ def test_an_error_of_the_iterable_reaches_the_user():
         nbbpe.train(documents(), 300)
 
 
-def test_an_iterable_is_read_once_and_lazily(monkeypatch):
-    monkeypatch.setattr(windows, "BATCH", 1000)
+def test_an_iterable_is_read_once_and_lazily(monkeypatch, sizes):
+    sizes(batch=1000)
     n_read = 0
     most_waiting = 0
     counted = 0

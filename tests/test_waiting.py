@@ -12,6 +12,7 @@ import naive
 import numpy as np
 import pytest
 import texts
+from effort import mostly_slow
 from numba import njit
 
 import nbbpe
@@ -19,11 +20,12 @@ from nbbpe.encoding import compiled_encoder, encoder_state
 from nbbpe.kernels.encoding import pending_pieces
 from nbbpe.kernels.encoding.merge_short import SHORT
 from nbbpe.kernels.encoding.pending_pieces import is_plain_key, is_plain_word
-from nbbpe.kernels.encoding.piece_cache import SPARE_BYTES
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.pieces.piece_table import INLINE_BYTES, key_of
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import padded
+
+pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
 
 @njit
@@ -80,7 +82,6 @@ KINDS = {
     "several pretokens among them": (300, 400, 0),
     "long ones among them": (300, 100, 100),
 }
-GUARD = 1 << 17  # bytes before and after each array that must stay as they are
 
 
 def text_of(kind: str, n: int, source: random.Random) -> bytes:
@@ -114,57 +115,6 @@ def huge_text(source: random.Random) -> bytes:
     return b"begin" + b"".join(words)
 
 
-class Guarded:
-    """Arrays with bytes around them that nothing may write to."""
-
-    def __init__(self) -> None:
-        self._all: list[tuple[np.ndarray, int, int]] = []
-
-    def array(self, n: int, dtype: np.dtype | type) -> np.ndarray:
-        """An array of n elements, 64-byte aligned; of any content."""
-        n_bytes = n * np.dtype(dtype).itemsize
-        raw = np.full(n_bytes + 2 * GUARD + 64, 0xAB, dtype=np.uint8)
-        start = GUARD + -(raw.ctypes.data + GUARD) % 64
-        self._all.append((raw, start, start + n_bytes))
-        return raw[start : start + n_bytes].view(dtype)
-
-    def check(self) -> None:
-        """See to what is around the arrays, and let go of them."""
-        for raw, start, end in self._all:
-            assert (raw[:start] == 0xAB).all()
-            assert (raw[end:] == 0xAB).all()
-        self._all.clear()
-
-
-@pytest.fixture
-def guarded(monkeypatch) -> Guarded:
-    """Has the encoder's room for pieces that wait, and for ids, guarded."""
-    guarded = Guarded()
-    new_pending = encoder_state.new_pending
-
-    def guarded_pending() -> np.ndarray:
-        room = guarded.array(len(new_pending()), np.uint64)
-        room[:] = 0
-        return room
-
-    def need_out(state: encoder_state.EncoderState, n_bytes: int) -> None:
-        n_bytes = max(n_bytes, encoder_state.OUT_BYTES) + SPARE_BYTES
-        state.out = guarded.array(n_bytes // state._fixed.dtype.itemsize, state._fixed.dtype)
-        state._renew()
-
-    class GuardedRoom:
-        def __init__(self, n: int, dtype: np.dtype) -> None:
-            self.array = guarded.array(n, dtype)
-
-        def cut(self, n: int) -> np.ndarray:
-            return self.array[:n].copy()
-
-    monkeypatch.setattr(encoder_state, "new_pending", guarded_pending)
-    monkeypatch.setattr(encoder_state.EncoderState, "need_out", need_out)
-    monkeypatch.setattr(compiled_encoder, "Room", GuardedRoom)
-    return guarded
-
-
 def by_pretoken(tokenizer: nbbpe.Tokenizer, data: bytes) -> list[int]:
     """The ids of a text, each distinct pretoken merged by the twin."""
     ranks = {pair: rank for rank, pair in reversed(list(enumerate(tokenizer.merges)))}
@@ -189,9 +139,9 @@ def tokenizers(small: nbbpe.Tokenizer, pattern: str, special_id: int) -> Iterato
 
 
 @pytest.mark.parametrize("special_id", [400, 70_000])  # ids of two bytes, and of four
-@pytest.mark.parametrize("pattern", ["gpt2", "o200k"])
+@pytest.mark.parametrize("pattern", mostly_slow(["gpt2", "o200k"], usual=["gpt2"]))
 @pytest.mark.parametrize("kind", [*KINDS, "huge"])
-def test_what_waits_changes_no_id(small, guarded, monkeypatch, kind, pattern, special_id):
+def test_what_waits_changes_no_id(small, monkeypatch, kind, pattern, special_id):
     n = 20_000 if "few" in kind or "one" in kind else 3000
     data = huge_text(random.Random(6)) if kind == "huge" else text_of(kind, n, random.Random(kind))
     wanted = by_pretoken(next(tokenizers(small, pattern, special_id)), data)
@@ -204,7 +154,6 @@ def test_what_waits_changes_no_id(small, guarded, monkeypatch, kind, pattern, sp
             assert tokenizer.encode_array(data).tolist() == wanted
     for tokenizer in tokenizers(small, pattern, special_id):
         assert list(tokenizer.encode_iterable([data.decode()])) == wanted
-    guarded.check()
 
 
 def test_the_ids_of_many_documents_start_where_they_do_whatever_waits(small):

@@ -17,7 +17,6 @@ from .signals import Ended, ending_signals
 EXIT_FAILED, EXIT_USAGE = 1, 2
 EXIT_SIGNAL = 128  # and the number of the signal, as a shell reports it: 130 for Ctrl-C
 EXIT_NOBODY_READS = 141  # what a shell reports of a program that wrote into a pipe without a reader
-_NO_CLICK = 'error: the command line needs click: pip install "nbbpe[cli]" (`nbbpe warmup` works without it)'
 
 
 class NobodyReads(Exception):
@@ -97,15 +96,8 @@ _EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryEr
 
 
 def _run(arguments: list[str]) -> int:
-    try:
-        import click
-    except ImportError:
-        if arguments[:1] == ["warmup"] and set(arguments[1:]) <= {"--json", "--debug"}:
-            from .warming import warm_up
+    import click
 
-            return 0 if warm_up(as_json="--json" in arguments) else EXIT_FAILED
-        _say(_NO_CLICK)
-        return EXIT_USAGE
     from .commands import nbbpe
 
     try:

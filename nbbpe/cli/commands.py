@@ -33,7 +33,6 @@ from ..trainer import train as train_tokenizer
 from ..training.tie_break import TIE_BREAKS
 from . import EXIT_FAILED, NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
-from .warming import warm_up
 
 _SHOWN_BYTES = 2000  # of a text that a pattern is shown on
 
@@ -707,4 +706,15 @@ def warmup(as_json: bool) -> int:
 
     For images and clusters. Fails if the kernels cannot be stored in any folder.
     """
-    return 0 if warm_up(as_json) else EXIT_FAILED
+    from .. import warmup as compile_all
+
+    done = compile_all()
+    if as_json:
+        _print_json(done._asdict())
+    else:
+        lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
+        if done.n_lost:
+            lines += [f"{done.n_lost} of them could not be stored: each process will compile them again"]
+        lines += [f"{n_kernels} kernels are stored in {folder}" for folder, n_kernels in done.folders.items()]
+        _print_lines(lines)
+    return EXIT_FAILED if done.n_lost else 0

@@ -36,7 +36,8 @@ class Stream(Protocol):
 def open_stream(file: File, packing: str, tally: Tally, start: int = 0, ahead: bool = True) -> Iterator[Stream]:
     """The bytes of a file from `start` on; of a compressed file, the decompressed bytes (then `start` is 0).
 
-    With `ahead`, a thread decompresses ahead of the work, if the file lies on this machine: it might wait for a pipe for ever.
+    With `ahead`, a thread decompresses ahead of the work if the file lies on this machine.
+    (It might wait for a pipe for ever.)
     """
     with file.open() as raw, ExitStack() as stack:
         if start:

@@ -15,9 +15,7 @@ import texts
 
 import nbbpe
 from nbbpe.idfiles import writer
-from nbbpe.sources import compressed
 from nbbpe.sources.local import LocalFile
-from nbbpe.text import windows
 from nbbpe.training import word_counts
 
 OLD = ["the cat sat on the mat " * 40, "ababab aaa"] * 5
@@ -109,16 +107,9 @@ def source(tmp_path) -> Callable[[str], Path]:
 
 
 @pytest.fixture(autouse=True)
-def many_parts(monkeypatch) -> None:
-    monkeypatch.setattr(writer, "_CHUNK_BYTES", SMALL_PARTS)
-    monkeypatch.setattr(writer, "_REPORT_BYTES", 1)
-    monkeypatch.setattr(writer, "MIN_BYTES_FOR_WORKERS", 0)
-    monkeypatch.setattr(word_counts, "BATCH", SMALL_PARTS)
-    monkeypatch.setattr(word_counts, "_CHUNK_BYTES", SMALL_PARTS)
-    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
-    monkeypatch.setattr(compressed, "_BLOCK", SMALL_PARTS)
-    monkeypatch.setattr(compressed, "_AHEAD", 1)
-    monkeypatch.setattr(windows, "WINDOW", SMALL_PARTS)
+def many_parts(cut_everywhere, sizes) -> None:
+    cut_everywhere(SMALL_PARTS)
+    sizes(report=1)
 
 
 def encode(small, path, folder, workers) -> None:
@@ -207,9 +198,9 @@ def test_a_file_that_is_added_to_is_an_error_that_tells_both_sizes(small, source
         small.encode_file([path, log], tmp_path / "ids.bin", 1, progress=progress)
 
 
-def test_a_part_that_was_changed_while_it_was_open_is_an_error(small, source, tmp_path, monkeypatch):
+def test_a_part_that_was_changed_while_it_was_open_is_an_error(small, source, tmp_path, sizes, monkeypatch):
     """One part, of which nothing is opened again."""
-    monkeypatch.setattr(writer, "_CHUNK_BYTES", 1 << 20)
+    sizes(chunk=1 << 20, window=1 << 20)
     real = nbbpe.Tokenizer.encode_part
     for change in CHANGES.values():
         path = source("a.txt")

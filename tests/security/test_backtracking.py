@@ -16,7 +16,6 @@ from nbbpe import cli
 from nbbpe.text import regex_splitter
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.regex_splitter import RegexSplitter
-from nbbpe.training import word_counts
 
 COMPILED = r"(?:a|a)+b|."  # which takes `regex` as long, and an automaton no time
 ENDLESS = r"(?:a|a)+(?<=a)b|."  # not compiled, as it looks behind
@@ -79,10 +78,10 @@ def test_encoding_raises_and_goes_on_with_other_texts():
 
 
 @pytest.mark.usefixtures("impatient")
-def test_training_raises_in_this_process_and_in_others(tmp_path, monkeypatch):
+def test_training_raises_in_this_process_and_in_others(tmp_path, sizes):
     with pytest.raises(ValueError, match="takes too long"):
         nbbpe.train([SHORT], 260, pattern=ENDLESS)
-    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 1)
+    sizes(for_workers=1)
     for name in "ab":
         (tmp_path / name).write_text("ab " * 100 + SHORT)
     with pytest.raises(ValueError, match="takes too long"):

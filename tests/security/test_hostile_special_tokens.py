@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import mmap
@@ -11,10 +10,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from guard_pages import at_page_end
 
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, beginning_node, find_specials, new_special_tokens
@@ -129,27 +129,6 @@ def test_ctrl_c_is_answered_while_a_long_text_is_looked_through():
 # Nothing is read outside of the text and its padding
 
 
-@contextlib.contextmanager
-def between_guards(n_bytes: int) -> Iterator[int]:
-    """The address of so many bytes that end where a page begins that may not be read; so is the page before the first."""
-    page = mmap.PAGESIZE
-    size = -(-n_bytes // page) * page
-    area = mmap.mmap(-1, size + 2 * page)
-    held = ctypes.c_char.from_buffer(area)
-    at = ctypes.addressof(held)
-    protect = ctypes.CDLL(None, use_errno=True).mprotect
-    protect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-    for guard in at, at + page + size:
-        assert protect(guard, page, 0) == 0
-    try:
-        yield at + page + size - n_bytes
-    finally:
-        for guard in at, at + page + size:
-            assert protect(guard, page, 3) == 0
-        del held
-        area.close()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="pages are guarded by POSIX's mprotect")
 def test_looking_for_tokens_reads_nothing_but_the_text_and_its_padding():
     source = random.Random(3)
@@ -161,16 +140,16 @@ def test_looking_for_tokens_reads_nothing_but_the_text_and_its_padding():
             data = bytes(source.choices(b"ab", k=n))
             wanted = special_search.find_breaks(utf8.padded(data), 0, len(data), len(data), specials).tolist()
             padded = utf8.padded(data).tobytes()
-            with between_guards(len(padded)) as at:
+            with at_page_end(len(padded)) as at:
                 ctypes.memmove(at, padded, len(padded))
                 found, _ = find_specials(at, 0, len(data), len(data), specials, breaks, False)
                 assert breaks[:found].tolist() == wanted
-            with between_guards(len(data)) as at:  # this one reads no block
+            with at_page_end(len(data)) as at:  # this one reads no block
                 ctypes.memmove(at, data, len(data))
                 beginning_node(at, 0, len(data), specials)
     # And nothing before it: the text begins where a page does.
     size = 2 * mmap.PAGESIZE
-    with between_guards(size) as at:
+    with at_page_end(size) as at:
         n = size - 128
         ctypes.memset(at, ord("a"), n)
         ctypes.memset(at + n, 0, 128)

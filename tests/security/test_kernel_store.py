@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import processes
 import pytest
+from effort import mostly_slow
 
 import nbbpe
 from nbbpe.kernels.compiler import trusted_folders
@@ -208,10 +209,11 @@ CASES: list[Case] = [
     *(relative_home, empty_cache_home, relative_cache_home, root_with_a_users_home, own_folder_below_anothers),
     *(own_folder_below_an_open_one, own_folder_that_is_open, inside_of_a_sticky_one),
 ]
+USUAL_CASES = [chosen_by_name, chosen_and_open, home_is_tmp, root_with_a_users_home, own_folder_below_an_open_one]
 
 
 @needs_root
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("case", mostly_slow(CASES, USUAL_CASES), ids=lambda case: case.__name__)
 def test_a_kernel_in_a_folder_of_others_does_not_run(stage, compiled, case):
     stage.keep_out()
     if case is root_with_a_users_home:

@@ -1,0 +1,32 @@
+"""How much is read, encoded and written at once. Tests make that a few bytes, so that small texts are cut everywhere.
+
+No other module of the tests knows where these sizes stand (see the fixtures `sizes` and `cut_everywhere`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbbpe.encoding import batches
+from nbbpe.idfiles import part_joiner, writer
+from nbbpe.sources import ahead, columns, compressed, parquet
+from nbbpe.text import utf8, windows
+from nbbpe.training import word_counts
+
+SIZES: dict[str, list[tuple[Any, str]]] = {
+    "window": [(windows, "WINDOW"), (columns, "WINDOW")],
+    "text_window": [(windows, "TEXT_WINDOW")],
+    "copied": [(utf8, "_COPIED")],
+    "batch": [(windows, "BATCH")],
+    "counted": [(word_counts, "BATCH")],
+    "chunk": [(word_counts, "_CHUNK_BYTES"), (writer, "_CHUNK_BYTES")],
+    "split": [(word_counts, "_SPLIT_BYTES")],
+    "report": [(writer, "_REPORT_BYTES")],
+    "block": [(compressed, "_BLOCK"), (compressed, "_ROOM"), (ahead, "_BLOCK"), (parquet, "_BATCH_BYTES")],
+    "ahead": [(compressed, "_AHEAD")],
+    "joined": [(part_joiner, "BLOCK")],
+    "held": [(part_joiner, "_HELD_BYTES")],
+    "for_workers": [(word_counts, "MIN_BYTES_FOR_WORKERS"), (writer, "MIN_BYTES_FOR_WORKERS")],
+    "for_threads": [(batches, "_BYTES_PER_THREAD")],
+}
+OF_EVERYTHING = ["window", "batch", "counted", "chunk", "split", "report", "block", "ahead", "held"]
