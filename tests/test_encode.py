@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import mmap
 import multiprocessing
@@ -229,6 +230,24 @@ def test_a_special_token_that_is_allowed_and_unknown_is_warned_of():
     tokenizer = nbbpe.Tokenizer(BYTES, [], ["<|end|>"])
     with pytest.warns(UserWarning, match=r"allowed_special has '<\|edn\|>', which is none of the .* tokens: '<\|end\|>'$"):
         assert tokenizer.encode_array("<|end|>", allowed_special={"<|edn|>"}).tolist() == list(b"<|end|>")
+
+
+def test_warnings_name_the_line_that_called_nbbpe_however_deep_it_comes_from(trained, tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    allowed = {"allowed_special": {"<|edn|>"}}
+    calls = [
+        lambda tokenizer: tokenizer.encode("a", **allowed),
+        lambda tokenizer: tokenizer.count("a", **allowed),
+        lambda tokenizer: tokenizer.encode(io.BytesIO(b"a"), **allowed),
+        lambda tokenizer: tokenizer.encode_batch(["a"], **allowed),
+        lambda tokenizer: tokenizer.encode_padded(["a"], pad_id=0, **allowed),
+        lambda tokenizer: list(tokenizer.encode_iterable(["a"], **allowed)),
+        lambda tokenizer: tokenizer.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", **allowed),
+    ]
+    for call in calls:
+        with pytest.warns(UserWarning, match="allowed_special has") as seen:
+            call(pickle.loads(pickle.dumps(trained)))  # which has met no choice yet
+        assert {(warning.filename, warning.lineno) for warning in seen} == {(__file__, call.__code__.co_firstlineno)}
 
 
 def test_any_number_of_choices_of_special_tokens_can_be_made(trained):

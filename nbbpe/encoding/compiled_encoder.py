@@ -181,23 +181,26 @@ class CompiledEncoder(Encoder):
     ) -> tuple[int, int, int, int]:
         """Encode a window from a position on, until all is done that can be, or `out` is full.
 
-        Returns DONE or NEED_OUT, how far it came, the end of the piece behind, and how many ids there are.
+        step : bytes of an id; or 0 to count the ids only (see encode_state.Work)
+
+        Returns DONE or NEED_OUT, how far it came, the end of what there must be room for, and how many ids there are.
         """
         id_size = self._id_size
         out_at = out.ctypes.data
-        state.work[: encode_state.PIECE_END] = (
-            window.data.ctypes.data,
-            position,
-            window.end,
-            window.limit,
-            window.breaks.ctypes.data,
-            len(window.breaks),
-            0 if marks is None else marks.ctypes.data,
-            out_at,
-            out.nbytes,
-            n_ids,
-            id_size,
-            step,
+        state.work[:] = encode_state.Work(
+            text=window.data.ctypes.data,
+            position=position,
+            end=window.end,
+            limit=window.limit,
+            breaks=window.breaks.ctypes.data,
+            n_breaks=len(window.breaks),
+            marks=0 if marks is None else marks.ctypes.data,
+            out=out_at,
+            out_bytes=out.nbytes,
+            n_ids=n_ids,
+            id_size=id_size,
+            step=step,
+            piece_end=position,
         )
         work = state.work.data  # of which single numbers are sooner read and written
         while True:

@@ -1,4 +1,4 @@
-"""Applying merges to one pretoken: a short one in a lane, others as encode_long does."""
+"""Applying merges to one pretoken: a short one in a lane, longer ones as in merge_long.py."""
 
 import numpy as np
 from numpy.typing import NDArray

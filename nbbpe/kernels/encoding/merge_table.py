@@ -61,12 +61,12 @@ class Merges(NamedTuple):
                                           entries that did not find room in the line stand in the next
     byte_pairs  : uint32[65536]           of each pair of bytes, at [left << 8 | right], rank << CONTEST_BITS and which of
                                           its bytes are contested, see `contested_bytes`; all ones where it has no rank
-    symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `counting_on` leaves it
+    symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `without_final_run` cuts it
     ids         : uint32[*]               the id of each symbol, likewise
     whole       : uint64[*]               tokens that a pretoken is though merging does not give them, see `pack_whole`;
                                           most vocabularies have none, and this has no entries
     n_ascending : int                     the number of ranks, if each merge has a higher one than those that make its two
-                                          sides: then a long pretoken can be merged rank by rank (encode_long); else 0
+                                          sides: then a long pretoken can be merged rank by rank (merge_long); else 0
     joins       : uint8[*]                bits of the places that merges join at (unmergeable_boundaries); no entries where
                                           these are not known, or parts of a pretoken would not be merged as it is
     secret      : np.uint64               what says which line a pair belongs to; odd
@@ -122,14 +122,16 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], number
     entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
     entries[:] = _FREE
     whole, joins = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint8)
-    return Merges(entries, byte_pairs, counting_on(symbols), counting_on(ids), whole, 0, joins, numbers[secret.PAIRS])
+    return Merges(
+        entries, byte_pairs, without_final_run(symbols), without_final_run(ids), whole, 0, joins, numbers[secret.PAIRS]
+    )
 
 
-def counting_on(numbers: NDArray[Any]) -> NDArray[np.uint32]:
-    """Numbers without the end that only counts on from the last one that stays; at least one number, uint32[*].
+def without_final_run(numbers: NDArray[Any]) -> NDArray[np.uint32]:
+    """Numbers without the run n, n + 1, n + 2, ... that they end with, of which only n is kept; uint32[*], not empty.
 
-    Most vocabularies number their tokens in the order of the merges, so that little stays. That each merge need not look up
-    what it makes, at an address that is mostly in no cache, takes 3 to 10 % off a first pass.
+    Most vocabularies number their tokens in the order of the merges, so that few numbers are kept. Then a merge need not
+    look up what it makes, at an address that is mostly in no cache, which takes 3 to 10 % off a first pass.
     """
     steps = np.flatnonzero(np.diff(numbers) != 1)
     n_kept = steps[-1] + 2 if len(steps) else 1
@@ -347,8 +349,8 @@ def byte_pair(merges_at, left, right):
 
 
 @inlined
-def counted(numbers_at, last, i):
-    """Number i of those of which `counting_on` has left the first, up to `last`, at an address."""
+def number_at(numbers_at, last, i):
+    """Number i of those that `without_final_run` has cut; at an address are numbers 0 to `last`."""
     listed = min(i, last)
     return np.int64(read_u32(numbers_at + 4 * listed)) + (i - listed)
 
@@ -356,13 +358,13 @@ def counted(numbers_at, last, i):
 @inlined
 def merged_symbol(merges_at, rank):
     """The symbol that a pair of this rank becomes."""
-    return counted(merges_at.symbols, merges_at.last_symbol, rank)
+    return number_at(merges_at.symbols, merges_at.last_symbol, rank)
 
 
 @inlined
 def id_of(merges_at, symbol):
     """The id of a symbol."""
-    return counted(merges_at.ids, merges_at.last_id, symbol)
+    return number_at(merges_at.ids, merges_at.last_id, symbol)
 
 
 @inlined

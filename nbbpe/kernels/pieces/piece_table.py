@@ -1,4 +1,4 @@
-"""A hash table whose keys are byte strings: the memory of every distinct piece (or word) that was seen.
+"""A hash table whose keys are byte strings: all distinct pieces (or words) that were seen.
 
 Open addressing over slots of 32 bytes, two in a cache line, of which a look-up mostly touches one:
 
@@ -7,7 +7,7 @@ Open addressing over slots of 32 bytes, two in a cache line, of which a look-up 
 A key of up to 15 bytes lies in the slot itself: bytes 0-7 in key_low, bytes 8-14 in key_high, and its length in
 key_high's top byte (so b"a" and b"a\\0" differ, and an empty slot has key_high 0). A longer key lies in the pool, as
 8 bytes of length and then its bytes; its slot holds its 64-bit hash in key_low, and 0xFF with its pool offset in key_high.
-What the two values mean is up to the user of the table: counting keeps a count, encoding keeps token ids.
+What the two values mean is up to the user of the table: counting keeps a count, encoding caches token ids.
 
 Keys come from anybody's text. So where they lie depends on a secret (see secret.py), and a search ends after MOST_PROBES
 slots.

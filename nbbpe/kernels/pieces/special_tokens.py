@@ -189,7 +189,7 @@ def child_of(nodes_at, node, byte):
 
 @inlined
 def node_before(specials, node, byte):
-    """The node of a text with a byte in front, from that of the text."""
+    """The node of a text with a byte in front, from that of the text; `specials` are SpecialAddresses, here and below."""
     while node != 0:
         child = child_of(specials.nodes, node, byte)
         if child != 0:
@@ -252,7 +252,7 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
 
 @part
 def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapping):
-    """See find_specials, with the addresses of what it takes; there is room for `room` breaks."""
+    """See find_specials, of SpecialAddresses and the address of breaks, for `room` of which there is room."""
     if specials.n_ranges == 0:
         return 0, stop
     row = stack_specials(text_at, start, end, stop, specials, breaks_at, room)
