@@ -660,9 +660,9 @@ def test_walks_that_fail_take_linear_time(pattern, unit):
     seconds = {}
     for n in 1000, 100_000, 1_000_000:  # the first compiles the kernel
         data = unit.encode() * (n // len(unit.encode()))
-        began = time.perf_counter()
+        began = time.process_time()
         ends = ends_by_kernel([data], tables)
-        seconds[n] = time.perf_counter() - began
+        seconds[n] = time.process_time() - began
         assert len(ends) == len(data.decode())
     # Ten times as long: a hundred times where each walk goes to the end.
     assert seconds[1_000_000] < 40 * max(seconds[100_000], 1e-3)
@@ -684,9 +684,9 @@ def test_no_pattern_takes_long_over_what_repeats(name):
         seconds = []
         for n in 1000, 30_000, 300_000:
             data = (unit * n).encode()
-            began = time.perf_counter()
+            began = time.process_time()
             ends_by_kernel([data], tables)
-            seconds.append(time.perf_counter() - began)
+            seconds.append(time.process_time() - began)
         assert seconds[2] < 50 * max(seconds[1], 2e-3), unit
 
 

@@ -399,7 +399,8 @@ def test_one_word_of_millions_of_letters():
 
 
 def test_millions_of_times_the_same_letter():
-    assert_merges_of_one_word(np.full(examples(2_000_000, 10_000_000), ord("a"), dtype=np.uint8), 30)
+    word = np.full(examples(2_000_000, 10_000_000), ord("a"), dtype=np.uint8)
+    assert_merges_of_one_word(word, examples(20, 30))
 
 
 def test_the_numpy_twin_replaces_as_the_plain_one_does():

@@ -43,9 +43,9 @@ def seconds(tokens: list[bytes]) -> float:
     vocab = dict(enumerate([*BYTES, *tokens]))
     took = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         rank_vocab.merges_by_rank(vocab)
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     return min(took)
 
 
