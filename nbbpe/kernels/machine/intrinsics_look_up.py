@@ -1,9 +1,9 @@
 """Looking up 64 bytes at once, each in the form that the processor has; and packing, which has one form only.
 
 FORM says which: "avx512" with VBMI and VBMI2 (since Ice Lake and Zen 4) looks up 64 bytes in a table of 64 or 128 by one
-instruction. "avx2" and "neon" look up in tables of 16, and larger tables are looked up row by row: all of a vector in each
-row, where those that are of other rows find 0. "portable" looks up one byte after the other. Tables are best from the start
-of a cache line on. See intrinsics.py for what all processors have, and for loads.
+instruction. "avx2" looks up in 16, and larger tables are looked up row by row: all of a vector in each row, where those of
+other rows find 0. "neon" likewise, in up to 64. "portable" looks up one byte after the other. Tables are best from the
+start of a cache line on. See intrinsics.py for what all processors have, and for loads.
 """
 
 from llvmlite import binding, ir
@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 from .intrinsics import BLOCK, I8, I64, LINE, VECTOR, lanes_of, pointer, splat
 
-ROW = 16  # entries that "avx2" and "neon" look up at once
+ROW = 16  # entries that "avx2" looks up at once
 
 
 def _form() -> str:
@@ -34,8 +34,13 @@ FORM = _form()
 HAS_PACKING = FORM == "avx512"
 
 
+def _load(builder, address, first, n):
+    """The `n` bytes from number `first` on at an address."""
+    return builder.load(pointer(builder, builder.add(address, I64(first)), ir.VectorType(I8, n)), align=1)
+
+
 def _load_64(builder, address):
-    return builder.load(pointer(builder, address, VECTOR), align=1)
+    return _load(builder, address, 0, BLOCK)
 
 
 def _part(builder, vector, first, n):
@@ -64,32 +69,42 @@ def _look_up_in_one(builder, table_at, n, indices):
     if n <= BLOCK:
         # What is read past a short table is not looked up.
         return _call(builder, "llvm.x86.avx512.permvar.qi.512", _load_64(builder, table_at), indices)
-    low, high = (_load_64(builder, builder.add(table_at, I64(at))) for at in (0, BLOCK))
+    low, high = (_load(builder, table_at, first, BLOCK) for first in (0, BLOCK))
     kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
     look_up = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpermi2var.qi.512")
     return builder.call(look_up, [low, indices, high])
 
 
 def _look_up_by_rows(builder, table_at, n, indices):
-    """See look_up, with "avx2" and "neon"."""
-    width = 32 if FORM == "avx2" else ROW
-    row_type, vector = ir.VectorType(I8, ROW), ir.VectorType(I8, width)
-    repeated = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(ROW)) * (width // ROW))
-    parts = [_part(builder, indices, first, width) for first in range(0, BLOCK, width)]
-    found = [ir.Constant(vector, [0] * width) for _ in parts]
+    """See look_up, with "avx2"."""
+    repeated = ir.Constant(ir.VectorType(ir.IntType(32), 2 * ROW), list(range(ROW)) * 2)
+    halves = [_part(builder, indices, first, 2 * ROW) for first in (0, 2 * ROW)]
+    vector = halves[0].type
+    found = [ir.Constant(vector, [0] * 2 * ROW)] * 2
     for first in range(0, n, ROW):
-        row = builder.load(pointer(builder, builder.add(table_at, I64(first)), row_type), align=1)
+        row = _load(builder, table_at, first, ROW)
         row = builder.shuffle_vector(row, row, repeated)
-        for i, part in enumerate(parts):
-            # Of this row, what is left is less than ROW; NEON finds 0 for all else, and AVX2 where the top bit is set.
-            inside = builder.xor(part, ir.Constant(vector, [first] * width)) if n > ROW else part
-            if FORM == "avx2":
-                if n > ROW:
-                    inside = _call(builder, "llvm.uadd.sat.v32i8", inside, ir.Constant(vector, [0x80 - ROW] * width))
-                each = _call(builder, "llvm.x86.avx2.pshuf.b", row, inside)
-            else:
-                each = _call(builder, "llvm.aarch64.neon.tbl1.v16i8", row, inside)
-            found[i] = builder.or_(found[i], each)
+        for i, numbers in enumerate(halves):
+            if n > ROW:
+                # What is of this row becomes less than ROW, and what is not has its top bit set, which finds 0.
+                numbers = builder.xor(numbers, ir.Constant(vector, [first] * 2 * ROW))
+                numbers = _call(builder, "llvm.uadd.sat.v32i8", numbers, ir.Constant(vector, [0x80 - ROW] * 2 * ROW))
+            found[i] = builder.or_(found[i], _call(builder, "llvm.x86.avx2.pshuf.b", row, numbers))
+    return _together(builder, found)
+
+
+def _look_up_by_neon(builder, table_at, n, indices):
+    """See look_up, with "neon": in up to four rows at once, where an index that is of none of them finds 0."""
+    n_rows = min(n // ROW, 4)
+    found = []
+    for first in range(0, BLOCK, ROW):
+        numbers = _part(builder, indices, first, ROW)
+        of_all = ir.Constant(numbers.type, [0] * ROW)
+        for start in range(0, n, n_rows * ROW):
+            rows = [_load(builder, table_at, start + ROW * i, ROW) for i in range(n_rows)]
+            inside = builder.xor(numbers, ir.Constant(numbers.type, [start] * ROW))
+            of_all = builder.or_(of_all, _call(builder, f"llvm.aarch64.neon.tbl{n_rows}.v16i8", *rows, inside))
+        found.append(of_all)
     return _together(builder, found)
 
 
@@ -108,7 +123,7 @@ def _look_up_one_by_one(builder, table_at, n, indices):
 
 def look_up(builder, table_at, n, indices):
     """table[index] for 64 indices, of a table of n bytes, a power of two, at an address. Of an index >= n: anything."""
-    forms = {"avx512": _look_up_in_one, "avx2": _look_up_by_rows, "neon": _look_up_by_rows}
+    forms = {"avx512": _look_up_in_one, "avx2": _look_up_by_rows, "neon": _look_up_by_neon}
     return forms.get(FORM, _look_up_one_by_one)(builder, table_at, n, indices)
 
 
