@@ -514,8 +514,8 @@ def test_help_names_all_commands(run):
         (["--nope"], ["--nope"]),
         (["nope"], ["nope"]),
         (["encode"], ["INPUTS"]),
-        (["encode", "text.txt"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
-        (["inspect"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
+        (["encode", "text.txt"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
+        (["inspect"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
         (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),
         (["encode", "text.txt", "-t", "tok", "-o", "-", "--json"], ["--json"]),
         (["encode", "-", "-", "-t", "tok", "-o", "x.bin"], ["once"]),
@@ -843,7 +843,7 @@ def test_without_click_only_warmup_works_and_one_line_names_the_extra():
         assert 'pip install "nbbpe[cli]"' in line
     *lines, code = processes.run(WITHOUT_CLICK, "warmup").splitlines()
     assert code == "0"
-    assert "kernels are kept in" in lines[-1]
+    assert "kernels are stored in" in lines[-1]
 
 
 def test_the_command_line_is_light():
