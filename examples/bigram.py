@@ -43,7 +43,7 @@ class Bigram:
         return float(-np.log(self.probabilities(x.ravel())[np.arange(x.size), y.ravel()]).mean())
 
     def step(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> None:
-        """Go down the slope of the loss."""
+        """One step of gradient descent."""
         slope = self.probabilities(x.ravel())  # of the loss, by the logits
         slope[np.arange(x.size), y.ravel()] -= 1
         slope /= x.size
@@ -55,7 +55,7 @@ class Bigram:
             part -= LEARNING_RATE * by_part / np.sqrt(squares)
 
     def write(self, token_id: int, rng: np.random.Generator) -> Iterator[int]:
-        """Ids without end, each drawn from what may follow the one before it."""
+        """An endless iterator of ids, each drawn from the distribution after the one before it."""
         while True:
             token_id = int(rng.choice(len(self.bias), p=self.probabilities(np.array([token_id]))[0]))
             yield token_id

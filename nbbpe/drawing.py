@@ -1,4 +1,4 @@
-"""An automaton drawn as SVG: states in columns by their distance from the start, arrows with the classes that they take."""
+"""An automaton drawn as SVG: states in columns by their distance from the start, arrows labelled with classes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def draw_automaton(automaton: Automaton, labels: Sequence[str], descriptions: Se
 
 
 def _distances(automaton: Automaton) -> dict[int, int]:
-    """How many characters lead from the start to each state at the least, the nearest first; without the dead state."""
+    """The least number of characters from the start to each state, the nearest first; without the dead state."""
     found = {START: 0}
     for state in (waiting := [START]):
         for following in automaton.next_state[state].tolist():
@@ -87,7 +87,7 @@ def _distances(automaton: Automaton) -> dict[int, int]:
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float]) -> tuple[str, tuple[float, float]]:
-    """The path of an arrow between two states, and where its label stands."""
+    """The path of an arrow between two states, and the position of its label."""
     (x, y), (to_x, to_y) = start, end
     if start == end:
         top = y - _RADIUS
@@ -102,7 +102,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float]) -> tuple[str, t
     length = float(np.hypot(*way))
     along = way / length
     aside = np.array([-along[1], along[0]])
-    # Those within a column, back, or over a column bend, so that they do not run through states.
+    # Arrows within a column, backwards, or across a column are curved, so that they do not cross states.
     bend = 0.0 if to_x - x == _COLUMN else 44.0 + 0.12 * length
     middle = (np.array(start) + end) / 2 + bend * aside
     leaving, arriving = middle - start, np.array(end) - middle

@@ -1,4 +1,4 @@
-"""Figures of tokenizers: what a vocabulary holds, how it does on a text, how two of them differ. Prints nothing."""
+"""Statistics of tokenizers: what a vocabulary holds, how it does on a text, how two of them differ. Prints nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
 Source = Path | Sequence[Path] | Iterable[Text]  # what `nbbpe.train` takes
-_MAX_STRETCHES = 200_000  # distinct stretches of text, split differently, that are counted
+_MAX_STRETCHES = 200_000  # distinct stretches that are split differently, counted at most
 _LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
 
 
@@ -145,7 +145,7 @@ def encoded(
     allowed_special: Choice | None = None,
     warn: bool = True,
 ) -> Iterator[NDArray[Any]]:
-    """The ids of a source, array by array, with a bar of progress; each is the caller's until the next is asked for.
+    """The ids of a source in arrays, with a progress bar; each array is valid until the next one is asked for.
 
     `separator`, `field`, `on_error` and `allowed_special` are those of `encode_file`; without `warn` nothing is said of
     records that are skipped.
@@ -293,7 +293,7 @@ def compression_by_size(
 def _aligned(streams: Sequence[Iterator[NDArray[Any]]], numberings: Sequence[Numbering]) -> Iterator[list[NDArray[Any]]]:
     """Two encodings of one text, stretch by stretch: ids of both, which begin and end at the same bytes of the text."""
     left: list[NDArray[Any]] = [np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)]
-    sizes = [0, 0]  # bytes of text of what is left
+    sizes = [0, 0]  # bytes of text in what is left
     running = [True, True]
     while any(running):
         behind = 0 if running[0] and (sizes[0] <= sizes[1] or not running[1]) else 1
@@ -301,7 +301,7 @@ def _aligned(streams: Sequence[Iterator[NDArray[Any]]], numberings: Sequence[Num
         if ids is None:
             running[behind] = False
             continue
-        # An array is ours only until the next one is asked for.
+        # An array is valid only until the next one is asked for.
         left[behind] = np.concatenate([left[behind], ids]).astype(ids.dtype)
         sizes[behind] += int(numberings[behind].lengths_of(ids).sum())
         if running == [True, True] and sizes[behind] < max(sizes):
@@ -374,7 +374,7 @@ def _text_figures(
 
 
 def _merges(tokenizer: Tokenizer) -> list[tuple[bytes, bytes]] | None:
-    """The merges, or None where tokens merge by rank and no list of merges says the same."""
+    """The merges, or None if tokens merge by rank and no list of merges is equal to that."""
     try:
         return tokenizer.merges
     except ValueError:

@@ -33,7 +33,7 @@ class Dataset(NamedTuple):
 
 
 def find_texts(dataset: Dataset, data: Path) -> dict[str, Path]:
-    """The splits of a dataset as text files in a folder, downloaded if need be; {} where the hub cannot be reached."""
+    """The splits of a dataset as text files in a folder, downloaded if missing; {} if the hub cannot be reached."""
     texts = {split: data / name.removesuffix(".gz") for split, name in dataset.files.items()}
     try:
         for split, text in texts.items():
@@ -52,7 +52,7 @@ def find_texts(dataset: Dataset, data: Path) -> dict[str, Path]:
 
 
 def download(repository: str, target: Path) -> Path:
-    """A file of a dataset on the hub; what is there of one that was cut short is kept in a .part and gone on with."""
+    """Download a file of a dataset from the hub; an interrupted download is kept in a .part file and resumed."""
     if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
         raise OSError("HF_HUB_OFFLINE is set")
     hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
@@ -62,7 +62,7 @@ def download(repository: str, target: Path) -> Path:
     request = Request(f"{hub}/datasets/{repository}/resolve/main/{target.name}", headers={"Range": f"bytes={have}-"})
     print(f"downloading {request.full_url}", file=sys.stderr)
     with urlopen(request, timeout=30) as response:
-        continues = response.status == 206  # a server may send the whole file all the same
+        continues = response.status == 206  # a server may send the complete file all the same
         with open(part, "ab" if continues else "wb") as file:
             n_bytes = int(response.headers["Content-Length"]) + (have if continues else 0)
             shutil.copyfileobj(response, file, 1 << 20)
@@ -73,7 +73,7 @@ def download(repository: str, target: Path) -> Path:
 
 
 def decompress(compressed: Path, text: Path) -> None:
-    """Unpack a .gz file; the text appears under its name only when it is whole."""
+    """Decompress a .gz file, as an atomic write."""
     partial = text.with_name(f"{text.name}.{os.getpid()}.tmp")
     try:
         with gzip.open(compressed) as source, open(partial, "wb") as target:
@@ -86,7 +86,7 @@ def decompress(compressed: Path, text: Path) -> None:
 
 
 def made_up_texts(data: Path, megabytes: float) -> dict[str, Path]:
-    """Splits of made-up stories, written unless the folder has them in that size."""
+    """Splits of made-up stories, written unless the folder has them in this size."""
     data.mkdir(parents=True, exist_ok=True)
     sizes = {"train": int(megabytes * 1e6), "valid": max(1, int(megabytes * 1e6 * VALID_SHARE))}
     texts = {split: data / f"stories-{megabytes:g}MB-{split}.txt" for split in sizes}

@@ -1,4 +1,4 @@
-"""Make up children's stories, for where TinyStories cannot be downloaded.
+"""Make up children's stories, in place of TinyStories where that cannot be downloaded.
 
     python scripts/stories.py stories.txt --megabytes 100
 
@@ -90,7 +90,7 @@ SENTENCES = {
 
 
 class Cast(dict[str, str]):
-    """The words for the slots of one story: who is in it stays the same, all others are drawn anew each time.
+    """The words for the slots of one story: its heroes stay the same, all other words are drawn each time.
 
     `random.random()` alone is used, as Python guarantees its sequence.
     """

@@ -38,7 +38,7 @@ class Steps:
         self._rows: list[tuple[str, float, int]] = []
 
     def timed(self, name: str, n_bytes: int, step: Callable[[], T]) -> T:
-        """What a step returns that works on so many bytes of text."""
+        """Run a step that works on `n_bytes` of text, and return its result."""
         print(f"{name} ...", file=sys.stderr, flush=True)
         began = time.perf_counter()
         result = step()
@@ -97,7 +97,7 @@ def main(dataset: Dataset, description: str | None) -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
 
     steps = Steps()
-    steps.timed("load kernels", 0, nbbpe.warmup)  # compiled the first time on a machine: no part of the work
+    steps.timed("load kernels", 0, nbbpe.warmup)  # compiled on the first run on a machine, so not a part of the work
     tokenizer = steps.timed(
         "train",
         sizes["train"],

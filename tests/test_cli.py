@@ -244,7 +244,7 @@ def test_records_and_several_inputs(run, tmp_path, small):
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     (tmp_path / "b.jsonl").write_text(json.dumps({"body": "ababab"}))
     source, options = str(tmp_path / "*.jsonl"), ["--field", "body", "-t", "tok"]
-    assert_one_line_error(run("count", source, *options), 1, "a.jsonl", "line 3", "(--on-error skip leaves")
+    assert_one_line_error(run("count", source, *options), 1, "a.jsonl", "line 3", "(pass --on-error skip")
     options += ["--on-error", "skip"]
     documents = ["the cat", "sat\n", "aaa", "ababab"]
     separator = small.special_tokens[texts.SPECIAL]
@@ -515,8 +515,8 @@ def test_help_names_all_commands(run):
         (["--nope"], ["--nope"]),
         (["nope"], ["nope"]),
         (["encode"], ["INPUTS"]),
-        (["encode", "text.txt"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
-        (["inspect"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
+        (["encode", "text.txt"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
+        (["inspect"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
         (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),
         (["encode", "text.txt", "-t", "tok", "-o", "-", "--json"], ["--json"]),
         (["encode", "-", "-", "-t", "tok", "-o", "x.bin"], ["once"]),
@@ -556,7 +556,7 @@ def test_a_wrong_command_line_is_told_in_one_line(run, folder, arguments, parts)
 
 def test_data_that_is_wrong_is_told_in_one_line(run, tmp_path):
     assert_one_line_error(run("train", "empty.txt", "--vocab-size", 300, "-o", tmp_path / "x"), 1, "no text to train on")
-    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--special", "<s>"), 1, "says itself")
+    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--special", "<s>"), 1, "so they cannot be given")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "nbbpe.json").write_text("{")
     assert_one_line_error(run("inspect", tmp_path / "broken"), 1, "nbbpe.json", "JSON")

@@ -365,9 +365,9 @@ BAD = {
     b'{"text": false}': "the field 'text' is a boolean, and must be a string",
     b'{"text": ["a"]}': "the field 'text' is an array, and must be a string",
     b'{"text": {"a": 1}}': "the field 'text' is an object, and must be a string",
-    b'{"text": "caf\xe9"}': "byte 14 of it, 0xe9, is no UTF-8",
-    b'{"text": "\xed\xa0\x80"}': "byte 11 of it, 0xed, is no UTF-8",
-    b'\xff\xfe{\x00"\x00t\x00': "byte 1 of it, 0xff, is no UTF-8",
+    b'{"text": "caf\xe9"}': "byte 14 of it, 0xe9, is invalid UTF-8",
+    b'{"text": "\xed\xa0\x80"}': "byte 11 of it, 0xed, is invalid UTF-8",
+    b'\xff\xfe{\x00"\x00t\x00': "byte 1 of it, 0xff, is invalid UTF-8",
     b"[" * 100_000: "this is JSON that is nested too deeply",
 }
 
@@ -741,7 +741,7 @@ def test_what_is_wrong_elsewhere_is_named(assert_refused, bucket):
         ("a.parquet", OSError, "memory://bucket/a.parquet' cannot be read as parquet"),
         ("a.jsonl", ValueError, "memory://bucket/a.jsonl', line 1: the record has no field"),
         ("a.txt.gz", OSError, "memory://bucket/a.txt.gz' is broken"),
-        ("a.bz2", ValueError, "memory://bucket/a.bz2' cannot be read as it is packed"),
+        ("a.bz2", ValueError, "memory://bucket/a.bz2' is compressed in a way that nbbpe does not read"),
     ]:
         assert_refused(f"{bucket}/{name}", error, message)
         assert_refused([f"{bucket}/folder/a.txt", f"{bucket}/{name}"], error, message)

@@ -57,7 +57,7 @@ class Tally:
     def malformed(self, place: Line | Row, reason: str) -> None:
         """Count a malformed record, or raise ValueError that names it."""
         if self._on_error == "raise":
-            raise ValueError(f'{place}: {reason} (on_error="skip" skips such records)')
+            raise ValueError(f'{place}: {reason} (pass on_error="skip" to skip such records)')
         self._n_skipped += 1
         if len(self._first) < _MAX_NAMED:
             self._first.append((place, reason))

@@ -355,9 +355,9 @@ nbbpe.warmup.__globals__["JOBS"] = (job,)
 print(cli.main(["warmup", *sys.argv[2:]]))
 """
     relative = processes.run(script, str(stage.install), NUMBA_CACHE_DIR="relative", HOME="/dev/null", XDG_CACHE_HOME="")
-    assert relative.splitlines()[1:] == ["no folder takes 1 of them: each process will compile them again", "1"]
+    assert relative.splitlines()[1:] == ["1 of them could not be stored: each process will compile them again", "1"]
     kept = processes.run(script, str(stage.install), NUMBA_CACHE_DIR=str(stage.folder / "c")).splitlines()
-    assert kept[1:] == [f"1 kernels are kept in {stage.folder / 'c' / 'nbbpe'}", "0"]
+    assert kept[1:] == [f"1 kernels are stored in {stage.folder / 'c' / 'nbbpe'}", "0"]
 
 
 # The rules one by one

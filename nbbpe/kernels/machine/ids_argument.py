@@ -1,6 +1,6 @@
-"""A list of ids as an argument of a kernel: its numbers copied out of Python's objects, 3 ns each.
+"""A list of ids as a kernel argument: its numbers are copied out of the Python objects, 3 ns each.
 
-NumPy takes 20 ns or more for each, as it asks first what kinds of objects they are.
+NumPy takes 20 ns or more for each, as it checks the types of all objects first.
 """
 
 from llvmlite import ir
@@ -10,12 +10,12 @@ from numba.extending import NativeValue, unbox
 from .intrinsics import I64
 from .python_arguments import Argument, call_api, has_numbers, is_exactly
 
-NO_LIST = -1  # as a number of ids; see IdsArgument
+NO_LIST = -1  # in place of a number of ids; see IdsArgument
 
 
 @has_numbers("at", "n")
 class IdsArgument(Argument):
-    """What a kernel has of a list of ids.
+    """A list of ids in a kernel.
 
     at : address of int64[n], there for as long as the kernel runs
     n  : how many there are; NO_LIST for an object that is not a list, and for a list of anything but int (bool, say, or an
@@ -41,7 +41,7 @@ def _unbox(kind, obj, c):
         with builder.if_then(cgutils.is_not_null(builder, ids)):
             builder.store(size, n)
             with cgutils.for_range(builder, size) as loop:
-                # No code of Python's runs meanwhile, so that the list stays as it is.
+                # No Python code runs meanwhile, so the list cannot change.
                 item = call_api(c, "PyList_GetItem", api.pyobj, obj, loop.index)
                 with builder.if_then(builder.not_(is_exactly(c, item, "PyLong_Type"))):
                     builder.store(I64(NO_LIST), n)

@@ -1,6 +1,6 @@
-"""Memory for large arrays, in large pages where the system has them.
+"""Memory for large arrays, in large pages if the system has them.
 
-To touch new memory page by page of 4 kB has cost up to 10 us a page in a virtual machine: 40 ms for the tables and ids of
+Touching new memory in pages of 4 kB has cost up to 10 us a page in a virtual machine: 40 ms for the tables and ids of
 40 MB of text, which are otherwise encoded in 80. NumPy asks for large pages, too, but for arrays that begin anywhere.
 """
 
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 _LINE = 64  # bytes of a cache line
 _PAGE = 2 << 20  # bytes of a large page
-# Room of which most will not be used need not be there: 4 bytes of ids for each of text may be more than a machine has.
+# Memory that is mostly unused need not exist: 4 bytes of ids for each byte of text may be more than a machine has.
 _NO_RESERVE = 0x4000 if sys.platform == "linux" and os.uname().machine in ("x86_64", "aarch64") else 0
 _HAS_PAGES = hasattr(mmap, "MADV_HUGEPAGE") and hasattr(mmap, "MAP_PRIVATE")
 
 
 def zeros(n_words: int) -> NDArray[np.uint64]:
-    """Zeros, uint64[n_words], from the start of a cache line on, and of a large page where they fill one."""
+    """Zeros, uint64[n_words], aligned to a cache line, and to a large page if they fill one."""
     if 8 * n_words < _PAGE or not _HAS_PAGES:
         raw = np.zeros(n_words + _LINE // 8, dtype=np.uint64)
         return raw[_to_next(raw, _LINE) // 8 :][:n_words]
@@ -30,7 +30,7 @@ def zeros(n_words: int) -> NDArray[np.uint64]:
 
 
 def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uint8]:
-    """An array that begins with the `n_used` first bytes of another, with room for `n_more` and for as many again.
+    """A copy of the first `n_used` bytes of an array, with room for `n_more` more and for as many again.
 
     It is as long as a large page at least: arrays that grow once have cost less than those that grow often.
     """
@@ -41,7 +41,7 @@ def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uin
 
 
 class Room:
-    """Room for the elements of an array of which only the greatest possible length is known at first.
+    """Room for an array of which only the greatest possible length is known.
 
     array : the room, [n] of a type, of any content
     """
@@ -55,21 +55,21 @@ class Room:
             self.array = np.frombuffer(self._memory, dtype=dtype, count=n, offset=self._start)
 
     def cut(self, n: int) -> NDArray[Any]:
-        """The first n elements, as an array that holds no more memory than it needs. The room is gone."""
+        """The first n elements, as an array that holds no more memory than it needs. The room cannot be used after that."""
         array = self.array
         del self.array
         if self._memory is None:
             array.resize(n, refcheck=False)
             return array
         dtype = array.dtype
-        del array  # memory that has a view cannot be cut
-        with contextlib.suppress(BufferError, SystemError, OSError):  # what is not given back was not touched either
+        del array  # memory with a view cannot be shortened
+        with contextlib.suppress(BufferError, SystemError, OSError):  # untouched memory costs nothing if it is not freed
             self._memory.resize(self._start + max(n * dtype.itemsize, 1))
         return np.frombuffer(self._memory, dtype=dtype, count=n, offset=self._start)
 
 
 def _to_next(raw: NDArray[Any], alignment: int) -> int:
-    """How many bytes into an array its first address lies that is a multiple of `alignment`."""
+    """The offset in bytes of the first address in an array that is a multiple of `alignment`."""
     return -raw.ctypes.data % alignment
 
 
@@ -82,6 +82,6 @@ def _map(n_bytes: int, more_flags: int = 0) -> tuple[mmap.mmap, int]:
         memory = mmap.mmap(-1, n_bytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more_flags)
     except OSError as error:
         raise MemoryError(f"no {n_bytes:,} bytes of memory: {error.strerror}") from None
-    with contextlib.suppress(OSError):  # there are kernels without large pages
+    with contextlib.suppress(OSError):  # some operating systems have no large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return memory, _to_next(np.frombuffer(memory, dtype=np.uint8), _PAGE)

@@ -1,4 +1,4 @@
-"""The secret that hash tables are keyed by: without it nobody can write a text, or a tokenizer file, whose keys collide.
+"""The secret that hash tables are keyed by, so that nobody can write a text or a tokenizer file whose keys collide.
 
 Each table carries a copy, as data: what a kernel has as a constant is compiled in, and kept on disk. Nothing that a user
 sees depends on it.
@@ -9,7 +9,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-HOME, LONG, PAIRS = 0, 3, 6  # where the numbers are for: the home of a key, a long key's hash, pairs of symbols
+HOME, LONG, PAIRS = 0, 3, 6  # indexes of the numbers for: the home of a key, a long key's hash, pairs of symbols
 SIZE = 7
 
 _FOUR = np.uint64(4)
@@ -23,7 +23,7 @@ def fresh() -> NDArray[np.uint64]:
     return numbers
 
 
-_of_process = fresh()  # which forked processes have, too; tests put another in its place
+_of_process = fresh()  # forked processes share it; tests replace it
 
 
 def of_process() -> NDArray[np.uint64]:

@@ -1,6 +1,6 @@
-"""A text as an argument of a kernel: a str or bytes of Python's, read where it lies, without an object made for it.
+"""A text as a kernel argument: a Python str or bytes, read where it lies, without making an object.
 
-Python's `str.encode` and Numba's look at what `bytes` has cost 0.15 µs together, a fifth of what encoding "hello world"
+Python's `str.encode` and Numba's unboxing of `bytes` cost 0.15 µs together, a fifth of what encoding "hello world"
 takes. And of a str that is not ASCII, no UTF-8 stays behind in the object, as it does with PyUnicode_AsUTF8.
 """
 
@@ -22,7 +22,7 @@ BYTES, NO_TEXT = 0, -1  # kinds; see TextArgument
 
 @has_numbers("at", "n", "kind")
 class TextArgument(Argument):
-    """What a kernel has of a text.
+    """A text in a kernel.
 
     at   : address of its units
     n    : how many there are
