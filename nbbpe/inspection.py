@@ -163,7 +163,7 @@ def encoded(
                 bar.advance(tally.newly_read())
                 skipped.append(tally.skipped())
     if warn:
-        warn_of_skipped(skipped, stacklevel=2)
+        warn_of_skipped(skipped)
 
 
 def text_figures(

@@ -49,7 +49,7 @@ class Tokenizer:
     special_tokens : strings, of which those that the vocab lacks get the next ids after its highest; or a dict from
         string to id, as the property of this name gives, which must agree with the vocab where that has the id
     pattern : a name, a regex, a list of these, or None (see `nbbpe.train`)
-    max_pieces : how many pieces of text a thread remembers the ids of; their bytes, too, are bounded, by 64 for each
+    max_pieces : how many pieces of text a thread caches the ids of; their bytes, too, are bounded, by 64 for each
     normalizer : "NFC", "NFD", "NFKC" or "NFKD", the normal form that text is put into before it is split (as Python's
         `unicodedata` does), once its special tokens are found; None for text as it is
 
@@ -295,7 +295,7 @@ class Tokenizer:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tables and remembered pieces are made anew in another process. A copy starts from these, too.
+        # Tables and cached pieces are made anew in another process. A copy starts from these, too.
         return {"_model": self._model, "_max_pieces": self._max_pieces, "_by_regex": self._by_regex}
 
     def _splitting_with(self, split_with: str | None) -> Tokenizer:

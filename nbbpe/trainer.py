@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 
 from .model.model import Model
@@ -11,6 +10,7 @@ from .model.special_tokens import check_special_tokens
 from .sources import find_inputs, total_size
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
+from .system.user_warnings import warn_user
 from .system.workers import check_positive, check_workers
 from .text.pattern import PatternLike, get_pattern, splits_by_regex
 from .text.utf8 import Text
@@ -120,10 +120,9 @@ def train(
     with Progress(progress, "learn merges", n_tokens, "") as bar:
         merges = learn_merges(words, n_tokens, tie_break, min_frequency, max_token_length, bar.reach)
     if len(merges) < n_tokens - 256:
-        warnings.warn(
+        warn_user(
             f"the text has pairs for only {len(merges):,} of the {n_tokens - 256:,} merges that vocab_size="
             f"{vocab_size:,} asks for, so the vocabulary has {256 + len(merges) + len(special_tokens):,} tokens",
-            stacklevel=2,
         )
     training = {
         "vocab_size": vocab_size.__index__(),

@@ -21,6 +21,8 @@ from nbbpe.kernels.pieces import piece_table
 from nbbpe.kernels.pieces.boundaries import new_masks
 from nbbpe.kernels.pieces.piece_batch import (
     MIN_ROWS,
+    Breaks,
+    ScanAddresses,
     batch_of,
     bound_of,
     bring_home,
@@ -41,9 +43,9 @@ from nbbpe.text.utf8 import padded
 @njit
 def collect_rows(text, start, end, breaks, pattern, masks, table, batch, out):
     """Where the pieces end, and whether each has its key and its home, call after call."""
-    tables, table_at = (address_of(pattern), address_of(masks)), piece_table.table_addresses(table)
+    tables, table_at = ScanAddresses(address_of(pattern), address_of(masks)), piece_table.table_addresses(table)
     text_at, breaks_at, rows = address_of(text), address_of(breaks), batch_of(address_of(batch), batch.shape[0])
-    secret = piece_table.home_secret_of(table_at[4])
+    secret = piece_table.home_secret_of(table_at.state)
     n_out = 0
     piece = start
     block = start
@@ -52,12 +54,12 @@ def collect_rows(text, start, end, breaks, pattern, masks, table, batch, out):
     while next_break < breaks.shape[0] and breaks[next_break, 1] <= start:
         next_break += 1
     while block < end:
-        of_breaks = breaks_at, next_break, breaks.shape[0]
+        of_breaks = Breaks(breaks_at, next_break, breaks.shape[0])
         found, block, state = next_pieces(text_at, piece, block, end, state, of_breaks, tables, NO_JOINS, table_at, rows)
         for row in range(found):
             end_of_piece = bound_of(rows, row + 1)
-            low, high = piece_table.key_of(text_at + piece, max(end_of_piece - piece, 1), table_at[4])
-            home_at = table_at[0] + 8 * piece_table.home_slot(low, high, table_at[1], secret)
+            low, high = piece_table.key_of(text_at + piece, max(end_of_piece - piece, 1), table_at.state)
+            home_at = table_at.slots + 8 * piece_table.home_slot(low, high, table_at.n_words, secret)
             as_it_should = bound_of(rows, row) == piece and home_of(rows, row) == home_at
             out[n_out, 0] = piece = end_of_piece
             out[n_out, 1] = as_it_should and prepared_key(rows, row) == (low, high)
@@ -269,7 +271,7 @@ def prepared(table, text, bounds, batch):
     """A batch of the pieces between `bounds`."""
     rows = batch_of(address_of(batch), batch.shape[0])
     for i in range(bounds.shape[0]):
-        write_i64(rows[2] + 8 * i, bounds[i])
+        write_i64(rows.bounds + 8 * i, bounds[i])
     prepare(rows, bounds.shape[0] - 1, address_of(text), piece_table.table_addresses(table))
     return rows
 

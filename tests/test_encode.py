@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import mmap
 import multiprocessing
@@ -226,6 +227,24 @@ def test_a_special_token_that_is_allowed_and_unknown_is_warned_of():
     tokenizer = nbbpe.Tokenizer(BYTES, [], ["<|end|>"])
     with pytest.warns(UserWarning, match=r"allowed_special has '<\|edn\|>', which is none of the .* tokens: '<\|end\|>'$"):
         assert tokenizer.encode_array("<|end|>", allowed_special={"<|edn|>"}).tolist() == list(b"<|end|>")
+
+
+def test_warnings_name_the_line_that_called_nbbpe_however_deep_it_comes_from(trained, tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    allowed = {"allowed_special": {"<|edn|>"}}
+    calls = [
+        lambda tokenizer: tokenizer.encode("a", **allowed),
+        lambda tokenizer: tokenizer.count("a", **allowed),
+        lambda tokenizer: tokenizer.encode(io.BytesIO(b"a"), **allowed),
+        lambda tokenizer: tokenizer.encode_batch(["a"], **allowed),
+        lambda tokenizer: tokenizer.encode_padded(["a"], pad_id=0, **allowed),
+        lambda tokenizer: list(tokenizer.encode_iterable(["a"], **allowed)),
+        lambda tokenizer: tokenizer.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", **allowed),
+    ]
+    for call in calls:
+        with pytest.warns(UserWarning, match="allowed_special has") as seen:
+            call(pickle.loads(pickle.dumps(trained)))  # which has met no choice yet
+        assert {(warning.filename, warning.lineno) for warning in seen} == {(__file__, call.__code__.co_firstlineno)}
 
 
 def test_any_number_of_choices_of_special_tokens_can_be_made(trained):
@@ -575,7 +594,7 @@ def test_the_bound_on_remembered_pieces_is_kept_and_changes_no_id(small, pattern
         for state in getattr(bound._encoder, "_idle", ()):  # by `regex`, no pieces are cached
             assert state.table.state[N_ENTRIES] <= max_pieces
             assert state.table.state[KEY_BYTES] <= POOL_START + BYTES_PER_PIECE * max_pieces
-            assert state.memory_state[IDS_USED] <= len(state.ids_pool)
+            assert state.cache_state[IDS_USED] <= len(state.ids_pool)
 
 
 def test_memory_that_grows_many_times_over_changes_no_id(small):
@@ -712,9 +731,7 @@ def test_a_fork_while_threads_encode_leaves_the_child_able_to_encode(small):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize(
-    "name", ["kernels.encoding.encode_state.new_context", "kernels.encoding.merge_pretoken.new_scratch"]
-)
+@pytest.mark.parametrize("name", ["kernels.encoding.encode_state.new_state", "kernels.encoding.merge_pretoken.new_scratch"])
 def test_what_was_growing_when_an_error_came_is_not_used_again(small, monkeypatch, name, error):
     """A context half renewed points at arrays that are gone, and a size half renewed promises room that is not there."""
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges)

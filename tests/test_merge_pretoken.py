@@ -350,7 +350,7 @@ def test_every_rank_is_met_however_many_there_are():
 @njit
 def all_counted(numbers, n, out):
     for i in range(n):
-        out[i] = merge_table.counted(address_of(numbers), numbers.shape[0] - 1, i)
+        out[i] = merge_table.number_at(address_of(numbers), numbers.shape[0] - 1, i)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def all_counted(numbers, n, out):
     [([], 1), ([7], 1), ([7, 8, 9], 1), ([7, 9], 2), ([3, 2, 1], 3), ([5, 9, 10, 11], 2), ([5, 6, 0, 1], 3), ([4, 4], 2)],
 )
 def test_numbers_that_count_on_are_left_out_and_found_again(numbers, n_kept):
-    kept = merge_table.counting_on(np.array(numbers, dtype=np.int64))
+    kept = merge_table.without_final_run(np.array(numbers, dtype=np.int64))
     assert len(kept) == n_kept
     out = np.empty(len(numbers), dtype=np.int64)
     all_counted(kept, len(numbers), out)

@@ -24,7 +24,7 @@ from nbbpe.training.word_counts import WordCounts, WordTable, words_from_dict
 def find_slot(table, text, length):
     """The slot of the key at the start of `text`, or -1."""
     table_at, key_at = piece_table.table_addresses(table), address_of(text)
-    low, high = piece_table.key_of(key_at, length, table_at[4])
+    low, high = piece_table.key_of(key_at, length, table_at.state)
     slot = piece_table.find(table_at, key_at, length, low, high)
     return -1 if piece_table.is_free(table_at, slot) else slot
 
@@ -33,7 +33,7 @@ def find_slot(table, text, length):
 def insert_key(table, text, start, length):
     """Put a new key in; returns its slot, or -1 where there is no room."""
     table_at, key_at = piece_table.table_addresses(table), address_of(text) + start
-    low, high = piece_table.key_of(key_at, length, table_at[4])
+    low, high = piece_table.key_of(key_at, length, table_at.state)
     slot = piece_table.find(table_at, key_at, length, low, high)
     return slot if piece_table.insert(table_at, slot, key_at, length, low, high) else -1
 

@@ -17,7 +17,15 @@ import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
 from nbbpe.kernels.pieces import pattern_tables, unmergeable_boundaries
 from nbbpe.kernels.pieces.boundaries import block_cuts, new_masks
-from nbbpe.kernels.pieces.unmergeable_boundaries import MOST_BYTES, byte_ends, folded, join_ends, mark_joins, seam_cuts
+from nbbpe.kernels.pieces.unmergeable_boundaries import (
+    MOST_BYTES,
+    Joins,
+    byte_ends,
+    folded,
+    join_ends,
+    mark_joins,
+    seam_cuts,
+)
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import padded
 
@@ -67,7 +75,7 @@ def mark_seams(text, n, pattern, masks, joins, is_seam):
     state, seam_state = 0, np.uint64(0)
     for start in range(0, n, BLOCK):
         _, _, state = block_cuts(address_of(text) + start, state, pattern_at, masks_at)
-        described = address_of(joins), 8 * joins.shape[0] - 1
+        described = Joins(address_of(joins), 8 * joins.shape[0] - 1)
         cuts, seam_state = seam_cuts(address_of(text) + start, seam_state, described, pattern_at, masks_at)
         for bit in range(min(BLOCK, n - start)):
             is_seam[start + bit] = (cuts >> np.uint64(bit)) & np.uint64(1)

@@ -140,17 +140,17 @@ class Guarded:
 def guarded(monkeypatch) -> Guarded:
     """Has the encoder's room for pieces that wait, and for ids, guarded."""
     guarded = Guarded()
-    new_waiting = encoder_state.new_waiting
+    new_pending = encoder_state.new_pending
 
-    def guarded_waiting() -> np.ndarray:
-        room = guarded.array(len(new_waiting()), np.uint64)
+    def guarded_pending() -> np.ndarray:
+        room = guarded.array(len(new_pending()), np.uint64)
         room[:] = 0
         return room
 
     def need_out(state: encoder_state.EncoderState, n_bytes: int) -> None:
         n_bytes = max(n_bytes, encoder_state.OUT_BYTES) + SPARE_BYTES
         state.out = guarded.array(n_bytes // state._fixed.dtype.itemsize, state._fixed.dtype)
-        state._renew_context()
+        state._renew()
 
     class GuardedRoom:
         def __init__(self, n: int, dtype: np.dtype) -> None:
@@ -159,7 +159,7 @@ def guarded(monkeypatch) -> Guarded:
         def cut(self, n: int) -> np.ndarray:
             return self.array[:n].copy()
 
-    monkeypatch.setattr(encoder_state, "new_waiting", guarded_waiting)
+    monkeypatch.setattr(encoder_state, "new_pending", guarded_pending)
     monkeypatch.setattr(encoder_state.EncoderState, "need_out", need_out)
     monkeypatch.setattr(compiled_encoder, "Room", GuardedRoom)
     return guarded
@@ -219,7 +219,7 @@ def test_the_ids_of_many_documents_start_where_they_do_whatever_waits(small):
 
 def test_each_number_of_pieces_may_wait_when_a_text_ends(small):
     source = random.Random(5)
-    for n in range(3 * pending_pieces.MOST_WAITING):
+    for n in range(3 * pending_pieces.MOST_PENDING):
         data = b"".join(b" " + bytes(source.choices(b"abcdehst", k=6)) for _ in range(n))
         tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL])
         assert tokenizer.encode(data) == by_pretoken(small, data)

@@ -92,7 +92,7 @@ class CompiledEncoder(Encoder):
             what = WITH_SPECIALS
             if specials is not state.specials:
                 state.look_for(specials)
-        n_ids = self._encode_pieces(state.context_at, text, what)
+        n_ids = self._encode_pieces(state.at, text, what)
         ids: Any
         if n_ids < 0:
             ids = None
@@ -200,29 +200,27 @@ class CompiledEncoder(Encoder):
         )
         work = state.work.data  # of which single numbers are sooner read and written
         while True:
-            status = -min(self._encode_pieces(state.context_at, b"", WORK_ALONE), 0)
+            status = -min(self._encode_pieces(state.at, b"", WORK_ALONE), 0)
             position, piece_end, n_ids = work[encode_state.POSITION], work[encode_state.PIECE_END], work[encode_state.N_IDS]
             if status == encode_state.NEED_LONG:
-                n_bytes = self._learn_long(state, window.data[position:piece_end], out_at + n_ids * step)
+                n_bytes = self._encode_long(state, window.data[position:piece_end], out_at + n_ids * step)
                 if n_bytes >= 0:
                     work[encode_state.POSITION], work[encode_state.N_IDS] = piece_end, n_ids + n_bytes // id_size
                     continue
                 status = -n_bytes
             if status == encode_state.NEED_SCRATCH:
                 state.need_scratch(piece_end - position)
-            elif status == encode_state.NEED_MEMORY:
-                state.need_memory(piece_end - position)
+            elif status == encode_state.NEED_CACHE:
+                state.need_cache(piece_end - position)
             else:
                 state.former = None  # a large table's slots are not kept longer than they are read
                 return status, position, piece_end, n_ids
 
-    def _learn_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
-        """See learn.learn_long_piece."""
+    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
+        """See encode_new_piece.encode_long_piece."""
         copy = padded(piece.data)  # of what may be somebody else's memory, and change
 
-        def learn_it() -> int:
-            return int(
-                encode_new_piece.learn_long_piece(state.context_at, copy.ctypes.data, len(piece), ids_at, self._id_size)
-            )
+        def encode() -> int:
+            return int(encode_new_piece.encode_long_piece(state.at, copy.ctypes.data, len(piece), ids_at, self._id_size))
 
-        return interruptible_if_long(learn_it, len(piece))
+        return interruptible_if_long(encode, len(piece))

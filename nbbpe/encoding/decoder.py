@@ -25,15 +25,15 @@ class _Out:
     """Room for decoded bytes; one thread has it at a time."""
 
     def __init__(self, n_bytes: int, pool: NDArray[np.uint8], places: NDArray[np.int64]) -> None:
-        from ..kernels.encoding.decode_ids import compiled_decode_ids, new_context
+        from ..kernels.encoding.decode_ids import compiled_decode_ids, new_state
         from ..kernels.machine.intrinsics import PADDING
 
         self.decode_ids = compiled_decode_ids()
         out = np.empty(n_bytes + PADDING, dtype=np.uint8)
         self.n_bytes = n_bytes
         self.data = out.data
-        self._context = new_context(pool, places, out)
-        self.context_at = self._context.ctypes.data
+        self._state = new_state(pool, places, out)
+        self.state_at = self._state.ctypes.data
 
 
 class Decoder:
@@ -101,10 +101,10 @@ class Decoder:
             out = idle.pop()
         except IndexError:
             out = _Out(_ROOM, *self._pool)
-        n_bytes = out.decode_ids(out.context_at, ids, ids_at, n)
+        n_bytes = out.decode_ids(out.state_at, ids, ids_at, n)
         while n_bytes > out.n_bytes:
             out = _Out(n_bytes, *self._pool)
-            n_bytes = out.decode_ids(out.context_at, ids, ids_at, n)
+            n_bytes = out.decode_ids(out.state_at, ids, ids_at, n)
         decoded: Any = None
         if n_bytes >= 0:
             data = out.data[:n_bytes]

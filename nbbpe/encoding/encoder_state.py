@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..kernels.encoding import encode_state, encode_text, merge_pretoken, piece_cache
 from ..kernels.encoding.merge_short import SHORT
 from ..kernels.encoding.merge_table import Merges
-from ..kernels.encoding.pending_pieces import new_waiting
+from ..kernels.encoding.pending_pieces import new_pending
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import longer
 from ..kernels.pieces import piece_table
@@ -44,14 +44,14 @@ class EncoderState:
         # To empty the cache is to overwrite it with zeros: no more slots than the limit needs.
         self.table = piece_table.new_table(min(1 << 13, 4 << fixed.max_pieces.bit_length()), 1 << 16)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
-        self.memory_state = np.array([0, fixed.max_pieces], dtype=np.int64)
+        self.cache_state = np.array([0, fixed.max_pieces], dtype=np.int64)
         self._masks = new_masks()
         self._split_scratch = new_split_scratch(fixed.pattern_tables)
         self._batch = new_batch()
         self.work = encode_state.new_work()
         self._text = np.zeros(encode_text.SHORT_TEXT + PADDING, dtype=np.uint8)
         self._breaks = np.empty((_SHORT_BREAKS, 3), dtype=np.int64)
-        self._waiting = new_waiting()
+        self._pending = new_pending()
         self._longest = _FIRST_SCRATCH
         self._scratch = merge_pretoken.new_scratch(self._longest, fixed.merges)
         self.need_out(OUT_BYTES)
@@ -61,14 +61,14 @@ class EncoderState:
         dtype = self._fixed.dtype
         self.out = np.empty((max(n_bytes, OUT_BYTES) + piece_cache.SPARE_BYTES) // dtype.itemsize, dtype=dtype)
         self.ids = self.out.data  # the same, of which a few are sooner made a list
-        self._renew_context()
+        self._renew()
 
     def need_scratch(self, n_bytes: int) -> None:
         """Make room for merging a pretoken of so many bytes."""
         if n_bytes > self._longest:
             self._longest = 2 * n_bytes
             self._scratch = merge_pretoken.new_scratch(self._longest, self._fixed.merges)
-            self._renew_context()
+            self._renew()
 
     def trim(self) -> None:
         """Let go of what a huge piece needed and most texts do not."""
@@ -77,33 +77,34 @@ class EncoderState:
             self._scratch = merge_pretoken.new_scratch(self._longest, self._fixed.merges)
             self.need_out(OUT_BYTES)
 
-    def need_memory(self, n_bytes: int) -> None:
-        """Make room to remember one more piece of so many bytes. At the limits, all that was remembered is forgotten.
+    def need_cache(self, n_bytes: int) -> None:
+        """Make room to cache one more piece of so many bytes. At its limits, the cache is emptied.
 
-        The other way would be to learn no more. Measured on 80 MB of texts in many languages with room for 100,000 of some
+        The other way would be to cache no more. Measured on 80 MB of texts in many languages with room for 100,000 of some
         600,000 distinct pieces: where languages follow each other, 203 MB/s against 92; shuffled finely, 129 against 132.
         """
         n_entries, key_bytes = self.table.state[: piece_table.SECRET].tolist()
-        limit = int(self.memory_state[piece_cache.LIMIT])
+        limit = int(self.cache_state[piece_cache.LIMIT])
         if n_entries >= limit or key_bytes + n_bytes > piece_cache.BYTES_PER_PIECE * limit:
             piece_table.clear(self.table)
-            self.memory_state[piece_cache.IDS_USED] = 0
+            self.cache_state[piece_cache.IDS_USED] = 0
             return
         self.table, former = piece_table.with_room(self.table, n_bytes)
-        used = int(self.memory_state[piece_cache.IDS_USED])
+        used = int(self.cache_state[piece_cache.IDS_USED])
         needed = n_bytes * self._fixed.dtype.itemsize + piece_cache.SPARE_BYTES
         if used + needed > len(self.ids_pool):
             self.ids_pool = longer(self.ids_pool, used, needed)
-        self._renew_context(former)
+        self._renew(former)
 
-    def _renew_context(self, former: NDArray[np.uint64] | None = None) -> None:
+    def _renew(self, former: NDArray[np.uint64] | None = None) -> None:
+        """Make anew what kernels take of all this: the addresses of the arrays."""
         fixed = self._fixed
         self.former = former  # which the next kernel reads
         # How much memory the state takes, but for what all states take alike.
         self.n_bytes = sum(
             part.nbytes for part in (self.table.slots, self.table.pool, self.ids_pool, self._scratch, self.out)
         )
-        self._context = encode_state.new_context(
+        self._array = encode_state.new_state(
             fixed.pattern_tables,
             self._masks,
             self._split_scratch,
@@ -113,18 +114,18 @@ class EncoderState:
             self._longest,
             self.table,
             self.ids_pool,
-            self.memory_state,
+            self.cache_state,
             self._text,
             self.out,
-            self._waiting,
+            self._pending,
             former,
             self.work,
             self.specials,
             self._breaks,
         )
-        self.context_at = self._context.ctypes.data
+        self.at = self._array.ctypes.data
 
     def look_for(self, specials: SpecialTokens) -> None:
         """Have other special tokens found in short texts."""
-        encode_state.put_specials(self._context, specials)
-        self.specials = specials  # which keeps them as long as the context has their addresses
+        encode_state.put_specials(self._array, specials)
+        self.specials = specials  # which keeps them as long as the array has their addresses

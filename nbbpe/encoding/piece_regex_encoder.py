@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.encoding.encode_new_piece import learn_split_piece
+from ..kernels.encoding.encode_new_piece import encode_split_piece
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces.special_tokens import SpecialTokens
@@ -37,7 +37,7 @@ class PieceRegexEncoder(CompiledEncoder):
         super().__init__(merges, tables_for_regex(pattern.tables), dtype, max_pieces, specials)
         self._pattern = pattern
 
-    def _learn_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
+    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
         """As of CompiledEncoder; the kernel leaves every new piece to it."""
         copy = piece.tobytes()
         pretokens = self._pattern.split(to_text(copy))
@@ -47,7 +47,7 @@ class PieceRegexEncoder(CompiledEncoder):
         ends_at = np.frombuffer(content, dtype=np.uint8).ctypes.data
         key_at = ends_at + 8 * len(lengths)
 
-        def learn_it() -> int:
-            return int(learn_split_piece(state.context_at, key_at, ends_at, len(lengths), ids_at, self._id_size))
+        def encode() -> int:
+            return int(encode_split_piece(state.at, key_at, ends_at, len(lengths), ids_at, self._id_size))
 
-        return interruptible_if_long(learn_it, len(piece))
+        return interruptible_if_long(encode, len(piece))

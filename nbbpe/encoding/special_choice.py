@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..model.special_tokens import pack
+from ..system.user_warnings import warn_user
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import first_special
 
@@ -17,7 +17,6 @@ Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokeni
 ALL: Literal["all"] = "all"
 NONE: tuple[str, ...] = ()
 _SHORT = 1 << 12  # bytes of a text that is sooner looked through by Python than put where a kernel can read it
-_CALLER = 4  # frames from `choose` to who calls a method of the tokenizer
 
 
 def check_choice(allowed_special: object, disallowed_special: object) -> None:
@@ -91,10 +90,7 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     unknown = [token for token in allowed if token not in special]
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
-        warnings.warn(
-            f"allowed_special has {unknown[0]!r}, which is none of the tokenizer's special tokens: {known:.300}",
-            stacklevel=_CALLER,
-        )
+        warn_user(f"allowed_special has {unknown[0]!r}, which is none of the tokenizer's special tokens: {known:.300}")
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
     packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
     return Chosen(tokens, packed if tokens else None, refused, harmless)

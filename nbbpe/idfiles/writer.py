@@ -322,7 +322,7 @@ def _encode_parts(
                         append_ends(ends_path(whole), ends_path(next_part), n_before)
                     _append(whole, next_part)
                 joined += 1
-    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
+    warn_of_skipped(skipped[number] for number in sorted(skipped))
     return total, concatenated(checksums)
 
 

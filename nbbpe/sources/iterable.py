@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..system.user_warnings import warn_user
 from ..text.utf8 import Text, each_to_bytes
 from ..text.windows import DocumentReader, Windows
 from .inputs import Part
@@ -67,10 +67,9 @@ def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
         if isinstance(first, os.PathLike):
             raise TypeError(f"the source gives paths ({first!r}), so it must be a list or a tuple of them: list(paths)")
         if isinstance(first, str) and len(first) <= _LONGEST_NAME and os.path.isfile(first):
-            warnings.warn(
+            warn_user(
                 f"the first text is the name of a file, {str(first)!r}, and is taken for a text; to read files, give a "
                 "list or a tuple of their names",
-                stacklevel=2,
             )
         yield first
         break

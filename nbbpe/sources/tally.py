@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..system.paths import Path
+from ..system.user_warnings import warn_user
 from .local import count_newlines
 
 ON_ERROR = ("raise", "skip")
@@ -73,7 +73,7 @@ class Tally:
         return Skipped(self._n_bad, self._first)
 
 
-def warn_of_skipped(parts: Iterable[Skipped], stacklevel: int) -> None:
+def warn_of_skipped(parts: Iterable[Skipped]) -> None:
     """One warning about all records that were left out, of parts in their order; none where there are none."""
     parts = list(parts)
     n = sum(part.n for part in parts)
@@ -83,4 +83,4 @@ def warn_of_skipped(parts: Iterable[Skipped], stacklevel: int) -> None:
     places = "; ".join(f"{place}: {reason}" for place, reason in named)
     more = f"; and {n - len(named):,} more" if n > len(named) else ""
     records = "1 bad record was" if n == 1 else f"{n:,} bad records were"
-    warnings.warn(f"{records} left out: {places}{more}", stacklevel=stacklevel + 1)
+    warn_user(f"{records} left out: {places}{more}")

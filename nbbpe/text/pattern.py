@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import random
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..system.excerpt import shown
 from ..system.lazy import lazy
+from ..system.user_warnings import warn_user
 from . import named_digests
 from .automaton import Automaton, compile_automaton, split
 from .boundaries import can_be_left
@@ -155,10 +155,9 @@ def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | str:
         return str(error)
     if checked and (found := _difference(pattern, automaton)) is not None:
         text, ours, theirs = found
-        warnings.warn(
+        warn_user(
             f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
             f"documented meaning is {ours!r:.200}",
-            stacklevel=3,
         )
         return f"a difference to `regex`, on {text!r}"
     return automaton

@@ -273,7 +273,7 @@ def count_files(
                 skipped[number] = result
         elif result is not ENDED:
             report(result)
-    warn_of_skipped((skipped[number] for number in sorted(skipped)), stacklevel=3)
+    warn_of_skipped(skipped[number] for number in sorted(skipped))
     if len(parts) == 1:
         return parts[0]
     words = WordTable()

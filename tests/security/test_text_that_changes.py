@@ -11,9 +11,9 @@ import pytest
 from numba import njit
 
 import nbbpe
-from nbbpe.kernels.encoding.encode_new_piece import learn_piece
-from nbbpe.kernels.encoding.encode_state import TABLE, five
-from nbbpe.kernels.encoding.pending_pieces import learn_waiting, let_wait
+from nbbpe.kernels.encoding.encode_new_piece import encode_new_piece
+from nbbpe.kernels.encoding.encode_state import state_of
+from nbbpe.kernels.encoding.pending_pieces import add_pending, encode_pending
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.pieces.piece_table import N_ENTRIES, find, key_of
 from nbbpe.text.utf8 import padded
@@ -73,26 +73,26 @@ def test_a_thread_that_changes_a_text_changes_no_id_of_later_texts(small):
 
 
 @njit
-def change_while_it_is_learned(context_at, text, length, other, when, out):
-    """Look a piece up, let it wait and learn it, while its text becomes another; returns how many bytes its ids take.
+def change_while_it_is_encoded(state_at, text, length, other, when, out):
+    """Look a piece up, make it pending and encode it, while its text becomes another; returns how many bytes its ids take.
 
-    when : 0, after it was looked up; 1, after it began to wait; 2, after it was looked up, and it is learned without a wait
+    when : 0, after it was looked up; 1, after it was made pending; 2, after it was looked up, and it is encoded at once
     """
-    table_at, key_at, out_at = five(context_at, TABLE), address_of(text), address_of(out)
-    low, high = key_of(key_at, length, table_at[4])
+    table_at, key_at, out_at = state_of(state_at).cache.table, address_of(text), address_of(out)
+    low, high = key_of(key_at, length, table_at.state)
     slot = find(table_at, key_at, length, low, high)
     if when != 1:
         text[:length] = other[:length]
     if when == 2:
-        return learn_piece(context_at, slot, key_at, length, low, high, out_at, 2)
-    ids_end = let_wait(context_at, key_at, length, low, high, out_at)
+        return encode_new_piece(state_at, slot, key_at, length, low, high, out_at, 2)
+    ids_end = add_pending(state_at, key_at, length, low, high, out_at)
     text[:length] = other[:length]
-    return learn_waiting(context_at, ids_end, out_at, 0, 2) - out_at
+    return encode_pending(state_at, ids_end, out_at, 0, 2) - out_at
 
 
 @pytest.mark.parametrize("when", [0, 1, 2])
 @pytest.mark.parametrize("length", [2, 7, 14, 15, 16, 17, 63, 64, 65, 200, 254])
-def test_a_piece_that_changes_while_it_is_learned_is_cached_with_no_ids_but_its_own(small, length, when):
+def test_a_piece_that_changes_while_it_is_encoded_is_cached_with_no_ids_but_its_own(small, length, when):
     source = random.Random(length)
     for _ in range(20):
         first, second = (b" " + bytes(source.choices(b"abcdehst", k=length - 1)) for _ in range(2))
@@ -101,7 +101,7 @@ def test_a_piece_that_changes_while_it_is_learned_is_cached_with_no_ids_but_its_
         state = tokenizer._encoder._idle[0]
         text, out = padded(first), np.zeros(2000, dtype=np.uint16)
         state.work[0] = text.ctypes.data
-        n_bytes = change_while_it_is_learned(state.context_at, text, length, padded(second), when, out)
+        n_bytes = change_while_it_is_encoded(state.at, text, length, padded(second), when, out)
         ids = [fresh(small).encode(piece) for piece in (first, second)]
         assert out[: n_bytes // 2].tolist() in ids
         assert state.table.state[N_ENTRIES] > 1

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from ..compiler.jit import entry_point, kernel
+from ..machine.addresses import read_fields
 from ..machine.ids_argument import IDS_ARGUMENT, NO_LIST
 from ..machine.intrinsics import PADDING, copy_16, read_i64
 
@@ -30,26 +32,34 @@ def new_pool(vocab: dict[int, bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int
     return np.frombuffer(b"".join([*tokens, bytes(PADDING)]), dtype=np.uint8), places
 
 
-def new_context(pool: NDArray[np.uint8], places: NDArray[np.int64], out: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """What `decode_ids` works with: addresses and sizes of arrays, which must live as long as the context."""
-    return np.array(
-        [places.ctypes.data, len(places), pool.ctypes.data, out.ctypes.data, len(out) - PADDING], dtype=np.int64
-    )
+class DecodeState(NamedTuple):
+    """What `decode_ids` works with: the addresses of arrays, how many places there are, and the room in `out`."""
+
+    places: int
+    n_tokens: int
+    pool: int
+    out: int
+    room: int
+
+
+def new_state(pool: NDArray[np.uint8], places: NDArray[np.int64], out: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Make the array of a DecodeState, int64[5]; the other arrays must outlive it."""
+    state = DecodeState(places.ctypes.data, len(places), pool.ctypes.data, out.ctypes.data, len(out) - PADDING)
+    return np.array(state, dtype=np.int64)
 
 
 @kernel
-def decode_ids(context_at, ids, ids_at, n):
+def decode_ids(state_at, ids, ids_at, n):
     """Write the tokens of ids one after another.
 
-    context_at : address of a context, see new_context; its `out`, uint8[room + PADDING], is filled, also the PADDING
-    ids        : an IdsArgument; where it is no list, the ids are int64[n] at the address `ids_at`, and n < 0 for none
+    state_at : address of a DecodeState; its `out`, uint8[room + PADDING], is filled, also the PADDING
+    ids      : an IdsArgument; where it is no list, the ids are int64[n] at the address `ids_at`, and n < 0 for none
 
     Returns the number of bytes of all tokens, also where `out` has no room for them: then it holds the first of them only.
     UNKNOWN where an id has no token, or where there are no ids to look at. Cost: one step for each 16 bytes of a token, or
     part of them; 2 ns an id.
     """
-    places_at, n_tokens, pool_at = read_i64(context_at), read_i64(context_at + 8), read_i64(context_at + 16)
-    out_at, room = read_i64(context_at + 24), read_i64(context_at + 32)
+    state = read_fields(DecodeState, state_at)
     if ids.n != NO_LIST:
         ids_at, n = ids.at, ids.n
     if n < 0:
@@ -57,14 +67,14 @@ def decode_ids(context_at, ids, ids_at, n):
     n_bytes = 0
     for i in range(n):
         token = read_i64(ids_at + 8 * i)
-        if token < 0 or token >= n_tokens:
+        if token < 0 or token >= state.n_tokens:
             return UNKNOWN
-        place = read_i64(places_at + 8 * token)
+        place = read_i64(state.places + 8 * token)
         if place == NO_TOKEN:
             return UNKNOWN
         length = place & ((1 << _LENGTH_BITS) - 1)
-        if n_bytes + length <= room:
-            from_at, to_at = pool_at + (place >> _LENGTH_BITS), out_at + n_bytes
+        if n_bytes + length <= state.room:
+            from_at, to_at = state.pool + (place >> _LENGTH_BITS), state.out + n_bytes
             for step in range(0, length, 16):
                 copy_16(from_at + step, to_at + step)
         n_bytes += length

@@ -1,50 +1,111 @@
-"""The context of encoding: the addresses of all that its kernels work with, in one array; and the reasons why they stop.
+"""The state of encoding: the addresses of all that its kernels work with, in one array; and the reasons why they stop.
 
-A call takes one address, that of a context. Passing twenty arrays from Python would take longer than encoding a short text.
+A call takes one address, that of a state. Passing twenty arrays from Python would take longer than encoding a short text.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined
-from ..machine.intrinsics import read_i64, read_u64, write_i64
+from ..machine.addresses import n_numbers, numbers_of, offset_of, read_fields
+from ..machine.intrinsics import read_i64, write_i64
 from ..pieces.pattern_tables import PatternTables
-from ..pieces.piece_table import PieceTable
-from ..pieces.special_tokens import SpecialTokens
-from .merge_table import Merges
+from ..pieces.piece_batch import ScanAddresses
+from ..pieces.piece_table import N_ENTRIES, PieceTable, TableAddresses, move_entries
+from ..pieces.special_tokens import SpecialAddresses, SpecialTokens
+from ..pieces.unmergeable_boundaries import Joins
+from .merge_table import MergeAddresses, Merges
+from .piece_cache import CacheAddresses
 
-# Where the parts of a context start.
-PATTERN, MASKS, SPLIT, MERGES, BATCH, SCRATCH, TABLE, IDS_POOL, TEXT, WAITING = 0, 1, 2, 7, 17, 19, 21, 26, 29, 33
-JOINS, FORMER, WORK, SPECIALS, BREAKS = 34, 36, 38, 39, 45
-_SIZE = 47
 # Why encoding stopped, see encode_text.encode_pieces.
-DONE, NEED_OUT, NEED_SCRATCH, NEED_MEMORY, NEED_LONG = range(5)
-# Where in the work some of it stands; encoding changes the first two, and the last.
-POSITION, N_IDS, ID_SIZE, STEP, PIECE_END = 1, 9, 10, 11, 12
+DONE, NEED_OUT, NEED_SCRATCH, NEED_CACHE, NEED_LONG = range(5)
 
 
-def new_work() -> NDArray[np.int64]:
-    """Make room for what is to be encoded, and how far it has come: int64[13].
+class EncodeState(NamedTuple):
+    """What the array of a state holds: int64 each, addresses where nothing else is said.
+
+    scan, merges       : what is known of the pattern, with scratch of the scan, and of the merges
+    joins              : the places that merges join at
+    split              : scratch, see pretokens.new_split_scratch
+    batch, n_rows      : scratch of the scan, and its rows
+    scratch, longest   : scratch for merging pretokens of up to `longest` bytes
+    cache              : the cache of pieces
+    former, n_former   : slots whose entries are to be moved into the cache's table, and their words; 0 for none
+    pending            : new pieces that are merged together, see pending_pieces.new_pending
+    text, out, out_bytes, id_size : where a short text is copied to, and where its ids go
+    specials           : the special tokens to find in a short text
+    breaks, n_breaks   : where they are listed then, and how many there is room for
+    work               : what is to be encoded, see Work
+    """
+
+    scan: ScanAddresses
+    merges: MergeAddresses
+    joins: Joins
+    split: int
+    batch: int
+    n_rows: int
+    scratch: int
+    longest: int
+    cache: CacheAddresses
+    former: int
+    n_former: int
+    pending: int
+    text: int
+    out: int
+    out_bytes: int
+    id_size: int
+    specials: SpecialAddresses
+    breaks: int
+    n_breaks: int
+    work: int
+
+
+class Work(NamedTuple):
+    """What is to be encoded, and how far it has come, int64 each; kernels change position, n_ids and piece_end.
 
     text      : address of a text with PADDING bytes after `end`
     position  : start of a piece; the ids before it are there
     end       : end of the text
     limit     : boundaries after it are not trusted yet; `end` where no text follows
-    breaks, n_breaks : see piece_batch.next_pieces; a break's id stands for it, -1 for nothing
+    breaks, n_breaks : see piece_batch.Breaks; a break's id stands for it, -1 for nothing
     marks     : address of int64[n_breaks], filled with the number of ids before each break without id (-1) that was
                 reached; or 0
     out, out_bytes : where ids go, and how much room is there
     n_ids     : how many ids there are already
     id_size   : bytes of each, 2 or 4
     step      : id_size; or 0 to count the ids only, where `out` is just scratch
-    piece end : where encoding stopped before all was done, the end of what there must be room for, from `position` on
+    piece_end : where encoding stopped before all was done, the end of what there must be room for, from `position` on
     """
-    return np.zeros(13, dtype=np.int64)
+
+    text: int
+    position: int
+    end: int
+    limit: int
+    breaks: int
+    n_breaks: int
+    marks: int
+    out: int
+    out_bytes: int
+    n_ids: int
+    id_size: int
+    step: int
+    piece_end: int
 
 
-def new_context(
+# Where in the array of a work its numbers are.
+POSITION, N_IDS, PIECE_END = (Work._fields.index(name) for name in ("position", "n_ids", "piece_end"))
+_FORMER = offset_of(EncodeState, "former")
+_SPECIALS = offset_of(EncodeState, "specials") // 8
+
+
+def new_work() -> NDArray[np.int64]:
+    """Make the array of a Work, int64[13]."""
+    return np.zeros(len(Work._fields), dtype=np.int64)
+
+
+def new_state(
     pattern: PatternTables,
     masks: NDArray[np.uint64],
     split_scratch: NDArray[np.int64],
@@ -54,69 +115,76 @@ def new_context(
     longest: int,
     table: PieceTable,
     ids_pool: NDArray[np.uint8],
-    memory_state: NDArray[np.int64],
+    cache_state: NDArray[np.int64],
     text: NDArray[np.uint8],
     out: NDArray[Any],
-    waiting: NDArray[np.uint64],
+    pending: NDArray[np.uint64],
     former: NDArray[np.uint64] | None,
     work: NDArray[np.int64],
     specials: SpecialTokens,
     breaks: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The addresses of all that encoding works with, and some sizes. The arrays must outlive it.
+    """Make the array of an EncodeState. The arrays must outlive it.
 
-    pattern, merges         : what is known of the pattern and of the merges; read
-    masks, batch            : scratch of the scan
-    split_scratch           : see pretokens.new_split_scratch
-    scratch, longest        : scratch for merging pretokens of up to `longest` bytes
-    table                   : the remembered pieces
-    ids_pool, memory_state  : uint8[*], ids of those with many; int64[2], the bytes used of it, and how many pieces may be
-                              remembered
-    text, out               : uint8[SHORT_TEXT + PADDING], where a short text is copied to, and uint16[*] or uint32[*],
-                              where its ids go
-    waiting                 : new pieces that wait to be merged, see pending_pieces.new_waiting
-    former                  : slots the entries of which are to be moved into the table, see piece_table.with_room
-    work                    : see new_work
-    specials, breaks        : the special tokens to find in a short text; int64[n, 3], where they are listed then
+    text, out    : uint8[SHORT_TEXT + PADDING], and uint16[*] or uint32[*]
+    table, ids_pool, cache_state : see piece_cache.CacheAddresses
+    breaks       : int64[n, 3]
     """
-    context = np.empty(_SIZE, dtype=np.int64)
-    context[PATTERN], context[MASKS] = pattern.ctypes.data, masks.ctypes.data
-    context[SPLIT] = split_scratch.ctypes.data
-    context[MERGES:BATCH] = (
-        merges.entries.ctypes.data,
-        merges.byte_pairs.ctypes.data,
-        merges.symbols.ctypes.data,
-        merges.ids.ctypes.data,
-        len(merges.entries) - 1,
-        merges.whole.ctypes.data if len(merges.whole) else 0,
-        len(merges.symbols) - 1,
-        len(merges.ids) - 1,
-        merges.n_ascending,
-        merges.secret.view(np.int64),
+    state = EncodeState(
+        scan=ScanAddresses(pattern.ctypes.data, masks.ctypes.data),
+        merges=MergeAddresses(
+            entries=merges.entries.ctypes.data,
+            byte_pairs=merges.byte_pairs.ctypes.data,
+            symbols=merges.symbols.ctypes.data,
+            ids=merges.ids.ctypes.data,
+            whole=merges.whole.ctypes.data if len(merges.whole) else 0,
+            last_entry=len(merges.entries) - 1,
+            last_symbol=len(merges.symbols) - 1,
+            last_id=len(merges.ids) - 1,
+            n_ascending=merges.n_ascending,
+            secret=int(merges.secret.view(np.int64)),
+        ),
+        joins=Joins(merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1),
+        split=split_scratch.ctypes.data,
+        batch=batch.ctypes.data,
+        n_rows=len(batch),
+        scratch=scratch.ctypes.data,
+        longest=longest,
+        cache=CacheAddresses(
+            table=TableAddresses(
+                slots=table.slots.ctypes.data,
+                n_words=len(table.slots),
+                pool=table.pool.ctypes.data,
+                pool_size=len(table.pool),
+                state=table.state.ctypes.data,
+            ),
+            ids_pool=ids_pool.ctypes.data,
+            ids_pool_size=len(ids_pool),
+            state=cache_state.ctypes.data,
+        ),
+        former=0 if former is None else former.ctypes.data,
+        n_former=0 if former is None else len(former),
+        pending=pending.ctypes.data,
+        text=text.ctypes.data,
+        out=out.ctypes.data,
+        out_bytes=out.nbytes,
+        id_size=out.itemsize,
+        specials=_special_addresses(specials),
+        breaks=breaks.ctypes.data,
+        n_breaks=len(breaks),
+        work=work.ctypes.data,
     )
-    context[BATCH:SCRATCH] = batch.ctypes.data, len(batch)
-    context[SCRATCH:TABLE] = scratch.ctypes.data, longest
-    context[TABLE:IDS_POOL] = (
-        table.slots.ctypes.data,
-        len(table.slots),
-        table.pool.ctypes.data,
-        len(table.pool),
-        table.state.ctypes.data,
-    )
-    context[IDS_POOL:TEXT] = ids_pool.ctypes.data, len(ids_pool), memory_state.ctypes.data
-    context[TEXT:WAITING] = text.ctypes.data, out.ctypes.data, out.nbytes, out.itemsize
-    context[WAITING] = waiting.ctypes.data
-    context[JOINS:FORMER] = merges.joins.ctypes.data if len(merges.joins) else 0, 8 * len(merges.joins) - 1
-    context[FORMER:WORK] = (0, 0) if former is None else (former.ctypes.data, len(former))
-    context[WORK] = work.ctypes.data
-    put_specials(context, specials)
-    context[BREAKS:_SIZE] = breaks.ctypes.data, len(breaks)
-    return context
+    return np.fromiter(numbers_of(state), dtype=np.int64, count=n_numbers(EncodeState))
 
 
-def put_specials(context: NDArray[np.int64], specials: SpecialTokens) -> None:
-    """Put other special tokens into a context, which must outlive their use."""
-    context[SPECIALS:BREAKS] = (
+def put_specials(state: NDArray[np.int64], specials: SpecialTokens) -> None:
+    """Put other special tokens into a state, which must outlive their use."""
+    addresses = _special_addresses(specials)
+    state[_SPECIALS : _SPECIALS + len(addresses)] = addresses
+
+
+def _special_addresses(specials: SpecialTokens) -> SpecialAddresses:
+    return SpecialAddresses(
         specials.nodes.ctypes.data,
         specials.root.ctypes.data,
         specials.tokens.ctypes.data,
@@ -127,24 +195,15 @@ def put_specials(context: NDArray[np.int64], specials: SpecialTokens) -> None:
 
 
 @inlined
-def five(context_at, part):
-    """Five entries of a context or of its work: what helpers of the table take, and the first of what others do."""
-    at = context_at + 8 * part
-    return read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24), read_i64(at + 32)
+def state_of(state_at):
+    """The EncodeState at an address."""
+    return read_fields(EncodeState, state_at)
 
 
 @inlined
-def specials_of(context_at):
-    """What the helpers of special tokens take, see special_tokens.specials_addresses."""
-    return *five(context_at, SPECIALS), read_i64(context_at + 8 * (SPECIALS + 5))
-
-
-@inlined
-def merges_of(context_at):
-    """What the helpers of merging take."""
-    at = context_at + 8 * (MERGES + 5)
-    more = read_i64(at), read_i64(at + 8), read_i64(at + 16), read_i64(at + 24)
-    return *five(context_at, MERGES), *more, read_u64(at + 32)
+def work_of(work_at):
+    """The Work at an address."""
+    return read_fields(Work, work_at)
 
 
 @inlined
@@ -153,3 +212,15 @@ def leave(work_at, position, piece_end, n_ids):
     write_i64(work_at + 8 * POSITION, position)
     write_i64(work_at + 8 * PIECE_END, piece_end)
     write_i64(work_at + 8 * N_IDS, n_ids)
+
+
+@inlined
+def move_former(state_at):
+    """Move entries into a table that has grown. A kernel for that alone would take 2 ms to load."""
+    state = state_of(state_at)
+    if state.former != 0:
+        table_at = state.cache.table
+        n_lost = move_entries(state.former, state.n_former, table_at, False)
+        n_entries_at = table_at.state + 8 * N_ENTRIES
+        write_i64(n_entries_at, read_i64(n_entries_at) - n_lost)
+        write_i64(state_at + _FORMER, 0)

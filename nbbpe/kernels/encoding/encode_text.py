@@ -1,4 +1,8 @@
-"""From text to ids in one pass: scan, look-up, and for new pieces merging and remembering."""
+"""From text to ids in one pass: scan, look-up, and for new pieces merging and caching.
+
+`encode_pieces` is what Python calls; below it `encode_work` goes from batch to batch of pieces, `encode_rows` through a
+batch, and `encode_row` does one piece that the loop over hits does not know.
+"""
 
 from collections.abc import Callable
 
@@ -6,44 +10,31 @@ import numpy as np
 from numba import types
 
 from ..compiler.jit import entry_point, inlined, kernel
-from ..machine.intrinsics import read_i64, write_i64, write_u64
+from ..machine.intrinsics import write_i64, write_u64
 from ..machine.text_argument import TEXT_ARGUMENT, copy_utf8
 from ..pieces.piece_batch import (
     MIN_ROWS,
+    BatchAddresses,
+    Breaks,
     batch_of,
     bound_of,
     bring_home,
     find_prepared,
+    first_break_after,
     has_key,
     home_of,
+    id_of_break,
     next_pieces,
     prepared_key,
+    start_of_break,
 )
 from ..pieces.piece_table import is_free
 from ..pieces.special_tokens import list_specials
-from .encode_new_piece import learn_piece
-from .encode_state import (
-    BATCH,
-    BREAKS,
-    ID_SIZE,
-    IDS_POOL,
-    JOINS,
-    MASKS,
-    NEED_MEMORY,
-    NEED_OUT,
-    PATTERN,
-    STEP,
-    TABLE,
-    TEXT,
-    WAITING,
-    WORK,
-    five,
-    leave,
-    specials_of,
-)
+from .encode_new_piece import encode_new_piece
+from .encode_state import DONE, NEED_CACHE, NEED_OUT, Work, leave, move_former, state_of, work_of
 from .merge_table import write_id
-from .pending_pieces import BEHIND_BYTES, MOST_WAITING, learn_waiting, let_wait, must_end, n_waiting
-from .piece_cache import SPARE_BYTES, copy_slot, move_former
+from .pending_pieces import BEHIND_BYTES, MOST_PENDING, add_pending, encode_pending, lacks_room, n_pending
+from .piece_cache import SPARE_BYTES, copy_slot
 
 SHORT_TEXT = 1 << 14  # bytes of the longest text that `encode_pieces` takes itself
 ORDINARY, WITH_SPECIALS, WORK_ALONE = range(3)  # what to encode, see encode_pieces
@@ -52,8 +43,172 @@ _ZERO = np.uint64(0)
 
 
 @inlined
-def find_row(batch, row, n_found, start):
-    """The first of a batch's `n_found` rows, from `row` on, whose piece starts at `start`; or `n_found`."""
+def take_short(state_at, text, with_specials):
+    """Make the whole of a short text a state's work, with the state's own place for it and for its ids.
+
+    Returns False where it is not short, has more special tokens than there is room for, or is for Python to make UTF-8 of.
+    """
+    state = state_of(state_at)
+    n = copy_utf8(text, state.text, SHORT_TEXT)
+    if n < 0:
+        return False
+    write_u64(state.text + n, _ZERO)
+    n_breaks, listed_to = 0, n
+    if with_specials:
+        n_breaks, listed_to = list_specials(state.text, 0, n, n, state.specials, state.breaks, state.n_breaks, False)
+    size = state.id_size
+    work = Work(state.text, 0, n, n, state.breaks, n_breaks, 0, state.out, state.out_bytes, 0, size, size, 0)
+    for i in range(len(work)):
+        write_i64(state.work + 8 * i, work[i])
+    return listed_to >= n
+
+
+@kernel
+def encode_pieces(state_at, text, what):
+    """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
+
+    state_at : address of an EncodeState; what it leads to is modified
+    text     : a TextArgument, of which `what` says what to do
+    what     : ORDINARY, a short text is encoded as a whole, and its ids go to the state's own output. WITH_SPECIALS, as
+               that, and the state's special tokens are found in it. WORK_ALONE, the text is not looked at: what is to be
+               encoded stands in the state's work, see encode_state.Work
+
+    Returns the number of ids where all is done that can be, else less than 0. Of a text: where it has more than SHORT_TEXT
+    bytes, or does not fit otherwise, so that it must be made work. Of work: how far it has come was left in it then.
+    -NEED_OUT, -NEED_CACHE: give more room, for what lies between position and piece end at least, and call again with the
+    same work. -NEED_LONG: give what lies between them to `encode_long_piece`, and go on behind it. Cost: scan, one look-up
+    and a 16-byte write a piece, 2 ns a byte.
+
+    One kernel for texts of all sizes, as all of encoding is compiled into it.
+    """
+    if what != WORK_ALONE and not take_short(state_at, text, what == WITH_SPECIALS):
+        return -NEED_OUT
+    n_rows = state_of(state_at).n_rows
+    # A long piece ends the call, and the next call finds what follows anew. So the first batch ends with the first piece
+    # (an empty one may come before it): where one long piece follows another, full batches took half of the time.
+    return encode_work(state_at, MIN_ROWS + 1 if what == WORK_ALONE else n_rows)
+
+
+def compiled_encode_pieces() -> Callable[[int, object, int], int]:
+    """`encode_pieces`, compiled; its second argument may be any object."""
+    return entry_point(encode_pieces, types.int64, TEXT_ARGUMENT, types.int64)
+
+
+@inlined
+def encode_work(state_at, n_wanted):
+    """Encode the work of a state; arguments and result as of `encode_pieces`.
+
+    n_wanted : how many rows the first batch has room for; each of the next has twice as many, up to all there are
+    """
+    move_former(state_at)
+    state = state_of(state_at)
+    work = work_of(state.work)
+    whole_batch, pending_at, out_end = batch_of(state.batch, state.n_rows), state.pending, work.out + work.out_bytes
+    n_out = work.n_ids
+    ids_at = first_at = work.out + n_out * work.step  # ids from `first_at` on are not counted in `n_out` yet
+    next_break = first_break_after(work.breaks, work.n_breaks, work.position)
+    piece = work.position
+    block = work.position
+    scan_state = 0
+    while block < work.end:
+        breaks = Breaks(work.breaks, next_break, work.n_breaks)
+        batch = BatchAddresses(whole_batch.keys, whole_batch.homes, whole_batch.bounds, n_wanted)
+        n_wanted = min(2 * n_wanted, state.n_rows)
+        found, block, scan_state = next_pieces(
+            work.text, piece, block, work.end, scan_state, breaks, state.scan, state.joins, state.cache.table, batch
+        )
+        while found > 0 and bound_of(batch, found) > work.limit:
+            found -= 1
+            block = work.end
+        if found == 0:
+            continue
+        batch_end = bound_of(batch, found)
+        n_bytes = batch_end - piece
+        end_at = work.text + batch_end
+        if n_pending(pending_at) > 0 and lacks_room(pending_at, ids_at, n_bytes, end_at, work.id_size, out_end):
+            ids_at = encode_pending(state_at, ids_at, first_at, n_out, work.id_size)
+            if ids_at == 0:
+                return -NEED_CACHE
+        if n_pending(pending_at) == 0:
+            n_out += (ids_at - first_at) // work.id_size
+            ids_at = first_at = ids_at if work.step > 0 else work.out
+            if n_bytes * work.id_size + SPARE_BYTES > out_end - ids_at:
+                leave(state.work, piece, batch_end, n_out)
+                return -NEED_OUT
+        status, ids_at, next_break = encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_at, n_out)
+        if status != DONE:
+            return status
+        piece = batch_end
+    if n_pending(pending_at) > 0:
+        ids_at = encode_pending(state_at, ids_at, first_at, n_out, work.id_size)
+        if ids_at == 0:
+            return -NEED_CACHE
+    n_out += (ids_at - first_at) // work.id_size
+    leave(state.work, piece, piece, n_out)
+    return n_out
+
+
+@inlined
+def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_at, n_out):
+    """Encode the pieces and breaks in the first `found` rows of a batch.
+
+    state, work : what stands at `state_at`, read before
+    next_break  : the first break that does not end before them
+    ids_at, first_at, n_out : where ids go; a place before it in the output from which on they are not counted, and how
+        many there are before that
+
+    Returns DONE or the status with which `encode_pieces` must return, the new `ids_at`, and the next break.
+    """
+    pool_at, pending_at, id_size = state.cache.ids_pool, state.pending, work.id_size
+    may_wait = (bound_of(batch, found) - bound_of(batch, 0)) * id_size <= BEHIND_BYTES
+    must_end = False
+    break_row = row_of_break(batch, 0, found, work, next_break)
+    row = 0
+    while row < found:
+        # Most pieces are hits. They get a loop of their own, so that all it needs stays in registers.
+        while row < break_row:
+            slot_at = home_of(batch, row)
+            if not has_key(batch, row, slot_at):
+                break
+            ids_at += copy_slot(slot_at, pool_at, ids_at)
+            row += 1
+        if row == found:
+            break
+        is_marked = row == break_row and work.marks != 0 and id_of_break(work.breaks, next_break) < 0
+        # What is marked are ids that must be there to be counted.
+        if (must_end or n_pending(pending_at) == MOST_PENDING or is_marked) and n_pending(pending_at) > 0:
+            ids_at = encode_pending(state_at, ids_at, first_at, n_out, id_size)
+            if ids_at == 0:
+                return -NEED_CACHE, ids_at, next_break
+        must_end = False
+        if row == break_row:
+            row += 1
+            if bound_of(batch, row) > bound_of(batch, row - 1):
+                token_id = id_of_break(work.breaks, next_break)
+                if is_marked:
+                    write_i64(work.marks + 8 * next_break, n_out + (ids_at - first_at) // id_size)
+                if token_id >= 0:
+                    write_id(ids_at, token_id, id_size)
+                    ids_at += id_size
+                next_break += 1
+            break_row = row_of_break(batch, row, found, work, next_break)
+            continue
+        following_at = encode_row(state_at, state, work, batch, row, may_wait, ids_at)
+        if following_at >= 0:
+            ids_at = following_at
+            row += 1
+        elif n_pending(pending_at) > 0:
+            must_end = True  # those before it come first; then the loop comes here again
+        else:
+            leave(state.work, bound_of(batch, row), bound_of(batch, row + 1), n_out + (ids_at - first_at) // id_size)
+            return following_at, ids_at, next_break
+    return DONE, ids_at, next_break
+
+
+@inlined
+def row_of_break(batch, row, n_found, work, next_break):
+    """The first of a batch's `n_found` rows, from `row` on, whose piece starts where the next break does; or `n_found`."""
+    start = start_of_break(work.breaks, next_break) if next_break < work.n_breaks else -1
     if bound_of(batch, row) <= start < bound_of(batch, n_found):
         while row < n_found and bound_of(batch, row) != start:
             row += 1
@@ -62,165 +217,27 @@ def find_row(batch, row, n_found, start):
 
 
 @inlined
-def take_short(context_at, work_at, text, with_specials):
-    """Make the whole of a short text a context's work, with the context's own place for it and for its ids.
+def encode_row(state_at, state, work, batch, row, may_wait, ids_at):
+    """Encode the piece in a row that is not a hit in its home slot: a hit elsewhere, a miss, or empty.
 
-    Returns False where it is not short, has more special tokens than there is room for, or is for Python to make UTF-8 of.
+    state, work : what stands at `state_at`, read before
+    may_wait    : whether there is room behind the pending pieces for the ids of the batch
+
+    Returns where the next ids go; or, less than 0, the status with which `encode_pieces` must return if none is pending.
     """
-    text_at, out_at, out_bytes, id_size, _ = five(context_at, TEXT)
-    n = copy_utf8(text, text_at, SHORT_TEXT)
-    if n < 0:
-        return False
-    write_u64(text_at + n, _ZERO)
-    breaks_at, room = read_i64(context_at + 8 * BREAKS), read_i64(context_at + 8 * BREAKS + 8)
-    n_breaks, listed_to = (
-        list_specials(text_at, 0, n, n, specials_of(context_at), breaks_at, room, False) if with_specials else (0, n)
-    )
-    work = (text_at, 0, n, n, breaks_at, n_breaks, 0, out_at, out_bytes, 0, id_size, id_size)
-    for i in range(len(work)):
-        write_i64(work_at + 8 * i, work[i])
-    return listed_to >= n
-
-
-@kernel
-def encode_pieces(context_at, text, what):
-    """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
-
-    context_at : address of a context; what it leads to is modified
-    text       : a TextArgument, of which `what` says what to do
-    what       : ORDINARY, a short text is encoded as a whole, and its ids go to the context's own output. WITH_SPECIALS, as
-                 that, and the context's special tokens are found in it. WORK_ALONE, the text is not looked at: what is to
-                 be encoded stands in the context's work, see encode_state.new_work
-
-    Returns the number of ids where all is done that can be, else less than 0. Of a text: where it has more than SHORT_TEXT
-    bytes, or does not fit otherwise, so that it must be made work. Of work: how far it has come was left in it then.
-    -NEED_OUT, -NEED_MEMORY: give more room, for what lies between position and piece end at least, and call again with the
-    same work. -NEED_LONG: give what lies between them to `learn_long_piece`, and go on behind it. Cost: scan, one look-up
-    and a 16-byte write a piece, 2 ns a byte.
-
-    One kernel for texts of all sizes, as all of encoding is compiled into it.
-    """
-    work_at = read_i64(context_at + 8 * WORK)
-    if what != WORK_ALONE and not take_short(context_at, work_at, text, what == WITH_SPECIALS):
-        return -NEED_OUT
-    text_at, start, end, limit, breaks_at = five(work_at, 0)
-    n_breaks, marks_at, out_at, out_bytes, n_out = five(work_at, 5)
-    id_size, step = read_i64(work_at + 8 * ID_SIZE), read_i64(work_at + 8 * STEP)
-    move_former(context_at)
-    pattern, table_at = (read_i64(context_at + 8 * PATTERN), read_i64(context_at + 8 * MASKS)), five(context_at, TABLE)
-    joins_at = context_at + 8 * JOINS
-    joins = read_i64(joins_at), read_i64(joins_at + 8)
-    keys_at, homes_at, bounds_at, n_rows = batch_of(read_i64(context_at + 8 * BATCH), read_i64(context_at + 8 * BATCH + 8))
-    # A long piece ends the call, and the next call finds what follows anew. So the first batch ends with the first piece
-    # (an empty one may come before it): where one long piece follows another, full batches took half of the time.
-    n_wanted = MIN_ROWS + 1 if what == WORK_ALONE else n_rows
-    pool_at = read_i64(context_at + 8 * IDS_POOL)
-    next_break = 0
-    while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) <= start:
-        next_break += 1
-    break_start = read_i64(breaks_at + 24 * next_break) if next_break < n_breaks else -1
-    first_break = next_break
-    waiting_at = read_i64(context_at + 8 * WAITING)
-    out_end = out_at + out_bytes
-    ids_at = out_at + n_out * step
-    first_at = ids_at  # ids of the output from there on are not counted in `n_out` yet
-    must_learn = False
-    piece = start
-    block = start
-    state = 0
-    while block < end:
-        of_breaks = breaks_at, first_break, n_breaks
-        batch = keys_at, homes_at, bounds_at, n_wanted
-        n_wanted = min(2 * n_wanted, n_rows)
-        found, block, state = next_pieces(text_at, piece, block, end, state, of_breaks, pattern, joins, table_at, batch)
-        while found > 0 and bound_of(batch, found) > limit:
-            found -= 1
-            block = end
-        if found == 0:
-            continue
-        batch_end = bound_of(batch, found)
-        n_bytes = batch_end - piece
-        if n_waiting(waiting_at) > 0 and must_end(waiting_at, ids_at, n_bytes, text_at + batch_end, id_size, out_end):
-            ids_at = learn_waiting(context_at, ids_at, first_at, n_out, id_size)
-            if ids_at == 0:
-                return -NEED_MEMORY
-        if n_waiting(waiting_at) == 0:
-            n_out += (ids_at - first_at) // id_size
-            ids_at = first_at = ids_at if step > 0 else out_at
-            if n_bytes * id_size + SPARE_BYTES > out_end - ids_at:
-                leave(work_at, piece, batch_end, n_out)
-                return -NEED_OUT
-        may_wait = n_bytes * id_size <= BEHIND_BYTES
-        break_row = find_row(batch, 0, found, break_start)
-        row = 0
-        while row < found:
-            # Most pieces are known. They get a loop of their own, so that all it needs stays in registers.
-            while row < break_row:
-                slot_at = home_of(batch, row)
-                if not has_key(batch, row, slot_at):
-                    break
-                ids_at += copy_slot(slot_at, pool_at, ids_at)
-                row += 1
-            if row == found:
-                break
-            piece, piece_end = bound_of(batch, row), bound_of(batch, row + 1)
-            marks = row == break_row and marks_at != 0 and read_i64(breaks_at + 24 * next_break + 16) < 0
-            # What is marked are ids that must be there to be counted.
-            must_learn = must_learn or n_waiting(waiting_at) == MOST_WAITING or marks
-            if must_learn and n_waiting(waiting_at) > 0:
-                ids_at = learn_waiting(context_at, ids_at, first_at, n_out, id_size)
-                if ids_at == 0:
-                    return -NEED_MEMORY
-            must_learn = False
-            if row == break_row:
-                row += 1
-                if piece_end > piece:
-                    if marks:
-                        write_i64(marks_at + 8 * next_break, n_out + (ids_at - first_at) // id_size)
-                    token_id = read_i64(breaks_at + 24 * next_break + 16)
-                    if token_id >= 0:
-                        write_id(ids_at, token_id, id_size)
-                        ids_at += id_size
-                    next_break += 1
-                    break_start = read_i64(breaks_at + 24 * next_break) if next_break < n_breaks else -1
-                break_row = find_row(batch, row, found, break_start)
-                continue
-            if piece_end > piece:
-                key_at, length = text_at + piece, piece_end - piece
-                slot = find_prepared(batch, row, table_at, key_at, length)
-                if is_free(table_at, slot):
-                    low, high = prepared_key(batch, row)
-                    # The first piece does not wait: after all was forgotten, others might take its room again and again.
-                    waits = may_wait and piece > start
-                    following_at = let_wait(context_at, key_at, length, low, high, ids_at) if waits else 0
-                    if following_at != 0:
-                        ids_at = following_at
-                        row += 1
-                        continue
-                    n_learned = learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size)
-                    if n_learned >= 0:
-                        ids_at += n_learned
-                    elif n_waiting(waiting_at) > 0:
-                        must_learn = True  # those before it come first; then the loop comes here again
-                        continue
-                    else:
-                        leave(work_at, piece, piece_end, n_out + (ids_at - first_at) // id_size)
-                        return n_learned
-                else:
-                    slot = bring_home(batch, row, table_at, slot, length)
-                    ids_at += copy_slot(table_at[0] + 8 * slot, pool_at, ids_at)
-            row += 1
-        piece = batch_end
-        first_break = next_break
-    if n_waiting(waiting_at) > 0:
-        ids_at = learn_waiting(context_at, ids_at, first_at, n_out, id_size)
-        if ids_at == 0:
-            return -NEED_MEMORY
-    n_out += (ids_at - first_at) // id_size
-    leave(work_at, piece, piece, n_out)
-    return n_out
-
-
-def compiled_encode_pieces() -> Callable[[int, object, int], int]:
-    """`encode_pieces`, compiled; its second argument may be any object."""
-    return entry_point(encode_pieces, types.int64, TEXT_ARGUMENT, types.int64)
+    table_at = state.cache.table
+    piece, length = bound_of(batch, row), bound_of(batch, row + 1) - bound_of(batch, row)
+    if length == 0:
+        return ids_at
+    key_at = work.text + piece
+    slot = find_prepared(batch, row, table_at, key_at, length)
+    if not is_free(table_at, slot):
+        slot = bring_home(batch, row, table_at, slot, length)
+        return ids_at + copy_slot(table_at.slots + 8 * slot, state.cache.ids_pool, ids_at)
+    low, high = prepared_key(batch, row)
+    # The first piece of a call is encoded at once: after the cache was emptied, others might take its room again and again.
+    following_at = add_pending(state_at, key_at, length, low, high, ids_at) if may_wait and piece > work.position else 0
+    if following_at != 0:
+        return following_at
+    n_bytes = encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, work.id_size)
+    return ids_at + n_bytes if n_bytes >= 0 else n_bytes

@@ -207,7 +207,7 @@ def pop(queues_at, room, ends_at):
 
 @part
 def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
-    """Write the ids of a pretoken of any length; arguments and result as for encode.merge_pretoken.
+    """Write the ids of a pretoken of any length; arguments and result as for merge_pretoken.
 
     In the scratch lie
 
@@ -327,7 +327,7 @@ def merge_run(rows_at, position, rank, symbol, merged_at, n_merged):
 
 @part
 def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
-    """Write the ids of a pretoken of any length, by merges that ascend; arguments and result as for encode.merge_pretoken.
+    """Write the ids of a pretoken of any length, by merges that ascend; arguments and result as for merge_pretoken.
 
     In the scratch lie
 
@@ -344,7 +344,7 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
     Cost: O(n), whatever the text is, and one step for 4096 ranks.
     """
-    n_ranks = merges_at[8]
+    n_ranks = merges_at.n_ascending
     n_groups = (n_ranks >> 12) + 1
     groups_at = scratch_at
     words_at = groups_at + 8 * n_groups

@@ -1,4 +1,4 @@
-"""Applying merges to one pretoken: a short one in a lane, others as encode_long does."""
+"""Applying merges to one pretoken: a short one in a lane, longer ones as in merge_long.py."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,8 @@ def merge_if_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
     What calls it is compiled in seconds less than what calls merge_pretoken, and few texts have longer ones.
     """
-    if merges_at[5] != 0:
-        token_id = whole_token(merges_at[5], text_at, n)
+    if merges_at.whole != 0:
+        token_id = whole_token(merges_at.whole, text_at, n)
         if token_id >= 0:
             write_id(ids_at, token_id, id_size)
             return np.int64(1)
@@ -47,7 +47,7 @@ def merge_pretoken(text_at, n, merges_at, scratch_at, ids_at, id_size):
     Merges the pair of lowest rank, the leftmost of several, until none is left (as Hugging Face and tiktoken do).
 
     text_at    : address of the pretoken, with PADDING bytes after it
-    merges_at  : see merge_table.merges_addresses
+    merges_at  : MergeAddresses
     scratch_at : address of a scratch that is large enough for n bytes (unchecked), overwritten
     ids_at     : where the ids go, each of `id_size` (2 or 4) bytes; up to n of them
 
@@ -56,6 +56,6 @@ def merge_pretoken(text_at, n, merges_at, scratch_at, ids_at, id_size):
     n_ids = merge_if_short(text_at, n, merges_at, scratch_at, ids_at, id_size)
     if n_ids >= 0:
         return n_ids
-    if merges_at[8] != 0:
+    if merges_at.n_ascending != 0:
         return merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size)
     return merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size)

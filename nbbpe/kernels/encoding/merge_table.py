@@ -35,7 +35,7 @@ from ..machine.intrinsics import (
     write_u32,
 )
 from ..machine.large_pages import zeros
-from ..pieces.piece_table import STATE_SIZE, PieceTable, find, is_free, key_of
+from ..pieces.piece_table import STATE_SIZE, PieceTable, TableAddresses, find, is_free, key_of
 from ..pieces.unmergeable_boundaries import MOST_BYTES, byte_ends, folded, join_ends, mark_joins
 
 _SYMBOL_BITS = 21
@@ -61,12 +61,12 @@ class Merges(NamedTuple):
                                           entries that did not find room in the line stand in the next
     byte_pairs  : uint32[65536]           of each pair of bytes, at [left << 8 | right], rank << CONTEST_BITS and which of
                                           its bytes are contested, see `contested_bytes`; all ones where it has no rank
-    symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `counting_on` leaves it
+    symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `without_final_run` cuts it
     ids         : uint32[*]               the id of each symbol, likewise
     whole       : uint64[*]               tokens that a pretoken is though merging does not give them, see `pack_whole`;
                                           most vocabularies have none, and this has no entries
     n_ascending : int                     the number of ranks, if each merge has a higher one than those that make its two
-                                          sides: then a long pretoken can be merged rank by rank (encode_long); else 0
+                                          sides: then a long pretoken can be merged rank by rank (merge_long); else 0
     joins       : uint8[*]                bits of the places that merges join at (unmergeable_boundaries); no entries where
                                           these are not known, or parts of a pretoken would not be merged as it is
     secret      : np.uint64               what says which line a pair belongs to; odd
@@ -80,6 +80,26 @@ class Merges(NamedTuple):
     n_ascending: int
     joins: NDArray[np.uint8]
     secret: np.uint64
+
+
+class MergeAddresses(NamedTuple):
+    """What compiled code takes of Merges.
+
+    entries, byte_pairs, symbols, ids, whole : where these arrays are; 0 for a `whole` without entries
+    last_entry, last_symbol, last_id         : the number of the last of entries, symbols and ids
+    n_ascending, secret                      : as in Merges, but int64
+    """
+
+    entries: int
+    byte_pairs: int
+    symbols: int
+    ids: int
+    whole: int
+    last_entry: int
+    last_symbol: int
+    last_id: int
+    n_ascending: int
+    secret: int
 
 
 def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], numbers: NDArray[np.uint64]) -> Merges:
@@ -102,14 +122,16 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], number
     entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
     entries[:] = _FREE
     whole, joins = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint8)
-    return Merges(entries, byte_pairs, counting_on(symbols), counting_on(ids), whole, 0, joins, numbers[secret.PAIRS])
+    return Merges(
+        entries, byte_pairs, without_final_run(symbols), without_final_run(ids), whole, 0, joins, numbers[secret.PAIRS]
+    )
 
 
-def counting_on(numbers: NDArray[Any]) -> NDArray[np.uint32]:
-    """Numbers without the end that only counts on from the last one that stays; at least one number, uint32[*].
+def without_final_run(numbers: NDArray[Any]) -> NDArray[np.uint32]:
+    """Numbers without the run n, n + 1, n + 2, ... that they end with, of which only n is kept; uint32[*], not empty.
 
-    Most vocabularies number their tokens in the order of the merges, so that little stays. That each merge need not look up
-    what it makes, at an address that is mostly in no cache, takes 3 to 10 % off a first pass.
+    Most vocabularies number their tokens in the order of the merges, so that few numbers are kept. Then a merge need not
+    look up what it makes, at an address that is mostly in no cache, which takes 3 to 10 % off a first pass.
     """
     steps = np.flatnonzero(np.diff(numbers) != 1)
     n_kept = steps[-1] + 2 if len(steps) else 1
@@ -254,7 +276,7 @@ def whole_token(whole_at, key_at, length):
     n_words = read_i64(whole_at)
     state_at = whole_at + 8
     slots_at = state_at + 8 * STATE_SIZE
-    table_at = slots_at, n_words, slots_at + 8 * n_words, 0, state_at
+    table_at = TableAddresses(slots_at, n_words, slots_at + 8 * n_words, np.int64(0), state_at)
     low, high = key_of(key_at, length, state_at)
     slot = find(table_at, key_at, length, low, high)
     if is_free(table_at, slot):
@@ -264,18 +286,18 @@ def whole_token(whole_at, key_at, length):
 
 @inlined
 def merges_addresses(merges):
-    """What the helpers take: where the arrays of Merges are, with the mask of the hash; 0 for a `whole` without entries."""
-    return (
+    """The MergeAddresses of Merges."""
+    return MergeAddresses(
         address_of(merges.entries),
         address_of(merges.byte_pairs),
         address_of(merges.symbols),
         address_of(merges.ids),
+        address_of(merges.whole) if merges.whole.shape[0] > 0 else np.int64(0),
         merges.entries.shape[0] - 1,
-        address_of(merges.whole) if merges.whole.shape[0] > 0 else 0,
         merges.symbols.shape[0] - 1,
         merges.ids.shape[0] - 1,
         merges.n_ascending,
-        merges.secret,
+        np.int64(merges.secret),
     )
 
 
@@ -295,9 +317,9 @@ def first_entry(key, mask, factor):
 @inlined
 def pair_rank(merges_at, left, right):
     """The rank of a pair of symbols that are not both bytes, or NO_RANK. Cost: one cache line."""
-    entries_at, mask = merges_at[0], merges_at[4]
+    entries_at, mask = merges_at.entries, merges_at.last_entry
     key = pair_key(left, right)
-    entry = first_entry(key, mask, merges_at[9])
+    entry = first_entry(key, mask, np.uint64(merges_at.secret))
     rank = rank_in_line(entries_at + 8 * entry, key)
     # Few lines run over, so few look-ups go on. Asking this first keeps the branch predictable: one that is not throws
     # away what was begun behind it, which takes as long as several look-ups.
@@ -310,7 +332,8 @@ def pair_rank(merges_at, left, right):
 @inlined
 def ask_for_pair(merges_at, left, right):
     """Ask for the cache line where `pair_rank` will look for a pair."""
-    prefetch_shared(merges_at[0] + 8 * first_entry(pair_key(left, right), merges_at[4], merges_at[9]))
+    entry = first_entry(pair_key(left, right), merges_at.last_entry, np.uint64(merges_at.secret))
+    prefetch_shared(merges_at.entries + 8 * entry)
 
 
 @inlined
@@ -322,12 +345,12 @@ def byte_pair_rank(merges_at, left, right):
 @inlined
 def byte_pair(merges_at, left, right):
     """What Merges.byte_pairs has of a pair of bytes."""
-    return np.int64(read_u32(merges_at[1] + 4 * (left << 8 | right)))
+    return np.int64(read_u32(merges_at.byte_pairs + 4 * (left << 8 | right)))
 
 
 @inlined
-def counted(numbers_at, last, i):
-    """Number i of those of which `counting_on` has left the first, up to `last`, at an address."""
+def number_at(numbers_at, last, i):
+    """Number i of those that `without_final_run` has cut; at an address are numbers 0 to `last`."""
     listed = min(i, last)
     return np.int64(read_u32(numbers_at + 4 * listed)) + (i - listed)
 
@@ -335,13 +358,13 @@ def counted(numbers_at, last, i):
 @inlined
 def merged_symbol(merges_at, rank):
     """The symbol that a pair of this rank becomes."""
-    return counted(merges_at[2], merges_at[6], rank)
+    return number_at(merges_at.symbols, merges_at.last_symbol, rank)
 
 
 @inlined
 def id_of(merges_at, symbol):
     """The id of a symbol."""
-    return counted(merges_at[3], merges_at[7], symbol)
+    return number_at(merges_at.ids, merges_at.last_id, symbol)
 
 
 @inlined

@@ -1,10 +1,10 @@
-"""New pieces that wait to be merged together, while what follows them is encoded.
+"""Pending pieces: new pieces that are merged together later, while what follows them is encoded.
 
-New words of a text come one by one, but merging one alone is mostly waiting for memory. So a new piece gets a lane and
-waits until MOST_WAITING do, or until their ids are needed: the text ends, or a document. How many ids it will have is not
-known before, nor, therefore, where the ids of what follows go: those are kept behind the lanes meanwhile, and then all are
-put together. Of 40 MB of English, with 84,000 new pieces, a first pass takes three quarters of the time that it takes when
-each piece is merged as it comes.
+New words of a text come one by one, but merging one alone is mostly waiting for memory. So a new piece gets a lane and is
+pending until MOST_PENDING are, or until their ids are needed: the text ends, or a document. How many ids it will have is
+not known before, nor, therefore, where the ids of what follows go: those are kept behind the lanes meanwhile, and then all
+are put together. Of 40 MB of English, with 84,000 new pieces, a first pass takes three quarters of the time that it takes
+when each piece is merged as it comes.
 
 A new piece is copied first, and its ids are those of the copy: the text may be a bytearray, or a map of a file, that
 another thread changes meanwhile. Then nobody can say which ids this call gives, but the cache has none that are wrong. A
@@ -32,49 +32,49 @@ from ..machine.large_pages import zeros
 from ..pieces.pattern_tables import BY_REGEX, PLAIN_WORDS, number_of
 from ..pieces.piece_table import INLINE_BYTES, find, is_free
 from ..pieces.pretokens import begin_piece, pretoken_end
-from .encode_state import IDS_POOL, PATTERN, SPLIT, TABLE, WAITING, WORK, five, leave, merges_of
+from .encode_state import leave, state_of, work_of
 from .merge_short import LANE_BYTES, OWN_AT, SHORT, finish_short, merge_lanes, start_short
 from .merge_table import whole_token
-from .piece_cache import SPARE_BYTES, copy_ids, copy_slot, remember
+from .piece_cache import SPARE_BYTES, cache_ids, copy_ids, copy_slot
 
-MOST_WAITING = 16
-BEHIND_BYTES = 1 << 14  # room for the ids of what follows the pieces that wait
-MOST_COPIED = 1 << 12  # bytes of a piece that does not wait of which there is room for a copy
+MOST_PENDING = 16
+BEHIND_BYTES = 1 << 14  # room for the ids of what follows the pending pieces
+MOST_COPIED = 1 << 12  # bytes of a piece that is not pending of which there is room for a copy
 
-# Where what is, see new_waiting; and of a lane, in what is its owner's.
+# Where what is, see new_pending; and of a lane, in what is its owner's.
 _OUT, _LANES = 8, 64
-_COPIES = _LANES + (MOST_WAITING + 1) * LANE_BYTES  # the last lane only says where the ids of the one before it end
+_COPIES = _LANES + (MOST_PENDING + 1) * LANE_BYTES  # the last lane only says where the ids of the one before it end
 _COPY_BYTES = 256 + PADDING
-_COPY = _COPIES + MOST_WAITING * _COPY_BYTES
+_COPY = _COPIES + MOST_PENDING * _COPY_BYTES
 _BEHIND = _COPY + MOST_COPIED + PADDING
 _KEY, _LOW, _HIGH, _FOLLOWING = (OWN_AT + 8 * i for i in range(4))
 _ONE = np.uint64(1)
 _BYTE = np.uint64(0xFF)
 
 
-def new_waiting() -> NDArray[np.uint64]:
-    """Make room for pieces that wait; 64-byte aligned.
+def new_pending() -> NDArray[np.uint64]:
+    """Make room for pending pieces; 64-byte aligned.
 
-    It holds how many there are, and the address where the ids of the first one will go; MOST_WAITING lanes and one more,
+    It holds how many there are, and the address where the ids of the first one will go; MOST_PENDING lanes and one more,
     each with the address of the piece, its key words, and where the ids of what follows it are; copies of the pieces; one
-    of a piece that does not wait; and the ids of what follows.
+    of a piece that is not pending; and the ids of what follows.
     """
     return zeros((_BEHIND + BEHIND_BYTES + SPARE_BYTES) // 8)
 
 
 @inlined
-def n_waiting(waiting_at):
-    """How many pieces wait."""
-    return read_i64(waiting_at)
+def n_pending(pending_at):
+    """How many pieces are pending."""
+    return read_i64(pending_at)
 
 
 @inlined
-def must_end(waiting_at, ids_at, n_bytes, end_at, id_size, out_end):
+def lacks_room(pending_at, ids_at, n_bytes, end_at, id_size, out_end):
     """Whether the next `n_bytes` of text, up to the address `end_at`, may have more ids than there is room for while pieces
-    wait: behind the lanes, where the next id goes to `ids_at`, or in the output, for all ids since the first piece."""
-    out_at, first_at = read_i64(waiting_at + _OUT), read_i64(waiting_at + _LANES + _KEY)
+    are pending: behind the lanes, where the next id goes to `ids_at`, or in the output, for all since the first piece."""
+    out_at, first_at = read_i64(pending_at + _OUT), read_i64(pending_at + _LANES + _KEY)
     return (
-        ids_at + n_bytes * id_size > waiting_at + _BEHIND + BEHIND_BYTES
+        ids_at + n_bytes * id_size > pending_at + _BEHIND + BEHIND_BYTES
         or out_at + (end_at - first_at) * id_size + SPARE_BYTES > out_end
     )
 
@@ -91,75 +91,73 @@ def copy_piece(to_at, key_at, length, low, high):
 
 
 @inlined
-def own_copy(context_at, key_at, length, low, high):
+def own_copy(state_at, key_at, length, low, high):
     """The address of a copy of a piece of up to MOST_COPIED bytes, for the time that it is worked on."""
-    copy_at = read_i64(context_at + 8 * WAITING) + _COPY
+    copy_at = state_of(state_at).pending + _COPY
     copy_piece(copy_at, key_at, length, low, high)
     return copy_at
 
 
 @called
-def let_wait(context_at, key_at, length, low, high, ids_at):
-    """Let a piece wait that is not in the table.
+def add_pending(state_at, key_at, length, low, high, ids_at):
+    """Make a piece pending that is not in the cache.
 
     key_at, length, low, high : where it is in the text, and its key
     ids_at : where its ids would go
 
-    There must be fewer than MOST_WAITING (unchecked). Returns where the ids of what follows go; or 0, and does nothing,
+    There must be fewer than MOST_PENDING (unchecked). Returns where the ids of what follows go; or 0, and does nothing,
     where the piece is not one short pretoken whose ids are found by merging.
     """
-    merges_at = merges_of(context_at)
-    pattern_at, split_at = read_i64(context_at + 8 * PATTERN), read_i64(context_at + 8 * SPLIT)
     if length > SHORT:
         return np.int64(0)
-    waiting_at = read_i64(context_at + 8 * WAITING)
-    n = n_waiting(waiting_at)
-    copy_at = waiting_at + _COPIES + n * _COPY_BYTES
+    state = state_of(state_at)
+    merges_at, pending_at = state.merges, state.pending
+    n = n_pending(pending_at)
+    copy_at = pending_at + _COPIES + n * _COPY_BYTES
     copy_piece(copy_at, key_at, length, low, high)
-    if not is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
+    if not is_mergeable(copy_at, length, low, high, state.scan.tables, state.split, merges_at):
         return np.int64(0)
     if n == 0:
-        write_i64(waiting_at + _OUT, ids_at)
-        ids_at = waiting_at + _BEHIND
-    lane_at = waiting_at + _LANES + n * LANE_BYTES
+        write_i64(pending_at + _OUT, ids_at)
+        ids_at = pending_at + _BEHIND
+    lane_at = pending_at + _LANES + n * LANE_BYTES
     start_short(lane_at, copy_at, length, merges_at)
     write_i64(lane_at + _KEY, key_at)
     write_u64(lane_at + _LOW, low)
     write_u64(lane_at + _HIGH, high)
     write_i64(lane_at + _FOLLOWING, ids_at)
-    write_i64(waiting_at, n + 1)
+    write_i64(pending_at, n + 1)
     return ids_at
 
 
 @called
-def learn_waiting(context_at, ids_end, first_at, n_ids, id_size):
-    """Merge the pieces that wait, remember them, and write their ids to the output, each with those of what follows it.
+def encode_pending(state_at, ids_end, first_at, n_ids, id_size):
+    """Merge the pending pieces, cache them, and write their ids to the output, each with those of what follows it.
 
     ids_end : where the ids end of what follows the last of them
     first_at, n_ids : a place in the output before the first of them, and how many ids there are before it
 
-    Returns where the ids end in the output; or 0 where a piece cannot be remembered, and has then left the work where that
-    piece begins. None waits any more.
+    Returns where the ids end in the output; or 0 where a piece cannot be cached, and has then left the work where that
+    piece begins. None is pending any more.
     """
-    table_at, merges_at = five(context_at, TABLE), merges_of(context_at)
-    pool_at, waiting_at = read_i64(context_at + 8 * IDS_POOL), read_i64(context_at + 8 * WAITING)
-    n, out_at, lane_at = n_waiting(waiting_at), read_i64(waiting_at + _OUT), waiting_at + _LANES
-    write_i64(waiting_at, 0)
+    state = state_of(state_at)
+    cache, merges_at, pending_at = state.cache, state.merges, state.pending
+    n, out_at, lane_at = n_pending(pending_at), read_i64(pending_at + _OUT), pending_at + _LANES
+    write_i64(pending_at, 0)
     merge_lanes(lane_at, n, merges_at)
     write_i64(lane_at + n * LANE_BYTES + _FOLLOWING, ids_end)
     for i in range(n):
-        length, copy_at = read_i64(lane_at), waiting_at + _COPIES + i * _COPY_BYTES
+        length, copy_at = read_i64(lane_at), pending_at + _COPIES + i * _COPY_BYTES
         low, high = read_u64(lane_at + _LOW), read_u64(lane_at + _HIGH)
-        slot = find(table_at, copy_at, length, low, high)
-        if is_free(table_at, slot):
+        slot = find(cache.table, copy_at, length, low, high)
+        if is_free(cache.table, slot):
             n_bytes = finish_short(lane_at, merges_at, out_at, id_size) * id_size
-            if not remember(context_at, slot, copy_at, length, low, high, out_at, n_bytes):
-                work_at = read_i64(context_at + 8 * WORK)
-                start = read_i64(lane_at + _KEY) - read_i64(work_at)
-                leave(work_at, start, start + length, n_ids + (out_at - first_at) // id_size)
+            if not cache_ids(cache, slot, copy_at, length, low, high, out_at, n_bytes):
+                start = read_i64(lane_at + _KEY) - work_of(state.work).text
+                leave(state.work, start, start + length, n_ids + (out_at - first_at) // id_size)
                 return np.int64(0)
         else:  # the same piece stood in a lane before
-            n_bytes = copy_slot(table_at[0] + 8 * slot, pool_at, out_at)
+            n_bytes = copy_slot(cache.table.slots + 8 * slot, cache.ids_pool, out_at)
         out_at += n_bytes
         following_at = read_i64(lane_at + _FOLLOWING)
         lane_at += LANE_BYTES
@@ -172,7 +170,7 @@ def learn_waiting(context_at, ids_end, first_at, n_ids, id_size):
 @inlined
 def is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
     """Whether a piece, of which there is a copy and the key, is one pretoken whose ids are found by merging."""
-    if merges_at[5] != 0 and whole_token(merges_at[5], copy_at, length) >= 0:
+    if merges_at.whole != 0 and whole_token(merges_at.whole, copy_at, length) >= 0:
         return False
     if number_of(pattern_at, BY_REGEX) != 0:
         return False

@@ -70,11 +70,11 @@ def enter_tokens(text, starts, ids, chosen, table):
         if not chosen[token]:
             continue
         key_at, length = address_of(text) + starts[token], starts[token + 1] - starts[token]
-        low, high = key_of(key_at, length, table_at[4])
+        low, high = key_of(key_at, length, table_at.state)
         slot = find(table_at, key_at, length, low, high)
         if not insert(table_at, slot, key_at, length, low, high):
             break
-        write_u64(table_at[0] + 8 * slot + 16, np.uint64(ids[token]))
+        write_u64(table_at.slots + 8 * slot + 16, np.uint64(ids[token]))
         n_entered += 1
     return n_entered
 

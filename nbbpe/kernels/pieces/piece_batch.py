@@ -6,6 +6,8 @@ processor foresees: with these, that happens once a batch. The steps are functio
 themselves. Together that takes 8 % off a pass over English or code of which the pieces are known.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,45 +54,101 @@ def new_batch(n_pieces: int = 256) -> NDArray[np.uint64]:
     return zeros(ROW * n_rows).reshape(n_rows, ROW)
 
 
-@inlined
-def batch_of(batch_at, n_rows):
-    """What the functions below take of a batch: the addresses of three arrays, and how many rows there is room for.
+class BatchAddresses(NamedTuple):
+    """What compiled code takes of a batch: the addresses of three arrays, and how many rows there is room for.
 
     keys   : uint64[n_rows, 2]   the key words of each piece
     homes  : int64[n_rows]       the address of the slot where the search for each piece starts
     bounds : int64[n_rows]       where each piece starts; it ends where the next one starts
     """
-    return batch_at, batch_at + 16 * n_rows, batch_at + 24 * n_rows, n_rows
+
+    keys: int
+    homes: int
+    bounds: int
+    n_rows: int
+
+
+class ScanAddresses(NamedTuple):
+    """What a scan needs of a pattern: the addresses of its tables, and of scratch (see boundaries.block_cuts)."""
+
+    tables: int
+    masks: int
+
+
+class Breaks(NamedTuple):
+    """The stretches of a text that are no text of a piece: special tokens, and separators of documents.
+
+    at    : address of int64[n, 3], the start, end and id of each; ascending
+    first : the first of them that does not end before the place where a scan goes on
+    n     : their number
+    """
+
+    at: int
+    first: int
+    n: int
+
+
+@inlined
+def batch_of(batch_at, n_rows):
+    """The BatchAddresses of a batch."""
+    return BatchAddresses(batch_at, batch_at + 16 * n_rows, batch_at + 24 * n_rows, n_rows)
+
+
+@inlined
+def start_of_break(breaks_at, i):
+    """Where a break starts."""
+    return read_i64(breaks_at + 24 * i)
+
+
+@inlined
+def end_of_break(breaks_at, i):
+    """Where a break ends."""
+    return read_i64(breaks_at + 24 * i + 8)
+
+
+@inlined
+def id_of_break(breaks_at, i):
+    """The id of a break; less than 0 where none stands for it."""
+    return read_i64(breaks_at + 24 * i + 16)
+
+
+@inlined
+def first_break_after(breaks_at, n_breaks, start):
+    """The first break that ends after `start`, or `n_breaks`."""
+    i = 0
+    while i < n_breaks and end_of_break(breaks_at, i) <= start:
+        i += 1
+    return i
 
 
 @inlined
 def bound_of(batch, row):
     """Where the piece in a row starts, which is where the one before it ends."""
-    return read_i64(batch[2] + 8 * row)
+    return read_i64(batch.bounds + 8 * row)
 
 
 @inlined
 def home_of(batch, row):
     """The address of the slot where the search for the piece in a row starts."""
-    return read_i64(batch[1] + 8 * row)
+    return read_i64(batch.homes + 8 * row)
 
 
 @inlined
 def home_in(batch, row, table_at):
     """The slot where the search for the piece in a row starts, as a table's functions name it."""
-    return (home_of(batch, row) - table_at[0]) >> 3
+    return (home_of(batch, row) - table_at.slots) >> 3
 
 
 @inlined
 def has_key(batch, row, slot_at):
     """Whether the key in a row is that in a slot; never true of a long key, of which a slot has the place in the pool."""
-    return same_16(batch[0] + 16 * row, slot_at)
+    return same_16(batch.keys + 16 * row, slot_at)
 
 
 @inlined
 def prepared_key(batch, row):
     """The key words in a row."""
-    return read_u64(batch[0] + 16 * row), read_u64(batch[0] + 16 * row + 8)
+    return read_u64(batch.keys + 16 * row), read_u64(batch.keys + 16 * row + 8)
 
 
 @inlined
@@ -155,18 +213,18 @@ def prepare(batch, n_pieces, text_at, table_at):
     start = bound_of(batch, 0)
     for row in range(n_pieces):
         end = bound_of(batch, row + 1)
-        write_key(batch[0] + 16 * row, text_at + start, end - start, table_at[4])
+        write_key(batch.keys + 16 * row, text_at + start, end - start, table_at.state)
         start = end
-    home_secret = home_secret_of(table_at[4])  # once: for all the compiler knows, the batch could be written over it
+    home_secret = home_secret_of(table_at.state)  # once: for all the compiler knows, the batch could be written over it
     for row in range(0, n_pieces, LINE):
-        ask_for_homes(batch[1] + 8 * row, batch[0] + 16 * row, table_at, home_secret)
+        ask_for_homes(batch.homes + 8 * row, batch.keys + 16 * row, table_at, home_secret)
 
 
 @inlined
 def force_breaks(cuts, start, breaks_at, next_break, n_breaks):
     """Put the edges of breaks into a block's cuts and take out what lies inside of them."""
     while next_break < n_breaks:
-        break_start, break_end = read_i64(breaks_at + 24 * next_break), read_i64(breaks_at + 24 * next_break + 8)
+        break_start, break_end = start_of_break(breaks_at, next_break), end_of_break(breaks_at, next_break)
         if break_start >= start + BLOCK:
             break
         first = max(break_start - start, 0)
@@ -183,7 +241,7 @@ def force_breaks(cuts, start, breaks_at, next_break, n_breaks):
 
 
 @called
-def next_pieces(text_at, piece, block, end, state, of_breaks, pattern, joins, table_at, batch):
+def next_pieces(text_at, piece, block, end, state, breaks, scan, joins, table_at, batch):
     """Fill the rows of a batch with the next pieces of a text.
 
     text_at : address of a text with PADDING bytes after its end
@@ -191,39 +249,38 @@ def next_pieces(text_at, piece, block, end, state, of_breaks, pattern, joins, ta
     block   : int64     where to scan on: at first the start of a piece, then what the last call returned
     end     : int64     end of the text
     state   : int64     0 at first, then what the last call returned
-    of_breaks : address of int64[n, 3], the start, end and id of each stretch that is no text (special tokens, separators);
-              the first of them that does not end before `block`; their number
-    pattern : addresses of the pattern's tables and of the scratch of the scan, see boundaries.block_cuts
-    joins   : see unmergeable_boundaries.seam_cuts, or NO_JOINS
-    table_at : see piece_table.table_addresses
-    batch   : see batch_of, with n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be empty
+    breaks  : Breaks
+    scan    : ScanAddresses
+    joins   : Joins, see unmergeable_boundaries.seam_cuts, or NO_JOINS
+    table_at : TableAddresses
+    batch   : BatchAddresses, with n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be empty
               where a break, or the text, starts or ends
 
     Returns (number of pieces, block, state); the text is exhausted when block >= end, and the last piece ends with it.
     Cost: one block_cuts for 64 bytes, and 2 ns a piece.
     """
-    breaks_at, next_break, n_breaks = of_breaks
+    breaks_at, next_break, n_breaks = breaks
     found = 0
-    write_i64(batch[2], piece)
+    write_i64(batch.bounds, piece)
     seam_state = np.uint64(state >> STATE_BITS)
     state &= (1 << STATE_BITS) - 1
-    while found <= batch[3] - MIN_ROWS and block < end:
-        cuts, more_cuts, state = block_cuts(text_at + block, state, pattern[0], pattern[1])
-        if joins[0] != 0:
-            seams, seam_state = seam_cuts(text_at + block, seam_state, joins, pattern[0], pattern[1])
+    while found <= batch.n_rows - MIN_ROWS and block < end:
+        cuts, more_cuts, state = block_cuts(text_at + block, state, scan.tables, scan.masks)
+        if joins.bits != 0:
+            seams, seam_state = seam_cuts(text_at + block, seam_state, joins, scan.tables, scan.masks)
             cuts |= seams
-        while next_break < n_breaks and read_i64(breaks_at + 24 * next_break + 8) < block:
+        while next_break < n_breaks and end_of_break(breaks_at, next_break) < block:
             next_break += 1
-        if next_break < n_breaks and read_i64(breaks_at + 24 * next_break) < block + BLOCK:
+        if next_break < n_breaks and start_of_break(breaks_at, next_break) < block + BLOCK:
             cuts = force_breaks(cuts, block, breaks_at, next_break, n_breaks)
         elif end - block >= BLOCK:
             cuts |= more_cuts
         if end - block < BLOCK:
             cuts &= (_ONE << np.uint64(end - block)) - _ONE
-        found += write_ends(batch[2] + 8 + 8 * found, cuts, block)
+        found += write_ends(batch.bounds + 8 + 8 * found, cuts, block)
         block += BLOCK
     if block >= end:
         found += 1
-        write_i64(batch[2] + 8 * found, end)
+        write_i64(batch.bounds + 8 * found, end)
     prepare(batch, found, text_at, table_at)
     return found, block, state | (np.int64(seam_state) << STATE_BITS)

@@ -1,4 +1,4 @@
-"""A hash table whose keys are byte strings: the memory of every distinct piece (or word) that was seen.
+"""A hash table whose keys are byte strings: all distinct pieces (or words) that were seen.
 
 Open addressing over slots of 32 bytes, two in a cache line, of which a look-up mostly touches one:
 
@@ -7,7 +7,7 @@ Open addressing over slots of 32 bytes, two in a cache line, of which a look-up 
 A key of up to 15 bytes lies in the slot itself: bytes 0-7 in key_low, bytes 8-14 in key_high, and its length in
 key_high's top byte (so b"a" and b"a\\0" differ, and an empty slot has key_high 0). A longer key lies in the pool, as
 8 bytes of length and then its bytes; its slot holds its 64-bit hash in key_low, and 0xFF with its pool offset in key_high.
-What the two values mean is up to the user of the table: counting keeps a count, encoding keeps token ids.
+What the two values mean is up to the user of the table: counting keeps a count, encoding caches token ids.
 
 Keys come from anybody's text. So where they lie depends on a secret (see secret.py), and a search ends after MOST_PROBES
 slots.
@@ -81,6 +81,16 @@ class PieceTable(NamedTuple):
     state: NDArray[np.int64]
 
 
+class TableAddresses(NamedTuple):
+    """What compiled code takes of a PieceTable: where its arrays are, and how long slots (in words) and pool are."""
+
+    slots: int
+    n_words: int
+    pool: int
+    pool_size: int
+    state: int
+
+
 def new_table(capacity: int, pool_size: int) -> PieceTable:
     """Make an empty table of `capacity` slots (a power of two, 2 or more) with room for `pool_size` bytes of long keys."""
     slots = zeros(capacity * SLOT)  # none of which crosses a cache line
@@ -144,28 +154,28 @@ def move_entries(from_at, n_from, table_at, rekeyed):
 
     Returns how many found no slot and are lost. Cost: one write in random order an entry.
     """
-    to_at, n_to, pool_at, _, state_at = table_at
-    home_secret = home_secret_of(state_at)
+    home_secret = home_secret_of(table_at.state)
     n_lost = 0
     for slot_at in range(from_at, from_at + 8 * n_from, 8 * SLOT):
         low, high = read_u64(slot_at), read_u64(slot_at + 8)
         if high != 0:
             # A long key's place in the pool is no part of what a search knows.
             if rekeyed and high >= _LONG_KEY:
-                stored_at = pool_at + np.int64(high ^ _LONG_KEY)
-                low = long_hash(stored_at + 8, read_i64(stored_at), state_at)
-            home = home_slot(low, min(high, _LONG_KEY), n_to, home_secret)
+                stored_at = table_at.pool + np.int64(high ^ _LONG_KEY)
+                low = long_hash(stored_at + 8, read_i64(stored_at), table_at.state)
+            home = home_slot(low, min(high, _LONG_KEY), table_at.n_words, home_secret)
             target = home
             n_probes = 1
-            while n_probes < MOST_PROBES and read_u64(to_at + 8 * target + 8) != 0:
-                target = next_slot(target, home, n_to)
+            while n_probes < MOST_PROBES and read_u64(table_at.slots + 8 * target + 8) != 0:
+                target = next_slot(target, home, table_at.n_words)
                 n_probes += 1
-            if read_u64(to_at + 8 * target + 8) != 0:
+            target_at = table_at.slots + 8 * target
+            if read_u64(target_at + 8) != 0:
                 n_lost += 1
                 continue
-            write_u64(to_at + 8 * target, low)
+            write_u64(target_at, low)
             for i in range(8, 8 * SLOT, 8):
-                write_u64(to_at + 8 * target + i, read_u64(slot_at + i))
+                write_u64(target_at + i, read_u64(slot_at + i))
     return n_lost
 
 
@@ -188,7 +198,8 @@ def home_slot(key_low, key_high, n_words, home_secret):
 
     See above, and simd.write_homes, which does the same in vectors.
     """
-    mixed = mixed_words(key_low, key_high, home_secret[0], home_secret[1]) * home_secret[2]
+    low_secret, high_secret, factor = home_secret
+    mixed = mixed_words(key_low, key_high, low_secret, high_secret) * factor
     return np.int64((mixed >> _32) * np.uint64(SLOT) & np.uint64(n_words - 1))
 
 
@@ -214,7 +225,7 @@ def next_slot(slot, home, n_words):
 @inlined
 def ask_for_homes(to_at, keys_at, table_at, home_secret):
     """Write the addresses of the home slots of LINE keys that stand side by side, and ask for their cache lines."""
-    write_homes(to_at, keys_at, home_secret, table_at[1] - SLOT, table_at[0])
+    write_homes(to_at, keys_at, home_secret, table_at.n_words - SLOT, table_at.slots)
     for i in range(LINE):
         prefetch(read_i64(to_at + 8 * i))
 
@@ -261,8 +272,8 @@ def equals_pool(stored_at, key_at, length):
 
 @inlined
 def table_addresses(table):
-    """What the helpers below take: where slots, pool and state are, and how long slots and pool are."""
-    return (
+    """The TableAddresses of a PieceTable."""
+    return TableAddresses(
         address_of(table.slots),
         table.slots.shape[0],
         address_of(table.pool),
@@ -275,20 +286,20 @@ def table_addresses(table):
 def find(table_at, key_at, length, key_low, key_high):
     """The slot of a key, or the free slot where it belongs (its key_high is 0), or NO_SLOT.
 
-    table_at          : see table_addresses
+    table_at          : TableAddresses
     key_at, length    : where the key's bytes are
     key_low, key_high : what key_of returned for it
 
     Cost: about one cache line.
     """
-    home = home_slot(key_low, key_high, table_at[1], home_secret_of(table_at[4]))
+    home = home_slot(key_low, key_high, table_at.n_words, home_secret_of(table_at.state))
     return find_from(table_at, home, key_at, length, key_low, key_high)
 
 
 @inlined
 def find_from(table_at, home, key_at, length, key_low, key_high):
     """As `find`, for a key whose home slot is known."""
-    slots_at, n_words, pool_at, _, _ = table_at
+    slots_at, n_words = table_at.slots, table_at.n_words
     slot = home
     if key_high != _LONG_KEY:
         for _ in range(MOST_PROBES):
@@ -302,7 +313,7 @@ def find_from(table_at, home, key_at, length, key_low, key_high):
         if stored == 0:
             return slot
         same_hash = stored >= _LONG_KEY and read_u64(slots_at + 8 * slot) == key_low
-        if same_hash and equals_pool(pool_at + np.int64(stored ^ _LONG_KEY), key_at, length):
+        if same_hash and equals_pool(table_at.pool + np.int64(stored ^ _LONG_KEY), key_at, length):
             return slot
         slot = next_slot(slot, home, n_words)
     return NO_SLOT
@@ -317,7 +328,7 @@ def swap_slots(table_at, slot, other):
     did, which met no free slot. Where both are of one cache line it looks at both, in whatever order. Only if it then goes
     on for more than MOST_PROBES the key is not found any more, which a cache may do without.)
     """
-    slot_at, other_at = table_at[0] + 8 * slot, table_at[0] + 8 * other
+    slot_at, other_at = table_at.slots + 8 * slot, table_at.slots + 8 * other
     for i in range(0, 8 * SLOT, 8):
         word = read_u64(slot_at + i)
         write_u64(slot_at + i, read_u64(other_at + i))
@@ -327,7 +338,7 @@ def swap_slots(table_at, slot, other):
 @inlined
 def is_free(table_at, slot):
     """Whether a slot that a search has found holds no key; NO_SLOT does not."""
-    return slot == NO_SLOT or read_u64(table_at[0] + 8 * slot + 8) == 0
+    return slot == NO_SLOT or read_u64(table_at.slots + 8 * slot + 8) == 0
 
 
 @part
@@ -337,20 +348,20 @@ def insert(table_at, slot, key_at, length, key_low, key_high):
     Returns False, and changes nothing, where the table is half full, the pool has no room, or the slot is NO_SLOT: grow
     it, find again.
     """
-    slots_at, n_words, pool_at, pool_size, state_at = table_at
+    state_at = table_at.state
     n_entries = read_u64(state_at + 8 * N_ENTRIES)
-    if n_entries * np.uint64(2 * SLOT) >= np.uint64(n_words) or slot == NO_SLOT:
+    if n_entries * np.uint64(2 * SLOT) >= np.uint64(table_at.n_words) or slot == NO_SLOT:
         return False
     if key_high == _LONG_KEY:
         used = read_u64(state_at + 8 * POOL_USED)
-        stored_at = pool_at + np.int64(used)
-        if np.int64(used) + length + KEY_OVERHEAD > pool_size:
+        stored_at = table_at.pool + np.int64(used)
+        if np.int64(used) + length + KEY_OVERHEAD > table_at.pool_size:
             return False
         write_u64(stored_at, np.uint64(length))
         copy_words(key_at, stored_at + 8, length)
         write_u64(state_at + 8 * POOL_USED, used + np.uint64(8 + length))
         key_high |= used
-    slot_at = slots_at + 8 * slot
+    slot_at = table_at.slots + 8 * slot
     write_u64(slot_at, key_low)
     write_u64(slot_at + 8, key_high)
     write_u64(slot_at + 16, np.uint64(0))
@@ -369,14 +380,14 @@ def copy_words(from_at, to_at, length):
 @inlined
 def copy_key(table_at, slot, out_at):
     """Write the key of an occupied slot to an address, and zeros after it, 16 bytes at the most; returns its length."""
-    slots_at, _, pool_at, _, _ = table_at
-    low, high = read_u64(slots_at + 8 * slot), read_u64(slots_at + 8 * slot + 8)
+    slot_at = table_at.slots + 8 * slot
+    low, high = read_u64(slot_at), read_u64(slot_at + 8)
     if high < _LONG_KEY:
         length = np.int64(high >> _LENGTH_SHIFT)
         write_u64(out_at, low)
         write_u64(out_at + 8, high & _HIGH_BYTES[INLINE_BYTES])
     else:
-        stored_at = pool_at + np.int64(high ^ _LONG_KEY)
+        stored_at = table_at.pool + np.int64(high ^ _LONG_KEY)
         length = np.int64(read_u64(stored_at))
         copy_words(stored_at + 8, out_at, length)
     write_u64(out_at + length, np.uint64(0))
@@ -386,7 +397,7 @@ def copy_key(table_at, slot, out_at):
 @inlined
 def key_length(table_at, slot):
     """The length in bytes of the key in an occupied slot."""
-    high = read_u64(table_at[0] + 8 * slot + 8)
+    high = read_u64(table_at.slots + 8 * slot + 8)
     if high < _LONG_KEY:
         return np.int64(high >> _LENGTH_SHIFT)
-    return np.int64(read_u64(table_at[2] + np.int64(high ^ _LONG_KEY)))
+    return np.int64(read_u64(table_at.pool + np.int64(high ^ _LONG_KEY)))

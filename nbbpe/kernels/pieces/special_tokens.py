@@ -45,6 +45,17 @@ class SpecialTokens(NamedTuple):
     longest: int
 
 
+class SpecialAddresses(NamedTuple):
+    """What compiled code takes of SpecialTokens: where its arrays are, how many ranges of last bytes, and the longest."""
+
+    nodes: int
+    root: int
+    tokens: int
+    last_bytes: int
+    n_ranges: int
+    longest: int
+
+
 def new_special_tokens(tokens: list[bytes], ids: list[int]) -> SpecialTokens:
     """Special tokens, none of which is empty or comes twice, with what is to be reported for each.
 
@@ -178,19 +189,19 @@ def child_of(nodes_at, node, byte):
 
 @inlined
 def node_before(specials, node, byte):
-    """The node of a text with a byte in front, from that of the text."""
+    """The node of a text with a byte in front, from that of the text; `specials` are SpecialAddresses, here and below."""
     while node != 0:
-        child = child_of(specials[0], node, byte)
+        child = child_of(specials.nodes, node, byte)
         if child != 0:
             return child
-        node = column_of(specials[0], node, FALLBACK)
-    return np.int64(read_i32(specials[1] + 4 * np.int64(byte)))
+        node = column_of(specials.nodes, node, FALLBACK)
+    return np.int64(read_i32(specials.root + 4 * np.int64(byte)))
 
 
 @inlined
 def specials_addresses(specials):
-    """What the parts below take: where nodes, root, tokens and last_bytes are, how many of these, and the longest."""
-    return (
+    """The SpecialAddresses of SpecialTokens."""
+    return SpecialAddresses(
         address_of(specials.nodes),
         address_of(specials.root),
         address_of(specials.tokens),
@@ -209,12 +220,12 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
     """
     row = room
     node = 0
-    position = min(end, stop + specials[5] - 1)  # the bytes from there on are done
+    position = min(end, stop + specials.longest - 1)  # the bytes from there on are done
     block = start + ((position - start - 1) & -BLOCK)
     while block >= start:
         candidates = np.uint64(0)
-        for i in range(specials[4]):
-            range_at = specials[3] + 2 * i
+        for i in range(specials.n_ranges):
+            range_at = specials.last_bytes + 2 * i
             candidates |= mask_between(text_at + block, np.int64(read_u8(range_at)), np.int64(read_u8(range_at + 1)))
         if position - block < BLOCK:
             candidates &= (_ONE << np.uint64(position - block)) - _ONE
@@ -226,14 +237,14 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
             position -= 1
             candidates &= (_ONE << np.uint64(position - block)) - _ONE
             node = node_before(specials, node, read_u8(text_at + position))
-            token = column_of(specials[0], node, TOKEN)
+            token = column_of(specials.nodes, node, TOKEN)
             if token >= 0 and position < stop:
                 if row == 0:
                     return NO_ROOM
                 row -= 1
                 write_i64(breaks_at + 24 * row, position)
-                write_i64(breaks_at + 24 * row + 8, position + read_i64(specials[2] + 16 * token))
-                write_i64(breaks_at + 24 * row + 16, read_i64(specials[2] + 16 * token + 8))
+                write_i64(breaks_at + 24 * row + 8, position + read_i64(specials.tokens + 16 * token))
+                write_i64(breaks_at + 24 * row + 16, read_i64(specials.tokens + 16 * token + 8))
         position = block
         block -= BLOCK
     return row
@@ -241,8 +252,8 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
 
 @part
 def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapping):
-    """See find_specials, with the addresses of what it takes; there is room for `room` breaks."""
-    if specials[4] == 0:
+    """See find_specials, of SpecialAddresses and the address of breaks, for `room` of which there is room."""
+    if specials.n_ranges == 0:
         return 0, stop
     row = stack_specials(text_at, start, end, stop, specials, breaks_at, room)
     if row < 0:

@@ -18,6 +18,8 @@ classes do *harm*, which some others, marks say, *keep*; seam letters that follo
 these are is derived from the automaton (text/pattern_tables.py). No merge of the word is lost or new, as none joins there.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +28,6 @@ from ..machine.intrinsics import mask_between, read_u8, read_u16, read_u32, trai
 from .boundaries import class_bits
 from .pattern_tables import SEAM_HARM, SEAM_KEEP, SEAM_LETTERS, number_of
 
-NO_JOINS = 0, 0  # what to pass for joins where words are not to be cut
 MOST_BYTES = 1 << 20  # of a table of joins
 BITS_PER_JOIN = 32  # at least, so that hardly any place looks like another
 
@@ -36,6 +37,16 @@ _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _LAST = np.uint64(63)
 _FIRST_OF_3 = 0xE0  # the lowest byte that characters of three bytes begin with
+
+
+class Joins(NamedTuple):
+    """What compiled code takes of a table of joins: the address of its bits, 0 for none, and the number of the last bit."""
+
+    bits: int
+    last_bit: int
+
+
+NO_JOINS = Joins(0, 0)  # where words are not to be cut
 
 
 def folded(joins: NDArray[np.uint8], n_set: int) -> NDArray[np.uint8]:
@@ -119,12 +130,11 @@ def seam_cuts(block_at, state, joins, pattern_at, masks_at):
 
     state  : uint64   what the block before left, 0 at the start of a piece: bit 0, a seam may lie before the first byte;
                       bit 1, harm may stand before it, or before the letters that do
-    joins  : address of the table of places that merges join at, and the number of its last bit
+    joins  : Joins, the table of places that merges join at
     pattern_at, masks_at : see boundaries.block_cuts
 
     Returns (cuts, state): bit i of cuts says that a seam lies before byte i. Cost: 2 ns a place.
     """
-    joins_at, last_bit = joins
     cuts = np.uint64(0)
     firsts = mask_between(block_at, _FIRST_OF_3, 256 - _FIRST_OF_3)
     if firsts == 0:
@@ -143,8 +153,8 @@ def seam_cuts(block_at, state, joins, pattern_at, masks_at):
         bit = trailing_zeros(places)
         at = block_at + bit
         before, after = np.int64(read_u16(at - 2)), np.int64(read_u32(at))
-        joined = is_set(joins_at, place_bit(before, after & 0xFFFFFF, last_bit))
-        joined |= is_set(joins_at, place_bit(before, after & 0xFF, last_bit))  # to a token of the first byte alone
+        joined = is_set(joins.bits, place_bit(before, after & 0xFFFFFF, joins.last_bit))
+        joined |= is_set(joins.bits, place_bit(before, after & 0xFF, joins.last_bit))  # to a token of the first byte alone
         cuts |= np.uint64(joined ^ 1) << np.uint64(bit)
         places &= places - _ONE
     return cuts, (letters >> _LAST) | (after_harm << _ONE)

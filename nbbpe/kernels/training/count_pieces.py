@@ -4,7 +4,19 @@ import numpy as np
 
 from ..compiler.jit import inlined, kernel
 from ..machine.intrinsics import PADDING, address_of, read_u64, write_u64
-from ..pieces.piece_batch import batch_of, bound_of, find_prepared, has_key, home_in, home_of, next_pieces, prepared_key
+from ..pieces.piece_batch import (
+    Breaks,
+    ScanAddresses,
+    batch_of,
+    bound_of,
+    find_prepared,
+    first_break_after,
+    has_key,
+    home_in,
+    home_of,
+    next_pieces,
+    prepared_key,
+)
 from ..pieces.piece_table import SLOT, copy_key, find, insert, is_free, key_length, key_of, table_addresses
 from ..pieces.pretokens import begin_piece, pretoken_end
 from ..pieces.unmergeable_boundaries import NO_JOINS
@@ -15,7 +27,7 @@ _ONE = np.uint64(1)
 @inlined
 def add_to_count(table_at, slot, n):
     """Add `n`, uint64, to the count in a slot."""
-    count_at = table_at[0] + 8 * slot + 16
+    count_at = table_at.slots + 8 * slot + 16
     write_u64(count_at, read_u64(count_at) + n)
 
 
@@ -37,19 +49,14 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     """
     text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
     rows = batch_of(address_of(batch), batch.shape[0])
-    of_pattern = address_of(pattern), address_of(masks)
-    next_break = 0
-    while next_break < n_breaks and breaks[next_break, 1] <= start:
-        next_break += 1
-    first_break = next_break
+    scan = ScanAddresses(address_of(pattern), address_of(masks))
+    first_break = next_break = first_break_after(breaks_at, n_breaks, start)
     piece = start
     block = start
     state = 0
     while block < end:
-        of_breaks = breaks_at, first_break, n_breaks
-        found, block, state = next_pieces(
-            text_at, piece, block, end, state, of_breaks, of_pattern, NO_JOINS, table_at, rows
-        )
+        some_breaks = Breaks(breaks_at, first_break, n_breaks)
+        found, block, state = next_pieces(text_at, piece, block, end, state, some_breaks, scan, NO_JOINS, table_at, rows)
         for row in range(found):
             piece_end = bound_of(rows, row + 1)
             if piece_end > limit:
@@ -86,7 +93,7 @@ def add_words(text, starts, counts, first_word, table):
         key_at, length = text_at + starts[word], starts[word + 1] - starts[word]
         if length == 0:
             continue
-        low, high = key_of(key_at, length, table_at[4])
+        low, high = key_of(key_at, length, table_at.state)
         slot = find(table_at, key_at, length, low, high)
         if is_free(table_at, slot) and not insert(table_at, slot, key_at, length, low, high):
             return word

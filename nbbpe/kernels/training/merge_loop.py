@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.jit import kernel, part
+from ..compiler.jit import inlined, kernel, part
 from ..machine.intrinsics import address_of, prefetch
 from .bucket_queue import pop_heap, push, settle, tie_addresses
 from .linked_words import NONE, PAIR, SYMBOL
@@ -73,6 +73,27 @@ def spell_token(ties, token, left, right):
     ties.prefixes[token] = prefix
 
 
+@inlined
+def count_new_pair(pair_at, symbol, left, right, weight, first_new, n_pairs, table):
+    """Count an occurrence of a pair of the present merge, which is entered when it is first met.
+
+    pair_at : int32[n_tokens], modified    left_at or right_at of Tokens, in which `symbol` names the pair (left, right)
+    weight  : int64                        how often the occurrence counts
+    first_new, n_pairs : int64             the first pair that is new, and how many pairs there are
+
+    Returns the pair and the new number of pairs.
+    """
+    pair = np.int64(pair_at[symbol])
+    if pair < first_new:
+        pair = n_pairs
+        pair_at[symbol] = pair
+        add_pair(left, right, pair, table.left, table.right, table.counts, table.lengths)
+        n_pairs += 1
+    table.counts[pair] += weight
+    table.lengths[pair] += 1
+    return pair, n_pairs
+
+
 @part
 def apply_merge(pair, token, left_length, right_length, words, table, tokens, found):
     """Replace every occurrence of `pair` by `token`, left to right, and enter the pairs that this makes.
@@ -89,8 +110,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
     """
     nodes, word_of, word_counts = words.nodes, words.words, words.counts
     nodes_at, words_at = address_of(nodes), address_of(word_of)
-    left, right, counts, starts, lengths = table.left, table.right, table.counts, table.starts, table.lengths
-    occurrences = table.occurrences
+    counts, starts, lengths, occurrences = table.counts, table.starts, table.lengths, table.occurrences
     left_at, right_at = tokens.left_at, tokens.right_at
     first_new = table.state[N_PAIRS]
     n_pairs = first_new
@@ -112,14 +132,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
             before = position + min(nodes[position - 1, SYMBOL], -1)
             counts[nodes[before, PAIR]] -= weight
             symbol = nodes[before, SYMBOL]
-            new_pair = np.int64(left_at[symbol])
-            if new_pair < first_new:
-                new_pair = n_pairs
-                left_at[symbol] = new_pair
-                add_pair(symbol, token, new_pair, left, right, counts, lengths)
-                n_pairs += 1
-            counts[new_pair] += weight
-            lengths[new_pair] += 1
+            new_pair, n_pairs = count_new_pair(left_at, symbol, symbol, token, weight, first_new, n_pairs, table)
             nodes[before, PAIR] = new_pair
             if n_found == 0 or found[n_found - 1] != before:  # where it is, its pair has changed again
                 found[n_found] = before
@@ -132,14 +145,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
             symbol = nodes[after, SYMBOL]
             # Never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
             # tokens is found from its right side only, by the code above, and has one entry.
-            new_pair = np.int64(right_at[symbol])
-            if new_pair < first_new:
-                new_pair = n_pairs
-                right_at[symbol] = new_pair
-                add_pair(token, symbol, new_pair, left, right, counts, lengths)
-                n_pairs += 1
-            counts[new_pair] += weight
-            lengths[new_pair] += 1
+            new_pair, n_pairs = count_new_pair(right_at, symbol, token, symbol, weight, first_new, n_pairs, table)
             nodes[position, PAIR] = new_pair
             found[n_found] = position
             n_found += 1

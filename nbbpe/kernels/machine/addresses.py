@@ -1,0 +1,70 @@
+"""NamedTuples of addresses and sizes: what parts of kernels take of structures, and how it is read from memory.
+
+In compiled code such a tuple is its numbers, each in a register or nowhere: a name costs nothing, nor does a field that is
+not used.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from numba import types
+from numba.extending import intrinsic
+
+from .intrinsics import I64, pointer
+
+
+def numbers_of(fields: tuple[Any, ...]) -> Iterator[int]:
+    """The numbers of a NamedTuple and of those in it, as `read_fields` expects them to stand."""
+    for field in fields:
+        if isinstance(field, tuple):
+            yield from numbers_of(field)
+        else:
+            yield field
+
+
+def n_numbers(kind: type) -> int:
+    """How many numbers a NamedTuple has with those in it."""
+    return sum(1 if field is int else n_numbers(field) for field in kind.__annotations__.values())
+
+
+def offset_of(kind: type, name: str) -> int:
+    """How many bytes after the start of a NamedTuple in memory a field of it stands."""
+    offset = 0
+    for field, field_kind in kind.__annotations__.items():
+        if field == name:
+            return offset
+        offset += 8 if field_kind is int else 8 * n_numbers(field_kind)
+    raise AttributeError(f"{kind.__name__} has no field {name}")
+
+
+def _type_of(kind: type) -> types.BaseNamedTuple:
+    """Numba's type of a NamedTuple of int64 and of such NamedTuples."""
+    fields = [types.int64 if field is int else _type_of(field) for field in kind.__annotations__.values()]
+    if all(field is types.int64 for field in fields):
+        return types.NamedUniTuple(types.int64, len(fields), kind)
+    return types.NamedTuple(fields, kind)
+
+
+@intrinsic
+def read_fields(typingctx, kind, address):
+    """A NamedTuple, of a class with fields of `int` or of such classes, whose int64 stand one after another in memory.
+
+    kind    : the class
+    address : int64    where the first of them is
+    """
+    result = _type_of(kind.instance_class)
+
+    def codegen(context, builder, signature, args):
+        at = args[1]
+
+        def read(kind):
+            nonlocal at
+            if kind is types.int64:
+                value = builder.load(pointer(builder, at, I64), align=1)
+                at = builder.add(at, I64(8))
+                return value
+            return context.make_tuple(builder, kind, [read(field) for field in kind])
+
+        return read(result)
+
+    return result(kind, types.int64), codegen
