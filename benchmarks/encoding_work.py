@@ -34,6 +34,15 @@ VOCABULARIES = {
     "cl100k": Vocabulary("cl100k_base.tiktoken", "cl100k", 100257),
     "o200k": Vocabulary("o200k_base.tiktoken", "o200k", 199999),
 }
+# GPT-2's tokens with other split patterns, which make other words of a text.
+PATTERNS = {
+    "deepseek3": "deepseek3",
+    "tekken": "tekken",
+    "kimi-k2": "kimi-k2",
+    "words": r"\w+|\W",
+    "letters and digits": r"[A-Za-z]+| ?\d{1,3}|\s+|[^\s\w]+",
+}
+VOCABULARIES |= {name: Vocabulary("r50k_base.tiktoken", pattern, 50256) for name, pattern in PATTERNS.items()}
 
 
 class Encoding(ABC):
@@ -109,6 +118,14 @@ class NbbpeArray(Nbbpe):
 
     def ids(self, result: Any) -> Iterator[ArrayLike]:
         yield result
+
+
+class NbbpeRegex(NbbpeArray):
+    """The same, with each new piece split by `regex`."""
+
+    def load_vocabulary(self, vocabs: Path) -> None:
+        super().load_vocabulary(vocabs)
+        self.tokenizer = self.tokenizer._splitting_with("regex")
 
 
 class NbbpeOpenFile(NbbpeArray):
@@ -230,7 +247,15 @@ class TokenizersOneThread(Encoding):
     def load_vocabulary(self, vocabs: Path) -> None:
         model = self.module.models.BPE.from_file(str(vocabs / "gpt2_vocab.json"), str(vocabs / "gpt2_merges.txt"))
         self.tokenizer = self.module.Tokenizer(model)
-        self.tokenizer.pre_tokenizer = self.module.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        splits = self.module.pre_tokenizers
+        byte_level = splits.ByteLevel(add_prefix_space=False)
+        if self.vocabulary.pattern != "gpt2":
+            from nbbpe.text.pattern import get_pattern
+
+            regexes = get_pattern(self.vocabulary.pattern).regexes
+            parts = [splits.Split(self.module.Regex(each), "isolated") for each in regexes]
+            byte_level = splits.Sequence([*parts, splits.ByteLevel(add_prefix_space=False, use_regex=False)])
+        self.tokenizer.pre_tokenizer = byte_level
 
     def prepare(self, path: str) -> Any:
         return list(documents(path))
@@ -249,6 +274,7 @@ LIBRARIES: dict[str, type[Encoding]] = {
     "gigatoken": Gigatoken,
     "gigatoken-written": GigatokenWritten,
     "nbbpe-one-thread": NbbpeArray,
+    "nbbpe-regex-one-thread": NbbpeRegex,
     "nbbpe-one-thread-file": NbbpeOpenFile,
     "tiktoken-one-thread": TiktokenOneThread,
     "gigatoken-one-thread": GigatokenOneThread,

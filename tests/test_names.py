@@ -77,5 +77,5 @@ def test_no_two_names_split_alike_and_no_alias_is_a_name():
 
 @needs_this_regex
 def test_a_first_custom_regex_compiles_no_named_pattern():
-    script = r"import nbbpe.text.pattern as p; p.get_pattern(r'\w+|\W'); print(p._automaton.cache_info())"
+    script = r"import nbbpe.text.pattern as p; p.get_pattern(r'\w+|\W'); print(p._automaton_or_why_not.cache_info())"
     assert processes.run(script).startswith("CacheInfo(hits=0, misses=1")

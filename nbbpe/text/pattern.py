@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 # caseless letter, mark, digit or other number, apostrophe, slash, other, space, newline (\r and \n), other whitespace.
 CLASSES = "lucmd'/osnb"
 
-_N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on
+_N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on,
+_CHECK_SECONDS = 2.0  # or as many as that is time for: mostly 0.02 s, but `regex` may backtrack on each for long
 
 
 @dataclass(frozen=True)
@@ -136,17 +138,28 @@ class Pattern:
         return [_automaton(each, checked=self.name is None) for each in self.regexes]
 
 
-@functools.cache
 def _automaton(pattern: str, checked: bool) -> Automaton:
     """The automaton of a regex; where `checked`, held against `regex` on random strings. Raises Unsupported."""
-    automaton = compile_automaton(parse(pattern))
+    found = _automaton_or_why_not(pattern, checked)
+    if isinstance(found, str):
+        raise Unsupported(found)
+    return found
+
+
+@functools.cache
+def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | str:
+    """See `_automaton`; why there is none is kept as well, as it may take seconds to know."""
+    try:
+        automaton = compile_automaton(parse(pattern))
+    except Unsupported as error:
+        return str(error)
     if checked and (found := _difference(pattern, automaton)) is not None:
         text, ours, theirs = found
         warn_user(
             f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
             f"documented meaning is {ours!r:.200}",
         )
-        raise Unsupported(f"a difference to `regex`, on {text!r}")
+        return f"a difference to `regex`, on {text!r}"
     return automaton
 
 
@@ -165,7 +178,10 @@ def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], lis
     samples: list[list[str]] = [[] for _ in range(automaton.n_classes)]
     for each, of_class in zip(characters, automaton.classes_of("".join(characters)).tolist(), strict=True):
         samples[of_class].append(each)
+    deadline = time.monotonic() + _CHECK_SECONDS
     for _ in range(_N_CHECKED):
+        if time.monotonic() > deadline:
+            return None
         some = chance.sample(samples, min(len(samples), 4))
         text = "".join(chance.choice(chance.choice(some)) for _ in range(chance.randint(1, 10)))
         ours = split(automaton, text)

@@ -101,8 +101,8 @@ def encode_split_piece(state_at, key_at, ends_at, n_pretokens, ids_at, id_size):
     n_ids = start = 0
     for i in range(n_pretokens):
         end = read_i64(ends_at + 8 * i)
-        to_at = ids_at + n_ids * id_size
-        n_ids += merge_pretoken(key_at + start, end - start, state.merges, state.scratch, to_at, id_size)
+        ids_end = ids_at + n_ids * id_size
+        n_ids += merge_pretoken(key_at + start, end - start, state.merges, state.scratch, ids_end, id_size)
         start = end
     if not cache_ids(state.cache, slot, key_at, length, low, high, ids_at, n_ids * id_size):
         return -NEED_CACHE

@@ -1,0 +1,171 @@
+"""What patterns and texts may do at the worst, and boundaries at every place of a block and at a million places."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import time
+
+import naive
+import processes
+import pytest
+import real_patterns
+import regex
+import test_automaton
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+from test_automaton import PATTERNS, ends_by_kernel, for_each_pattern, pattern_of, to_bytes
+from test_scan import marked
+
+import nbbpe
+from nbbpe.kernels.machine.intrinsics import BLOCK
+from nbbpe.text import automaton as automaton_module
+from nbbpe.text import regex_splitter
+from nbbpe.text.automaton import compile_automaton, split
+from nbbpe.text.pattern import get_pattern
+from nbbpe.text.pattern_parser import Unsupported, parse
+
+EXHAUSTIVE = os.environ.get("NBBPE_EXHAUSTIVE") == "1"
+BACKTRACKS = r"(?:a|aa)+c|."  # some fib(n) ways over n letters a
+
+
+# Boundaries
+
+
+@for_each_pattern
+def test_a_text_is_split_alike_wherever_blocks_begin(regexes):
+    """Every place of a text comes to lie before and after the edge of a block, and nothing changes."""
+    pattern = pattern_of(regexes)
+    source = random.Random(13)
+    strings = source.sample(test_automaton.random_strings(regexes, 400), 40 if EXHAUSTIVE else 6)
+    for text in [*strings, "It's 12\udcff  \n\n中a字\u0301X1"]:
+        data = to_bytes(text)
+        for shift in range(BLOCK + 3):
+            framed = b"x" * shift + b"\n!\n" + data
+            wanted = pattern.split(framed.decode(errors="surrogateescape"))
+            ends = list(itertools.accumulate(len(to_bytes(part)) for part in wanted))
+            assert ends_by_kernel(naive.pieces(framed, marked(framed, pattern)), pattern.tables) == ends, (text, shift)
+
+
+def test_boundaries_hold_at_a_million_places():
+    """Text of random classes, pieces alone and whole: over all patterns, at a million boundaries (in CI at ten)."""
+    n_cuts = 0
+    for regexes in PATTERNS.values():
+        pattern = pattern_of(regexes)
+        source = random.Random(14)
+        samples = test_automaton.characters_of_classes(regexes)
+        for _ in range(10 if EXHAUSTIVE else 1):
+            text = "".join(source.choice(source.choice(samples)) for _ in range(40_000))
+            data = to_bytes(text)
+            cuts = marked(data, pattern)
+            n_cuts += len(cuts)
+            ends = list(itertools.accumulate(len(to_bytes(part)) for part in pattern.split(text)))
+            assert ends_by_kernel([data], pattern.tables) == ends
+            assert ends_by_kernel(naive.pieces(data, cuts), pattern.tables) == ends
+    assert n_cuts > (8_000_000 if EXHAUSTIVE else 800_000)
+
+
+# Random regexes
+
+LEAVES = st.sampled_from(test_automaton.SETS)
+
+
+def larger(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Regexes made of smaller ones."""
+    repeated = st.builds("(?:{}){}".format, parts, st.sampled_from(test_automaton.REPEATS))
+    possessive = st.builds("{}{}".format, LEAVES, st.sampled_from(test_automaton.POSSESSIVE))
+    looking = st.builds("{}{}".format, parts, st.sampled_from(test_automaton.LOOKS))
+    return st.one_of(st.builds("{}{}".format, parts, parts), st.builds("(?:{}|{})".format, parts, parts), repeated) | (
+        possessive | looking
+    )
+
+
+@given(pattern=st.recursive(LEAVES, larger, max_leaves=6), text=st.text(test_automaton.ALPHABET, max_size=12))
+def test_any_regex_splits_as_regex_does(pattern, text):
+    try:
+        automaton = compile_automaton(parse(pattern))
+    except (Unsupported, regex.error):
+        return
+    wanted = [part.decode() for part in naive.split(text.encode(), regex.compile(pattern))]
+    assert split(automaton, text) == wanted
+    assert naive.split_by_tree(test_automaton.to_tree(parse(pattern)), text) == wanted
+
+
+# Patterns that take long
+
+
+def test_a_pattern_that_takes_too_long_to_compile_is_left_to_regex(monkeypatch):
+    monkeypatch.setattr(automaton_module, "MOST_SECONDS", 0.0)
+    with pytest.raises(Unsupported, match="takes more than 0 s to compile"):
+        compile_automaton(parse("ab|[^a]c?"))
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(?s).*a.{10}b|.", r"(?:[ab]{0,30}c){30}|.", r"(?:\w{1,40}-){20}|.", r"(?:a?){900}b|."]
+)
+def test_a_pattern_that_explodes_ends_soon(pattern):
+    began = time.perf_counter()
+    found = get_pattern(pattern)
+    found.is_compiled  # noqa: B018
+    # Some 10 s: the limits of compiling and of the check, and the rest for a machine that does other things meanwhile.
+    assert time.perf_counter() - began < 60
+
+
+@pytest.mark.parametrize("pattern", [BACKTRACKS, r"\s*\n|\s", r"a*b|a|[^a]"])
+@pytest.mark.parametrize("unit", ["a", " ", "ab", "\n "])
+def test_where_regex_backtracks_the_automaton_does_not(pattern, unit):
+    data = unit * (200_000 // len(unit))
+    assert get_pattern(pattern).is_compiled
+    began = time.perf_counter()
+    tokenizer = nbbpe.train(iter([data]), 256, pattern=pattern)
+    assert tokenizer.decode(tokenizer.encode(data)) == data
+    assert time.perf_counter() - began < 60
+
+
+def test_regex_gives_up_where_it_backtracks_without_end(monkeypatch):
+    monkeypatch.setattr(regex_splitter, "BASE_SECONDS", 0.2)
+    began = time.perf_counter()
+    # A short piece, a long one; one that is split by regex although it is compiled, and one that is not compiled.
+    for text, pattern in itertools.product(["a" * 31, "a" * 300], [BACKTRACKS, BACKTRACKS + r"|\bx"]):
+        with pytest.raises(ValueError, match=r"takes too long.*given up in a text of"):
+            nbbpe.train(iter([text + "b"]), 300, pattern=pattern, split_with="regex")
+    tokenizer = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], [], BACKTRACKS)
+    with pytest.raises(ValueError, match="takes too long"):
+        tokenizer._splitting_with("regex").encode("a" * 300 + "b")
+    assert tokenizer.encode("a" * 300 + "b") == [97] * 300 + [98]
+    assert time.perf_counter() - began < 60
+
+
+@pytest.mark.parametrize(
+    "work", ["train(['a' * 300 + 'b'], 300, pattern={0!r}, split_with='regex')", "{1}.encode('a' * 300)"]
+)
+def test_ctrl_c_ends_a_pattern_that_backtracks(work):
+    tokenizer = f"Tokenizer({{i: bytes([i]) for i in range(256)}}, [], [], {BACKTRACKS!r})._splitting_with('regex')"
+    script = "import nbbpe; from nbbpe.text import regex_splitter; regex_splitter.BASE_SECONDS = 100.0\n" + (
+        "print('begins', flush=True)\nnbbpe." + work.format(BACKTRACKS, tokenizer.replace("{{", "{").replace("}}", "}"))
+    )
+    ended = processes.interrupt(script)
+    assert "KeyboardInterrupt" in ended.stderr
+    assert not ended.orphans
+    assert ended.seconds < 10
+
+
+# What nothing else holds of the list of real patterns
+
+
+def test_there_are_more_than_forty_real_patterns_with_their_sources():
+    assert len(real_patterns.REAL) + len(real_patterns.LEFT_TO_REGEX) > 44
+    assert all(
+        ":" in name or "/" in name or name.startswith(("a ", "white", "lines", "char")) for name in real_patterns.REAL
+    )
+
+
+@given(texts.data(120))
+def test_any_bytes_are_split_alike_by_every_pattern(data):
+    text = data.decode(errors="surrogateescape")
+    for regexes in PATTERNS.values():
+        pattern = pattern_of(regexes)
+        ends = list(itertools.accumulate(len(to_bytes(part)) for part in pattern.split(text)))
+        assert ends_by_kernel(naive.pieces(data, marked(data, pattern)), pattern.tables) == ends
