@@ -100,10 +100,11 @@ def _run(arguments: list[str]) -> int:
     try:
         import click
     except ImportError:
-        if arguments[:1] == ["warmup"] and set(arguments[1:]) <= {"--json", "--debug"}:
-            from .warming import warm_up
+        if arguments[:1] == ["warmup"]:
+            from .warming import options_of, warm_up
 
-            return 0 if warm_up(as_json="--json" in arguments) else EXIT_FAILED
+            if (options := options_of(arguments[1:])) is not None:
+                return 0 if warm_up(**options) else EXIT_FAILED
         _say(_NO_CLICK)
         return EXIT_USAGE
     from .commands import nbbpe

@@ -640,10 +640,12 @@ def convert(
 
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
+@click.option("--into", metavar="FOLDER", help="A folder to write them to, for a wheel or for other machines.")
+@click.option("--cpu", default="", metavar="NAMES", help="As x86-64-v3,x86-64-v4.  [default: this processor]")
 @_json_option
-def warmup(as_json: bool) -> int:
+def warmup(into: str | None, cpu: str, as_json: bool) -> int:
     """Compile all kernels ahead, so that no later process has to.
 
-    For images and clusters. Works without click, too. Fails where no folder takes the kernels.
+    For images, clusters and wheels. Works without click, too. Fails where no folder takes the kernels.
     """
-    return 0 if warm_up(as_json) else EXIT_FAILED
+    return 0 if warm_up(as_json, into, cpu) else EXIT_FAILED

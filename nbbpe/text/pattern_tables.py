@@ -150,7 +150,7 @@ def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout
 
 def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
     """The tables of regexes that split in turn, if they are kept beside the kernels; else None."""
-    from ..kernels.compiler.disk_cache import read_data
+    from ..kernels.compiler.store import read_data
 
     content = read_data(_file_name(regexes))
     if content is None:
@@ -163,7 +163,7 @@ def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
 
 def keep_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables) -> None:
     """Keep tables for later processes. They are as trusted as kernels are, which read by them without a check."""
-    from ..kernels.compiler.disk_cache import keep_data
+    from ..kernels.compiler.store import keep_data
 
     keep_data(_file_name(regexes), tables.tobytes())
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from itertools import repeat
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from ..compiler.jit import entry_point, kernel
+from ..compiler.jit import kernel
+from ..compiler.signature import int64
 from ..machine.ids_argument import IDS_ARGUMENT, NO_LIST
 from ..machine.intrinsics import PADDING, copy_16, read_i64
 
@@ -37,7 +37,7 @@ def new_context(pool: NDArray[np.uint8], places: NDArray[np.int64], out: NDArray
     )
 
 
-@kernel
+@kernel(int64, IDS_ARGUMENT, int64, int64)
 def decode_ids(context_at, ids, ids_at, n):
     """Write the tokens of ids one after another.
 
@@ -73,4 +73,4 @@ def decode_ids(context_at, ids, ids_at, n):
 
 def compiled_decode_ids() -> Callable[[int, object, int, int], int]:
     """`decode_ids`, compiled; its second argument may be any object."""
-    return entry_point(decode_ids, types.int64, IDS_ARGUMENT, types.int64, types.int64)
+    return decode_ids.entry_point()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compiler.jit import inlined, kernel, part
+from ..compiler.signature import int64
 from ..machine.intrinsics import read_i64
 from ..pieces.piece_table import NO_SLOT, find, is_free, key_of
 from ..pieces.pretokens import begin_piece, pretoken_end
@@ -56,7 +57,7 @@ def learn_piece(context_at, slot, key_at, length, low, high, ids_at, id_size):
     return learn(context_at, slot, copy_at, length, low, high, ids_at, id_size, merge_if_short)
 
 
-@kernel
+@kernel(int64, int64, int64, int64, int64)
 def learn_long_piece(context_at, key_at, length, ids_at, id_size):
     """Do for a copy of a piece, at an address, what `encode_pieces` left with NEED_LONG; see `learn`.
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from numba import types
 
-from ..compiler.jit import entry_point, inlined, kernel
+from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, reads
 from ..machine.intrinsics import read_i64, write_i64, write_u64
 from ..machine.text_argument import TEXT_ARGUMENT, copy_utf8
 from ..pieces.piece_batch import (
@@ -85,7 +85,7 @@ def take_short(context_at, work_at, text, with_specials):
     return listed_to >= n
 
 
-@kernel
+@kernel(int64, TEXT_ARGUMENT, int64)
 def encode_pieces(context_at, text, what):
     """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
 
@@ -226,10 +226,10 @@ def encode_pieces(context_at, text, what):
 
 def compiled_encode_pieces() -> Callable[[int, object, int], int]:
     """`encode_pieces`, compiled; its second argument may be any object."""
-    return entry_point(encode_pieces, types.int64, TEXT_ARGUMENT, types.int64)
+    return encode_pieces.entry_point()
 
 
-@kernel
+@kernel(int64, int64, reads(int64[:]), int64, int64, int64[:])
 def encode_pretokens(context_at, text_at, starts, ids_at, id_size, ends):
     """Write the ids of pretokens that stand side by side.
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, reads, structure, uint8, uint32, uint64
 from ..machine import secret
 from ..machine.intrinsics import (
     KEY_SHIFT,
@@ -53,6 +54,7 @@ _KEY_SHIFT = np.uint64(KEY_SHIFT)
 _LAST = np.uint64(1 << RANK_BITS)  # of the last entry of a line: no entry that belongs there stands in the next line
 
 
+@structure(uint64[:], uint32[:], uint32[:], uint32[:], uint64[:], int64, uint8[:], uint64)
 class Merges(NamedTuple):
     """The merges of a tokenizer, read only; made by `new_merges`.
 
@@ -218,7 +220,7 @@ def has_long_searches(entries):
     return False
 
 
-@kernel
+@kernel(reads(int64[:]), reads(int64[:]), reads(int64[:]), reads(int64[:]), int64[:], Merges)
 def fill_merges(lefts, rights, ranks, results, ends, merges):
     """Enter many merges, and the places that they join at unless `joins` is empty.
 

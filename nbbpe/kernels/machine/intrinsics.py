@@ -11,9 +11,8 @@ carry `PADDING` spare bytes for that).
 """
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from ..compiler.jit import cgutils, intrinsic, types
 
 BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
 RULES = 8  # rules that a pattern can have for two, and as many for three characters: lanes of one vector

@@ -4,23 +4,14 @@ For kernels to use where HAS_LOOK_UP. Tables are best from the start of a cache 
 each. See intrinsics.py for what all processors have, and for loads.
 """
 
-from llvmlite import binding, ir
-from numba import types
-from numba.core import cgutils, config
-from numba.extending import intrinsic
+from llvmlite import ir
 
+from ..compiler.jit import cgutils, intrinsic, types
+from ..compiler.target import present
 from .intrinsics import BLOCK, I8, I64, LINE, VECTOR, lanes_of, pointer, splat
 
-
-def _has_look_up() -> bool:
-    """Whether kernels are compiled for a processor that looks 64 bytes up, or packs them, in one instruction."""
-    name, features = (getattr(config, setting, None) for setting in ("CPU_NAME", "CPU_FEATURES"))
-    if name is None and features is None:  # for this machine's
-        return bool(binding.get_host_cpu_features().get("avx512vbmi2", False))
-    return "+avx512vbmi2" in (features or "")
-
-
-HAS_LOOK_UP = _has_look_up()
+# Whether kernels are compiled for a processor that looks 64 bytes up, or packs them, in one instruction.
+HAS_LOOK_UP = present().has("avx512vbmi2")
 
 
 def _load_64(builder, address):
@@ -132,7 +123,7 @@ def _places_writer(n_places):
     Where there are less, anything follows. Cost: some five instructions, and three for each LINE places.
     """
 
-    def typing(typingctx, to_at, bits, first):
+    def write_places(typingctx, to_at, bits, first):
         def codegen(context, builder, signature, args):
             chosen = ir.VectorType(ir.IntType(1), BLOCK)
             kind = ir.FunctionType(VECTOR, [VECTOR, VECTOR, chosen])
@@ -149,13 +140,14 @@ def _places_writer(n_places):
 
         return types.void(types.int64, types.uint64, types.int64), codegen
 
-    return intrinsic(typing)
+    return intrinsic(write_places)
 
 
 write_24_places, write_64_places = _places_writer(24), _places_writer(BLOCK)
 
 
-_CUTS = types.Tuple((types.uint64, types.uint64, types.int64))
+def _cuts():
+    return types.Tuple((types.uint64, types.uint64, types.int64))(*[types.int64] * 3)
 
 
 @intrinsic
@@ -177,7 +169,7 @@ def ascii_cuts(typingctx, block_at, rules_at, entering):
 
         return _cuts_by_rules(context, builder, signature, look_up, args[2])
 
-    return _CUTS(types.int64, types.int64, types.int64), codegen
+    return _cuts(), codegen
 
 
 @intrinsic
@@ -192,4 +184,4 @@ def class_cuts(typingctx, classes_at, rules_at, entering):
 
         return _cuts_by_rules(context, builder, signature, look_up, args[2])
 
-    return _CUTS(types.int64, types.int64, types.int64), codegen
+    return _cuts(), codegen

@@ -5,48 +5,50 @@ takes. And of a str that is not ASCII, no UTF-8 stays behind in the object, as i
 """
 
 import numpy as np
-from numba.core import cgutils
-from numba.extending import NativeValue, unbox
+from llvmlite import ir
 
+from ..compiler.emitter import I32, I64, OBJECT
 from ..compiler.jit import inlined
-from .intrinsics import I64, read_u8, read_u16, read_u32, write_u8
-from .python_arguments import Argument, call_api, has_numbers, is_exactly
+from ..compiler.signature import Argument
+from .intrinsics import read_u8, read_u16, read_u32, write_u8
 from .utf8 import encode_character
 
 BYTES, NO_TEXT = 0, -1  # kinds; see TextArgument
 
 
-@has_numbers("at", "n", "kind")
-class TextArgument(Argument):
-    """What a kernel has of a text.
+def _take(emitter, item):
+    builder, where = emitter.builder, emitter.layouts
+    at, n, kind = (emitter.variable(I64(number)) for number in (0, 0, NO_TEXT))
+    base = builder.ptrtoint(item, I64)
+    with builder.if_then(emitter.is_exactly(item, "PyUnicode_Type")):
+        state = emitter.read(item, where.text_state, I32)
 
-    at   : address of its units
-    n    : how many there are
-    kind : bytes of a unit, each unit a code point, as PEP 393 has them: 1, 2 or 4. BYTES where the units are the bytes of
-           the text's UTF-8: of bytes, and of a str that is ASCII. NO_TEXT for an object of another type, also a derived one
+        def has(bit):
+            return builder.trunc(builder.lshr(state, I32(bit)), ir.IntType(1))
 
-    The text is the caller's, who keeps it. Any object may be given; it is for the kernel to tell what kinds it refuses.
-    """
+        with builder.if_then(has(where.text_compact)):
+            is_ascii = has(where.text_ascii)
+            unit = builder.zext(builder.and_(builder.lshr(state, I32(where.text_kind)), I32(7)), I64)
+            builder.store(builder.select(is_ascii, I64(BYTES), unit), kind)
+            first = builder.select(is_ascii, I64(where.ascii_at), I64(where.units_at))
+            builder.store(builder.add(base, first), at)
+            builder.store(emitter.read(item, where.text_length, I64), n)
+    with builder.if_then(emitter.is_exactly(item, "PyBytes_Type")):
+        builder.store(builder.ptrtoint(emitter.call("PyBytes_AsString", OBJECT, item), I64), at)
+        builder.store(emitter.call("PyBytes_Size", I64, item), n)
+        builder.store(I64(BYTES), kind)
+    return [builder.load(place) for place in (at, n, kind)]
 
 
-TEXT_ARGUMENT = TextArgument()
-
-
-@unbox(TextArgument)
-def _unbox(kind, obj, c):
-    builder, api = c.builder, c.pyapi
-    text = cgutils.create_struct_proxy(kind)(c.context, builder)
-    text.at, text.n, text.kind = I64(0), I64(0), I64(NO_TEXT)
-    with builder.if_then(is_exactly(c, obj, "PyUnicode_Type")):
-        is_known, at, n, unit, is_ascii, _ = api.string_as_string_size_and_kind(obj)
-        with builder.if_then(is_known):
-            text.at, text.n = builder.ptrtoint(at, I64), n
-            text.kind = builder.select(cgutils.is_true(builder, is_ascii), I64(BYTES), builder.zext(unit, I64))
-    with builder.if_then(is_exactly(c, obj, "PyBytes_Type")):
-        text.at = builder.ptrtoint(call_api(c, "PyBytes_AsString", api.cstring, obj), I64)
-        text.n = call_api(c, "PyBytes_Size", I64, obj)
-        text.kind = I64(BYTES)
-    return NativeValue(text._getvalue())
+# What a kernel has of a text.
+#
+#   at   : address of its units
+#   n    : how many there are
+#   kind : bytes of a unit, each unit a code point, as PEP 393 has them: 1, 2 or 4. BYTES where the units are the bytes of
+#          the text's UTF-8: of bytes, and of a str that is ASCII. NO_TEXT for an object of another type, also a derived one
+#
+# The text is the caller's, who keeps it. Any object may be given; it is for the kernel to tell what kinds it refuses.
+TEXT_ARGUMENT = Argument("TextArgument", ("at", "n", "kind"), _take)
 
 
 @inlined

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import BLOCK, address_of, mask_between, read_i64, read_u64, rule_cuts, write_u64
 from ..machine.intrinsics_avx512 import HAS_LOOK_UP
 from ..machine.large_pages import zeros
@@ -85,7 +86,7 @@ def class_bits(character_class, masks_at):
     return read_u64(masks_at + 8 * character_class)
 
 
-@kernel
+@kernel(reads(uint8[:]), int64, reads(uint64[:]), uint64[:], uint8[:])
 def mark_cuts(text, n, pattern, masks, is_cut):
     """Mark every certain boundary of a text: for tests, and for finding a place to cut a file.
 

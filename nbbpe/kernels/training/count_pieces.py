@@ -3,9 +3,10 @@
 import numpy as np
 
 from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import PADDING, address_of, read_u64, write_u64
 from ..pieces.piece_batch import batch_of, bound_of, find_prepared, has_key, home_in, home_of, next_pieces, prepared_key
-from ..pieces.piece_table import SLOT, copy_key, find, insert, is_free, key_length, key_of, table_addresses
+from ..pieces.piece_table import SLOT, PieceTable, copy_key, find, insert, is_free, key_length, key_of, table_addresses
 from ..pieces.pretokens import begin_piece, pretoken_end
 from ..pieces.unmergeable_boundaries import NO_JOINS
 
@@ -19,7 +20,9 @@ def add_to_count(table_at, slot, n):
     write_u64(count_at, read_u64(count_at) + n)
 
 
-@kernel
+@kernel(
+    reads(uint8[:]), int64, int64, int64, reads(int64[:, :]), int64, reads(uint64[:]), uint64[:], uint64[:, :], PieceTable
+)
 def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batch, table):
     """Count the pieces of a text.
 
@@ -72,7 +75,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     return piece, True
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), int64, PieceTable)
 def add_words(text, starts, counts, first_word, table):
     """Add words with counts to a table.
 
@@ -94,7 +97,7 @@ def add_words(text, starts, counts, first_word, table):
     return counts.shape[0]
 
 
-@kernel
+@kernel(PieceTable)
 def measure_words(table):
     """(number of keys that have a count, sum of their lengths in bytes)."""
     table_at = table_addresses(table)
@@ -107,7 +110,7 @@ def measure_words(table):
     return n_words, n_bytes
 
 
-@kernel
+@kernel(PieceTable, uint8[:], int64[:], int64[:])
 def take_words(table, text, starts, counts):
     """Move all keys that have a count out of a table, as words packed one after another.
 
@@ -130,7 +133,7 @@ def take_words(table, text, starts, counts):
     return n_words
 
 
-@kernel
+@kernel(PieceTable, int64, reads(uint64[:]), int64[:], uint8[:], int64[:], int64[:])
 def take_compound(table, first_slot, pattern, split_scratch, text, starts, counts):
     """Move pieces that are not single pretokens out of a table, as the words that they hold.
 
