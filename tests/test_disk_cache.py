@@ -309,7 +309,7 @@ def test_kernels_for_a_kind_of_processors_are_found_by_those_of_this_kind_only(c
     kernel = Kernel(add_one, (int64,))
     content = obtain.compiled(kernel)
     for label in "x86-64", "x86-64-v2", "x86-64-v2+sse4a", "x86-64-v4", "generic+nothing":
-        name = store._others_name(kernel.name, label) if label[0] == "x" else f"{kernel.name}.for-{label}.0.nbk"
+        name = store._others_name(kernel.name, label)
         folder.mkdir(exist_ok=True)
         (folder / name).write_bytes(store._digest(name, label.encode()) + label.encode())
     own = target.host()
@@ -329,7 +329,7 @@ def test_kernels_for_a_kind_of_processors_are_found_by_those_of_this_kind_only(c
 
 @pytest.mark.parametrize("label", ["", "x86-64-v9", "znver4", "x86-64-v3,x86-64-v4", "native"])
 def test_an_unknown_processor_is_an_error_that_names_those_that_are_known(label):
-    with pytest.raises(ValueError, match=r"give one of (x86-64|generic)"):
+    with pytest.raises(ValueError, match="give one of generic"):
         target.parse(label)
 
 

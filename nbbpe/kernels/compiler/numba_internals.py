@@ -80,14 +80,11 @@ class _WholeKernel(JITCodeLibrary):
 
     entry = ""
 
-    def _optimize_final_module(self) -> None:
-        module = self._final_module
-        for each in (*module.functions, *module.global_variables):
+    def _finalize_final_module(self) -> None:
+        # Not before: LLVM inlines what is called once, and nobody else can call, however large it is.
+        for each in (*self._final_module.functions, *self._final_module.global_variables):
             if not each.is_declaration and each.name != self.entry:
                 each.linkage = "internal"
-        super()._optimize_final_module()
-
-    def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any
 
 import numba
@@ -25,12 +26,19 @@ def numba_type(declared: Any) -> Any:
     return numba.types.NamedTuple([numba_type(field) for field in declared.kernel_fields], declared)
 
 
+def _type_by_name(module: str, name: str) -> Any:
+    declared = vars(importlib.import_module(module)).values()
+    return numba_type(next(each for each in declared if isinstance(each, Argument) and each.name == name))
+
+
 def _type_of_argument(argument: Argument) -> Any:
     """A type whose values are the numbers that are read off a Python object."""
     members = [(name, numba.types.int64) for name in argument.numbers]
 
     class Kind(numba.types.Type):
-        pass
+        def __reduce__(self) -> tuple[Any, ...]:
+            # Numba's cache on disk, see plain.py, would else take it for another type in each process.
+            return _type_by_name, (argument.take.__module__, argument.name)
 
     @register_model(Kind)
     class Model(models.StructModel):

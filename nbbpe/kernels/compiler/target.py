@@ -63,11 +63,11 @@ def parse(label: str) -> Target:
     """The target of a label as "x86-64-v3" or "x86-64-v4+avx512vbmi+avx512vbmi2". Raises UnknownProcessor."""
     processor, *features = label.split("+")
     is_x86 = host().triple.startswith("x86_64")
-    if processor not in LEVELS or (is_x86 != (processor != "generic")):
-        known = ", ".join(sorted(level for level in LEVELS if is_x86 == (level != "generic")))
+    levels = sorted(LEVELS) if is_x86 else ["generic"]
+    if processor not in levels:
         raise UnknownProcessor(
-            f"kernels cannot be made for the processor {label!r}: give one of {known}, with more features if need be, "
-            "as x86-64-v4+avx512vbmi+avx512vbmi2"
+            f"kernels cannot be made for the processor {label!r}: give one of {', '.join(levels)}, with more features "
+            "if need be, as x86-64-v4+avx512vbmi+avx512vbmi2"
         )
     return Target(host().triple, processor, ",".join(f"+{feature}" for feature in sorted(features)))
 
