@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-import pkgutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
-
-from .text.pattern import NAMED
 
 
 class Warmup(NamedTuple):
@@ -58,6 +54,8 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
         n_compiled, n_lost = (sum(numbers) for numbers in zip(*done, strict=True))
     else:
         n_compiled, n_lost = compile_all(folder)
+        from .text.pattern import NAMED
+
         for pattern in NAMED.values():
             _ = pattern.tables  # which are kept beside the kernels
     found = store.kept()
@@ -68,6 +66,8 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
 
 def compile_all(into: str | None) -> tuple[int, int]:
     """Have all kernels stored for the processor that this process is for; (how many were compiled, and not stored)."""
+    import pkgutil
+
     from . import kernels
     from .kernels.compiler import jit, obtain
 
@@ -80,6 +80,8 @@ def compile_all(into: str | None) -> tuple[int, int]:
 
 def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
     """`compile_all` for another processor, which Numba takes from its settings when it is imported."""
+    import subprocess
+
     processor, plus, features = label.partition("+")
     settings = {
         "NUMBA_CPU_NAME": processor,

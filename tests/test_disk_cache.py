@@ -236,9 +236,9 @@ def test_a_change_of_any_source_makes_kernels_anew(compiles, tmp_path, monkeypat
 @pytest.mark.parametrize("package", ["numba", "llvmlite"])
 def test_an_upgrade_makes_kernels_anew_and_the_former_are_found_again(compiles, monkeypatch, package):
     assert compiles()
-    version_of = store._version_of
+    version_of = store.version_of
     with monkeypatch.context() as upgraded:
-        upgraded.setattr(store, "_version_of", lambda name: "999" if name == package else version_of(name))
+        upgraded.setattr(store, "version_of", lambda name: "999" if name == package else version_of(name))
         assert compiles()
         assert not compiles()
     assert not compiles()
@@ -282,9 +282,9 @@ def test_versions_are_known_without_importing_the_packages():
     import llvmlite
     import numba
 
-    assert store._version_of("numba") == numba.__version__
-    assert store._version_of("llvmlite") == llvmlite.__version__
-    assert store._version_of("nothing_of_this_name") == ""
+    assert store.version_of("numba") == numba.__version__
+    assert store.version_of("llvmlite") == llvmlite.__version__
+    assert store.version_of("nothing_of_this_name") == ""
 
 
 # Objects for others
@@ -294,7 +294,7 @@ def test_kernels_for_a_wheel_are_found_whatever_numba_there_is(compiles, tmp_pat
     folder = tmp_path / "objects"
     monkeypatch.setattr(store, "_IN_WHEEL", str(folder))
     assert obtain.obtain_object(Kernel(add_one, (int64,)), str(folder)) == (str(folder), True)
-    monkeypatch.setattr(store, "_version_of", lambda _: "")
+    monkeypatch.setattr(store, "version_of", lambda _: "")
     found = obtained()
     assert (found.folder, found.was_compiled) == (str(folder), False)
     with monkeypatch.context() as set_by_user:

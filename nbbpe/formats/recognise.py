@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
-
-import regex
 
 from ..model.model import Model
 from ..system.paths import Path
@@ -26,7 +25,7 @@ _KNOWN = (
 )
 # The two files of GPT-2's format, by how their names end: the usual ones, and OpenAI's own.
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
-_RANK_LINE = regex.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
+_RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
 
 
 class Found(NamedTuple):

@@ -1,7 +1,8 @@
-"""Attributes that are worked out when they are first asked for."""
+"""Attributes that are worked out, and modules that are imported, when they are first asked for."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
@@ -25,3 +26,13 @@ class lazy(Generic[T]):
             return cast(T, self)
         # From now on the instance has it itself, and this is not called again.
         return cast(T, instance.__dict__.setdefault(self._name, self._work_out(instance)))
+
+
+class imported_on_use:
+    """A module that few processes need, imported when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self._name), attribute)

@@ -185,7 +185,7 @@ def _read_for_kind(where: list[Folder], kernel: str) -> Found | None:
 
 def _own_name(kernel: str) -> str:
     """The file of a kernel as this process would compile it."""
-    made_with = (_version_of("numba"), _version_of("llvmlite"))
+    made_with = (version_of("numba"), version_of("llvmlite"))
     return f"{kernel}.{_PYTHON}.{_sources()}.{_key((made_with, present()))}.nbk"
 
 
@@ -213,7 +213,7 @@ def _remove_outdated(kernel: str) -> None:
 
 
 @functools.cache
-def _version_of(package: str) -> str:
+def version_of(package: str) -> str:
     """The version of a package that is installed, without importing it; empty where it is not."""
     if package in sys.modules:
         return str(getattr(sys.modules[package], "__version__", ""))
