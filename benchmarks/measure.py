@@ -240,22 +240,8 @@ def version_of(library: str) -> str:
 
 def compiled_kernels() -> list[str]:
     """The kernels that this process compiled because they were not in the cache on disk."""
-    if "numba" not in sys.modules:
-        return []
-    from numba.core.dispatcher import Dispatcher
-
-    kernels = {
-        value
-        for name, module in list(sys.modules.items())
-        if name.startswith("nbbpe.")
-        for value in vars(module).values()
-        if isinstance(value, Dispatcher)
-    }
-    return sorted(
-        f"{kernel.py_func.__module__}.{kernel.py_func.__name__}"
-        for kernel in kernels
-        if sum(kernel.stats.cache_misses.values())
-    )
+    jit = sys.modules.get("nbbpe.kernels.compiler.jit")
+    return sorted(kernel.name for kernel in jit.KERNELS if kernel.was_compiled) if jit else []
 
 
 if __name__ == "__main__":

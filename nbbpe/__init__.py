@@ -1,16 +1,20 @@
 """Byte-level BPE, trained and applied at the speed of native code, from Python, NumPy and Numba alone."""
 
+from typing import TYPE_CHECKING, Any
+
 from . import early as early  # before all that takes time, see there
-from .conversion import load
-from .default import encode_array, use
-from .encoding.stream_decoder import StreamDecoder
-from .explanation import explain_pattern
-from .idfiles.token_file import TokenFile
 from .model.version import __version__ as __version__
-from .text.chunks import find_chunk_boundaries
-from .tokenizer import Tokenizer
-from .trainer import train, train_bpe
-from .warmup import warmup
+from .warmup import warmup  # at once: its module has its name
+
+if TYPE_CHECKING:
+    from .conversion import load
+    from .default import encode_array, use
+    from .encoding.stream_decoder import StreamDecoder
+    from .explanation import explain_pattern
+    from .idfiles.token_file import TokenFile
+    from .text.chunks import find_chunk_boundaries
+    from .tokenizer import Tokenizer
+    from .trainer import train, train_bpe
 
 __all__ = [
     "StreamDecoder",
@@ -25,3 +29,30 @@ __all__ = [
     "use",
     "warmup",
 ]
+
+# Where the other names are: each is imported when it is first asked for, with what it needs.
+_MODULES = {
+    "StreamDecoder": "encoding.stream_decoder",
+    "TokenFile": "idfiles.token_file",
+    "Tokenizer": "tokenizer",
+    "encode_array": "default",
+    "explain_pattern": "explanation",
+    "find_chunk_boundaries": "text.chunks",
+    "load": "conversion",
+    "train": "trainer",
+    "train_bpe": "trainer",
+    "use": "default",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

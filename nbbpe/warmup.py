@@ -1,36 +1,21 @@
-"""Compiling every kernel before it is needed, by a little of each kind of work: for images and clusters."""
+"""Compiling every kernel ahead: for images, for machines that start together, and for wheels."""
 
 from __future__ import annotations
 
+import importlib
 import os
-import tempfile
+import sys
 import time
-import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from .idfiles.checksum import checksum
-from .model.model import Model
-from .model.special_tokens import find_overlap
-from .text.chunks import cut_file
-from .text.pattern import get_pattern
-from .tokenizer import Tokenizer
-from .trainer import train
-from .training.tie_break import TIE_BREAKS
-
-# Words of all shapes, a long pretoken, and enough distinct words that every table grows.
-_TEXT = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 9 + "a" * 700 + " ".join(map(str, range(20_000)))
-_SPECIAL = "<|s|>"
-_OWN_PATTERN = r"\w+|\W+"
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
 
 
 class Warmup(NamedTuple):
     """What `warmup` did.
 
     n_compiled : how many kernels were compiled now; the others were on disk
-    folders : the folders with compiled kernels, and how many are in each; empty if no folder can be used
+    folders : where compiled kernels are stored, and how many in each; empty if they cannot be stored
     seconds : how long it took
     n_lost : how many of those compiled now could not be stored, so that each process compiles them again; stderr says why
     """
@@ -41,129 +26,73 @@ class Warmup(NamedTuple):
     n_lost: int = 0
 
 
-def warmup() -> Warmup:
+def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) -> Warmup:
     """Compile every kernel that is not on disk yet and store it, so that no later process has to.
 
-    Kernels are stored in NUMBA_CACHE_DIR if that is set, else in the folder of the installed package, else in the user's
-    cache folder. Those in the package can be read by all of its users; the other two folders are the user's own. A folder
-    that others can write to is not used, because kernels are code that runs. Kernels are compiled for the processor of
-    this machine; another kind of processor compiles its own. Takes about 30 seconds, or one if nothing is left to do.
+    into : a folder to write them to, to be used elsewhere with any version of Numba and llvmlite, or none. By default
+           NUMBA_CACHE_DIR if that is set, else the folder of the installed package, else the user's cache folder. Kernels
+           in the package can be read by all of its users; the other two folders are the user's own. A folder that others
+           can write to is not used, because kernels are code that runs
+    cpu  : processors to compile for, in place of this machine's: "x86-64", "x86-64-v2", "x86-64-v3" or "x86-64-v4" where it
+           is one of them, or "generic", each with more features if need be, as "x86-64-v4+avx512vbmi+avx512vbmi2".
+           A process takes what was made for exactly its processor, else what asks for most of what it has
+
+    Python, NumPy and system must be the same where the kernels are used. Takes some 30 seconds for each processor, or one
+    where nothing is to be done. Raises ValueError for a processor that is unknown.
 
     >>> import nbbpe
     >>> warm = nbbpe.warmup()
     >>> nbbpe.warmup().n_compiled
     0
     """
-    from .kernels.compiler import disk_cache, jit
+    from .kernels.compiler import store, target
+    from .kernels.compiler.trusted_folders import PrivateFolder
 
     began = time.perf_counter()
-    n_before = _n_compiled(jit.KERNELS)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="the text has pairs")
-        for job in JOBS:
-            job()
-    n_lost = sum(kernel.stats.cache_path is None for kernel in jit.KERNELS if _n_compiled([kernel]))
-    n_compiled = _n_compiled(jit.KERNELS) - n_before
-    return Warmup(n_compiled, disk_cache.kept(), time.perf_counter() - began, n_lost)
+    folder = None if into is None else os.path.abspath(into)
+    labels = [target.label_of(target.parse(label)) for label in cpu]
+    if labels:
+        done = [_in_another_process(folder, label) for label in labels]
+        n_compiled, n_lost = (sum(numbers) for numbers in zip(*done, strict=True))
+    else:
+        n_compiled, n_lost = compile_all(folder)
+        from .text.pattern import NAMED
+
+        for pattern in NAMED.values():
+            _ = pattern.tables  # which are kept beside the kernels
+    found = store.kept()
+    if folder is not None:
+        found = {path: n for path, n in [(folder, store.kept_in(PrivateFolder(folder)))] if n}
+    return Warmup(n_compiled, found, time.perf_counter() - began, n_lost)
 
 
-def _n_compiled(kernels: list[Any]) -> int:
-    """How many kernels this process has compiled."""
-    return sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels)
+def compile_all(into: str | None) -> tuple[int, int]:
+    """Have all kernels stored for the processor that this process is for; (how many were compiled, and not stored)."""
+    import pkgutil
+
+    from . import kernels
+    from .kernels.compiler import jit, obtain
+
+    for module in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
+        if not module.name.startswith(f"{kernels.__name__}.compiler"):
+            importlib.import_module(module.name)
+    stored = [obtain.obtain_object(kernel, into) for kernel in jit.KERNELS]
+    return sum(was_compiled for _, was_compiled in stored), sum(folder is None for folder, _ in stored)
 
 
-def _train_with(tie_break: str) -> Callable[[], object]:
-    return lambda: train([_TEXT + _SPECIAL, _TEXT], 320, [_SPECIAL], tie_break=tie_break)
+def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
+    """`compile_all` for another processor, which Numba takes from its settings when it is imported."""
+    import subprocess
 
-
-def _train_on_files() -> None:
-    train([__file__, __file__], 300, [_SPECIAL])
-
-
-def _train_on_records() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "records.jsonl")
-        with open(path, "w") as file:
-            file.write('{"text": "the cat"}\n')
-        train(path, 300)
-
-
-def _take_strings() -> None:
-    from .kernels.machine.intrinsics import PADDING
-    from .kernels.records.strings import take_strings
-
-    offsets = np.zeros(2, dtype=np.int64)
-    offsets.flags.writeable = False
-    take_strings(0, offsets, 0, np.empty(1 + PADDING, dtype=np.uint8), np.empty((1, 3), dtype=np.int64), -1)
-
-
-def _train_with_own_pattern() -> None:
-    train([_TEXT], 300, [_SPECIAL], pattern=_OWN_PATTERN)
-
-
-def _cut_a_file() -> None:
-    cut_file(__file__, 1000, get_pattern("gpt2"), [])
-
-
-def _encode_with(pattern: str | None, special_id: int) -> Callable[[], None]:
-    def encode() -> None:
-        tokenizer = _tokenizer(pattern, special_id)
-        for text in _TEXT + _SPECIAL, "the cat", _SPECIAL, "", "é" * 99, "a" * 300:
-            tokenizer.encode(text)
-            tokenizer.encode_ordinary(text)
-            tokenizer.count(text)
-            tokenizer.encode_batch_flat([text, text])
-            tokenizer.decode(list(tokenizer.encode_iterable([text, text])))
-            tokenizer.decode(tokenizer.encode_array(text))
-
-    return encode
-
-
-def _encode_with_regex(special_id: int) -> Callable[[], object]:
-    return lambda: _tokenizer("gpt2", special_id)._splitting_with("regex").encode(_TEXT)
-
-
-def _encode_long_str() -> None:
-    _tokenizer().count("é" * (1 << 14))
-
-
-def _merge_by_rank(more: list[bytes]) -> Callable[[], None]:
-    def encode() -> None:
-        from .model.rank_vocab import recovered_merges
-
-        vocab = dict(enumerate([bytes([byte]) for byte in range(256)] + more))
-        recovered_merges(vocab)
-        for pattern in "cl100k", _OWN_PATTERN:
-            Tokenizer._of(Model(vocab, None, {_SPECIAL: 300}, get_pattern(pattern))).encode(_TEXT)
-
-    return encode
-
-
-def _compare_special_tokens() -> None:
-    find_overlap(["<a>"], ["<b>"])
-
-
-def _tokenizer(pattern: str | None = "gpt2", special_id: int = 300) -> Tokenizer:
-    vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"th", 257: b"the", special_id: _SPECIAL.encode()}
-    return Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], [_SPECIAL], pattern)
-
-
-def _sum_up() -> None:
-    checksum(np.zeros(1, dtype=np.uint16))
-
-
-# If you add a kernel, add a job that uses it; tests/test_architecture.py finds one that is missing.
-JOBS: tuple[Callable[[], object], ...] = (
-    *map(_train_with, TIE_BREAKS),
-    _train_on_files,
-    _encode_long_str,
-    _train_on_records,
-    _take_strings,
-    _train_with_own_pattern,
-    _cut_a_file,
-    _compare_special_tokens,
-    _sum_up,
-    *(_encode_with(pattern, special_id) for pattern in ("gpt2", _OWN_PATTERN, None) for special_id in (300, 70_000)),
-    *map(_encode_with_regex, (300, 70_000)),
-    *map(_merge_by_rank, ([], [b"th", b"the"], [b"xyz", b" the cat"])),
-)
+    processor, plus, features = label.partition("+")
+    settings = {
+        "NUMBA_CPU_NAME": processor,
+        "NUMBA_CPU_FEATURES": (plus + features).replace("+", ",+").lstrip(","),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")])),
+    }
+    script = f"from nbbpe.warmup import compile_all; print(*compile_all({into!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=True
+    )
+    n_compiled, n_lost = map(int, done.stdout.split())
+    return n_compiled, n_lost

@@ -6,7 +6,6 @@ import ast
 import functools
 import graphlib
 import inspect
-import json
 import re
 import sys
 from pathlib import Path
@@ -196,7 +195,7 @@ def test_every_documented_parameter_exists_and_every_parameter_is_documented():
             assert re.search(rf"^\s*(\w+, )*{parameter}\b", text, re.MULTILINE), f"{name} says nothing of {parameter}"
 
 
-# Each kernel is compiled for one set of types, whatever runs: another would cost its user seconds.
+# What a process needs is on disk after `warmup`, whatever it does, and then it has no use for Numba.
 
 USE = r"""
 import base64, importlib, json, pathlib, sys, tempfile, warnings
@@ -248,87 +247,47 @@ hugging["model"] |= {"ignore_merges": True, "vocab": hugging["model"]["vocab"] |
 (folder / "t.json").write_text(json.dumps(hugging), encoding="utf-8")
 nbbpe.load(folder / "t.json").encode(text)
 nbbpe.use(tok); nbbpe.encode_array("x")
+tok.decode([97] * 100_000)
 """
-
-WARMUP = "import nbbpe; nbbpe.warmup()"
 
 SHOW = r"""
-import importlib, json, pathlib, nbbpe
-kernels = {}
-for path in pathlib.Path(nbbpe.__file__).parent.glob("kernels/*/[a-z]*.py"):
-    module = importlib.import_module(f"nbbpe.kernels.{path.parent.name}.{path.stem}")
-    for name, value in vars(module).items():
-        if hasattr(value, "py_func") and value.py_func.__module__ == module.__name__:
-            kept = bool(value.targetoptions.get("cache")) or type(value._cache).__name__ != "NullCache"
-            late = sum(value.stats.cache_misses.values())
-            kernels[f"{path.stem}.{name}"] = [kept, list(map(str, value.signatures)), late]
-print(json.dumps(kernels))
+import sys
+from nbbpe.kernels.compiler import jit
+print("numba" in sys.modules, sum(kernel.was_compiled for kernel in jit.KERNELS))
+print(*(kernel.name for kernel in jit.KERNELS if kernel.folder))
 """
 
 
 @pytest.fixture(scope="module")
-def fresh_cache(tmp_path_factory) -> str:
-    """A folder for compiled kernels: helpers that come from disk inside of another kernel would show no signatures."""
-    return str(tmp_path_factory.mktemp("cache"))
+def warm(tmp_path_factory) -> str:
+    """A folder in which kernels lie that were compiled ahead."""
+    folder = str(tmp_path_factory.mktemp("cache"))
+    script = (
+        "import nbbpe; print(nbbpe.warmup().n_lost); from nbbpe.kernels.compiler.jit import KERNELS; print(len(KERNELS))"
+    )
+    n_lost, n_kernels = map(int, processes.run(script, NUMBA_CACHE_DIR=folder).split())
+    assert n_lost == 0
+    assert n_kernels > 20
+    return folder
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory, fresh_cache) -> dict[str, tuple[bool, list[str], int]]:
-    """Of each kernel, whether it is kept on disk, its signatures, and how often a process that did a lot compiled it.
-
-    That process finds what `warmup` compiled. A kernel within another shows its signatures only where it is compiled, so
-    those that `warmup` saw are there too.
-    """
-    warm = json.loads(processes.run(WARMUP + SHOW, NUMBA_CACHE_DIR=fresh_cache))
-    used = json.loads(processes.run(USE + SHOW, tmp_path_factory.mktemp("use"), NUMBA_CACHE_DIR=fresh_cache))
-    return {name: (kept, sorted({*warm[name][1], *found}), late) for name, (kept, found, late) in used.items()}
+def test_a_second_warmup_compiles_nothing(warm):
+    script = "import nbbpe; print(nbbpe.warmup().n_compiled)"
+    assert processes.run(script, NUMBA_CACHE_DIR=warm).split() == ["0"]
 
 
-def test_a_second_warmup_compiles_nothing():
-    nbbpe.warmup()
-    assert nbbpe.warmup().n_compiled == 0
-
-
-@pytest.mark.slow
-def test_each_kernel_is_compiled_for_one_set_of_types(compiled):
-    kept = {name: signatures for name, (is_kept, signatures, _) in compiled.items() if is_kept}
-    assert len(kept) > 5
-    assert {name: len(set(signatures)) for name, signatures in kept.items() if len(set(signatures)) > 1} == {}
-
-
-@pytest.mark.slow
-def test_a_process_that_did_a_lot_used_the_main_kernels(compiled):
+def test_a_process_that_found_its_kernels_does_all_without_numba(warm, tmp_path):
+    *_, state, used = processes.run(USE + SHOW, tmp_path, NUMBA_CACHE_DIR=warm).splitlines()
+    assert state == "False 0"
     for name in (
         "merge_loop.merge_batch",
         "encode_text.encode_pieces",
         "count_pieces.count_pieces",
         "special_tokens.find_specials",
         "linked_words.fill_links",
+        "decode_ids.decode_ids",
     ):
-        assert len(compiled[name][1]) == 1, name
-
-
-SECOND = """
-import nbbpe
-from numba.core import event
-class Seen(event.Listener):
-    def on_start(self, event): print(event.data["dispatcher"].py_func.__name__)
-    def on_end(self, event): pass
-event.register("numba:compile", Seen())
-tok = nbbpe.train(["the cat sat on the mat " * 9, "aaaa"], 262, ["<s>"])
-tok.encode("the cat <s> x"); nbbpe.train(iter(["x y"]), 257).encode_batch(["x"])
-"""
-
-
-def test_a_new_process_compiles_nothing():
-    nbbpe.warmup()
-    assert processes.run(SECOND).split() == []
-
-
-@pytest.mark.slow
-def test_warmup_compiles_all_that_is_ever_used(compiled):
-    # A kernel that was compiled while USE ran is missing in nbbpe.warmup.JOBS.
-    assert {name: late for name, (_, _, late) in compiled.items() if late} == {}
+        assert name in used.split(), name
 
 
 def test_numba_is_known_to_kernels_only():

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: where they are found and written, by whom, and what becomes of broken and outdated ones.
+"""Kernels on disk: where they are found and written, by whom, and what becomes of damaged, foreign and outdated ones.
 
 Each process here compiles one small kernel, or finds it.
 """
@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import numba
 import processes
 import pytest
-from numba.core import config
 
 import nbbpe
-from nbbpe.kernels.compiler import disk_cache, jit
+from nbbpe.kernels.compiler import layouts, obtain, plain, store, symbols, target
+from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.signature import int64
 
 # Runs a kernel of the nbbpe in folder argv[1]; prints what was compiled. With argv[2], as a user who owns nothing: all that
 # is imported is so before, down to Numba's last module, as that user might not be allowed to read Python itself.
@@ -26,7 +27,6 @@ USE = (
     """
 import os, sys
 import numba, numpy as np
-from numba.core import event
 sys.path.insert(0, sys.argv[1])
 from nbbpe.kernels.training import linked_words as words
 assert words.__file__.startswith(sys.argv[1]), words.__file__
@@ -130,23 +130,30 @@ def add_one(x):
     return x + 1
 
 
+def also_add_one(x):
+    return x + 1
+
+
+def obtained(function: Callable[..., int] = add_one) -> obtain.Obtained:
+    """What a process that has the kernel anew obtains."""
+    found = Kernel(function, (int64,)).obtained()
+    assert found.entry(1) == 2
+    return found
+
+
 @pytest.fixture
-def compiles(tmp_path, monkeypatch) -> Iterator[Callable[[], bool]]:
+def compiles(tmp_path, monkeypatch) -> Callable[[], bool]:
     """Whether a new kernel of `add_one` is compiled, where kernels lie in `tmp_path`."""
-    # Numba reads its settings again whenever the environment changes.
+    if plain.is_plain():
+        pytest.skip("kernels are compiled by a plain njit")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    config.reload_config()
 
     def use() -> bool:
-        kernel = jit.kernel(add_one)
-        jit.KERNELS.remove(kernel)
-        assert kernel(1) == 2
-        assert kernel.stats.cache_path == str(tmp_path / "nbbpe")
-        return bool(sum(kernel.stats.cache_misses.values()))
+        found = obtained()
+        assert found.folder == str(tmp_path / "nbbpe")
+        return found.was_compiled
 
-    yield use
-    monkeypatch.undo()
-    config.reload_config()
+    return use
 
 
 @pytest.mark.parametrize(
@@ -154,7 +161,7 @@ def compiles(tmp_path, monkeypatch) -> Iterator[Callable[[], bool]]:
     [
         *(lambda data, end=end: data[:end] for end in (0, 20, 1000, -1)),
         lambda data: bytes(len(data)),  # what a file system may have kept of it when the power went
-        *(lambda data, at=at: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in (0, 40, 2000)),
+        *(lambda data, at=at: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in (0, 40, 1500)),
     ],
 )
 def test_a_damaged_kernel_is_compiled_again(compiles, tmp_path, damaged):
@@ -165,54 +172,212 @@ def test_a_damaged_kernel_is_compiled_again(compiles, tmp_path, damaged):
     assert not compiles()
 
 
+def rewritten(path: Path, content: bytes) -> None:
+    """Put other content into a stored file, with a digest that is right."""
+    path.write_bytes(store._digest(path.name, content) + content)
+
+
+def test_a_kernel_of_another_name_is_not_taken_for_this_one(compiles, tmp_path):
+    assert compiles()
+    (path,) = tmp_path.rglob("*.nbk")
+    assert obtained(also_add_one).was_compiled
+    (other,) = set(tmp_path.rglob("*.nbk")) - {path}
+    path.write_bytes(other.read_bytes())
+    assert compiles()
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"\x7fELF\x02\x01" + bytes(100), b"\x7fELF\x02\x01" + b"\xff" * 100])
+def test_what_is_no_object_code_is_compiled_again(compiles, tmp_path, content):
+    assert compiles()
+    (path,) = tmp_path.rglob("*.nbk")
+    rewritten(path, content)
+    assert compiles()
+    assert not compiles()
+
+
+def test_object_code_without_our_entry_or_that_refers_to_other_names_is_compiled_again(compiles, tmp_path, monkeypatch):
+    assert compiles()
+    (path,) = tmp_path.rglob("*.nbk")
+    original = path.read_bytes()[store._DIGEST :]
+    rewritten(path, original.replace(b"nbbpe_test_disk_cache_add_one", b"nbbpe_test_disk_cache_add_two"))
+    assert compiles()
+    rewritten(path, original.replace(b"PyLong_AsLongLong", b"PyRun_SimpleStrin"))
+    with pytest.raises(symbols.UnknownObject, match="refers to PyRun_SimpleStrin"):
+        symbols.check(path.read_bytes()[store._DIGEST :], symbols.provide([]))
+    assert compiles()
+    assert not compiles()
+
+
+def test_objects_that_refer_to_other_names_are_not_stored(compiles, tmp_path, monkeypatch):
+    allowed = symbols.provide([]) - {"PyLong_AsLongLong"}
+    monkeypatch.setattr(obtain, "provide", lambda _: allowed)
+    with pytest.raises(symbols.UnknownObject, match="refers to PyLong_AsLongLong"):
+        obtain.compiled(Kernel(add_one, (int64,)))
+
+
 def test_a_change_of_any_source_makes_kernels_anew(compiles, tmp_path, monkeypatch):
     sources = tmp_path / "sources"
-    shutil.copytree(disk_cache._KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(disk_cache, "_KERNELS", str(sources))
-    disk_cache._sources.cache_clear()
+    shutil.copytree(store._KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(store, "_KERNELS", str(sources))
+    store._sources.cache_clear()
     try:
         assert compiles()
         (sources / "machine" / "intrinsics.py").touch()
-        disk_cache._sources.cache_clear()
+        store._sources.cache_clear()
         assert not compiles()
         with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
             file.write("\n")
-        disk_cache._sources.cache_clear()
+        store._sources.cache_clear()
         assert compiles()
-        assert len(disk_cache.kept()) == 1
+        assert len(store.kept()) == 1
     finally:
-        disk_cache._sources.cache_clear()
+        store._sources.cache_clear()
+
+
+@pytest.mark.parametrize("package", ["numba", "llvmlite"])
+def test_an_upgrade_makes_kernels_anew_and_the_former_are_found_again(compiles, monkeypatch, package):
+    assert compiles()
+    version_of = store.version_of
+    with monkeypatch.context() as upgraded:
+        upgraded.setattr(store, "version_of", lambda name: "999" if name == package else version_of(name))
+        assert compiles()
+        assert not compiles()
+    assert not compiles()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setenv("NUMBA_OPT", "2"),
+        lambda patch: patch.setattr(store, "layouts", lambda: layouts.layouts()._replace(type_at=16)),
+        lambda patch: patch.setattr(store, "present", lambda: target.present()._replace(features="+other")),
+        lambda patch: patch.setattr(store, "present", lambda: target.present()._replace(processor="other")),
+        lambda patch: patch.setattr(store, "_FORMAT", 999),
+    ],
+    ids=["settings", "layouts", "features", "processor", "format"],
+)
+def test_what_a_kernel_was_made_for_is_a_part_of_its_name(compiles, monkeypatch, change):
+    assert compiles()
+    with monkeypatch.context() as changed:
+        change(changed)
+        assert store.read("test_disk_cache.add_one") is None
+    assert not compiles()
 
 
 def test_outdated_kernels_are_removed_from_the_package_and_from_nowhere_else(compiles, tmp_path, monkeypatch):
-    outdated = tmp_path / "nbbpe" / f"test_disk_cache.add_one.{disk_cache._PYTHON}.0123456789abcdef.0.nbk"
-    others = outdated.with_name(f"test_disk_cache.add_one_more.{disk_cache._PYTHON}.0123456789abcdef.0.nbk")
-    outdated.parent.mkdir()
+    outdated = tmp_path / "nbbpe" / f"test_disk_cache.add_one.{store._PYTHON}.0123456789abcdef.0.nbk"
+    others = outdated.with_name(f"test_disk_cache.add_one_more.{store._PYTHON}.0123456789abcdef.0.nbk")
+    outdated.parent.mkdir(mode=0o700)
     for path in outdated, others:
         path.write_bytes(b"old")
     assert compiles()
     assert outdated.exists()
     next(path for path in outdated.parent.iterdir() if path not in (outdated, others)).unlink()
-    monkeypatch.setattr(disk_cache, "_IN_TREE", str(outdated.parent))
+    monkeypatch.setattr(store, "_IN_TREE", str(outdated.parent))
     assert compiles()
     assert not outdated.exists()
     assert others.exists()
 
 
-def test_kernels_with_and_without_bounds_checks_are_told_apart(compiles, monkeypatch):
-    for checks in "0", "1":
-        monkeypatch.setenv("NUMBA_BOUNDSCHECK", checks)
-        assert compiles()
-    for checks in "0", "1":
-        monkeypatch.setenv("NUMBA_BOUNDSCHECK", checks)
-        assert not compiles()
+def test_versions_are_known_without_importing_the_packages():
+    import llvmlite
+    import numba
+
+    assert store.version_of("numba") == numba.__version__
+    assert store.version_of("llvmlite") == llvmlite.__version__
+    assert store.version_of("nothing_of_this_name") == ""
 
 
-def test_a_kernel_that_was_read_from_disk_can_be_called_by_others_that_are_compiled(compiles):
-    assert compiles()
-    read = jit.kernel(add_one)
-    jit.KERNELS.remove(read)
-    assert read(1) == 2
-    assert sum(read.stats.cache_hits.values()) == 1
-    for factor in 2, 3:  # its intermediate code is parsed for the first, and kept for the second
-        assert numba.njit(lambda x, factor=factor: factor * read(x))(4) == 5 * factor
+# Objects for others
+
+
+def test_kernels_for_a_wheel_are_found_whatever_numba_there_is(compiles, tmp_path, monkeypatch):
+    folder = tmp_path / "objects"
+    monkeypatch.setattr(store, "_IN_WHEEL", str(folder))
+    assert obtain.obtain_object(Kernel(add_one, (int64,)), str(folder)) == (str(folder), True)
+    monkeypatch.setattr(store, "version_of", lambda _: "")
+    found = obtained()
+    assert (found.folder, found.was_compiled) == (str(folder), False)
+    with monkeypatch.context() as set_by_user:
+        set_by_user.setenv("NUMBA_OPT", "2")  # who sets this wants kernels compiled so
+        assert obtained().was_compiled
+
+
+@pytest.mark.skipif(not target.host().triple.startswith("x86_64"), reason="names of other processors")
+def test_kernels_for_a_kind_of_processors_are_found_by_those_of_this_kind_only(compiles, tmp_path, monkeypatch):
+    folder = tmp_path / "objects"
+    monkeypatch.setattr(store, "_IN_WHEEL", str(folder))
+    kernel = Kernel(add_one, (int64,))
+    content = obtain.compiled(kernel)
+    for label in "x86-64", "x86-64-v2", "x86-64-v2+sse4a", "x86-64-v4", "generic+nothing":
+        name = store._others_name(kernel.name, label)
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_bytes(store._digest(name, label.encode()) + label.encode())
+    own = target.host()
+    for features, expected in [
+        ("", b"x86-64"),
+        ("+sse3", b"x86-64"),
+        (",".join(f"+{each}" for each in target.LEVELS["x86-64-v2"]), b"x86-64-v2"),
+        (",".join(f"+{each}" for each in target.LEVELS["x86-64-v3"] | {"sse4a"}), b"x86-64-v2+sse4a"),
+        (",".join(f"+{each}" for each in target.LEVELS["x86-64-v4"]), b"x86-64-v4"),
+    ]:
+        monkeypatch.setattr(target, "host", lambda features=features: own._replace(processor="other", features=features))
+        found = store.read(kernel.name)
+        assert found is not None
+        assert found.content == expected
+    assert content
+
+
+@pytest.mark.parametrize("label", ["", "x86-64-v9", "znver4", "x86-64-v3,x86-64-v4", "native"])
+def test_an_unknown_processor_is_an_error_that_names_those_that_are_known(label):
+    with pytest.raises(ValueError, match="give one of generic"):
+        target.parse(label)
+
+
+def test_warmup_for_another_processor_writes_what_a_process_for_it_finds(tmp_path):
+    label = "x86-64-v3" if target.host().triple.startswith("x86_64") else "generic"
+    script = """
+import sys, nbbpe.warmup
+from nbbpe.kernels.compiler import jit
+from nbbpe.kernels.training import linked_words
+def compile_one(into):
+    from nbbpe.kernels.compiler import obtain
+    folder, compiled = obtain.obtain_object(linked_words.fill_links, into)
+    return int(compiled), int(folder is None)
+if len(sys.argv) > 3:
+    print(*compile_one(sys.argv[1]))
+"""
+    name, features = label, ""
+    extra = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path / "none")}
+    folder = tmp_path / "objects"
+    assert processes.run(script, str(folder), label, "go", **extra).split() == ["1", "0"]
+    (path,) = folder.iterdir()
+    assert f".for-{label}." in path.name
+
+
+# What objects refer to
+
+
+def mach_o(names: list[str]) -> bytes:
+    """A Mach-O object with a table of symbols: the first is defined, the others are not."""
+    text = b"\0" + b"".join(f"_{name}\0".encode() for name in names)
+    entries, at = b"", 1
+    for i, name in enumerate(names):
+        entries += struct.pack("<IBBHQ", at, 0x0F if i == 0 else 0x01, 1 if i == 0 else 0, 0, 0)
+        at += len(name) + 2
+    header = struct.pack("<4s7I", b"\xcf\xfa\xed\xfe", 0, 0, 1, 2, 16 + 24, 0, 0)
+    commands = struct.pack("<4I", 0x32, 16, 0, 0)
+    symbols_at = len(header) + len(commands) + 24
+    commands += struct.pack("<6I", 2, 24, symbols_at, len(names), symbols_at + len(entries), len(text))
+    return header + commands + entries + text
+
+
+def test_the_names_that_an_object_refers_to_are_read_from_it():
+    assert symbols.referred(mach_o(["nbbpe_entry", "PyList_Size", "memcpy"])) == {"PyList_Size", "memcpy"}
+    if not plain.is_plain():
+        names = symbols.referred(obtain.compiled(Kernel(add_one, (int64,))))
+        assert {"PyEval_SaveThread", "PyLong_AsLongLong", "PyLong_FromLongLong"} <= names
+        assert names <= symbols.provide([])
+    for content in b"", b"MZ", b"\x7fELF", b"\xcf\xfa\xed\xfe", mach_o(["a", "b"])[:50]:
+        with pytest.raises(symbols.UnknownObject):
+            symbols.check(content, set())

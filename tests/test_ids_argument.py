@@ -4,15 +4,15 @@ import sys
 import tracemalloc
 from enum import IntEnum
 
+import compiled
 import naive
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from numba import njit, types
 
 import nbbpe
-from nbbpe.kernels.compiler.jit import entry_point
+from nbbpe.kernels.compiler.signature import int64
 from nbbpe.kernels.machine.ids_argument import IDS_ARGUMENT, NO_LIST
 from nbbpe.kernels.machine.intrinsics import read_i64
 
@@ -31,7 +31,7 @@ class Kind(IntEnum):
     ONE = 1
 
 
-@njit
+@compiled.compile_now(IDS_ARGUMENT, int64[:])
 def _read(ids, out):
     for i in range(min(ids.n, out.shape[0])):
         out[i] = read_i64(ids.at + 8 * i)
@@ -41,7 +41,7 @@ def _read(ids, out):
 def taken(ids):
     """The numbers that a kernel gets of a list, None where it gets none."""
     room = np.full(2000, -7, dtype=np.int64)
-    n = entry_point(_read, IDS_ARGUMENT, types.Array(types.int64, 1, "C"))(ids, room)
+    n = _read(ids, room)
     return None if n == NO_LIST else room[:n].tolist()
 
 

@@ -1,4 +1,4 @@
-"""kernels/compiler/parts.py: what only compiled code calls."""
+"""Parts of kernels: what only compiled code calls."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_part_is_inlined_or_called_as_it_says(decorator, n_calls):
 
     assert caller(4) == 8
     (code,) = caller.inspect_llvm().values()
-    (compiled,) = helper.overloads.values()
+    (compiled,) = helper.dispatcher().overloads.values()
     assert code.count(f"call i32 @{compiled.fndesc.llvm_func_name}(") == n_calls
 
 
@@ -79,7 +79,7 @@ def test_no_machine_code_is_made_of_a_part():
         return helper(x)
 
     assert caller(4) == 8
-    (compiled,) = helper.overloads.values()
+    (compiled,) = helper.dispatcher().overloads.values()
     name = compiled.fndesc.llvm_func_name
     assert name in compiled.library.get_llvm_str()
     assert compiled.library.get_pointer_to_function(name) == 0

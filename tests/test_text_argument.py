@@ -2,15 +2,15 @@
 
 import sys
 
+import compiled
 import naive
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from numba import njit, types
 
 import nbbpe
-from nbbpe.kernels.compiler.jit import entry_point
+from nbbpe.kernels.compiler.signature import int64, uint8
 from nbbpe.kernels.encoding.encode_text import SHORT_TEXT
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.machine.text_argument import TEXT_ARGUMENT, copy_utf8, write_utf8
@@ -28,7 +28,7 @@ class Data(bytes):
     pass
 
 
-@njit
+@compiled.compile_now(TEXT_ARGUMENT, uint8[:], int64)
 def _copy(text, out, room):
     return copy_utf8(text, address_of(out), room)
 
@@ -36,23 +36,22 @@ def _copy(text, out, room):
 def copied(text, room=ROOM):
     """What `copy_utf8` writes, None where it says that it does not take the text."""
     out = np.full(room + 8, 0xAA, dtype=np.uint8)
-    n = entry_point(_copy, TEXT_ARGUMENT, types.Array(types.uint8, 1, "C"), types.int64)(text, out, room)
+    n = _copy(text, out, room)
     assert (out[room:] == 0xAA).all()
     return None if n < 0 else out[:n].tobytes()
 
 
-@njit
+@compiled.compile_now(TEXT_ARGUMENT, int64, uint8[:], int64)
 def _written(text, first, out, room):
     return write_utf8(text.at, text.n, text.kind, first, address_of(out), room)
 
 
 def written(text, room):
     """What `write_utf8` writes of a str, in parts of up to `room` bytes each."""
-    write = entry_point(_written, TEXT_ARGUMENT, types.int64, types.Array(types.uint8, 1, "C"), types.int64)
     parts, done = [], 0
     while done < len(text):
         out = np.full(room + 8, 0xAA, dtype=np.uint8)
-        done, n = write(text, done, out, room)
+        done, n = _written(text, done, out, room)
         assert n > 0
         assert (out[room:] == 0xAA).all()
         parts.append(out[:n].tobytes())

@@ -700,15 +700,17 @@ def convert(
 
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
+@click.option("--into", metavar="FOLDER", help="A folder to write them to, for a wheel or for other machines.")
+@click.option("--cpu", default="", metavar="NAMES", help="As x86-64-v3,x86-64-v4.  [default: this processor]")
 @_json_option
-def warmup(as_json: bool) -> int:
+def warmup(into: str | None, cpu: str, as_json: bool) -> int:
     """Compile all kernels now, so that no later process has to.
 
-    For images and clusters. Fails if the kernels cannot be stored in any folder.
+    For images, clusters and wheels. Fails if the kernels cannot be stored in any folder.
     """
     from .. import warmup as compile_all
 
-    done = compile_all()
+    done = compile_all(into, [name for name in cpu.split(",") if name])
     if as_json:
         _print_json(done._asdict())
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +33,8 @@ def encode_batch_flat(encoder: Encoder, texts: Iterable[Text], chosen: Chosen) -
     if n_threads == 1:
         parts = [encode(share) for share in shares]
     else:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(n_threads) as threads:
             parts = list(threads.map(encode, shares))
     ids = [part for part, _ in parts] or [np.empty(0, dtype=encoder.dtype)]

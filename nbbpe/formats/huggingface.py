@@ -22,7 +22,6 @@ from ..system.paths import Path
 from ..text.normalization import FORMS, Form
 from ..text.pattern import NAMED, Pattern, get_pattern
 from .collector import paused_collector
-from .dialects import escaped, translated
 from .gpt2 import known_merges, spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
 from .json_text import parse_json, read_json
 
@@ -105,6 +104,8 @@ def _document(model: Model) -> dict[str, Any]:
 def _pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
     if pattern.regex is None or pattern.name == "gpt2":
         return {**_BYTE_LEVEL, "use_regex": pattern.regex is not None}
+    from .dialects import translated
+
     splits = [
         {
             "type": "Split",
@@ -277,6 +278,8 @@ class _Reader:
         return get_pattern(r"\p{N}" if part.get("individual_digits", False) else r"\p{N}+")
 
     def split(self, part: dict[str, Any], where: str) -> Pattern:
+        from .dialects import escaped, translated
+
         wanted = part.get("pattern")
         text = wanted.get("Regex") if isinstance(wanted, dict) else None
         if isinstance(wanted, dict) and isinstance(wanted.get("String"), str):
@@ -415,5 +418,7 @@ class _Reader:
 @functools.cache
 def _named_spellings() -> dict[str, Pattern]:
     """The named patterns of one regex by it in Oniguruma's dialect, as `write` spells them."""
+    from .dialects import translated
+
     named = {pattern.regexes[0]: pattern for pattern in NAMED.values() if not pattern.then}
     return {translated(regex, "regex", "Oniguruma"): pattern for regex, pattern in named.items()}

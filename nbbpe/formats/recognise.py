@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
-
-import regex
 
 from ..model.model import Model
 from ..system.paths import Path
@@ -24,7 +23,7 @@ _KNOWN = (
 )
 # The two files of GPT-2's format, by the ends of their names: the usual ones, and OpenAI's.
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
-_RANK_LINE = regex.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
+_RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
 
 
 class Found(NamedTuple):

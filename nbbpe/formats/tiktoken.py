@@ -16,7 +16,6 @@ from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.pattern import Pattern, PatternLike, get_pattern
 from .collector import paused_collector
-from .dialects import translated
 
 _ALL = r"(?s:.+)"  # for tiktoken: no splitting
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
@@ -170,6 +169,8 @@ def split_regex(pattern: Pattern) -> str:
         raise ValueError(f"the split pattern {pattern.spelling} is {len(pattern.regexes)} regexes, and tiktoken has one")
     if pattern.name and pattern.takes_all:
         return pattern.regex
+    from .dialects import translated  # which imports `regex`
+
     # tiktoken drops the text between two matches, so that must be a match, too.
     matched = translated(pattern.regex, "regex", "fancy-regex")
     return rf"{matched}|(?:(?!{matched})(?s:.))+"
@@ -199,6 +200,8 @@ def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
     check_bytes(vocab, name)
     pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str
     if isinstance(pattern, str) and "&&" in pattern:  # which `regex` would read as two letters
+        from .dialects import translated
+
         pattern = translated(pattern, "fancy-regex", "regex")
     return vocab, Known(pattern, dict(encoding._special_tokens))
 

@@ -1,7 +1,8 @@
-"""Attributes that are computed on first use."""
+"""Attributes that are computed, and modules that are imported, on first use."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
@@ -25,3 +26,13 @@ class lazy(Generic[T]):
             return cast(T, self)
         # Now the instance has the attribute, and this is not called again.
         return cast(T, instance.__dict__.setdefault(self._name, self._work_out(instance)))
+
+
+class imported_on_use:
+    """A module that few processes need, imported when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self._name), attribute)

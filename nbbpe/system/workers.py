@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import signal
@@ -10,13 +9,20 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import closing, suppress
 from enum import Enum
-from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex, TypeVar
 
+from .lazy import imported_on_use
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from multiprocessing.connection import Connection
+
+futures: Any = imported_on_use("concurrent.futures")
+multiprocessing: Any = imported_on_use("multiprocessing")
+connections: Any = imported_on_use("multiprocessing.connection")
 T = TypeVar("T")
 _LOOK_SECONDS = 0.5  # between two checks of a worker that its parent is alive
 
@@ -51,12 +57,17 @@ class WorkerError(RuntimeError):
 
 def default_workers() -> int:
     """The number of processors this process may use; 1 in a daemonic process, which must not start children."""
-    if multiprocessing.current_process().daemon:
+    if _is_daemonic():
         return 1
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system
         return os.cpu_count() or 1
+
+
+def _is_daemonic() -> bool:
+    # A process that multiprocessing has started has it imported.
+    return "multiprocessing.process" in sys.modules and bool(multiprocessing.current_process().daemon)
 
 
 def check_positive(name: str, value: SupportsIndex, kind: str = "a positive integer") -> int:
@@ -74,7 +85,7 @@ def check_workers(workers: int | None) -> int:
     if workers is None:
         return default_workers()
     n_workers = check_positive("workers", workers, "a positive integer or None")
-    return min(n_workers, default_workers()) if multiprocessing.current_process().daemon else n_workers
+    return min(n_workers, default_workers()) if _is_daemonic() else n_workers
 
 
 def run_jobs(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int, in_threads: bool = False) -> Results:
@@ -106,7 +117,7 @@ def interruptible(work: Callable[[], T]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
         return work()
-    future: Future[T] = Future()
+    future: Future[T] = futures.Future()
 
     def run() -> None:
         try:
@@ -168,7 +179,7 @@ def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_worke
     """See run_jobs."""
     # Forked workers have the compiled kernels at once; a new interpreter would take a second to load them.
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    workers: dict[Connection, multiprocessing.process.BaseProcess] = {}
+    workers: dict[Connection, Any] = {}
     try:
         for _ in range(n_workers):
             ours, theirs = context.Pipe()
@@ -201,7 +212,7 @@ def _serve(workers: dict[Connection, Any], tasks: Sequence[Any]) -> Results:
         hand_out(connection)
     active = set(workers)
     while active:
-        ready: list[Any] = wait(list(active))
+        ready: list[Any] = connections.wait(list(active))
         for connection in ready:
             try:
                 kind, number, result = connection.recv()
@@ -255,7 +266,7 @@ def _end_with_parent(parent: int) -> None:
     if process is None:
         raise RuntimeError("only a worker process can end with its parent")
     # The parent's id shows what the pipe may not; on Windows the id never changes, and the pipe is enough.
-    while not wait([process.sentinel], _LOOK_SECONDS) and (os.name == "nt" or os.getppid() == parent):
+    while not connections.wait([process.sentinel], _LOOK_SECONDS) and (os.name == "nt" or os.getppid() == parent):
         pass
     os._exit(1)
 

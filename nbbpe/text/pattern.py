@@ -9,27 +9,26 @@ from __future__ import annotations
 
 import functools
 import random
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
-from ..system.lazy import lazy
+from ..system.lazy import imported_on_use, lazy
 from ..system.user_warnings import warn_user
-from . import named_digests
-from .automaton import Automaton, compile_automaton, split
-from .boundaries import can_be_left
-from .code_points import read_off
-from .pattern_parser import Unsupported, parse
-from .regex_splitter import RegexSplitter
 
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
+    from .automaton import Automaton
+    from .regex_splitter import RegexSplitter
+
+# What reads regexes, with `regex` itself, is imported where it is used: most processes find the tables on disk.
+regex: Any = imported_on_use("regex")
 
 # The letters that stand for the classes of `character_classes`: lower-case letter, upper-case (or title-case) letter,
 # caseless letter, mark, digit or other number, apostrophe, slash, other, space, newline (\r and \n), other whitespace.
@@ -74,6 +73,8 @@ class Pattern:
 
     @lazy
     def _splitters(self) -> list[RegexSplitter]:
+        from .regex_splitter import RegexSplitter
+
         return [RegexSplitter(each) for each in self.regexes or [r"(?s:.+)"]]
 
     @property
@@ -107,6 +108,8 @@ class Pattern:
     @lazy
     def takes_all(self) -> bool:
         """Whether every character of every text is known to be in a match, so that nothing is left between two."""
+        from .boundaries import can_be_left
+
         return self.is_compiled and not can_be_left(self.automata[-1]).any()
 
     @property
@@ -119,11 +122,15 @@ class Pattern:
         """The tables, or why there are none."""
         if self.regex is None:
             return "no pattern: a document is one pretoken"
-        from .pattern_tables import keep_pattern_tables, kept_pattern_tables, new_pattern_tables
+        from .kept_tables import keep_pattern_tables, kept_pattern_tables
 
         # Those of custom patterns are not kept, as there is no end of them.
         if self.name is not None and (kept := kept_pattern_tables(self.regexes)) is not None:
             return kept
+        from .code_points import read_off
+        from .pattern_parser import Unsupported
+        from .pattern_tables import new_pattern_tables
+
         try:
             tables = new_pattern_tables(self.automata, read_off(r"[\p{Lo}\p{Lm}]"))
         except Unsupported as error:
@@ -140,6 +147,8 @@ class Pattern:
 
 def _automaton(pattern: str, checked: bool) -> Automaton:
     """The automaton of a regex; where `checked`, held against `regex` on random strings. Raises Unsupported."""
+    from .pattern_parser import Unsupported
+
     found = _automaton_or_why_not(pattern, checked)
     if isinstance(found, str):
         raise Unsupported(found)
@@ -149,6 +158,9 @@ def _automaton(pattern: str, checked: bool) -> Automaton:
 @functools.cache
 def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | str:
     """See `_automaton`; why there is none is kept as well, as it may take seconds to know."""
+    from .automaton import compile_automaton
+    from .pattern_parser import Unsupported, parse
+
     try:
         automaton = compile_automaton(parse(pattern))
     except Unsupported as error:
@@ -165,6 +177,9 @@ def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | str:
 
 def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], list[str]] | None:
     """A random string that an automaton splits otherwise than `regex`, and what both make of it; None for none."""
+    from .automaton import split
+    from .regex_splitter import RegexSplitter
+
     chance = random.Random(0)
     splitter = RegexSplitter(pattern)
     ends = [*automaton.edges[1:].tolist(), 0x110000]
@@ -312,6 +327,8 @@ def digests_of_names() -> dict[str, str]:
 @functools.cache
 def _names() -> dict[str, str]:
     """As `digests_of_names`; what comes with the package is of one version of `regex`, and so of Unicode."""
+    from . import named_digests
+
     return named_digests.NAMES if regex.__version__ == named_digests.REGEX_VERSION else digests_of_names()
 
 
@@ -319,6 +336,8 @@ def _name_of(*regexes: str) -> str | None:
     """The name of the pattern that splits every text as some regexes in turn do; None where none is known to."""
     if (name := _KNOWN.get(regexes)) is not None:
         return name
+    from .pattern_parser import Unsupported
+
     try:
         digests = [_automaton(each, checked=True).digest() for each in regexes]
     except Unsupported:
@@ -327,13 +346,13 @@ def _name_of(*regexes: str) -> str | None:
 
 
 # A word, as also "gpt-4" or "qwen2.5" is one, is far more likely a misspelt name than a regex.
-_LIKE_A_NAME = regex.compile(r"[\w.-]*\w[\w.-]*")
+_LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 
 
 # `regex` writes the least number of repeats out when it compiles, at 270 bytes each: these take 30 MB, and more is no use.
 _MOST_WRITTEN_OUT = 100_000
-_REPEAT = regex.compile(r"(\))?\{\s*(\d+)")
-_IS_VERBOSE = regex.compile(r"\(\?[A-Za-z0-9]*x")
+_REPEAT = re.compile(r"(\))?\{\s*(\d+)")
+_IS_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
 
 
 def _n_written_out(pattern: str) -> int:

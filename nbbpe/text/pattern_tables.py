@@ -5,16 +5,11 @@ What lies where in them, kernels/pieces/pattern_tables.py says.
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from ..kernels.machine.large_pages import zeros
@@ -155,44 +150,6 @@ def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
     copy.view(np.int64)[layout.BY_REGEX] = True
     copy.flags.writeable = False
     return copy
-
-
-def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
-    """The tables of regexes that split in turn, if they are kept beside the kernels; else None."""
-    from ..kernels.compiler.disk_cache import read_data
-
-    content = read_data(_file_name(regexes))
-    if content is None:
-        return None
-    tables = zeros(len(content) // 8)
-    tables[:] = np.frombuffer(content, dtype=np.uint64)
-    tables.flags.writeable = False
-    return tables
-
-
-def keep_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables) -> None:
-    """Keep tables for later processes. They are as trusted as kernels are, which read by them without a check."""
-    from ..kernels.compiler.disk_cache import keep_data
-
-    keep_data(_file_name(regexes), tables.tobytes())
-
-
-def _file_name(regexes: Sequence[str]) -> str:
-    """A name that says all that tables are made from: the regexes, what `regex` takes characters for, and these modules."""
-    made_from = repr((list(regexes), regex.__version__, sys.byteorder)).encode() + _sources()
-    return f"pattern.{hashlib.sha256(made_from).hexdigest()[:32]}.tables"
-
-
-@functools.cache
-def _sources() -> bytes:
-    """A digest of the modules that tables are made by."""
-    digest = hashlib.sha256()
-    for folder in os.path.dirname(__file__), os.path.dirname(layout.__file__):
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".py") and (folder == os.path.dirname(__file__) or name == os.path.basename(layout.__file__)):
-                with open(os.path.join(folder, name), "rb") as file:
-                    digest.update(file.read())
-    return digest.digest()
 
 
 def _bits(members: set[int]) -> int:

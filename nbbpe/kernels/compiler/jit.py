@@ -1,55 +1,152 @@
-"""How every kernel is compiled: one place for the options, so that no two kernels differ by accident."""
+"""How kernels and all that they consist of are declared: plain Python functions, which need Numba only to be compiled.
 
+A kernel is what Python calls. On its first call its machine code is taken from disk, and loaded without Numba (see
+obtain.py); only where none is stored, Numba is imported and compiles it. Parts and intrinsics are called by kernels: Numba,
+when it meets one of them in the code of another, asks the object for its `_numba_type_`, and only then they become
+anything of Numba's.
+"""
+
+from __future__ import annotations
+
+import importlib
 from collections.abc import Callable
 from typing import Any
 
-from .disk_cache import KernelCache
-from .parts import compile_as_part, njit
+from .obtain import Obtained, obtain
+from .plain import is_plain, made
 
-KERNELS: list[Any] = []  # every kernel of the modules that are imported, in no order that matters
-
-# `error_model="numpy"` leaves out the checks for division by zero, which no kernel does.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+KERNELS: list[Kernel] = []  # every kernel of the modules that are imported, in no order that matters
 
 
-def _do_nothing() -> None:
-    pass
+class _ImportedOnUse:
+    """A module whose names are looked up when they are used: intrinsics use Numba's only when they are compiled."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self._name), attribute)
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """What Python calls: compiled on first call, kept on disk for later processes; the GIL is released while it runs."""
-    compiled: Any = njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
-    compiled._cache = KernelCache(function)  # as njit(cache=True) does with Numba's own
-    # Before its first kernel Numba imports what other packages have registered as extensions of it: 0.2 s for awkward. A
-    # kernel that is read from disk needs none, and the compiler asks for them by itself.
-    compiled._compilation_chain_init_hook = _do_nothing
-    KERNELS.append(compiled)
-    return compiled
+types: Any = _ImportedOnUse("numba.types")
+cgutils: Any = _ImportedOnUse("numba.core.cgutils")
 
 
-def entry_point(kernel: Any, *kinds: Any) -> Callable[..., Any]:
-    """A kernel's compiled code for arguments of these types, compiled if need be.
+class Intrinsic:
+    """A function that writes LLVM's intermediate code, as `numba.extending.intrinsic` has it, declared without Numba."""
 
-    It takes its arguments without a look at which code their types ask for: a call costs 0.1 µs instead of 0.3. That
-    counts where a kernel is called for every short text.
+    is_declared = True  # so that it is known without asking for what it is to Numba
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__module__ = function.__module__
+        self.__doc__ = function.__doc__
+        self._type: Any = None
+
+    @property
+    def _numba_type_(self) -> Any:
+        if self._type is None:
+            from .numba_internals import type_of_intrinsic
+
+            self._type = type_of_intrinsic(self.function)
+        return self._type
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(f"{self.__module__}.{self.__name__} is a part of kernels: call it from compiled code")
+
+
+class Part(Intrinsic):
+    """A function that kernels call and Python does not.
+
+    inlines : whether LLVM must inline it; None where it may do as it likes, False where it must not
     """
-    code: Callable[..., Any] = kernel.compile(kinds)
-    return code
+
+    def __init__(self, function: Callable[..., Any], inlines: bool | None = None) -> None:
+        super().__init__(function)
+        self.inlines = inlines
+        self._dispatcher: Any = None
+
+    def dispatcher(self) -> Any:
+        """Numba's object for this function, as the present way of compiling wants it."""
+        if is_plain():
+            return made(self)
+        if self._dispatcher is None:
+            from .numba_internals import dispatcher_of
+
+            self._dispatcher = dispatcher_of(self.function, self.inlines)
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.dispatcher()._numba_type_
+
+
+class Kernel(Part):
+    """A function that Python calls: compiled once on a machine, and run without the GIL. Compiled code may call it, too.
+
+    types : what it takes, see signature.py
+    name  : its module's and its own
+    """
+
+    def __init__(self, function: Callable[..., Any], types: tuple[Any, ...]) -> None:
+        super().__init__(function)
+        self.types = types
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        self._obtained: Obtained | None = None
+        self._entry: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._entry or self.entry_point())(*arguments)
+
+    def entry_point(self) -> Callable[..., Any]:
+        """The compiled code. Calling it costs less than calling the kernel, which counts where texts are short."""
+        return self.obtained().entry
+
+    def obtained(self) -> Obtained:
+        """The compiled code and where it came from, obtained if need be."""
+        if self._obtained is None:
+            self._obtained = obtain(self)
+            self._entry = self._obtained.entry
+        return self._obtained
+
+    @property
+    def folder(self) -> str | None:
+        """The folder that the kernel was read from or written to; None where neither has happened."""
+        return self._obtained.folder if self._obtained else None
+
+    @property
+    def was_compiled(self) -> bool:
+        """Whether this process has compiled it."""
+        return self._obtained is not None and self._obtained.was_compiled
+
+
+def kernel(*types: Any) -> Callable[[Callable[..., Any]], Kernel]:
+    """What Python calls, with the types of its arguments; see signature.py."""
+
+    def declare(function: Callable[..., Any]) -> Kernel:
+        declared = Kernel(function, types)
+        KERNELS.append(declared)
+        return declared
+
+    return declare
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """As `numba.extending.intrinsic`, which it becomes when it is compiled."""
+    return Intrinsic(function)
 
 
 def part(function: Callable[..., Any]) -> Any:
     """What kernels call and Python does not: compiled into each kernel that needs it, where LLVM may inline it or not."""
-    return compile_as_part(function, **_OPTIONS)
+    return Part(function)
 
 
 def called(function: Callable[..., Any]) -> Any:
     """A part that LLVM must not inline: for a loop that should have all registers, and runs often enough for a call."""
-    return compile_as_part(function, never_inline=True, forceinline=False, **_OPTIONS)
+    return Part(function, inlines=False)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A part that LLVM must inline: for what runs once a piece or more.
-
-    LLVM judges most of them too large and would call them, with a change of reference count for each array passed.
-    """
-    return compile_as_part(function, forceinline=True, **_OPTIONS)
+    """A part that LLVM must inline: for what runs once a piece or more. It judges most of them too large."""
+    return Part(function, inlines=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import uuid
 from abc import ABC, abstractmethod
 
 _HAS_OWNERS = os.name != "nt"
@@ -71,7 +70,7 @@ class Folder(ABC):
         """
         folder = self.make()
         path = os.path.join(folder, name)
-        partial = f"{path}.{uuid.uuid4().hex[:16]}"
+        partial = f"{path}.{os.urandom(8).hex()}"
         readable = 0o600 | (os.stat(folder).st_mode & 0o044)
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags("O_CLOEXEC", "O_BINARY"), 0o600)
         try:

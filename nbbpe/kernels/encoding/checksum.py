@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import kernel
+from ..compiler.signature import reads, uint16, uint64
 
 # A number with no pattern in its bits, and odd, so that no change of a single number goes unseen.
 BASE = 0x9E3779B97F4A7C15
@@ -15,7 +16,7 @@ def new_weights() -> NDArray[np.uint64]:
     return np.array([pow(BASE, power, 1 << 64) for power in range(_AT_ONCE, -1, -1)], dtype=np.uint64)
 
 
-@kernel
+@kernel(reads(uint16[:]), reads(uint64[:]))
 def hash_numbers(numbers, weights):
     """The sum of numbers[i] * BASE^(n - 1 - i), modulo 2^64.
 

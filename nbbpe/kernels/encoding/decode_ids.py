@@ -5,10 +5,10 @@ from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from ..compiler.jit import entry_point, kernel
+from ..compiler.jit import kernel
+from ..compiler.signature import int64
 from ..machine.addresses import read_fields
 from ..machine.ids_argument import IDS_ARGUMENT, NO_LIST
 from ..machine.intrinsics import PADDING, copy_16, read_i64
@@ -48,7 +48,7 @@ def new_state(pool: NDArray[np.uint8], places: NDArray[np.int64], out: NDArray[n
     return np.array(state, dtype=np.int64)
 
 
-@kernel
+@kernel(int64, IDS_ARGUMENT, int64, int64)
 def decode_ids(state_at, ids, ids_at, n):
     """Write the tokens of ids one after another.
 
@@ -83,4 +83,4 @@ def decode_ids(state_at, ids, ids_at, n):
 
 def compiled_decode_ids() -> Callable[[int, object, int, int], int]:
     """`decode_ids`, compiled; its second argument may be any object."""
-    return entry_point(decode_ids, types.int64, IDS_ARGUMENT, types.int64, types.int64)
+    return decode_ids.entry_point()

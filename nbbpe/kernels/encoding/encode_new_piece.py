@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compiler.jit import inlined, kernel, part
+from ..compiler.signature import int64
 from ..machine.intrinsics import read_i64
 from ..pieces.pattern_tables import BY_REGEX, STABLE, number_of
 from ..pieces.piece_table import NO_SLOT, find, is_free, key_of
@@ -72,7 +73,7 @@ def slot_of_copy(state_at, key_at, length):
     return slot, low, high
 
 
-@kernel
+@kernel(int64, int64, int64, int64, int64)
 def encode_long_piece(state_at, key_at, length, ids_at, id_size):
     """Do for a copy of a piece, at an address, what `encode_pieces` left with NEED_LONG; see `encode_and_cache`.
 
@@ -85,7 +86,7 @@ def encode_long_piece(state_at, key_at, length, ids_at, id_size):
     return encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
 
 
-@kernel
+@kernel(int64, int64, int64, int64, int64, int64)
 def encode_split_piece(state_at, key_at, ends_at, n_pretokens, ids_at, id_size):
     """As `encode_long_piece`, of a piece that is split already.
 

@@ -1,12 +1,13 @@
 """The ids of pretokens that something else has found, as `regex` does."""
 
 from ..compiler.jit import kernel
+from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import address_of
 from .merge_pretoken import merge_pretoken
-from .merge_table import merges_addresses
+from .merge_table import Merges, merges_addresses
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), Merges, uint64[:], int64, int64, int64[:])
 def encode_pretokens(text, starts, merges, scratch, ids_at, id_size, ends):
     """Write the ids of pretokens that stand side by side.
 

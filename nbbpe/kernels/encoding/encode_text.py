@@ -7,9 +7,9 @@ batch, and `encode_row` does one piece that the loop over hits does not know.
 from collections.abc import Callable
 
 import numpy as np
-from numba import types
 
-from ..compiler.jit import entry_point, inlined, kernel
+from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64
 from ..machine.intrinsics import write_i64, write_u64
 from ..machine.text_argument import TEXT_ARGUMENT, copy_utf8
 from ..pieces.piece_batch import (
@@ -63,7 +63,7 @@ def take_short(state_at, text, with_specials):
     return listed_to >= n
 
 
-@kernel
+@kernel(int64, TEXT_ARGUMENT, int64)
 def encode_pieces(state_at, text, what):
     """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
 
@@ -91,7 +91,7 @@ def encode_pieces(state_at, text, what):
 
 def compiled_encode_pieces() -> Callable[[int, object, int], int]:
     """`encode_pieces`, compiled; its second argument may be any object."""
-    return entry_point(encode_pieces, types.int64, TEXT_ARGUMENT, types.int64)
+    return encode_pieces.entry_point()
 
 
 @inlined

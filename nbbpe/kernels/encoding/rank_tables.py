@@ -18,13 +18,14 @@ token is that token.
 import numpy as np
 
 from ..compiler.jit import kernel
+from ..compiler.signature import boolean, int32, int64, reads, uint8, uint32, uint64
 from ..machine.intrinsics import address_of, write_u64
-from ..pieces.piece_table import find, insert, key_of, table_addresses
+from ..pieces.piece_table import PieceTable, find, insert, key_of, table_addresses
 from .merge_pretoken import merge_pretoken
-from .merge_table import enter_merge, merges_addresses
+from .merge_table import Merges, enter_merge, merges_addresses
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), Merges, uint64[:], uint32[:], int64[:, :])
 def find_sides(text, starts, merges, scratch, out, sides):
     """Find the two sides of each token, and enter them into the table of merges.
 
@@ -54,7 +55,7 @@ def find_sides(text, starts, merges, scratch, out, sides):
     return sides.shape[0]
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), reads(int32[:]), reads(boolean[:]), PieceTable)
 def enter_tokens(text, starts, ids, chosen, table):
     """Enter tokens into a piece table, with their ids as values.
 
@@ -79,7 +80,7 @@ def enter_tokens(text, starts, ids, chosen, table):
     return n_entered
 
 
-@kernel
+@kernel(reads(int64[:]), reads(int32[:]), reads(int32[:]), reads(int32[:]), int32[:], int32[:], int32[:], int32[:])
 def find_pairs(lengths, starts_with, ends_with, ids, at_length, lefts, rights, results):
     """List all pairs of tokens that join to a token: by ascending token, and of one token the shortest left first.
 
@@ -117,7 +118,7 @@ def find_pairs(lengths, starts_with, ends_with, ids, at_length, lefts, rights, r
     return found
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), Merges, uint64[:], uint32[:], boolean[:])
 def mark_unmerged(text, starts, merges, scratch, out, is_unmerged):
     """Mark the tokens that merging their own bytes does not give.
 

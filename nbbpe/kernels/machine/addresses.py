@@ -7,9 +7,7 @@ not used.
 from collections.abc import Iterator
 from typing import Any
 
-from numba import types
-from numba.extending import intrinsic
-
+from ..compiler.jit import intrinsic, types
 from .intrinsics import I64, pointer
 
 
@@ -37,7 +35,7 @@ def offset_of(kind: type, name: str) -> int:
     raise AttributeError(f"{kind.__name__} has no field {name}")
 
 
-def _type_of(kind: type) -> types.BaseNamedTuple:
+def _type_of(kind: type) -> Any:
     """Numba's type of a NamedTuple of int64 and of such NamedTuples."""
     fields = [types.int64 if field is int else _type_of(field) for field in kind.__annotations__.values()]
     if all(field is types.int64 for field in fields):

@@ -11,9 +11,8 @@ carry `PADDING` spare bytes for that).
 """
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from ..compiler.jit import cgutils, intrinsic, types
 
 BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
 LINE = 8  # entries of 64 bits in a cache line
@@ -206,7 +205,7 @@ def mask_of_16(typingctx, first, second, low, span):
 def _narrower(bits):
     """What writes UNITS code points of so many bits, see narrow_8."""
 
-    def typing(typingctx, from_at, to_at):
+    def narrow(typingctx, from_at, to_at):
         def codegen(context, builder, signature, args):
             units = ir.VectorType(ir.IntType(bits), UNITS)
             codes = builder.load(pointer(builder, args[0], units), align=1)
@@ -218,7 +217,7 @@ def _narrower(bits):
 
         return types.uint64(types.int64, types.int64), codegen
 
-    return intrinsic(typing)
+    return intrinsic(narrow)
 
 
 # Write the lowest byte of each of UNITS code points of 8, 16 or 32 bits, unaligned, from one address to another. Bit i of

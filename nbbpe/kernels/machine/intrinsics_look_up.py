@@ -6,28 +6,23 @@ other rows find 0. "neon" likewise, in up to 64. "portable" looks up one byte af
 start of a cache line on. See intrinsics.py for what all processors have, and for loads.
 """
 
-from llvmlite import binding, ir
-from numba import types
-from numba.core import cgutils, config
-from numba.extending import intrinsic
+from llvmlite import ir
 
+from ..compiler.jit import cgutils, intrinsic, types
+from ..compiler.target import present
 from .intrinsics import BLOCK, I8, I64, LINE, VECTOR, lanes_of, pointer, splat
 
 ROW = 16  # entries that "avx2" looks up at once
 
 
 def _form() -> str:
-    """The form for the processor that kernels are compiled for: this machine's, or one that Numba was told of."""
-    machine = binding.get_process_triple().partition("-")[0]
-    if machine in ("aarch64", "arm64"):
+    """The form for the processor that kernels are compiled for."""
+    target = present()
+    if target.triple.partition("-")[0] in ("aarch64", "arm64"):
         return "neon"
-    name, features = (getattr(config, setting, None) for setting in ("CPU_NAME", "CPU_FEATURES"))
-    has = binding.get_host_cpu_features() if features is None else dict.fromkeys(features.replace("+", "").split(","), True)
-    if name is None and has.get("avx512vbmi2", False):
+    if target.has("avx512vbmi2"):
         return "avx512"
-    # Numba takes the features of this machine for those of one that it knows by name only.
-    has_avx2 = has.get("avx2", False) or (name == "x86-64-v3" and features is not None)
-    return "avx2" if has_avx2 else "portable"
+    return "avx2" if target.has("avx2") else "portable"
 
 
 FORM = _form()
@@ -243,7 +238,7 @@ def _places_writer(n_places):
     Where there are less, anything follows. With HAS_PACKING only. Cost: some five instructions, and three for LINE places.
     """
 
-    def typing(typingctx, to_at, bits, first):
+    def write_places(typingctx, to_at, bits, first):
         def codegen(context, builder, signature, args):
             numbers = ir.Constant(VECTOR, list(range(BLOCK)))
             packed = compressed(builder, numbers, builder.bitcast(args[1], _CHOSEN))
@@ -257,14 +252,18 @@ def _places_writer(n_places):
 
         return types.void(types.int64, types.uint64, types.int64), codegen
 
-    return intrinsic(typing)
+    return intrinsic(write_places)
 
 
 write_24_places, write_64_places = _places_writer(24), _places_writer(BLOCK)
 
 
-_CUTS = types.Tuple((types.uint64, types.uint64, types.int64))
-_MORE_CUTS = types.Tuple((types.uint64, types.int64))
+def _cuts(n_arguments):
+    return types.Tuple((types.uint64, types.uint64, types.int64))(*[types.int64] * n_arguments)
+
+
+def _more_cuts(n_arguments):
+    return types.Tuple((types.uint64, types.int64))(*[types.int64] * n_arguments)
 
 
 def _ascii_rules(builder, block_at, rules_at, kinds_at):
@@ -298,7 +297,7 @@ def ascii_cuts(typingctx, block_at, rules_at, kinds_at, pair_rules, entering):
     def codegen(context, builder, signature, args):
         return _cuts_by_rules(context, builder, signature, _ascii_rules(builder, *args[:3]), *args[3:])
 
-    return _CUTS(*[types.int64] * 5), codegen
+    return _cuts(5), codegen
 
 
 @intrinsic
@@ -308,7 +307,7 @@ def ascii_more_cuts(typingctx, block_at, rules_at, kinds_at, entering):
     def codegen(context, builder, signature, args):
         return _more_cuts_by_rules(context, builder, signature, _ascii_rules(builder, *args[:3]), args[3])
 
-    return _MORE_CUTS(*[types.int64] * 4), codegen
+    return _more_cuts(4), codegen
 
 
 @intrinsic
@@ -318,7 +317,7 @@ def class_cuts(typingctx, classes_at, rules_at, pair_rules, entering):
     def codegen(context, builder, signature, args):
         return _cuts_by_rules(context, builder, signature, _class_rules(builder, *args[:2]), *args[2:])
 
-    return _CUTS(*[types.int64] * 4), codegen
+    return _cuts(4), codegen
 
 
 @intrinsic
@@ -328,4 +327,4 @@ def class_more_cuts(typingctx, classes_at, rules_at, entering):
     def codegen(context, builder, signature, args):
         return _more_cuts_by_rules(context, builder, signature, _class_rules(builder, *args[:2]), args[2])
 
-    return _MORE_CUTS(*[types.int64] * 3), codegen
+    return _more_cuts(3), codegen

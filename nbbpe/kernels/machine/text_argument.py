@@ -7,50 +7,51 @@ takes. And of a str that is not ASCII, no UTF-8 stays behind in the object, as i
 from collections.abc import Callable
 
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import NativeValue, unbox
+from llvmlite import ir
 from numpy.typing import NDArray
 
-from ..compiler.jit import called, entry_point, inlined, kernel
+from ..compiler.emitter import I32, OBJECT
+from ..compiler.jit import called, inlined, kernel
+from ..compiler.signature import Argument, int64, uint8
 from .intrinsics import I64, LANES, UNITS, address_of, narrow_8, narrow_16, narrow_32, read_u8, read_u16, read_u32, write_u8
-from .python_arguments import Argument, call_api, has_numbers, is_exactly
 from .utf8 import encode_character, write_utf8_8, write_utf8_16, write_utf8_32
 
 BYTES, NO_TEXT = 0, -1  # kinds; see TextArgument
 
 
-@has_numbers("at", "n", "kind")
-class TextArgument(Argument):
-    """A text in a kernel.
+def _take(emitter, item):
+    builder, where = emitter.builder, emitter.layouts
+    at, n, kind = (emitter.variable(I64(number)) for number in (0, 0, NO_TEXT))
+    base = builder.ptrtoint(item, I64)
+    with builder.if_then(emitter.is_exactly(item, "PyUnicode_Type")):
+        state = emitter.read(item, where.text_state, I32)
 
-    at   : address of its units
-    n    : how many there are
-    kind : bytes of a unit, each unit a code point, as PEP 393 has them: 1, 2 or 4. BYTES where the units are the bytes of
-           the text's UTF-8: of bytes, and of a str that is ASCII. NO_TEXT for an object of another type, also a derived one
+        def has(bit):
+            return builder.trunc(builder.lshr(state, I32(bit)), ir.IntType(1))
 
-    The text is the caller's, who keeps it. Any object may be given; it is for the kernel to tell what kinds it refuses.
-    """
+        with builder.if_then(has(where.text_compact)):
+            is_ascii = has(where.text_ascii)
+            unit = builder.zext(builder.and_(builder.lshr(state, I32(where.text_kind)), I32(7)), I64)
+            builder.store(builder.select(is_ascii, I64(BYTES), unit), kind)
+            first = builder.select(is_ascii, I64(where.ascii_at), I64(where.units_at))
+            builder.store(builder.add(base, first), at)
+            builder.store(emitter.read(item, where.text_length, I64), n)
+    with builder.if_then(emitter.is_exactly(item, "PyBytes_Type")):
+        builder.store(builder.ptrtoint(emitter.call("PyBytes_AsString", OBJECT, item), I64), at)
+        builder.store(emitter.call("PyBytes_Size", I64, item), n)
+        builder.store(I64(BYTES), kind)
+    return [builder.load(place) for place in (at, n, kind)]
 
 
-TEXT_ARGUMENT = TextArgument()
-
-
-@unbox(TextArgument)
-def _unbox(kind, obj, c):
-    builder, api = c.builder, c.pyapi
-    text = cgutils.create_struct_proxy(kind)(c.context, builder)
-    text.at, text.n, text.kind = I64(0), I64(0), I64(NO_TEXT)
-    with builder.if_then(is_exactly(c, obj, "PyUnicode_Type")):
-        is_known, at, n, unit, is_ascii, _ = api.string_as_string_size_and_kind(obj)
-        with builder.if_then(is_known):
-            text.at, text.n = builder.ptrtoint(at, I64), n
-            text.kind = builder.select(cgutils.is_true(builder, is_ascii), I64(BYTES), builder.zext(unit, I64))
-    with builder.if_then(is_exactly(c, obj, "PyBytes_Type")):
-        text.at = builder.ptrtoint(call_api(c, "PyBytes_AsString", api.cstring, obj), I64)
-        text.n = call_api(c, "PyBytes_Size", I64, obj)
-        text.kind = I64(BYTES)
-    return NativeValue(text._getvalue())
+# A text in a kernel.
+#
+#   at   : address of its units
+#   n    : how many there are
+#   kind : bytes of a unit, each unit a code point, as PEP 393 has them: 1, 2 or 4. BYTES where the units are the bytes of
+#          the text's UTF-8: of bytes, and of a str that is ASCII. NO_TEXT for an object of another type, also a derived one
+#
+# The text is the caller's, who keeps it. Any object may be given; it is for the kernel to tell what kinds it refuses.
+TEXT_ARGUMENT = Argument("TextArgument", ("at", "n", "kind"), _take)
 
 
 @inlined
@@ -128,7 +129,7 @@ def _code_point(at, kind, i):
     return np.int64(read_u32(at + 4 * i))
 
 
-@kernel
+@kernel(TEXT_ARGUMENT, int64, uint8[:])
 def write_window(text, first, out):
     """Write the UTF-8 of a str's code points from number `first` on to `out`, uint8[n], as many as fit.
 
@@ -144,4 +145,4 @@ def write_window(text, first, out):
 
 def compiled_write_window() -> Callable[[str, int, NDArray[np.uint8]], tuple[int, int]]:
     """`write_window`, compiled."""
-    return entry_point(write_window, TEXT_ARGUMENT, types.int64, types.Array(types.uint8, 1, "C"))
+    return write_window.entry_point()

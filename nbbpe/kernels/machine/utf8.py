@@ -2,11 +2,8 @@
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from ..compiler.jit import inlined
+from ..compiler.jit import cgutils, inlined, intrinsic, types
 from .intrinsics import BLOCK, I64, LANES, VECTOR, pointer, read_u8, write_u8
 from .intrinsics_look_up import HAS_PACKING, compressed
 
@@ -76,7 +73,7 @@ def _utf8_writer(bits):
         moved = builder.lshr(code, number(shift - to)) if shift >= to else builder.shl(code, number(to - shift))
         return builder.and_(moved, number(0x3F << to))
 
-    def typing(typingctx, from_at, to_at):
+    def write_utf8(typingctx, from_at, to_at):
         def codegen(context, builder, signature, args):
             code = builder.load(pointer(builder, args[0], ir.VectorType(ir.IntType(bits), LANES)), align=1)
             code = code if bits == 32 else builder.zext(code, lanes)
@@ -98,7 +95,7 @@ def _utf8_writer(bits):
 
         return types.int64(types.int64, types.int64), codegen
 
-    return intrinsic(typing)
+    return intrinsic(write_utf8)
 
 
 def _write_compressed(builder, data, used, to_at):

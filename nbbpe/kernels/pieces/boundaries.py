@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import BLOCK, address_of, mask_between, popcount, read_u8, trailing_zeros
 from ..machine.intrinsics_look_up import (
     ascii_cuts,
@@ -153,7 +154,7 @@ def class_bits(character_class, classes_at):
     return mask_between(classes_at, character_class, 1)
 
 
-@kernel
+@kernel(reads(uint8[:]), int64, reads(uint64[:]), uint64[:], uint8[:])
 def mark_cuts(text, n, pattern, classes, is_cut):
     """Mark every certain boundary of a text: for tests, and for finding a place to cut a file.
 

@@ -43,6 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
+from ..compiler.signature import boolean, int64, reads, structure, uint8, uint64
 from ..machine import secret
 from ..machine.intrinsics import LINE, address_of, polynomial_step, prefetch, read_i64, read_u64, write_homes, write_u64
 from ..machine.large_pages import longer, zeros
@@ -68,6 +69,7 @@ _LOW_BYTES = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(INLINE_BYTES + 1)
 _HIGH_BYTES = np.array([(1 << 8 * max(n - 8, 0)) - 1 for n in range(INLINE_BYTES + 1)], dtype=np.uint64)
 
 
+@structure(uint64[:], uint8[:], int64[:])
 class PieceTable(NamedTuple):
     """The arrays of the table; made by `new_table` only, so that each kernel is compiled for one type.
 
@@ -179,7 +181,7 @@ def move_entries(from_at, n_from, table_at, rekeyed):
     return n_lost
 
 
-@kernel
+@kernel(reads(uint64[:]), PieceTable, boolean)
 def rehash(slots, table, rekeyed):
     """Put every entry of `slots` into a table, see `move_entries`; returns whether all found one of its slots."""
     return move_entries(address_of(slots), slots.shape[0], table_addresses(table), rekeyed) == 0

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
+from ..compiler.signature import boolean, int32, int64, reads, structure, uint8
 from ..machine.intrinsics import BLOCK, address_of, leading_zeros, mask_between, read_i32, read_i64, read_u8, write_i64
 
 NO_TOKEN = -1
@@ -23,6 +24,7 @@ _NODES_AT_ONCE = 1 << 20  # that are made before Ctrl-C is answered
 _ONE = np.uint64(1)
 
 
+@structure(int32[:, :], int32[:], int64[:, :], uint8[:, :], int64)
 class SpecialTokens(NamedTuple):
     """Special tokens as an automaton that reads a text from right to left.
 
@@ -110,7 +112,7 @@ def _ranges(values: NDArray[np.int32]) -> NDArray[np.uint8]:
     return np.stack([firsts, spans], axis=1).astype(np.uint8)
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), int32[:, :], int32[:, :], int64[:], int64)
 def add_nodes(text, starts, nodes, spans, progress, n_at_once):
     """Make the nodes of special tokens, shorter ones first.
 
@@ -273,7 +275,7 @@ def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapp
     return found, max(done, stop)
 
 
-@kernel
+@kernel(int64, int64, int64, int64, SpecialTokens, int64[:, :], boolean)
 def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
     """List the special tokens that start before `stop`, leftmost first, the longest where several match.
 
@@ -290,7 +292,7 @@ def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
     )
 
 
-@kernel
+@kernel(int64, int64, int64, SpecialTokens)
 def beginning_node(text_at, start, end, specials):
     """The node of the longest ending of a special token that a text begins with; 0 for none.
 

@@ -9,6 +9,7 @@ a BOM; and whatever is not JSON or not UTF-8.
 import numpy as np
 
 from ..compiler.jit import inlined, kernel, part
+from ..compiler.signature import boolean, int64, reads, uint8
 from ..machine.intrinsics import (
     BLOCK,
     address_of,
@@ -258,7 +259,7 @@ def after_line(at, end_at):
     return end_at
 
 
-@kernel
+@kernel(reads(uint8[:]), int64, int64, boolean, reads(uint8[:]), uint8[:], int64, int64[:, :], int64, int64)
 def take_lines(lines, start, end, is_last, field, out, n_bytes, breaks, n_records, break_id):
     """Write the texts of JSON lines one after another, each with a SEPARATOR behind it, which is a break.
 

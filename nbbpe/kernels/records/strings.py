@@ -1,6 +1,7 @@
 """Strings that lie side by side in memory, as Arrow has them, put into a window with a break after each."""
 
 from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, reads, uint8
 from ..machine.intrinsics import BLOCK, PADDING, address_of, copy_64, read_u8, write_i64, write_u8
 from .json_lines import SEPARATOR
 
@@ -20,7 +21,7 @@ def copy_bytes(from_at, to_at, n):
         done += 1
 
 
-@kernel
+@kernel(int64, reads(int64[:]), int64, uint8[:], int64[:, :], int64)
 def take_strings(data_at, offsets, first, out, breaks, break_id):
     """Write strings one after another, each with a SEPARATOR behind it, which is a break.
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, part
+from ..compiler.signature import int32, int64, structure, uint8, uint64
 from ..machine.intrinsics import address_of, read_i32, read_u8, read_u64
 
 MANTISSA_BITS = 10
@@ -23,6 +24,7 @@ BY_BYTES, BY_ORDER = 0, 1  # tie rules: greatest byte strings first, or smallest
 _NONE = -1
 
 
+@structure(int32[:], int32[:], int32[:], int64[:], int64[:])
 class BucketQueue(NamedTuple):
     """The arrays of the queue.
 
@@ -40,6 +42,7 @@ class BucketQueue(NamedTuple):
     state: NDArray[np.int64]
 
 
+@structure(int64[:], uint64[:], int32[:], uint8[:], int64[:])
 class TieRule(NamedTuple):
     """How pairs of equal count are ordered.
 

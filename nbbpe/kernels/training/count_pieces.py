@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import PADDING, address_of, read_u64, write_u64
 from ..pieces.piece_batch import (
     Breaks,
@@ -17,7 +18,7 @@ from ..pieces.piece_batch import (
     next_pieces,
     prepared_key,
 )
-from ..pieces.piece_table import SLOT, copy_key, find, insert, is_free, key_length, key_of, table_addresses
+from ..pieces.piece_table import SLOT, PieceTable, copy_key, find, insert, is_free, key_length, key_of, table_addresses
 from ..pieces.pretokens import begin_piece, pretoken_end
 from ..pieces.unmergeable_boundaries import NO_JOINS
 
@@ -31,7 +32,9 @@ def add_to_count(table_at, slot, n):
     write_u64(count_at, read_u64(count_at) + n)
 
 
-@kernel
+@kernel(
+    reads(uint8[:]), int64, int64, int64, reads(int64[:, :]), int64, reads(uint64[:]), uint64[:], uint64[:, :], PieceTable
+)
 def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batch, table):
     """Count the pieces of a text.
 
@@ -79,7 +82,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     return piece, True
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), int64, PieceTable)
 def add_words(text, starts, counts, first_word, table):
     """Add words with counts to a table.
 
@@ -101,7 +104,7 @@ def add_words(text, starts, counts, first_word, table):
     return counts.shape[0]
 
 
-@kernel
+@kernel(PieceTable)
 def measure_words(table):
     """(number of keys that have a count, sum of their lengths in bytes)."""
     table_at = table_addresses(table)
@@ -114,7 +117,7 @@ def measure_words(table):
     return n_words, n_bytes
 
 
-@kernel
+@kernel(PieceTable, uint8[:], int64[:], int64[:])
 def take_words(table, text, starts, counts):
     """Move all keys that have a count out of a table, as words in CSR form.
 
@@ -137,7 +140,7 @@ def take_words(table, text, starts, counts):
     return n_words
 
 
-@kernel
+@kernel(PieceTable, int64, reads(uint64[:]), int64[:], uint8[:], int64[:], int64[:])
 def take_compound(table, first_slot, pattern, split_scratch, text, starts, counts):
     """Take pieces that are not single pretokens out of a table, and split them into words.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int32, int64, reads, structure, uint8
 
 NONE = -1  # no position, no pair
 SYMBOL, PAIR = range(2)  # the columns of LinkedWords.nodes
@@ -21,6 +22,7 @@ _ZERO, _27, _30, _31 = (np.uint64(n) for n in (0, 27, 30, 31))
 _MIX_1, _MIX_2, _FNV_PRIME = (np.uint64(n) for n in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x100000001B3))
 
 
+@structure(int32[:, :], int32[:], int64[:])
 class LinkedWords(NamedTuple):
     """Made by `link_words`.
 
@@ -54,7 +56,7 @@ def link_words(text: NDArray[np.uint8], starts: NDArray[np.int64], counts: NDArr
     return LinkedWords(nodes, word_of, counts)
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), int32[:, :], int32[:])
 def fill_links(text, starts, nodes, word_of):
     """Fill `nodes` (with PAIR NONE) and `word_of` of LinkedWords from words as bytes in CSR form. Cost: O(n)."""
     for word in range(starts.shape[0] - 1):
@@ -72,7 +74,7 @@ def _mix(x):
     return x ^ (x >> _31)
 
 
-@kernel
+@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]))
 def digest_words(text, starts, counts):
     """A digest of words and their counts that does not depend on their order, uint64.
 

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
+from ..compiler.signature import int32, int64, structure
 from ..machine.intrinsics import address_of, prefetch
-from .bucket_queue import pop_heap, push, settle, tie_addresses
-from .linked_words import NONE, PAIR, SYMBOL
-from .pair_table import N_OCCURRENCES, N_PAIRS, add_pair, reserve_lists
+from .bucket_queue import BucketQueue, TieRule, pop_heap, push, settle, tie_addresses
+from .linked_words import NONE, PAIR, SYMBOL, LinkedWords
+from .pair_table import N_OCCURRENCES, N_PAIRS, PairTable, add_pair, reserve_lists
 
 # How many list entries ahead the merge loop asks for a position's cache lines. Lists of rare pairs point all over the
 # memory: on 8.3 million positions this and the row layout of the nodes took the loop from 1.05 to 0.76 s.
@@ -22,6 +23,7 @@ NO_LIMIT = 2**31  # more bytes than all words together
 N_BYTES = 256  # the tokens that are there before any merge
 
 
+@structure(int32[:, :], int32[:], int32[:], int64[:])
 class Tokens(NamedTuple):
     """The merges learned so far; merge i makes token N_BYTES + i, whose bytes are kept in the TieRule.
 
@@ -45,7 +47,7 @@ def push_pairs(queue, counts, ties_at, first_pair, end_pair, min_count):
             push(queue, pair, counts[pair], ties_at)
 
 
-@kernel
+@kernel(BucketQueue, PairTable, TieRule, int64)
 def push_all_pairs(queue, table, ties, min_count):
     """Queue all pairs of a table that occur at least `min_count` times (>= 1)."""
     ties_at = tie_addresses(ties, table.left, table.right)
@@ -159,7 +161,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
         lengths[new_pair] += 1
 
 
-@kernel
+@kernel(LinkedWords, PairTable, BucketQueue, TieRule, Tokens, int32[:], int64, int64, int64)
 def merge_batch(words, table, queue, ties, tokens, found, min_count, max_length, budget):
     """Learn merges until an array is full, no pair is left, or about `budget` list entries were read.
 

@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel
-from .linked_words import NONE, PAIR, SYMBOL
+from ..compiler.signature import int32, int64, structure
+from .linked_words import NONE, PAIR, SYMBOL, LinkedWords
 
 N_PAIRS, N_OCCURRENCES = 0, 1  # where PairTable.state keeps its numbers
 N_BYTE_PAIRS = 1 << 16
 
 
+@structure(int32[:], int32[:], int64[:], int64[:], int32[:], int32[:], int64[:])
 class PairTable(NamedTuple):
     """The arrays of the table; all but the last two have one entry a pair.
 
@@ -65,7 +67,7 @@ def add_pair(left_symbol, right_symbol, n_pairs, left, right, counts, lengths):
     lengths[n_pairs] = 0
 
 
-@kernel
+@kernel(PairTable, LinkedWords, int32[:])
 def enter_first_pairs(table, words, pair_of_bytes):
     """Enter all pairs of words whose symbols are single bytes, with counts and occurrences.
 

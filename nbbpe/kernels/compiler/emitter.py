@@ -1,0 +1,76 @@
+"""Writing LLVM's intermediate code that reads Python's objects, for what kernels take."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from llvmlite import ir
+
+from .layouts import Layouts
+
+I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+OBJECT = I8.as_pointer()
+VOID = ir.VoidType()
+
+
+class Emitter:
+    """A place in a function from which code goes on.
+
+    builder  : llvmlite's
+    layouts  : where Python keeps what is read
+    cleanups : called one after another to emit what is to be done after the kernel has run
+    """
+
+    def __init__(self, builder: ir.IRBuilder, layouts: Layouts) -> None:
+        self.builder = builder
+        self.layouts = layouts
+        self.cleanups: list[Callable[[], None]] = []
+
+    def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
+        """What a function of Python's C API returns, of that type. Its name must be one of symbols.ALLOWED."""
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        function = self.builder.module.globals.get(name) or ir.Function(self.builder.module, kind, name)
+        return self.builder.call(function, arguments)
+
+    def address_of(self, name: str) -> Any:
+        """The address of an object that Python's C API, or we, know by a name."""
+        module = self.builder.module
+        return module.globals.get(name) or ir.GlobalVariable(module, I8, name)
+
+    def read(self, item: Any, at: int, kind: ir.Type) -> Any:
+        """What stands in an object at an offset."""
+        place = self.builder.gep(item, [I64(at)])
+        return self.builder.load(self.builder.bitcast(place, kind.as_pointer()))
+
+    def type_of(self, item: Any) -> Any:
+        """The type of an object."""
+        return self.read(item, self.layouts.type_at, OBJECT)
+
+    def is_exactly(self, item: Any, type_name: str) -> Any:
+        """Whether an object is of the type of this name in Python's C API, and of none derived from it."""
+        return self.builder.icmp_unsigned("==", self.type_of(item), self.address_of(type_name))
+
+    def variable(self, value: Any) -> Any:
+        """A place in memory that has a value."""
+        with self.builder.goto_entry_block():
+            place = self.builder.alloca(value.type)
+        self.builder.store(value, place)
+        return place
+
+    @contextlib.contextmanager
+    def loop(self, n: Any) -> Iterator[tuple[Any, Any]]:
+        """A loop of n rounds: (the number of the round, the block to go to so as to leave the loop)."""
+        builder = self.builder
+        counter = self.variable(I64(0))
+        head, body, end = (builder.append_basic_block(name) for name in ("loop.head", "loop.body", "loop.end"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        i = builder.load(counter)
+        builder.cbranch(builder.icmp_signed("<", i, n), body, end)
+        builder.position_at_end(body)
+        yield i, end
+        builder.store(builder.add(i, I64(1)), counter)
+        builder.branch(head)
+        builder.position_at_end(end)

@@ -1,0 +1,149 @@
+"""Where Python and NumPy keep what kernels read of their objects: found by looking at objects whose content is known.
+
+Kernels read str and arrays as they lie in memory, as calling for each thing would take longer than encoding a short text.
+These places differ between versions. So they are found out here, are compiled in, and are a part of what a kernel is stored
+under: a process whose objects look otherwise finds no kernel that would misread them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class UnknownLayout(Exception):
+    """An object does not look as we know it: kernels cannot read it by themselves."""
+
+
+class Layouts(NamedTuple):
+    """Offsets in bytes from the start of an object, unless said otherwise.
+
+    type_at       : of every object, its type
+    text_length, text_state : of a str, the number of characters, and 32 bits that say how they are kept
+    text_kind     : the bit of the state from which on 3 bits say how many bytes a character has
+    text_compact, text_ascii : the bits of the state that say whether the characters follow, and whether all are ASCII
+    ascii_at, units_at : where they follow, of a str that is ASCII, and of others
+    data, n_dimensions, dimensions, strides, dtype, flags : of an array
+    kind, byte_order, item_size : of a dtype: two letters, and the bytes of an item as an int32
+    """
+
+    type_at: int
+    text_length: int
+    text_state: int
+    text_kind: int
+    text_compact: int
+    text_ascii: int
+    ascii_at: int
+    units_at: int
+    data: int
+    n_dimensions: int
+    dimensions: int
+    strides: int
+    dtype: int
+    flags: int
+    kind: int
+    byte_order: int
+    item_size: int
+
+
+@functools.cache
+def layouts() -> Layouts:
+    """Those of this process. Raises UnknownLayout."""
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8:
+        raise UnknownLayout("this is not CPython with addresses of 64 bits")
+    if not getattr(sys, "_is_gil_enabled", lambda: True)() or "t" in getattr(sys, "abiflags", ""):
+        raise UnknownLayout("this is a free-threaded Python")
+    type_at = object.__basicsize__ - 8
+    _check(_word(object(), type_at) == id(object), "the type of an object")
+    return Layouts(type_at, *_of_text(), *_of_array())
+
+
+def _of_text() -> tuple[int, ...]:
+    # Long enough that no other number there is the same, and made anew so that none is shared.
+    n = 1237
+    texts = [character * n for character in "aé中😀"]
+    length = _first(range(16, 40, 8), lambda at: all(_word(text, at) == n for text in texts), "the length of a str")
+    sizes = (1, 1, 2, 4)
+    ascii_at, *others = (sys.getsizeof(text) - (n + 1) * size for text, size in zip(texts, sizes, strict=True))
+    _check(len(set(others)) == 1, "the size of a str")
+    for text, at, size in zip(texts, (ascii_at, *others), sizes, strict=True):
+        data = ord(text[0]).to_bytes(size, sys.byteorder) * n
+        _check(ctypes.string_at(id(text) + at, len(data)) == data, "the characters of a str")
+
+    def states(at: int) -> list[int]:
+        return [_word(text, at) & 0xFFFFFFFF for text in texts]
+
+    def is_state(at: int) -> bool:
+        _, *rest = states(at)
+        return any([state >> bit & 7 for state in rest] == [1, 2, 4] for bit in range(28))
+
+    state = _first(range(length + 8, ascii_at, 4), is_state, "the state of a str")
+    ascii_state, *rest = states(state)
+    kind = _first(range(28), lambda bit: [each >> bit & 7 for each in rest] == [1, 2, 4], "the kind of a str")
+    flags = range(kind + 3, kind + 5)
+    is_compact = _first(flags, lambda bit: all(each >> bit & 1 for each in (ascii_state, *rest)), "a compact str")
+    is_ascii = _first(
+        flags, lambda bit: ascii_state >> bit & 1 == 1 and not any(each >> bit & 1 for each in rest), "an ASCII str"
+    )
+    return length, state, kind, is_compact, is_ascii, ascii_at, others[0]
+
+
+def _of_array() -> tuple[int, ...]:
+    array = np.zeros((3, 5, 7), dtype=np.int16)
+    places = range(16, 80, 8)
+    data = _first(places, lambda at: _word(array, at) == array.ctypes.data, "the data of an array")
+    n_dimensions = _first(places, lambda at: _word(array, at) & 0xFFFFFFFF == 3, "the dimensions of an array")
+    # All words are looked at, but only addresses are followed that stand where NumPy has had these two since its beginning.
+    shape, strides = n_dimensions + 8, n_dimensions + 16
+    for at, expected in (shape, (3, 5, 7)), (strides, (70, 14, 2)):
+        _check(struct.unpack("3q", ctypes.string_at(_word(array, at), 24)) == expected, "the shape of an array")
+    dtype = _first(places, lambda at: _word(array, at) == id(array.dtype), "the type of an array's items")
+    closed = np.zeros((3, 5, 7), dtype=np.int16)
+    closed.flags.writeable = False
+    parts = array[:, ::2]
+
+    def flags_of(each: Any, at: int) -> int:
+        return _word(each, at) & 0xFFFFFFFF
+
+    def is_flags(at: int) -> bool:
+        whole = flags_of(array, at)
+        return whole & 0x501 == 0x501 and whole ^ flags_of(closed, at) == 0x400 and not flags_of(parts, at) & 1
+
+    flags = _first(range(dtype + 8, 96, 4), is_flags, "the flags of an array")
+    kinds = [np.dtype(each) for each in ("<i2", ">i2", "<u8", "?")]
+    letters = [b"i", b"i", b"u", b"b"]
+    kind = _first(range(16, 40), lambda at: [_byte(each, at) for each in kinds] == letters, "the kind of a dtype")
+    orders = [each.byteorder.encode() for each in kinds]
+    order = _first(range(kind, 40), lambda at: [_byte(each, at) for each in kinds] == orders, "the byte order of a dtype")
+    sizes = [each.itemsize for each in kinds]
+    size = _first(
+        range(order + 1, 64),
+        lambda at: at % 4 == 0 and [flags_of(each, at) for each in kinds] == sizes,
+        "the size of an item",
+    )
+    return data, n_dimensions, shape, strides, dtype, flags, kind, order, size
+
+
+def _word(item: Any, at: int) -> int:
+    return int.from_bytes(ctypes.string_at(id(item) + at, 8), sys.byteorder)
+
+
+def _byte(item: Any, at: int) -> bytes:
+    return ctypes.string_at(id(item) + at, 1)
+
+
+def _first(places: range, is_it: Any, what: str) -> int:
+    for place in places:
+        if is_it(place):
+            return place
+    raise UnknownLayout(f"{what} is not where it was in any version that we know")
+
+
+def _check(is_so: bool, what: str) -> None:
+    if not is_so:
+        raise UnknownLayout(f"{what} is not where it was in any version that we know")

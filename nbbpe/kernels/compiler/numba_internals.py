@@ -1,0 +1,163 @@
+"""All that we use of Numba and its code generator beyond what they promise: kernels to object code that needs no Numba.
+
+Used here, and nowhere else; tried with the oldest and the newest Numba that pyproject.toml allows. Where one is missing or
+does something else, kernels are compiled by a plain `njit` instead, see plain.py.
+
+    `_numba_type_`                    of an object that compiled code names: what it is to Numba
+    option `_nrt`                     no references are counted: kernels allocate nothing, and arrays are their caller's
+    njit's `pipeline_class`           to have each function in a library of ours
+    Compiler, JITCodeLibrary          from which these are derived; of the library `_optimize_final_module`,
+                                      `_finalize_final_module` and what it calls, `_final_module`, `_finalized`,
+                                      `_ensure_finalized`, `get_pointer_to_function`, `codegen`
+    Dispatcher                        `_compile_for_args`, `add_overload`, `overloads`; of an overload `library`, `fndesc`,
+                                      `target_context`, `signature`
+    cpu_target.typing_context         `refresh`, `resolve_value_type`: an intrinsic's type
+    target_context                    `codegen`, `call_conv`, `make_array`, `make_helper`, `make_tuple`
+    codegen                           `_tm`, the target machine, and `magic_tuple`
+    global_compiler_lock              Numba compiles in one thread at a time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic
+
+from .numba_types import numba_type
+
+njit: Any = numba.njit  # whose types do not know all of its options
+
+
+class _LinkedOnly(JITCodeLibrary):
+    """The intermediate code of one function, as its callers link it in.
+
+    Numba would optimize whatever it compiles, make machine code of it, and then link it into each caller, where it is
+    optimized again. Of a hundred small functions only what the kernel at their top becomes is ever run.
+    """
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to the kernel, which optimizes all of its parts together."""
+
+    def _finalize_final_module(self) -> None:
+        # What CodeLibrary does, without handing the code to the engine that makes machine code of all it gets.
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Say that no such function has been made."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> _LinkedOnly:
+        """What is asked to `set_env`, and that would look for the environment's place in machine code."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing: only wrappers for Python read a function's environment."""
+
+
+class _NeverInlined(_LinkedOnly):
+    """That of a part which LLVM is to leave a function: an attribute that Numba has no option for."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        for function in ir_module.functions:
+            if not function.is_declaration:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
+
+class _WholeKernel(JITCodeLibrary):
+    """A kernel's code with all that it calls, optimized together, of which only the entry is seen from outside."""
+
+    entry = ""
+
+    def _finalize_final_module(self) -> None:
+        # Not before: LLVM inlines what is called once, and nobody else can call, however large it is.
+        for each in (*self._final_module.functions, *self._final_module.global_variables):
+            if not each.is_declaration and each.name != self.entry:
+                each.linkage = "internal"
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+
+class _PartCompiler(Compiler):
+    """Numba's compiler, which puts what it makes into a library of ours."""
+
+    library_class = _LinkedOnly
+
+    def __init__(self, typing_context: Any, target_context: Any, _: None, *rest: Any) -> None:
+        library = self.library_class(target_context.codegen(), "part")
+        super().__init__(typing_context, target_context, library, *rest)
+
+
+class _NeverInlinedCompiler(_PartCompiler):
+    library_class = _NeverInlined
+
+
+def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
+    """Numba's object for a function that compiled code calls; no machine code is made of it alone.
+
+    Where `inlines` is None it takes that from the function that is compiled when it is first called.
+    """
+    compiler = _NeverInlinedCompiler if inlines is False else _PartCompiler
+    options = {} if inlines is None else {"forceinline": inlines}
+    # `error_model="numpy"` leaves out the checks for division by zero, which no kernel does.
+    dispatcher: Any = njit(
+        _nrt=False, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True,
+        pipeline_class=compiler, **options,
+    )(function)  # fmt: skip
+
+    def add_overload(compiled: Any) -> None:
+        dispatcher.overloads[tuple(compiled.signature.args)] = compiled
+
+    dispatcher.add_overload = add_overload  # as Numba does, but without telling its dispatcher of an address to call
+    return dispatcher
+
+
+def type_of_intrinsic(function: Callable[..., Any]) -> Any:
+    """The type that Numba has for a function as an intrinsic."""
+    made = intrinsic(function)
+    cpu_target.typing_context.refresh()
+    return cpu_target.typing_context.resolve_value_type(made)
+
+
+def compile_to_object(dispatcher: Any, types: tuple[Any, ...], name: str, emit_entry: Callable[..., None]) -> bytes:
+    """The object code of a kernel: a function of that name as Python calls it, and all that it needs.
+
+    emit_entry : called as emit_entry(module, context, compiled, name) to emit this function, see entry.py
+    """
+    kinds = tuple(numba_type(each) for each in types)
+    with global_compiler_lock:
+        dispatcher.compile(kinds)
+        compiled = dispatcher.overloads[kinds]
+        codegen = compiled.target_context.codegen()
+        whole = _WholeKernel(codegen, name)
+        whole.entry = name
+        module = whole.create_ir_module(name)
+        emit_entry(module, compiled.target_context, compiled, name)
+        whole.add_ir_module(module)
+        whole.add_linking_library(compiled.library)
+        whole.finalize()
+        return bytes(codegen._tm.emit_object(whole._final_module))
+
+
+def declare_compiled(module: ir.Module, context: Any, compiled: Any) -> ir.Function:
+    """A compiled function, declared in a module that calls it."""
+    kind = context.call_conv.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes)
+    return ir.Function(module, kind, compiled.fndesc.llvm_func_name)
+
+
+def made_for() -> tuple[str, str, str]:
+    """Triple, processor and its features that Numba compiles for."""
+    triple, processor, features = cpu_target.target_context.codegen().magic_tuple()
+    return triple, processor, features

@@ -1,0 +1,65 @@
+"""What kernels take, see signature.py, as Numba's types."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+import numba
+from numba.extending import NativeValue, make_attribute_wrapper, models, register_model, unbox
+
+from .emitter import Emitter
+from .layouts import layouts
+from .signature import Argument, Array, Scalar
+
+
+@functools.cache
+def numba_type(declared: Any) -> Any:
+    """The type of an argument as Numba has it."""
+    if isinstance(declared, Scalar):
+        return getattr(numba.types, declared.name)
+    if isinstance(declared, Array):
+        return numba.types.Array(numba_type(declared.item), declared.n_dimensions, "C", readonly=declared.read_only)
+    if isinstance(declared, Argument):
+        return _type_of_argument(declared)
+    return numba.types.NamedTuple([numba_type(field) for field in declared.kernel_fields], declared)
+
+
+def _type_by_name(module: str, name: str) -> Any:
+    declared = vars(importlib.import_module(module)).values()
+    return numba_type(next(each for each in declared if isinstance(each, Argument) and each.name == name))
+
+
+def _type_of_argument(argument: Argument) -> Any:
+    """A type whose values are the numbers that are read off a Python object."""
+    members = [(name, numba.types.int64) for name in argument.numbers]
+
+    class Kind(numba.types.Type):
+        def __reduce__(self) -> tuple[Any, ...]:
+            # Numba's cache on disk, see plain.py, would else take it for another type in each process.
+            return _type_by_name, (argument.take.__module__, argument.name)
+
+    @register_model(Kind)
+    class Model(models.StructModel):
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, members)
+
+    for name in argument.numbers:
+        make_attribute_wrapper(Kind, name, name)
+
+    # For `njit`, see plain.py; entries of our own call `take` themselves.
+    @unbox(Kind)
+    def take(kind: Any, item: Any, c: Any) -> NativeValue:
+        emitter = Emitter(c.builder, layouts())
+        value = c.context.make_helper(c.builder, kind)
+        for name, number in zip(argument.numbers, argument.take(emitter, item), strict=True):
+            setattr(value, name, number)
+
+        def clean_up() -> None:
+            for each in emitter.cleanups:
+                each()
+
+        return NativeValue(value._getvalue(), cleanup=clean_up if emitter.cleanups else None)
+
+    return Kind(argument.name)

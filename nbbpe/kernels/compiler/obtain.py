@@ -1,0 +1,135 @@
+"""One way for every process to get a kernel: read it from disk and load it; else compile it, store it, and load it."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from . import plain, store
+from .loader import load
+from .notices import say
+from .signature import Array, Scalar
+from .symbols import UnknownObject, check, provide
+
+
+class Obtained(NamedTuple):
+    """A kernel that can be called.
+
+    entry        : takes its arguments by position
+    folder       : the folder that it was read from or written to; None where there is none
+    was_compiled : whether this process compiled it
+    """
+
+    entry: Callable[..., Any]
+    folder: str | None
+    was_compiled: bool
+
+
+_lock = threading.RLock()
+_has_said = False  # that kernels are compiled
+
+
+def _after_fork() -> None:
+    """The thread that had the lock is not there in a forked process."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def obtain(kernel: Any) -> Obtained:
+    """A kernel, see jit.Kernel, ready to be called."""
+    with _lock:
+        if plain.is_plain():
+            return _compiled_plainly(kernel)
+        found = _stored(kernel)
+        if found is not None:
+            return found
+        try:
+            content = compiled(kernel)
+            entry = load(content, entry_of(kernel), kernel.__name__, structures_of(kernel.types))
+        except Exception as error:
+            plain.take_over(error)
+            return _compiled_plainly(kernel)
+        return Obtained(entry, store.write(kernel.name, content), True)
+
+
+def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
+    """Have a kernel stored, in this folder or else where it would be looked for; (the folder, whether it was compiled).
+
+    It is not loaded: it may be for another processor.
+    """
+    with _lock:
+        content, folder = store.read(kernel.name) or (b"", None)
+        if content and into is None:
+            return folder, False
+        content = content or compiled(kernel)
+        return store.write(kernel.name, content, into), not folder
+
+
+def _stored(kernel: Any) -> Obtained | None:
+    """A kernel from disk; None where there is none that can be used."""
+    found = store.read(kernel.name)
+    if found is None:
+        return None
+    content, folder = found
+    try:
+        return Obtained(load(content, entry_of(kernel), kernel.__name__, structures_of(kernel.types)), folder, False)
+    except (UnknownObject, RuntimeError):  # the second is llvmlite's, of what is no object code
+        return None
+
+
+def compiled(kernel: Any) -> bytes:
+    """The object code of a kernel, compiled now."""
+    _say_once()
+    from .entry import emitter_for
+    from .numba_internals import compile_to_object
+
+    emit = emitter_for(kernel.types, kernel.name)
+    with _without_collection():
+        content = compile_to_object(kernel.dispatcher(), kernel.types, entry_of(kernel), emit)
+    check(content, provide(structures_of(kernel.types)))
+    return content
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Numba makes millions of objects that live on: looking through them for garbage takes a sixth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _compiled_plainly(kernel: Any) -> Obtained:
+    return Obtained(plain.compiled(kernel, _say_once), None, True)
+
+
+def _say_once() -> None:
+    """Say that kernels are being compiled, so that nobody wonders why the first use of any takes seconds."""
+    global _has_said
+    if not _has_said:
+        _has_said = True
+        say(
+            "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds "
+            "(`python -m nbbpe warmup` compiles all) ..."
+        )
+
+
+def entry_of(kernel: Any) -> str:
+    """The name of a kernel's entry."""
+    return f"nbbpe_{kernel.name.replace('.', '_')}"
+
+
+def structures_of(types: tuple[Any, ...]) -> list[type]:
+    """The NamedTuples among what a kernel takes."""
+    return [each for each in types if isinstance(each, type) and not isinstance(each, (Scalar, Array))]

@@ -1,0 +1,139 @@
+"""The way that stands behind: kernels compiled by a plain `njit(cache=True)`, with nothing but what Numba promises.
+
+It takes over where Numba's insides are not as numba_internals.py knows them, after one warning, and where the user has set
+what concerns compiling by Numba: NUMBA_BOUNDSCHECK, or NUMBA_DISABLE_JIT, with which kernels are compiled all the same.
+Slower to start and to compile; ids and merges are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import types as python_types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import store
+from .layouts import UnknownLayout
+from .signature import Argument
+from .trusted_folders import PrivateFolder, Untrusted
+
+_SETTINGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT")
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_took_over = False
+_made: dict[Any, Any] = {}  # what parts and intrinsics have become
+
+
+def is_plain() -> bool:
+    """Whether kernels are compiled in this way."""
+    return _took_over or any(os.environ.get(name, "") not in ("", "0") for name in _SETTINGS)
+
+
+def take_over(why: BaseException) -> None:
+    """Compile kernels in this way from now on, and say so. Raises what this way could do nothing against."""
+    global _took_over
+    if isinstance(why, (UnknownLayout, ImportError)) and not str(why).startswith("cannot import name"):
+        raise why
+    if not _took_over:
+        _took_over = True
+        warnings.warn(
+            f"this version of Numba is not as nbbpe knows it ({_first_line(why)}): kernels are compiled by a "
+            "plain njit, and each process needs Numba. Use a version of Numba that nbbpe was tried with, or report this",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+
+
+def compiled(kernel: Any, before: Callable[[], None]) -> Callable[..., Any]:
+    """A kernel, see jit.Kernel, as Numba has it; `before` is called before it is compiled."""
+    import numba
+
+    from .numba_types import numba_type
+
+    kinds = tuple(numba_type(each) for each in kernel.types)
+    with _jit_enabled(), _cache_folder() as folder:
+        before()
+        dispatcher: Any = numba.njit(cache=folder is not None, **_OPTIONS)(_with_made_globals(kernel.function))
+        entry = dispatcher.compile(kinds)
+        dispatcher.disable_compile()
+    # Numba's own look at arguments knows nothing of ours, which take any object.
+    return entry if any(isinstance(each, Argument) for each in kernel.types) else dispatcher
+
+
+def made(declared: Any) -> Any:
+    """A part or an intrinsic, see jit.py, as Numba has it."""
+    if declared not in _made:
+        import numba
+        from numba.extending import intrinsic
+
+        if hasattr(declared, "inlines"):
+            options = {} if declared.inlines is None else {"forceinline": declared.inlines}
+            with _jit_enabled():
+                _made[declared] = numba.njit(**_OPTIONS, **options)(_with_made_globals(declared.function))
+        else:
+            _made[declared] = intrinsic(declared.function)
+    return _made[declared]
+
+
+def _with_made_globals(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that names, in place of what is declared, what Numba knows."""
+    names = {**function.__globals__}
+    for name in function.__code__.co_names:
+        if _is_declared(names.get(name)):
+            names[name] = made(names[name])
+    cells = None
+    if function.__closure__:
+        contents = [cell.cell_contents for cell in function.__closure__]
+        cells = tuple(python_types.CellType(made(each) if _is_declared(each) else each) for each in contents)
+    copy = python_types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
+    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    return copy
+
+
+def _is_declared(value: Any) -> bool:
+    return getattr(type(value), "is_declared", False)
+
+
+@contextlib.contextmanager
+def _jit_enabled() -> Iterator[None]:
+    """NUMBA_DISABLE_JIT is for functions of the user's: intrinsics have no form that Python runs."""
+    from numba.core import config
+
+    before = config.DISABLE_JIT  # type: ignore[attr-defined]
+    config.DISABLE_JIT = 0  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        config.DISABLE_JIT = before  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def _cache_folder() -> Iterator[str | None]:
+    """A folder for Numba's cache, of these sources and settings alone; None where there is none that can be trusted.
+
+    Numba takes any folder for it, and looks only at the file that a kernel is in when it asks whether its code is outdated.
+    """
+    from numba.core import config
+
+    before = config.CACHE_DIR  # type: ignore[attr-defined]
+    folder = _trusted_folder()
+    if folder is not None:
+        config.CACHE_DIR = folder  # type: ignore[attr-defined]
+    try:
+        yield folder
+    finally:
+        config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def _trusted_folder() -> str | None:
+    settings = "-".join(os.environ.get(name, "") or "0" for name in _SETTINGS)
+    for folder in store.folders():
+        if isinstance(folder, PrivateFolder):
+            with contextlib.suppress(Untrusted, OSError):
+                return PrivateFolder(os.path.join(folder.path, f"plain-{store.sources()}-{settings}")).make()
+    return None

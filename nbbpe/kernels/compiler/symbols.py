@@ -1,0 +1,119 @@
+"""The names that a kernel's object code may refer to, where they lie, and which ones an object does refer to.
+
+The loader takes the address of a name that it does not know to be 0. So what an object refers to is read from it, when it
+is made and when it is loaded, and an object that needs anything else is not used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from typing import Any
+
+import numpy as np
+from llvmlite import binding
+
+# Of Python's C API: what entries call, see entry.py, and objects that they need.
+_FUNCTIONS = (
+    *("PyBool_FromLong", "PyBytes_AsString", "PyBytes_Size", "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread"),
+    *("PyEval_SaveThread", "PyList_GetItem", "PyList_Size", "PyLong_AsLongLong", "PyLong_AsLongLongAndOverflow"),
+    *("PyLong_AsUnsignedLongLong", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong", "PyMem_Free", "PyMem_Malloc"),
+    *("PyNumber_Index", "PyObject_IsTrue", "PyTuple_GetItem", "PyTuple_New", "PyTuple_SetItem", "PyType_IsSubtype"),
+    *("Py_DecRef", "Py_IncRef"),
+)
+_OBJECTS = (
+    *("PyBytes_Type", "PyExc_RuntimeError", "PyExc_TypeError", "PyList_Type", "PyLong_Type", "PyUnicode_Type"),
+    "_Py_NoneStruct",
+)
+# Of C's library, which LLVM makes of loops.
+_OF_C = ("memcpy", "memmove", "memset")
+NDARRAY = "nbbpe_ndarray"  # NumPy's type of arrays
+_STRUCTURE = "nbbpe_structure_"  # before the name of a NamedTuple
+
+
+class UnknownObject(Exception):
+    """Object code that we cannot read, or that refers to what it may not refer to."""
+
+
+def symbol_of(structure: type) -> str:
+    """The name of a structure's type."""
+    return f"{_STRUCTURE}{structure.__name__}"
+
+
+def provide(structures: list[type]) -> set[str]:
+    """Tell the loader where the allowed names lie; returns them."""
+    names = _provide_fixed() | {symbol_of(each) for each in structures}
+    for each in structures:
+        binding.add_symbol(symbol_of(each), id(each))
+    return names
+
+
+@functools.cache
+def _provide_fixed() -> set[str]:
+    for name in _FUNCTIONS:
+        binding.add_symbol(name, _address(getattr(ctypes.pythonapi, name)))
+    for name in _OBJECTS:
+        binding.add_symbol(name, ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name)))
+    binding.add_symbol(NDARRAY, id(np.ndarray))
+    found = {name for name in _OF_C if binding.address_of_symbol(name)}
+    return {*_FUNCTIONS, *_OBJECTS, NDARRAY, *found}
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def check(content: bytes, allowed: set[str]) -> None:
+    """Raise UnknownObject where object code refers to a name that is not allowed."""
+    try:
+        others = referred(content) - allowed
+    except (struct.error, IndexError, OverflowError, ValueError) as error:
+        raise UnknownObject(f"no object code of a form that we know: {error}") from None
+    if others:
+        raise UnknownObject(f"object code that refers to {', '.join(sorted(others))}")
+
+
+def referred(content: bytes) -> set[str]:
+    """The names that object code, of ELF's or Mach-O's form for 64 bits and little-endian, has not itself."""
+    if content[:6] == b"\x7fELF\x02\x01":
+        return _of_elf(content)
+    if content[:4] == b"\xcf\xfa\xed\xfe":
+        return _of_mach_o(content)
+    raise ValueError("neither ELF nor Mach-O")
+
+
+def _of_elf(content: bytes) -> set[str]:
+    sections_at = struct.unpack_from("<Q", content, 0x28)[0]
+    size, n_sections = struct.unpack_from("<2H", content, 0x3A)
+    sections = [struct.unpack_from("<2I4Q2I2Q", content, sections_at + size * i) for i in range(n_sections)]
+    names = set()
+    for _, kind, _, _, at, n_bytes, text, *_ in sections:
+        if kind != 2:  # a table of symbols
+            continue
+        text_at = sections[text][4]
+        for symbol_at in range(at + 24, at + n_bytes, 24):  # the first is none
+            name, _, _, section = struct.unpack_from("<I2BH", content, symbol_at)
+            if section == 0:
+                names.add(_string(content, text_at + name))
+    return names
+
+
+def _of_mach_o(content: bytes) -> set[str]:
+    (n_commands,) = struct.unpack_from("<I", content, 16)
+    names = set()
+    at = 32
+    for _ in range(n_commands):
+        command, n_bytes = struct.unpack_from("<2I", content, at)
+        if command == 2:  # a table of symbols
+            symbols_at, n_symbols, text_at, _ = struct.unpack_from("<4I", content, at + 8)
+            for symbol_at in range(symbols_at, symbols_at + 16 * n_symbols, 16):
+                name, kind = struct.unpack_from("<IB", content, symbol_at)
+                if kind & 0xEF == 1:  # external, and not defined
+                    names.add(_string(content, text_at + name).removeprefix("_"))
+        at += n_bytes
+    return names
+
+
+def _string(content: bytes, at: int) -> str:
+    return content[at : content.index(b"\0", at)].decode("ascii")

@@ -1,0 +1,86 @@
+"""Which processor kernels are compiled for, and which of those that they were compiled for this one can run."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import NamedTuple
+
+from llvmlite import binding
+
+_V2 = {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
+_V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
+_V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+# Processors that stand for many, and the features that each of these must have.
+LEVELS = {"generic": set[str](), "x86-64": set[str](), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+
+
+class Target(NamedTuple):
+    """What kernels are compiled for.
+
+    triple    : architecture, vendor and system, as LLVM names them
+    processor : LLVM's name, or one of LEVELS
+    features  : what the processor has beside what its name says, as "+avx2,-sse4a"
+    """
+
+    triple: str
+    processor: str
+    features: str
+
+    def has(self, feature: str) -> bool:
+        """Whether code for this target may use a feature."""
+        return f"+{feature}" in self.features.split(",") or feature in LEVELS.get(self.processor, ())
+
+
+class UnknownProcessor(ValueError):
+    """A processor that kernels cannot be compiled for ahead."""
+
+
+@functools.cache
+def host() -> Target:
+    """This machine's, which Numba compiles for, too."""
+    try:
+        features = binding.get_host_cpu_features().flatten()
+    except RuntimeError:  # LLVM does not know how to ask on this system
+        features = ""
+    return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features)
+
+
+def present() -> Target:
+    """What this process compiles for: this machine, unless Numba's settings name another processor."""
+    return _present(os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES"))
+
+
+@functools.cache
+def _present(processor: str | None, features: str | None) -> Target:
+    own = host()
+    if features is None:  # as Numba has it
+        features = "" if processor == "generic" else own.features
+    return Target(own.triple, processor or own.processor, features)
+
+
+def parse(label: str) -> Target:
+    """The target of a label as "x86-64-v3" or "x86-64-v4+avx512vbmi+avx512vbmi2". Raises UnknownProcessor."""
+    processor, *features = label.split("+")
+    is_x86 = host().triple.startswith("x86_64")
+    levels = sorted(LEVELS) if is_x86 else ["generic"]
+    if processor not in levels:
+        raise UnknownProcessor(
+            f"kernels cannot be made for the processor {label!r}: give one of {', '.join(levels)}, with more features "
+            "if need be, as x86-64-v4+avx512vbmi+avx512vbmi2"
+        )
+    return Target(host().triple, processor, ",".join(f"+{feature}" for feature in sorted(features)))
+
+
+def label_of(target: Target) -> str:
+    """As `parse` takes it; empty for what is no level, and so for one kind of machine only."""
+    if target.processor not in LEVELS or "-" in target.features:
+        return ""
+    return target.processor + target.features.replace(",", "")
+
+
+def runs_here(target: Target) -> bool:
+    """Whether this machine runs code for a level."""
+    own = host()
+    needed = LEVELS[target.processor] | {feature[1:] for feature in target.features.split(",") if feature}
+    return target.triple == own.triple and all(own.has(feature) for feature in needed)

@@ -1,0 +1,49 @@
+"""The tables of patterns on disk, beside the kernels: made once, and then found without reading a regex."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..kernels.compiler.store import keep_data, read_data, version_of
+from ..kernels.machine.large_pages import zeros
+from ..kernels.pieces import pattern_tables as layout
+
+
+def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
+    """The tables of regexes that split in turn, if they are kept beside the kernels; else None."""
+    content = read_data(_file_name(regexes))
+    if content is None:
+        return None
+    tables = zeros(len(content) // 8)
+    tables[:] = np.frombuffer(content, dtype=np.uint64)
+    tables.flags.writeable = False
+    return tables
+
+
+def keep_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables) -> None:
+    """Keep tables for later processes. They are as trusted as kernels are, which read by them without a check."""
+    keep_data(_file_name(regexes), tables.tobytes())
+
+
+def _file_name(regexes: Sequence[str]) -> str:
+    """A name that says all that tables are made from: the regexes, what `regex` takes characters for, and these modules."""
+    made_from = repr((list(regexes), version_of("regex"), sys.byteorder)).encode() + _sources()
+    return f"pattern.{hashlib.sha256(made_from).hexdigest()[:32]}.tables"
+
+
+@functools.cache
+def _sources() -> bytes:
+    """A digest of the modules that tables are made by."""
+    digest = hashlib.sha256()
+    for folder in os.path.dirname(__file__), os.path.dirname(layout.__file__):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".py") and (folder == os.path.dirname(__file__) or name == os.path.basename(layout.__file__)):
+                with open(os.path.join(folder, name), "rb") as file:
+                    digest.update(file.read())
+    return digest.digest()

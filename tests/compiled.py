@@ -1,0 +1,22 @@
+"""Kernels of tests' own: compiled as nbbpe's are, in this process, and never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbbpe.kernels.compiler import obtain, plain
+from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.loader import load
+
+
+def compile_now(*types: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: as jit.kernel, but what is got is the entry."""
+
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        kernel = Kernel(function, types)
+        if plain.is_plain():
+            return plain.compiled(kernel, lambda: None)
+        return load(obtain.compiled(kernel), obtain.entry_of(kernel), kernel.__name__, obtain.structures_of(types))
+
+    return compiled

@@ -1,0 +1,307 @@
+"""Starting: what a process needs of kernels that it finds on disk, whatever else it does and however it was started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from typing import NamedTuple
+
+import compiled
+import numpy as np
+import processes
+import pytest
+
+from nbbpe.kernels.compiler import numba_internals, plain
+from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.signature import boolean, int64, reads, structure, uint8, uint64
+from nbbpe.kernels.training import linked_words
+
+SMALL = """
+import sys
+import nbbpe
+tok = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)} | {256: b"th"}, [(b"t", b"h")])
+def use(text="the thing"):
+    return tok.decode(tok.encode(text)) == text and len(tok.encode_ordinary(text)) == len(text) - 2
+"""
+
+
+@pytest.fixture(scope="module")
+def stored():
+    """Kernels that lie where all processes look."""
+    if plain.is_plain():
+        pytest.skip("kernels are compiled by a plain njit")
+    assert processes.run(SMALL + "print(use())").split() == ["True"]
+
+
+def test_importing_nbbpe_imports_next_to_nothing():
+    script = "import sys, nbbpe; print(sorted({'numpy', 'regex', 'llvmlite', 'json'} & sys.modules.keys()))"
+    assert processes.run(script).strip() == "[]"
+
+
+@pytest.mark.usefixtures("stored")
+def test_what_encoding_does_not_need_is_not_imported():
+    names = ("numba", "regex", "multiprocessing", "tqdm", "numpy.ma", "concurrent.futures", "importlib.metadata")
+    assert processes.run(SMALL + f"print(use(), [name for name in {names} if name in sys.modules])").split() == [
+        "True",
+        "[]",
+    ]
+
+
+OWN = """
+import numba, numpy as np
+@numba.njit
+def add(a, b):
+    return a + b
+assert add(1, 2) == 3 and add(np.ones(3), 1.5).tolist() == [2.5] * 3
+"""
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    "parts", [(OWN, SMALL), (SMALL + "assert use()", OWN), (SMALL, OWN)], ids=["before", "after", "between"]
+)
+def test_functions_of_the_users_own_work_beside_ours(parts):
+    count = "sum(kernel.was_compiled for kernel in nbbpe.kernels.compiler.jit.KERNELS)"
+    script = "\n".join([*parts, f"print(use(), add(2, 3), {count})"])
+    assert processes.run(script).split() == ["True", "5", "0"]
+
+
+WORK = """
+def work(number):
+    return use(), "numba" in sys.modules
+if __name__ == "__main__":
+    import multiprocessing
+    assert sys.argv[1] != "fork" or use()
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        print(set(pool.map(work, range(8))))
+"""
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"] if sys.platform != "win32" else ["spawn"])
+def test_other_processes_find_kernels_however_they_are_started(method, tmp_path):
+    file = tmp_path / "job.py"
+    file.write_text(SMALL + WORK)
+    done = subprocess.run(
+        [sys.executable, str(file), method],
+        env=processes.environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "{(True, False)}"
+
+
+@pytest.mark.usefixtures("stored")
+def test_threads_that_all_start_at_once_share_a_kernel():
+    script = """
+import threading
+start, found = threading.Barrier(8), []
+def work():
+    start.wait()
+    found.append(use())
+threads = [threading.Thread(target=work) for _ in range(8)]
+for each in threads: each.start()
+for each in threads: each.join()
+print(found == [True] * 8)
+"""
+    assert processes.run(SMALL + script).split() == ["True"]
+
+
+def test_a_subinterpreter_is_refused():
+    interpreters = pytest.importorskip("_xxsubinterpreters")
+    assert interpreters
+    script = """
+import _xxsubinterpreters as interpreters
+try:
+    interpreters.run_string(interpreters.create(isolated=False), "import nbbpe; nbbpe.train(['a b'], 257)")
+except interpreters.RunFailedError as error:
+    print(error)
+"""
+    assert "nbbpe's kernels run in the main interpreter only" in processes.run(script)
+
+
+@pytest.mark.usefixtures("stored")
+def test_twenty_processes_at_once_on_an_empty_store(tmp_path):
+    script = "import numpy as np\nfrom nbbpe.kernels.training import linked_words as words\n" + processes.RUN_A_KERNEL
+    environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", script]
+    running = [subprocess.Popen(command, env=environment, cwd=processes.PACKAGE, **pipes) for _ in range(20)]
+    for process in running:
+        _, said = process.communicate(timeout=600)
+        assert process.returncode == 0, said
+        assert "Traceback" not in said
+    (path,) = (tmp_path / "nbbpe").iterdir()
+    assert path.suffix == ".nbk"
+    assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)) == ""
+
+
+# Arguments
+
+
+@structure(uint8[:], int64)
+class Two(NamedTuple):
+    text: np.ndarray
+    n: int
+
+
+@compiled.compile_now(reads(uint8[:]), int64[:, :], boolean, uint64, Two)
+def add_up(text, numbers, flag, big, pair):
+    total = np.uint64(len(pair.text) + pair.n)
+    for i in range(len(text)):
+        total += np.uint64(text[i])
+    for i in range(numbers.shape[0]):
+        for j in range(numbers.shape[1]):
+            total += np.uint64(numbers[i, j])
+    if flag:
+        total += big
+    return total, flag, numbers.shape[1]
+
+
+def arguments(**others):
+    usual = {
+        "text": np.arange(5, dtype=np.uint8),
+        "numbers": np.ones((2, 3), dtype=np.int64),
+        "flag": True,
+        "big": 2**63,
+        "pair": Two(np.zeros(2, dtype=np.uint8), 3),
+    }
+    return tuple((usual | others).values())
+
+
+def test_arguments_reach_a_kernel_as_they_are():
+    assert add_up(*arguments()) == (21 + 2**63, True, 3)
+    assert add_up(*arguments(flag=False)) == (21, False, 3)
+    assert add_up(*arguments(big=np.uint64(5), numbers=np.zeros((0, 7), dtype=np.int64))) == (20, True, 7)
+    assert add_up(*arguments(text=np.frombuffer(b"\1\2", dtype=np.uint8))) == (14 + 2**63, True, 3)
+    mapped = np.arange(5, dtype=np.uint8).view(np.memmap)
+    assert add_up(*arguments(text=mapped, pair=Two(mapped, np.int64(-1))))[0] == 20 + 2**63
+    assert [type(each) for each in add_up(*arguments())] == [int, bool, int]
+
+
+def closed():
+    array = np.ones((2, 3), dtype=np.int64)
+    array.flags.writeable = False
+    return array
+
+
+def unaligned():
+    return np.frombuffer(bytearray(49), dtype=np.uint8)[1:].view(np.int64).reshape(2, 3)
+
+
+WRONG = [
+    ({"text": np.zeros(3, dtype=np.int8)}, "takes uint8.:. as argument 1, in C order"),
+    ({"text": np.zeros(3, dtype=bool)}, "takes uint8.:. as argument 1, in C order"),
+    ({"text": np.zeros((3, 1), dtype=np.uint8)}, "takes uint8.:. as argument 1, in C order"),
+    ({"text": np.zeros(6, dtype=np.uint8)[::2]}, "in C order"),
+    ({"text": b"abc"}, "takes uint8.:. as argument 1, not another object"),
+    ({"text": None}, "takes uint8.:. as argument 1, not another object"),
+    ({"numbers": np.ones((2, 3), dtype=">i8")}, "in native byte order"),
+    ({"numbers": np.ones((2, 3), dtype=np.uint64)}, "takes int64.:, :. as argument 2"),
+    ({"numbers": np.ones((2, 3), dtype="m8[s]")}, "takes int64.:, :. as argument 2"),
+    ({"numbers": np.ones((2, 3), order="F", dtype=np.int64)}, "in C order"),
+    ({"numbers": closed()}, "that can be written to"),
+    ({"numbers": unaligned()}, "aligned"),
+    ({"big": 1.5}, "cannot be interpreted as an integer"),
+    ({"big": "1"}, "cannot be interpreted as an integer"),
+    ({"pair": (np.zeros(2, dtype=np.uint8), 3)}, "takes a Two as argument 5"),
+    ({"pair": None}, "takes a Two as argument 5"),
+    ({"pair": Two(np.frombuffer(b"\1", dtype=np.uint8), 3)}, "takes uint8.:. as text of argument 5"),
+]
+
+
+@pytest.mark.skipif(plain.is_plain(), reason="a plain njit has messages of its own")
+@pytest.mark.parametrize(("wrong", "message"), WRONG)
+def test_other_arguments_are_refused(wrong, message):
+    with pytest.raises(TypeError, match=message):
+        add_up(*arguments(**wrong))
+
+
+@pytest.mark.skipif(plain.is_plain(), reason="a plain njit has messages of its own")
+def test_numbers_that_do_not_fit_and_other_numbers_of_arguments_are_refused():
+    for big in -1, 2**64:
+        with pytest.raises(OverflowError):
+            add_up(*arguments(big=big))
+    with pytest.raises(OverflowError):
+        add_up(*arguments(pair=Two(np.zeros(2, dtype=np.uint8), 2**63)))
+    for n in 0, 4, 6:
+        with pytest.raises(TypeError, match="takes 5 arguments"):
+            add_up(*(*arguments(), 1)[:n])
+    with pytest.raises(TypeError):
+        add_up(*arguments()[:4], pair=None)
+
+
+@pytest.mark.parametrize("others", [{}, {"text": None}, {"big": -1}, {"pair": None}], ids=repr)
+def test_no_references_are_kept_or_lost(others):
+    given = arguments(**others)
+    before = [sys.getrefcount(each) for each in (*given, None, True)]
+    for _ in range(300):
+        try:
+            add_up(*given)
+        except (TypeError, OverflowError):
+            assert others
+    after = [sys.getrefcount(each) for each in (*given, None, True)]
+    assert all(abs(now - then) < 100 for now, then in zip(after, before, strict=True))
+
+
+# The plain way
+
+
+def add_one(x):
+    return x + 1
+
+
+def test_what_is_not_as_known_in_numba_gives_one_warning_and_the_same_results(monkeypatch, tmp_path):
+    def fail(*_: object) -> bytes:
+        raise AttributeError("'Library' object has no attribute 'finalize'\nand more")
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)
+    monkeypatch.setattr(numba_internals, "compile_to_object", fail)
+    monkeypatch.setattr(plain, "_took_over", False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for function, types in (linked_words.digest_words.function, linked_words.digest_words.types), (add_one, (int64,)):
+            found = Kernel(function, types).obtained()
+            assert found.was_compiled
+    (warning,) = (each for each in caught if "plain njit" in str(each.message))
+    assert "AttributeError: 'Library' object has no attribute 'finalize'): kernels" in str(warning.message)
+    assert found.entry(1) == 2
+
+
+CORE = """
+import sys
+import nbbpe
+from nbbpe.kernels.compiler import plain
+if sys.argv[1:]:
+    plain.take_over(AttributeError("tried"))
+text = "It's the cat's mat, isn't it? 12 é 中文 \\n\\n  x/y 's" * 20 + "a" * 700 + " ".join(map(str, range(3000)))
+for pattern, tie_break in ("gpt2", "bytes"), (r"\\w+|\\W+", "ids"), (None, "huggingface"):
+    tok = nbbpe.train([text, b"\\xff<|s|>"], 400, ["<|s|>"], pattern=pattern, tie_break=tie_break)
+    for each in text, "é" * 99, b"\\xff\\xfe", "", "a<|s|>b", "x" * 20_000:
+        ids = tok.encode(each)
+        assert tok.decode_bytes(ids) == (each if isinstance(each, bytes) else each.encode())
+        print(hash(tuple(ids)), len(tok.encode_ordinary(each)), tok.count(each))
+    print(tok.fingerprint, tok.decode([104, 105] * 20_000)[:30])
+print(plain.is_plain())
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "settings"),
+    [(["x"], {}), ([], {"NUMBA_DISABLE_JIT": "1"}), ([], {"NUMBA_BOUNDSCHECK": "1"})],
+    ids=["taken over", "disable_jit", "boundscheck"],
+)
+@pytest.mark.usefixtures("stored")
+def test_the_plain_way_gives_the_same(argument, settings, tmp_path):
+    expected = processes.run(CORE).splitlines()
+    assert expected[-1] == "False"
+    found = processes.run(CORE, *argument, **settings, NUMBA_CACHE_DIR=str(tmp_path)).splitlines()
+    assert found[-1] == "True"
+    assert found[:-1] == expected[:-1]
+    assert list(tmp_path.glob("nbbpe/plain-*/**/*.nbi"))
+    assert not list(tmp_path.glob("nbbpe/*.nbk"))
