@@ -91,7 +91,7 @@ def encode_file(
     happens. Memory is bounded by some 20 megabytes for each worker, and a record, for a pattern with a table of boundaries;
     with a pattern of your own, by the longest stretch of a plain file without a special token.
 
-    Workers are threads where all they do is compiled (plain text, and a pattern with a table), else processes.
+    Workers are threads where all they do is compiled (files, and a pattern with a table), else processes.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a bad record, OSError for what
     cannot be read or written, or changed while it was read, FileExistsError where a file that is not nbbpe's lies in the
