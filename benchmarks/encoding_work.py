@@ -99,7 +99,7 @@ class Nbbpe(Encoding):
 
 
 class GzipAlone(Nbbpe):
-    """What a packed file takes at the least: zlib, which inflates it and throws its text away. It has no ids."""
+    """No library, but what a packed file takes at the least: zlib, which inflates it. It has no ids."""
 
     def encode(self, prepared: Any) -> Any:
         import zlib
@@ -269,7 +269,7 @@ LIBRARIES: dict[str, type[Encoding]] = {
     "tiktoken-special": TiktokenSpecial,
     "gigatoken": Gigatoken,
     "gigatoken-written": GigatokenWritten,
-    "zlib": GzipAlone,
+    "nbbpe-zlib": GzipAlone,
     "nbbpe-one-thread": NbbpeArray,
     "nbbpe-one-thread-file": NbbpeOpenFile,
     "tiktoken-one-thread": TiktokenOneThread,

@@ -31,7 +31,7 @@ def test_encode_records(benchmark, conclude, kind: str):
     entrants |= entrants_of(plain.path, {"nbbpe encode_file of the same as plain text": "nbbpe"})
     entrants |= entrants_of(corpus.path, {"gigatoken encode_files, ids written as uint16": "gigatoken-written"})
     if kind.endswith("gz"):
-        entrants |= entrants_of(corpus.path, {"zlib alone": "zlib"})
+        entrants |= entrants_of(corpus.path, {"zlib alone": "nbbpe-zlib"})
     entries = race(benchmark, entrants, 5, SAME)
     ours, text, gigatoken, *alone = entries.values()
     row, figure, part_of_text = FIGURES[kind]
