@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from benchmarks.corpora import RECORDS
 from benchmarks.digests import ids_digest
 from benchmarks.training_work import SEPARATOR, documents
 
@@ -104,8 +105,6 @@ class GzipAlone(Nbbpe):
     def encode(self, prepared: Any) -> Any:
         import zlib
 
-        if not prepared.endswith(".gz"):  # the first tiny use
-            return
         inflater = zlib.decompressobj(31)
         with open(prepared, "rb") as file:
             while block := file.read(1 << 16):
@@ -278,11 +277,12 @@ LIBRARIES: dict[str, type[Encoding]] = {
 }
 
 
-def first_use(encoding: Encoding) -> None:
-    """A first tiny encoding, so that what a library loads late is loaded and its threads have started."""
-    path = os.path.join(encoding.folder, "tiny.txt")
-    with open(path, "w") as file:
-        file.write(f"hello world{SEPARATOR}" * 2)
+def first_use(encoding: Encoding, like: str) -> None:
+    """A first tiny encoding of a file of the same kind, so that what is loaded late is loaded and threads have started."""
+    ending = os.path.basename(like).partition(".")[2]
+    ending = ending if ending in RECORDS else "txt"
+    path = os.path.join(encoding.folder, f"tiny.{ending}")
+    RECORDS[ending](Path(path), ["hello world"] * 2)
     encoding.encode(encoding.prepare(path))
     # What is timed makes new files: to replace one, the file system waits for its disk, some 10 ms for any library.
     for output in Path(encoding.folder).glob("ids.bin*"):

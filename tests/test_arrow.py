@@ -134,8 +134,8 @@ def test_a_null_is_named_or_left_out(small, tmp_path):
 def test_other_libraries(small, module):
     library = pytest.importorskip(module)
     if module == "duckdb":
-        table = pa.table({"text": column("string")})  # noqa: F841 (the query finds it by name)
-        frame = library.sql("select * from table")
+        texts_of_all = pa.table({"text": column("string")})  # noqa: F841 (the query finds it by name)
+        frame = library.sql("select * from texts_of_all")
     else:
         frame = library.DataFrame({"text": DOCUMENTS})
     assert small.encode_arrow(frame).to_pylist() == wanted(small)
