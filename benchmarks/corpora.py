@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gzip
+import json
 import os
 import random
 import string
@@ -22,6 +24,7 @@ SEED = 0
 COPIES = 4
 BIG_COPIES = 8
 HOSTILE_BYTES = 1_000_000
+RECORD_CHARACTERS, RECORD_COPIES = 4000, 3
 
 # NBBPE_TRIAL=1 tries the benchmarks themselves, on a twentieth of the input; the figures mean nothing and are not kept.
 TRIAL = os.environ.get("NBBPE_TRIAL") == "1"
@@ -126,6 +129,45 @@ def stories() -> Corpus:
     return Corpus("generated stories", made(f"stories-{STORIES_BYTES}-seed{SEED}.txt", write))
 
 
+def records(ending: str) -> Corpus:
+    """Three copies of the English books in records of 4,000 characters, as a file of one of RECORDS, or as plain text."""
+    text = books_en().path.read_text(encoding="utf-8", errors="replace").replace(SEPARATOR.decode(), "\n")
+    texts = [text[start : start + RECORD_CHARACTERS] for start in range(0, len(text), RECORD_CHARACTERS)] * RECORD_COPIES
+    path = made(f"records-{len(texts)}.{ending}", lambda target: RECORDS[ending](target, texts))
+    return Corpus(f"{len(texts):,} records as .{ending}", path)
+
+
+def _write_plain(target: Path, texts: list[str]) -> None:
+    target.write_bytes(b"".join(text.encode() + SEPARATOR for text in texts))
+
+
+def _json_lines(texts: list[str], ensure_ascii: bool) -> bytes:
+    lines = [json.dumps({"id": i, "text": text}, ensure_ascii=ensure_ascii) for i, text in enumerate(texts)]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _write_zstd(target: Path, texts: list[str]) -> None:
+    import zstandard
+
+    target.write_bytes(zstandard.compress(_json_lines(texts, False)))
+
+
+def _write_parquet(target: Path, texts: list[str]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.table({"id": range(len(texts)), "text": texts})
+    pyarrow.parquet.write_table(table, target, compression="zstd", row_group_size=2000)
+
+
+RECORDS: dict[str, Callable[[Path, list[str]], object]] = {
+    "txt": _write_plain,
+    "jsonl": lambda target, texts: target.write_bytes(_json_lines(texts, False)),
+    "ascii.jsonl": lambda target, texts: target.write_bytes(_json_lines(texts, True)),
+    "jsonl.zst": _write_zstd,
+    "jsonl.gz": lambda target, texts: target.write_bytes(gzip.compress(_json_lines(texts, False), 6)),
+    "parquet": _write_parquet,
+}
 CORPORA: dict[str, Callable[[], Corpus]] = {"books_en": books_en, "all4": all_four}
 TEXTS: dict[str, Callable[[], Corpus]] = {
     "books_en_x8": books_en_big,

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from benchmarks.corpora import RECORDS
 from benchmarks.digests import ids_digest
 from benchmarks.training_work import SEPARATOR, documents
 
@@ -105,6 +106,21 @@ class Nbbpe(Encoding):
         ids = np.memmap(result, dtype=self.tokenizer.dtype.newbyteorder("<"), mode="r")
         for start in range(0, len(ids), IDS_AT_ONCE):
             yield ids[start : start + IDS_AT_ONCE]
+
+
+class GzipAlone(Nbbpe):
+    """No library, but what a packed file takes at the least: zlib, which inflates it. It has no ids."""
+
+    def encode(self, prepared: Any) -> Any:
+        import zlib
+
+        inflater = zlib.decompressobj(31)
+        with open(prepared, "rb") as file:
+            while block := file.read(1 << 16):
+                inflater.decompress(block)
+
+    def facts(self, result: Any) -> dict[str, Any]:
+        return {}
 
 
 class NbbpeArray(Nbbpe):
@@ -203,6 +219,10 @@ class Gigatoken(Encoding):
         self.tokenizer = self.module.Tokenizer.from_tiktoken(vocabs / self.vocabulary.ranks)
 
     def prepare(self, path: str) -> Any:
+        if path.endswith(".parquet"):
+            return self.module.ParquetFileSource([path])
+        if ".jsonl" in path:
+            return self.module.JsonlFileSource([path])
         return self.module.TextFileSource([path], separator=SEPARATOR)
 
     def encode(self, prepared: Any) -> Any:
@@ -273,6 +293,7 @@ LIBRARIES: dict[str, type[Encoding]] = {
     "tiktoken-special": TiktokenSpecial,
     "gigatoken": Gigatoken,
     "gigatoken-written": GigatokenWritten,
+    "nbbpe-zlib": GzipAlone,
     "nbbpe-one-thread": NbbpeArray,
     "nbbpe-regex-one-thread": NbbpeRegex,
     "nbbpe-one-thread-file": NbbpeOpenFile,
@@ -282,11 +303,12 @@ LIBRARIES: dict[str, type[Encoding]] = {
 }
 
 
-def first_use(encoding: Encoding) -> None:
-    """A first tiny encoding, so that what a library loads late is loaded and its threads have started."""
-    path = os.path.join(encoding.folder, "tiny.txt")
-    with open(path, "w") as file:
-        file.write(f"hello world{SEPARATOR}" * 2)
+def first_use(encoding: Encoding, like: str) -> None:
+    """A first tiny encoding of a file of the same kind, so that what is loaded late is loaded and threads have started."""
+    ending = os.path.basename(like).partition(".")[2]
+    ending = ending if ending in RECORDS else "txt"
+    path = os.path.join(encoding.folder, f"tiny.{ending}")
+    RECORDS[ending](Path(path), ["hello world"] * 2)
     encoding.encode(encoding.prepare(path))
     # What is timed makes new files: to replace one, the file system waits for its disk, some 10 ms for any library.
     for output in Path(encoding.folder).glob("ids.bin*"):

@@ -117,7 +117,7 @@ def measure_encoding(arguments: argparse.Namespace, folder: str, watch: Watch) -
     """From text to ids."""
     import_seconds, encoding = timed(encoding_work.LIBRARIES[arguments.library], folder, arguments.vocabulary)
     vocabulary_seconds, _ = timed(encoding.load_vocabulary, arguments.vocabs)
-    load_seconds, _ = timed(encoding_work.first_use, encoding)
+    load_seconds, _ = timed(encoding_work.first_use, encoding, arguments.input)
     prepared = encoding.prepare(arguments.input)
     passes = []
     warm_memory()

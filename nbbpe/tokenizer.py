@@ -469,6 +469,19 @@ class Tokenizer:
         """
         return encode_batch_flat(self._encoder, texts, self._chosen(allowed_special, disallowed_special))
 
+    def encode_arrow(self, data: Any, *, field: str = "text", allowed_special: Choice = ALL) -> Any:
+        """The ids of an Arrow column of strings or binary, as an Arrow array of lists of `dtype`; nulls stay null.
+
+        data  : a column, table or stream of any library that speaks Arrow's C interface: pyarrow, polars, pandas, duckdb
+        field : of a table or a stream of record batches the column that holds the text
+
+        Returns a pyarrow.Array for one, else a ChunkedArray. Large columns are shared among threads. Needs pyarrow (extra
+        `data`). Raises ValueError for data that has no such column, or whose type is another one.
+        """
+        from .encoding.arrow import encode_arrow
+
+        return encode_arrow(self._encoder, data, self._sought(allowed_special), field)
+
     def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
         """The ids of the concatenated texts, one by one, in constant memory (an open text file is such an iterable).
 
@@ -608,6 +621,19 @@ class Tokenizer:
         decoder = self._decoder_of_text if skip_special_tokens else self._decoder
         text: str = decoder.decode(ids, errors)
         return text
+
+    def decode_arrow(self, data: Any, errors: str = "replace") -> Any:
+        """The text of each list of an Arrow column of lists of ids, as `encode_arrow` gives one; nulls stay null.
+
+        Returns a pyarrow.Array of large strings for an Array, else a ChunkedArray. `errors` says what becomes of invalid
+        UTF-8, as in bytes.decode. Raises ValueError for a column of another type, and for an id outside the vocabulary.
+        """
+        from .encoding.arrow import decode_arrow
+
+        vocab = self._model.vocab
+        token_bytes = np.zeros(max(vocab) + 1, dtype=np.int64)
+        token_bytes[list(vocab)] = list(map(len, vocab.values()))
+        return decode_arrow(self._decoder, token_bytes, data, errors)
 
     def decode_batch(
         self,

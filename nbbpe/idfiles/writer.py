@@ -95,7 +95,7 @@ def encode_file(
     megabytes for each worker and the longest record, for a compiled pattern;
     for a pattern that is split by `regex`, by the longest stretch of a plain file without a special token.
 
-    Workers are threads if all their work is compiled (plain text and a compiled pattern), else processes.
+    Workers are threads if all their work is compiled (files and a compiled pattern), else processes.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a malformed record, OSError for
     what cannot be read or written, or changed while it was read, FileExistsError if another program's file has the

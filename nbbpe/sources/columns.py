@@ -14,6 +14,23 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 _MOST_ROWS = 1 << 14  # in a window
+_MAX_NAMED = 10  # columns that are named where the wanted one is missing
+
+
+def check_column(name: str, schema: Any, column: str) -> None:
+    """Raise ValueError where a table has no such column, or one that holds no text."""
+    if schema.names.count(column) != 1:
+        columns = ", ".join(map(repr, schema.names[:_MAX_NAMED])) + (", ..." if len(schema.names) > _MAX_NAMED else "")
+        number = "no" if column not in schema.names else "more than one"
+        raise ValueError(f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's with field=")
+    check_kind(name, schema.field(column).type, f"column {column!r} of {name!r}")
+
+
+def check_kind(name: str, kind: Any, what: str = "") -> None:
+    """Raise ValueError for an Arrow type that is not one of strings or binary; `what` is what has it."""
+    value = kind.value_type if hasattr(kind, "value_type") and str(kind).startswith("dictionary") else kind
+    if str(value) not in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
+        raise ValueError(f"the {what or name} is of type {kind}, and must hold strings")
 
 
 def as_strings(column: Any) -> Any:

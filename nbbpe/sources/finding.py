@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from ..system.paths import Path
+from .arrow import ArrowColumn, is_arrow
 from .compressed import PACKINGS
 from .inputs import File, Input
 from .iterable import Documents
@@ -45,6 +46,8 @@ def find_inputs(source: object, field: str, on_error: str, argument: str = "sour
         raise TypeError(f"field must be the name of a field or a column, not {field!r}")
     if on_error not in ON_ERROR:
         raise ValueError(f"on_error must be one of {', '.join(map(repr, ON_ERROR))}, not {on_error!r}")
+    if is_arrow(source):
+        return [ArrowColumn(source, field)]
     paths = _paths(source, argument)
     if paths is None:
         return [Documents(source)]  # type: ignore[arg-type]

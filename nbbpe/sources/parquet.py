@@ -11,7 +11,7 @@ import numpy as np
 
 from ..system.paths import Path
 from ..text.windows import Windows
-from .columns import ColumnReader, as_strings, null_rows
+from .columns import ColumnReader, as_strings, check_column, null_rows
 from .extras import require
 from .inputs import File, Part
 from .tally import Row, Tally
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _BATCH_BYTES = 4 << 20  # of text that is in memory at a time, about
 _MAX_BATCH_ROWS = 1 << 13
 _BUFFER = 1 << 20  # bytes that are read of a column at a time
-_MAX_NAMED = 10  # columns that are named where the wanted one is missing
 
 
 class RowGroup(NamedTuple):
@@ -118,7 +117,7 @@ class ParquetTable:
             raise ValueError(f"{self._file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
         with self._file.open() as raw, _naming_errors(self._file):
             table = _parquet_file(self._file, raw)
-            _check_column(self._file.name, table.schema_arrow, self._column)
+            check_column(self._file.name, table.schema_arrow, self._column)
             metadata = table.metadata
             leaf = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(self._column)
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
@@ -151,18 +150,6 @@ def _parquet_file(file: File, raw: Any) -> Any:
     """An open file as pyarrow's ParquetFile."""
     # Buffered and without read-ahead, so that a row group of gigabytes is never in memory completely.
     return require("pyarrow.parquet", file.name).ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER)
-
-
-def _check_column(name: str, schema: Any, column: str) -> None:
-    """Raise ValueError if a table has no such column, or if it does not hold text."""
-    if schema.names.count(column) != 1:
-        columns = ", ".join(map(repr, schema.names[:_MAX_NAMED])) + (", ..." if len(schema.names) > _MAX_NAMED else "")
-        number = "no" if column not in schema.names else "more than one"
-        raise ValueError(f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's with field=")
-    kind = schema.field(column).type
-    value = kind.value_type if hasattr(kind, "value_type") and str(kind).startswith("dictionary") else kind
-    if str(value) not in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
-        raise ValueError(f"the column {column!r} of {name!r} is of type {kind}, and must hold strings")
 
 
 @contextmanager

@@ -1,0 +1,57 @@
+"""Files of ids, and training, from records: JSON lines, compressed ones and parquet, beside the same text as plain text."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.corpora import RECORDS, TRIAL, records
+from benchmarks.race import need, race
+from benchmarks.results import Claim, Section, ratio
+from benchmarks.test_encoding import SAME, entrants_of
+
+VOCAB_SIZE = 2_000 if TRIAL else 10_000
+KINDS = [ending for ending in RECORDS if ending != "txt"]
+# Of each kind: its row in README, how many times as fast as gigatoken it must be, and at least what part of the speed of
+# plain text it must have.
+FIGURES = {
+    "jsonl": ("records", 1.6, 0.7),
+    "ascii.jsonl": ("records", 1.6, 0.7),
+    "jsonl.zst": ("records, zstd", 1.5, None),
+    "jsonl.gz": ("", None, None),
+    "parquet": ("records, parquet", 2.5, 0.8),
+}
+TRAINING_FIGURE = 0.6  # of the speed of training from plain text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_encode_records(benchmark, conclude, kind: str):
+    need("gigatoken")
+    corpus, plain = records(kind), records("txt")
+    entrants = entrants_of(corpus.path, {"nbbpe encode_file": "nbbpe"})
+    entrants |= entrants_of(plain.path, {"nbbpe encode_file of the same as plain text": "nbbpe"})
+    entrants |= entrants_of(corpus.path, {"gigatoken encode_files, ids written as uint16": "gigatoken-written"})
+    if kind.endswith("gz"):
+        entrants |= entrants_of(corpus.path, {"zlib alone": "nbbpe-zlib"})
+    entries = race(benchmark, entrants, 5, SAME)
+    ours, text, gigatoken, *alone = entries.values()
+    row, figure, part_of_text = FIGURES[kind]
+    claims = [ratio(ours, gigatoken, figure, row, case=kind, rates=kind != "parquet"), ratio(ours, text, part_of_text)]
+    claims += [ratio(ours, zlib, 1.0, detail=kind) for zlib in alone]
+    note = f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only plain text has"
+    conclude(Section(f"records/{kind}", f"encode {corpus}", list(entries.values()), claims, note))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_train_on_records(benchmark, conclude, kind: str):
+    common = ["train", "--library", "nbbpe", "--vocab-size", str(VOCAB_SIZE), "--input"]
+    corpus = records(kind)
+    entrants = {
+        f"nbbpe train on .{kind}": [*common, str(corpus.path)],
+        "nbbpe train on the same as plain text": [*common, str(records("txt").path)],
+    }
+    entries = race(benchmark, entrants, 5, ("n_merges", "digest"))
+    ours, text = entries.values()
+    figure = None if kind.endswith("gz") else TRAINING_FIGURE
+    claims: list[Claim] = [ratio(ours, text, figure)]
+    note = f"all {ours.checked['n_merges']:,} merges equal"
+    conclude(Section(f"training_records/{kind}", f"train {VOCAB_SIZE:,} tokens on {corpus}", [ours, text], claims, note))

@@ -1,0 +1,108 @@
+"""Text in memory as Arrow has it: columns, tables and streams of whatever library speaks Arrow's C interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..text.windows import Windows
+from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows
+from .extras import require
+from .inputs import Part
+from .tally import Row, Tally
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.pattern import Pattern
+
+_NAME = "Arrow data"
+
+
+def is_arrow(data: object) -> bool:
+    """Whether an object speaks Arrow's C interface, as columns and tables of pyarrow, polars, pandas and duckdb do."""
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+
+
+def arrow_columns(data: Any, field: str) -> Iterator[Any]:
+    """The arrays of strings that Arrow data has: its chunks, or the column `field` of each of its record batches.
+
+    A stream is read as the arrays are asked for. Raises ValueError for data without text, ImportError without pyarrow.
+    """
+    arrow = require("pyarrow", _NAME)
+    if not hasattr(data, "__arrow_c_stream__") or isinstance(data, arrow.RecordBatch):
+        found = data if isinstance(data, (arrow.Array, arrow.RecordBatch)) else arrow.array(data)
+        if isinstance(found, arrow.StructArray):
+            found = arrow.RecordBatch.from_struct_array(found)
+        if not isinstance(found, arrow.RecordBatch):
+            check_kind(_NAME, found.type)
+            return iter([found])
+        check_column(_NAME, found.schema, field)
+        return iter([found.column(field)])
+    if isinstance(data, arrow.ChunkedArray):  # which older versions take from no stream
+        check_kind(_NAME, data.type)
+        return iter(data.chunks)
+    try:
+        reader = arrow.RecordBatchReader.from_stream(data)
+    except (arrow.ArrowInvalid, TypeError, ValueError):  # a column, which is no table
+        column = arrow.chunked_array(data)
+        check_kind(_NAME, column.type)
+        return iter(column.chunks)
+    check_column(_NAME, reader.schema, field)
+    return (batch.column(reader.schema.names.index(field)) for batch in reader)
+
+
+class ArrowColumn:
+    """A column of strings: an Input, and its one Part, which is read once and in this process."""
+
+    has_records = True
+    in_python = False
+
+    def __init__(self, data: Any, field: str) -> None:
+        self._field = field
+        self._columns = arrow_columns(data, field)
+
+    def path(self) -> None:
+        """See Input."""
+
+    def size(self) -> None:
+        """See Input."""
+
+    def mtime_ns(self) -> None:
+        """See Input."""
+
+    def n_text(self) -> int:
+        """See Input."""
+        return 0
+
+    def check(self, on_error: str) -> None:
+        """See Input."""
+
+    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+        """See Input."""
+        return [self]
+
+    @contextmanager
+    def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
+        """See Part."""
+        yield ColumnReader(self._strings(tally), specials, separator)
+
+    def _strings(self, tally: Tally) -> Iterator[Any]:
+        done = 0
+        for column in self._columns:
+            for i in null_rows(column):
+                tally.malformed(Row(_NAME, done + i), "the text is null, and must be a string")
+            strings = as_strings(column)
+            tally.n_read += n_bytes_of(strings)
+            done += len(column)
+            yield strings
+
+
+def n_bytes_of(strings: Any) -> int:
+    """How many bytes the strings of an array have, see `as_strings`; about, where some are null."""
+    if not len(strings):
+        return 0
+    offsets = np.frombuffer(strings.buffers()[1], dtype=np.int64)
+    return int(offsets[strings.offset + len(strings)] - offsets[strings.offset])

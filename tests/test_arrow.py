@@ -1,0 +1,141 @@
+"""Arrow in and out: columns of all kinds of strings to lists of ids, back to text, and into training."""
+
+from __future__ import annotations
+
+import pytest
+import texts
+
+import nbbpe
+from nbbpe.encoding import arrow as arrow_encoding
+
+pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
+
+DOCUMENTS = [texts.SAMPLE, "", None, "the cat", f"one{texts.SPECIAL}two", "é中😀", None, "x" * 700] * 3
+KINDS = ["string", "large_string", "binary", "large_binary", "dictionary"]
+
+
+def column(kind: str, documents=DOCUMENTS):
+    strings = pa.array(documents, pa.string())
+    return strings.dictionary_encode() if kind == "dictionary" else strings.cast(getattr(pa, kind)())
+
+
+def wanted(tokenizer: nbbpe.Tokenizer, documents=DOCUMENTS) -> list[list[int] | None]:
+    return [None if text is None else tokenizer.encode(text) for text in documents]
+
+
+@pytest.fixture(params=[1, 1 << 21])
+def any_parts(request, monkeypatch) -> None:
+    """Parts of a row, in threads; or one."""
+    monkeypatch.setattr(arrow_encoding, "_PART_BYTES", request.param)
+    monkeypatch.setattr(arrow_encoding, "_MIN_BYTES_FOR_THREADS", request.param)
+
+
+@pytest.mark.usefixtures("any_parts")
+@pytest.mark.parametrize("pattern", ["gpt2", texts.SPLIT_WITH_GAPS, None])
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_are_those_of_each_text(kind, pattern):
+    tokenizer = nbbpe.train([texts.SAMPLE], 380, [texts.SPECIAL], pattern=pattern)
+    ids = tokenizer.encode_arrow(column(kind))
+    assert ids.type == pa.list_(pa.uint16())
+    ids.validate(full=True)
+    assert ids.to_pylist() == wanted(tokenizer)
+    assert tokenizer.encode_arrow(column(kind), allowed_special=()).to_pylist() == [
+        None if text is None else tokenizer.encode_ordinary(text) for text in DOCUMENTS
+    ]
+    assert tokenizer.decode_arrow(ids).to_pylist() == DOCUMENTS
+    assert tokenizer.encode_arrow(column(kind)[5:11]).to_pylist() == wanted(tokenizer)[5:11]
+    assert tokenizer.decode_arrow(ids[5:11]).to_pylist() == DOCUMENTS[5:11]
+
+
+@pytest.mark.usefixtures("any_parts")
+def test_columns_tables_and_streams_are_read(small):
+    strings = column("string")
+    chunked = pa.chunked_array([strings[:5], strings[5:5], strings[5:]])
+    table = pa.table({"id": range(len(DOCUMENTS)), "text": chunked})
+    for data in chunked, table, table.to_reader(), pa.RecordBatchReader.from_batches(table.schema, table.to_batches(3)):
+        ids = small.encode_arrow(data)
+        assert isinstance(ids, pa.ChunkedArray)
+        assert ids.to_pylist() == wanted(small)
+        assert small.decode_arrow(ids).to_pylist() == DOCUMENTS
+    assert small.encode_arrow(table.combine_chunks().to_batches()[0]).to_pylist() == wanted(small)
+    assert small.encode_arrow(table.rename_columns(["id", "body"]), field="body").to_pylist() == wanted(small)
+
+
+def test_what_only_speaks_the_c_interface_is_read(small):
+    class Stream:
+        def __init__(self, data) -> None:
+            self._data = data
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self._data.__arrow_c_stream__(requested_schema)
+
+    class Array:
+        def __arrow_c_array__(self, requested_schema=None):
+            return column("string").__arrow_c_array__(requested_schema)
+
+    table = pa.table({"text": column("string")})
+    for data in Stream(table), Stream(table["text"]), Array():
+        assert small.encode_arrow(data).to_pylist() == wanted(small)
+
+
+def test_empty_columns_and_only_nulls(small):
+    for documents in [], [None], [None, None, ""]:
+        ids = small.encode_arrow(pa.array(documents, pa.string()))
+        assert ids.to_pylist() == wanted(small, documents)
+        assert ids.type == pa.list_(pa.uint16())
+        assert small.decode_arrow(ids).to_pylist() == documents
+    assert small.encode_arrow(pa.chunked_array([], pa.string())).to_pylist() == []
+
+
+def test_bytes_that_are_no_utf8_are_kept_as_ids_and_decoded_as_asked(small):
+    ids = small.encode_arrow(pa.array([b"caf\xc3", b"\xa9 b", b"a"]))
+    assert ids.to_pylist() == [small.encode(b"caf\xc3"), small.encode(b"\xa9 b"), small.encode(b"a")]
+    assert small.decode_arrow(ids).to_pylist() == ["caf\ufffd", "\ufffd b", "a"]
+    with pytest.raises(UnicodeDecodeError):
+        small.decode_arrow(ids, errors="strict")
+
+
+def test_what_cannot_be_meant_is_told(small):
+    table = pa.table({"n": [1, 2]})
+    with pytest.raises(ValueError, match="'Arrow data' has no column 'text'; its columns are 'n'"):
+        small.encode_arrow(table)
+    with pytest.raises(ValueError, match="is of type int64, and must hold strings"):
+        small.encode_arrow(table, field="n")
+    with pytest.raises(ValueError, match="is of type int64, and must hold strings"):
+        small.encode_arrow(table["n"])
+    with pytest.raises(ValueError, match="must be a column of lists of ids, not of type int64"):
+        small.decode_arrow(table["n"])
+    with pytest.raises(ValueError, match="999"):
+        small.decode_arrow(pa.array([[999]]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_and_files_of_ids_from_arrow(small, tmp_path, kind):
+    documents = [text for text in DOCUMENTS if text is not None]
+    strings = column(kind, documents)
+    table = pa.table({"text": strings})
+    trained = nbbpe.train(iter(documents), 350, [texts.SPECIAL])
+    for data in strings, pa.chunked_array([strings]), table, table.to_reader():
+        assert nbbpe.train(data, 350, [texts.SPECIAL]) == trained
+    small.encode_file(table, tmp_path / "ids.bin")
+    found = nbbpe.TokenFile(tmp_path / "ids.bin", small)
+    assert [ids.tolist() for ids in found.documents()] == list(map(small.encode_ordinary, documents))
+
+
+def test_a_null_is_named_or_left_out(small, tmp_path):
+    table = pa.table({"text": pa.chunked_array([["a"], [None, "b"]])})
+    with pytest.raises(ValueError, match=r"'Arrow data', row 1 \(from 0\): the text is null"):
+        nbbpe.train(table, 300)
+    with pytest.warns(UserWarning, match="1 bad record was left out"):
+        small.encode_file(table, tmp_path / "ids.bin", on_error="skip")
+
+
+@pytest.mark.parametrize("module", ["polars", "pandas", "duckdb"])
+def test_other_libraries(small, module):
+    library = pytest.importorskip(module)
+    if module == "duckdb":
+        texts_of_all = pa.table({"text": column("string")})  # noqa: F841 (the query finds it by name)
+        frame = library.sql("select * from texts_of_all")
+    else:
+        frame = library.DataFrame({"text": DOCUMENTS})
+    assert small.encode_arrow(frame).to_pylist() == wanted(small)
