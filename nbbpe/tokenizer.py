@@ -477,6 +477,10 @@ class Tokenizer:
 
         Returns a pyarrow.Array for one, else a ChunkedArray. Large columns are shared among threads. Needs pyarrow (extra
         `data`). Raises ValueError for data that has no such column, or whose type is another one.
+
+        >>> import pyarrow as pa
+        >>> tok.encode_arrow(pa.array(["the cat", None, "the"])).to_pylist()
+        [[258, 261], None, [258]]
         """
         from .encoding.arrow import encode_arrow
 
@@ -627,13 +631,14 @@ class Tokenizer:
 
         Returns a pyarrow.Array of large strings for an Array, else a ChunkedArray. `errors` says what becomes of invalid
         UTF-8, as in bytes.decode. Raises ValueError for a column of another type, and for an id outside the vocabulary.
+
+        >>> import pyarrow as pa
+        >>> tok.decode_arrow(pa.array([[258, 261], None])).to_pylist()
+        ['the cat', None]
         """
         from .encoding.arrow import decode_arrow
 
-        vocab = self._model.vocab
-        token_bytes = np.zeros(max(vocab) + 1, dtype=np.int64)
-        token_bytes[list(vocab)] = list(map(len, vocab.values()))
-        return decode_arrow(self._decoder, token_bytes, data, errors)
+        return decode_arrow(self._decoder, self._model.vocab, data, errors)
 
     def decode_batch(
         self,

@@ -126,7 +126,7 @@ def test_a_null_is_named_or_left_out(small, tmp_path):
     table = pa.table({"text": pa.chunked_array([["a"], [None, "b"]])})
     with pytest.raises(ValueError, match=r"'Arrow data', row 1 \(from 0\): the text is null"):
         nbbpe.train(table, 300)
-    with pytest.warns(UserWarning, match="1 bad record was left out"):
+    with pytest.warns(UserWarning, match="1 malformed record was skipped"):
         small.encode_file(table, tmp_path / "ids.bin", on_error="skip")
 
 

@@ -20,7 +20,7 @@ from nbbpe.kernels.pieces.special_tokens import (
     new_special_tokens,
 )
 from nbbpe.model.special_tokens import find_overlap
-from nbbpe.text import special_search, utf8, windows
+from nbbpe.text import special_search, text_windows, utf8
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
@@ -132,7 +132,7 @@ def test_the_first_of_some_tokens_is_found_in_any_text(sizes):
         data = b"-" * source.choice([0, 500, 5000]) + text_of(tokens, source)
         wanted = naive.find_specials(data, tokens)
         for text in data, memoryview(bytearray(data)):
-            found = windows.first_special(text, new_special_tokens(tokens, [0] * len(tokens)))
+            found = text_windows.first_special(text, new_special_tokens(tokens, [0] * len(tokens)))
             assert found == (wanted[0][2] if wanted else None)
 
 

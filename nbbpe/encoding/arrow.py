@@ -67,8 +67,8 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     return arrow.chunked_array(results, kind)
 
 
-def decode_arrow(decoder: Decoder, token_bytes: NDArray[np.int64], data: Any, errors: str) -> Any:
-    """See Tokenizer.decode_arrow; token_bytes has the number of bytes of each token, by its id."""
+def decode_arrow(decoder: Decoder, vocab: dict[int, bytes], data: Any, errors: str) -> Any:
+    """See Tokenizer.decode_arrow."""
     arrow = require("pyarrow", "Arrow data")
     compute = require("pyarrow.compute", "Arrow data")
     column = data if isinstance(data, (arrow.Array, arrow.ChunkedArray)) else arrow.chunked_array(data)
@@ -76,11 +76,14 @@ def decode_arrow(decoder: Decoder, token_bytes: NDArray[np.int64], data: Any, er
         column.type.value_type
     ):
         raise ValueError(f"data must be a column of lists of ids, not of type {column.type}")
+    # As ids may leave gaps, a token is found by where its id stands among all.
+    known = np.array(sorted(vocab), dtype=np.int64)
+    token_bytes = np.array([len(vocab[token_id]) for token_id in known.tolist()], dtype=np.int64)
     results = []
     for chunk in column.chunks if isinstance(column, arrow.ChunkedArray) else [column]:
         ids = chunk.flatten().to_numpy(zero_copy_only=False)
         text = decoder.decode(ids)
-        ends = np.concatenate([[0], np.cumsum(token_bytes[ids])])  # in bytes, of each token
+        ends = np.concatenate([[0], np.cumsum(token_bytes[np.searchsorted(known, ids)])])  # in bytes, of each token
         n_ids = compute.fill_null(compute.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
         offsets = ends[np.concatenate([[0], np.cumsum(n_ids)])]
         is_valid = np.packbits(chunk.is_valid().to_numpy(zero_copy_only=False), bitorder="little")
