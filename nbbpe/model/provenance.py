@@ -66,8 +66,13 @@ def classes_digest() -> str:
 
     `regex` does not say which version of Unicode it holds; what it makes of each character is what counts anyway.
     """
-    names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
-    return hashlib.sha256(names[character_classes()].tobytes()).hexdigest()[:_DIGITS]
+    from ..text.kept_tables import kept
+
+    def digest() -> str:
+        names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
+        return hashlib.sha256(names[character_classes()].tobytes()).hexdigest()[:_DIGITS]
+
+    return kept("character classes", digest)  # as it takes 15 ms, and `regex`
 
 
 @functools.cache
