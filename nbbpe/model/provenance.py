@@ -68,11 +68,12 @@ def classes_digest() -> str:
     """
     from ..text.kept_tables import kept
 
-    def digest() -> str:
-        names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
-        return hashlib.sha256(names[character_classes()].tobytes()).hexdigest()[:_DIGITS]
+    return kept("character classes", _digest_of_classes)  # as it takes 15 ms, and `regex`
 
-    return kept("character classes", digest)  # as it takes 15 ms, and `regex`
+
+def _digest_of_classes() -> str:
+    names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
+    return hashlib.sha256(names[character_classes()].tobytes()).hexdigest()[:_DIGITS]
 
 
 @functools.cache

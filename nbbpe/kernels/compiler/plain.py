@@ -8,11 +8,12 @@ Slower to start and to compile; ids and merges are the same.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import types as python_types
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import store
 from .layouts import UnknownLayout
@@ -49,7 +50,20 @@ def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
-def compiled(kernel: Any, before: Callable[[], None]) -> Callable[..., Any]:
+class Compiled(NamedTuple):
+    """A kernel as Numba has it.
+
+    entry        : takes its arguments by position
+    folder       : the folder of Numba's cache that it is in; None where there is none
+    was_compiled : whether it was not there before
+    """
+
+    entry: Callable[..., Any]
+    folder: str | None
+    was_compiled: bool
+
+
+def compiled(kernel: Any, before: Callable[[], None]) -> Compiled:
     """A kernel, see jit.Kernel, as Numba has it; `before` is called before it is compiled."""
     import numba
 
@@ -62,7 +76,15 @@ def compiled(kernel: Any, before: Callable[[], None]) -> Callable[..., Any]:
         entry = dispatcher.compile(kinds)
         dispatcher.disable_compile()
     # Numba's own look at arguments knows nothing of ours, which take any object.
-    return entry if any(isinstance(each, Argument) for each in kernel.types) else dispatcher
+    takes_ours = any(isinstance(each, Argument) for each in kernel.types)
+    return Compiled(entry if takes_ours else dispatcher, folder, not dispatcher.stats.cache_hits)
+
+
+def kept() -> dict[str, int]:
+    """How many kernels Numba's cache has, in the folder that is used."""
+    folder = _trusted_folder()
+    n_kernels = len(glob.glob(os.path.join(glob.escape(folder), "**", "*.nbi"), recursive=True)) if folder else 0
+    return {folder: n_kernels} if folder and n_kernels else {}
 
 
 def made(declared: Any) -> Any:
