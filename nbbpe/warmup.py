@@ -45,7 +45,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     >>> nbbpe.warmup().n_compiled
     0
     """
-    from .kernels.compiler import store, target
+    from .kernels.compiler import plain, store, target
     from .kernels.compiler.trusted_folders import PrivateFolder
 
     began = time.perf_counter()
@@ -60,7 +60,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
 
         for pattern in NAMED.values():
             _ = pattern.tables  # which are kept beside the kernels
-    found = store.kept()
+    found = plain.kept() if plain.is_plain() else store.kept()
     if folder is not None:
         found = {path: n for path, n in [(folder, store.kept_in(PrivateFolder(folder)))] if n}
     return Warmup(n_compiled, found, time.perf_counter() - began, n_lost)

@@ -16,7 +16,7 @@ def compile_now(*types: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         kernel = Kernel(function, types)
         if plain.is_plain():
-            return plain.compiled(kernel, lambda: None)
+            return plain.compiled(kernel, lambda: None).entry
         return load(obtain.compiled(kernel), obtain.entry_of(kernel), kernel.__name__, obtain.structures_of(types))
 
     return compiled

@@ -21,6 +21,8 @@ from nbbpe.kernels.compiler import layouts, obtain, plain, store, symbols, targe
 from nbbpe.kernels.compiler.jit import Kernel
 from nbbpe.kernels.compiler.signature import int64
 
+pytestmark = pytest.mark.skipif(plain.is_plain(), reason="kernels are compiled by a plain njit")
+
 # Runs a kernel of the nbbpe in folder argv[1]; prints what was compiled. With argv[2], as a user who owns nothing: all that
 # is imported is so before, down to Numba's last module, as that user might not be allowed to read Python itself.
 USE = (

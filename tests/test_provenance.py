@@ -186,11 +186,11 @@ def test_no_pattern_depends_on_no_character_classes(tmp_path):
 
 
 def test_the_digest_of_the_classes_is_of_every_character(monkeypatch):
-    assert provenance.classes_digest() == provenance.classes_digest.__wrapped__()
+    assert provenance.classes_digest() == provenance.classes_digest.__wrapped__() == provenance._digest_of_classes()
     classes = pattern.character_classes().copy()
     classes[0x10FFFF] = 0
     monkeypatch.setattr(provenance, "character_classes", lambda: classes)
-    assert provenance.classes_digest() != provenance.classes_digest.__wrapped__()
+    assert provenance.classes_digest() != provenance._digest_of_classes()
 
 
 def test_versions_of_what_is_no_package_are_unknown(monkeypatch):

@@ -12,7 +12,7 @@ import numpy as np
 import processes
 import pytest
 
-from nbbpe.kernels.compiler import numba_internals, plain
+from nbbpe.kernels.compiler import layouts, numba_internals, plain
 from nbbpe.kernels.compiler.jit import Kernel
 from nbbpe.kernels.compiler.signature import boolean, int64, reads, structure, uint8, uint64
 from nbbpe.kernels.training import linked_words
@@ -271,6 +271,37 @@ def test_what_is_not_as_known_in_numba_gives_one_warning_and_the_same_results(mo
     (warning,) = (each for each in caught if "plain njit" in str(each.message))
     assert "AttributeError: 'Library' object has no attribute 'finalize'): kernels" in str(warning.message)
     assert found.entry(1) == 2
+
+
+@pytest.mark.parametrize(
+    "why",
+    [ImportError("No module named 'numba'", name="numba"), layouts.UnknownLayout("it is free-threaded")],
+    ids=["no numba", "layout"],
+)
+def test_what_a_plain_njit_cannot_help_is_an_error(why, monkeypatch):
+    monkeypatch.setattr(plain, "_took_over", False)
+    with pytest.raises(type(why), match=r"No module named 'numba'|do not run with this Python: it is free-threaded"):
+        plain.take_over(why)
+    assert not plain._took_over
+    with pytest.warns(RuntimeWarning, match="plain njit"):
+        plain.take_over(ModuleNotFoundError("No module named 'numba.core.compiler_lock'", name="numba.core.compiler_lock"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False),
+        lambda patch: patch.setattr(sys, "abiflags", "t"),
+        lambda patch: patch.setattr(layouts, "_word", lambda item, at: 0),
+        lambda patch: patch.setattr(layouts, "_byte", lambda item, at: b"x"),
+    ],
+    ids=["no lock", "free-threaded build", "other objects", "other dtypes"],
+)
+def test_a_python_that_keeps_objects_elsewhere_is_refused(change, monkeypatch):
+    assert layouts.layouts.__wrapped__() == layouts.layouts()
+    change(monkeypatch)
+    with pytest.raises(RuntimeError, match="nbbpe's kernels do not run with this Python: "):
+        layouts.layouts.__wrapped__()
 
 
 CORE = """

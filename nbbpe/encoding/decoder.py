@@ -14,9 +14,9 @@ from ..model.numbering import without_far_ids
 from ..system.lazy import lazy
 
 # How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: where kernels are
-# in use, which takes some milliseconds, and where Numba must be imported for it.
+# in use, which takes some milliseconds, and where what loads them must be imported for it.
 _MANY = 1 << 14
-_VERY_MANY = 1 << 22
+_VERY_MANY = 1 << 20
 _FEW = 1 << 7  # ids of an array that are sooner made a list than NumPy tells where they are
 _ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes that there is room for at first, and at most between two calls
 

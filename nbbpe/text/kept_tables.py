@@ -6,7 +6,7 @@ import functools
 import hashlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -29,6 +29,17 @@ def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
 def keep_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables) -> None:
     """Keep tables for later processes. They are as trusted as kernels are, which read by them without a check."""
     keep_data(_file_name(regexes), tables.tobytes())
+
+
+def kept(what: str, make: Callable[[], str]) -> str:
+    """A short text that these modules and `regex` alone decide, from disk, or made and then kept there."""
+    name = _file_name([what])
+    content = read_data(name)
+    if content is not None:
+        return content.decode()
+    made = make()
+    keep_data(name, made.encode())
+    return made
 
 
 def _file_name(regexes: Sequence[str]) -> str:

@@ -19,8 +19,10 @@ import pytest
 from effort import mostly_slow
 
 import nbbpe
-from nbbpe.kernels.compiler import trusted_folders
+from nbbpe.kernels.compiler import plain, trusted_folders
 from nbbpe.kernels.compiler.trusted_folders import InstalledFolder, PrivateFolder, Untrusted
+
+pytestmark = pytest.mark.skipif(plain.is_plain(), reason="kernels are compiled by a plain njit")
 
 ROOT, ATTACKER, VICTIM = 0, 65533, 64321  # the last has no entry among the users, and so no home
 US = os.geteuid() if os.name != "nt" else 0

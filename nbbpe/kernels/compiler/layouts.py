@@ -16,8 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class UnknownLayout(Exception):
+class UnknownLayout(RuntimeError):
     """An object does not look as we know it: kernels cannot read it by themselves."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"nbbpe's kernels do not run with this Python: {why}")
 
 
 class Layouts(NamedTuple):
@@ -55,9 +58,9 @@ class Layouts(NamedTuple):
 def layouts() -> Layouts:
     """Those of this process. Raises UnknownLayout."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8:
-        raise UnknownLayout("this is not CPython with addresses of 64 bits")
+        raise UnknownLayout("it is not CPython with addresses of 64 bits")
     if not getattr(sys, "_is_gil_enabled", lambda: True)() or "t" in getattr(sys, "abiflags", ""):
-        raise UnknownLayout("this is a free-threaded Python")
+        raise UnknownLayout("it is free-threaded; use one with the global interpreter lock")
     type_at = object.__basicsize__ - 8
     _check(_word(object(), type_at) == id(object), "the type of an object")
     return Layouts(type_at, *_of_text(), *_of_array())
@@ -141,9 +144,9 @@ def _first(places: range, is_it: Any, what: str) -> int:
     for place in places:
         if is_it(place):
             return place
-    raise UnknownLayout(f"{what} is not where it was in any version that we know")
+    raise UnknownLayout(f"{what} is not where it is in the versions that nbbpe knows")
 
 
 def _check(is_so: bool, what: str) -> None:
     if not is_so:
-        raise UnknownLayout(f"{what} is not where it was in any version that we know")
+        raise UnknownLayout(f"{what} is not where it is in the versions that nbbpe knows")

@@ -66,6 +66,9 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
     It is not loaded: it may be for another processor.
     """
     with _lock:
+        if plain.is_plain():
+            done = kernel.obtained()
+            return done.folder, done.was_compiled
         content, folder = store.read(kernel.name) or (b"", None)
         if content and into is None:
             return folder, False
@@ -111,7 +114,7 @@ def _without_collection() -> Iterator[None]:
 
 
 def _compiled_plainly(kernel: Any) -> Obtained:
-    return Obtained(plain.compiled(kernel, _say_once), None, True)
+    return Obtained(*plain.compiled(kernel, _say_once))
 
 
 def _say_once() -> None:

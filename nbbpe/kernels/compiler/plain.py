@@ -8,11 +8,12 @@ Slower to start and to compile; ids and merges are the same.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import types as python_types
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import store
 from .layouts import UnknownLayout
@@ -33,7 +34,7 @@ def is_plain() -> bool:
 def take_over(why: BaseException) -> None:
     """Compile kernels in this way from now on, and say so. Raises what this way could do nothing against."""
     global _took_over
-    if isinstance(why, (UnknownLayout, ImportError)) and not str(why).startswith("cannot import name"):
+    if isinstance(why, UnknownLayout) or (isinstance(why, ImportError) and why.name in ("numba", "llvmlite")):
         raise why
     if not _took_over:
         _took_over = True
@@ -49,20 +50,47 @@ def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
-def compiled(kernel: Any, before: Callable[[], None]) -> Callable[..., Any]:
-    """A kernel, see jit.Kernel, as Numba has it; `before` is called before it is compiled."""
+class Compiled(NamedTuple):
+    """A kernel as Numba has it.
+
+    entry        : takes its arguments by position
+    folder       : the folder of Numba's cache that it is in; None where there is none
+    was_compiled : whether it was not there before
+    """
+
+    entry: Callable[..., Any]
+    folder: str | None
+    was_compiled: bool
+
+
+def compiled(kernel: Any, before: Callable[[], None]) -> Compiled:
+    """A kernel, see jit.Kernel, as Numba has it; `before` is called before it is compiled, unless Numba's cache has it."""
     import numba
 
     from .numba_types import numba_type
 
     kinds = tuple(numba_type(each) for each in kernel.types)
     with _jit_enabled(), _cache_folder() as folder:
-        before()
+        if folder is None or not _indices(folder, f"{kernel.name}-"):
+            before()
         dispatcher: Any = numba.njit(cache=folder is not None, **_OPTIONS)(_with_made_globals(kernel.function))
         entry = dispatcher.compile(kinds)
         dispatcher.disable_compile()
     # Numba's own look at arguments knows nothing of ours, which take any object.
-    return entry if any(isinstance(each, Argument) for each in kernel.types) else dispatcher
+    takes_ours = any(isinstance(each, Argument) for each in kernel.types)
+    return Compiled(entry if takes_ours else dispatcher, folder, not dispatcher.stats.cache_hits)
+
+
+def kept() -> dict[str, int]:
+    """How many kernels Numba's cache has, in the folder that is used."""
+    folder = _trusted_folder()
+    n_kernels = len(_indices(folder)) if folder else 0
+    return {folder: n_kernels} if folder and n_kernels else {}
+
+
+def _indices(folder: str, beginning: str = "") -> list[str]:
+    """The index of each kernel in Numba's cache whose name begins so."""
+    return glob.glob(os.path.join(glob.escape(folder), "**", f"{beginning}*.nbi"), recursive=True)
 
 
 def made(declared: Any) -> Any:
