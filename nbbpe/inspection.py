@@ -40,7 +40,7 @@ class VocabularyFigures:
     n_merges : None where tokens merge by rank, without a list of merges
     special_tokens : with their ids
     pattern : name or regex, or a list of them where each splits in turn; None where there is none
-    normalizer : the normal form that text is put into; None where there is none
+    normalizer : the normal form that text is put into, or the steps that are done to it; None where there is none
     dtype : the name of the type of ids
     length_counts : how many tokens there are of each length in bytes, special ones left out
     longest : the longest tokens, special ones left out, the longest first, and the lowest id first among equals
@@ -50,7 +50,7 @@ class VocabularyFigures:
     n_merges: int | None
     special_tokens: dict[str, int]
     pattern: str | list[str] | None
-    normalizer: str | None
+    normalizer: str | list[str | dict[str, Any]] | None
     dtype: str
     length_counts: dict[int, int]
     longest: list[Token]

@@ -23,12 +23,14 @@ from .model.model import Merge, Model, Vocab
 from .system.lazy import lazy
 from .system.paths import Path
 from .text.byte_source import Source, as_source, bytes_left
+from .text.normalizer import Chain, as_form
 from .text.pattern import PatternLike
 from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
 
 if TYPE_CHECKING:
     from .encoding.encoder import Encoder
+    from .encoding.prepared_encoder import PreparedEncoder
     from .kernels.pieces.special_tokens import SpecialTokens
     from .sources import Part, Tally
 
@@ -50,7 +52,8 @@ class Tokenizer:
     pattern : a name, a regex, a list of these, or None (see `nbbpe.train`)
     max_pieces : how many pieces of text a thread remembers the ids of; their bytes, too, are bounded, by 64 for each
     normalizer : "NFC", "NFD", "NFKC" or "NFKD", the normal form that text is put into before it is split (as Python's
-        `unicodedata` does), once its special tokens are found; None for text as it is
+        `unicodedata` does), once its special tokens are found; or a list of steps (see the property of this name); None
+        for text as it is
 
     Raises ValueError for a vocab and merges that do not fit together, TypeError for arguments of other types.
     """
@@ -63,7 +66,7 @@ class Tokenizer:
         pattern: PatternLike = "gpt2",
         *,
         max_pieces: int = MAX_PIECES,
-        normalizer: str | None = None,
+        normalizer: str | Sequence[str | Mapping[str, Any]] | None = None,
     ) -> None:
         if isinstance(max_pieces, bool) or not hasattr(max_pieces, "__index__"):
             raise TypeError(f"max_pieces must be an integer, not {max_pieces!r}")
@@ -240,9 +243,14 @@ class Tokenizer:
         return self._model.pattern.spelling
 
     @property
-    def normalizer(self) -> str | None:
-        """The normal form that text is put into before it is split, as "NFC"; None where text is encoded as it is."""
-        return self._model.normalizer
+    def normalizer(self) -> str | list[str | dict[str, Any]] | None:
+        """The normal form that text is put into before it is split, as "NFC"; None where text is encoded as it is.
+
+        A list where it has several steps, or others: names of normal forms, "Lowercase", "StripAccents", and objects as a
+        tokenizer.json has them, as {"type": "Prepend", "prepend": " "}.
+        """
+        normalizer = self._model.normalizer
+        return normalizer.spelling if isinstance(normalizer, Chain) else normalizer
 
     @property
     def fingerprint(self) -> str:
@@ -377,8 +385,8 @@ class Tokenizer:
 
     def encode_stream(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[NDArray[Any]]:
         """Like `encode_iterable`, in arrays as they come, each of them the caller's own."""
-        reader = Reader(TextStream(texts), None, self._sought(allowed_special), self._encoder.at_once)
-        for ids, _ in self._encoder.encode_all(reader):
+        encoder, specials = self._encoder.allowing(self._sought(allowed_special))
+        for ids, _ in encoder.encode_all(Reader(TextStream(texts), None, specials, encoder.at_once)):
             yield ids.copy()
 
     def encode_padded(
@@ -421,7 +429,7 @@ class Tokenizer:
             text = to_bytes(text)
         ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         tokens = list(map(self._model.vocab.__getitem__, ids.tolist()))
-        if self.normalizer is not None and (encoded := b"".join(tokens)) != to_bytes(text):
+        if (self.normalizer is not None or self._model.is_prepared) and (encoded := b"".join(tokens)) != to_bytes(text):
             text = encoded if isinstance(text, bytes) else to_text(encoded)
         return Tokens(text, ids, tokens)
 
@@ -441,9 +449,9 @@ class Tokenizer:
         `allowed_special` is that of `encode_file`. With each bit of ids comes how many of them there are up to the end of
         each record that has no separator.
         """
-        specials = self._sought(allowed_in(part.has_records, allowed_special))
-        with part.open(specials, self._encoder.at_once, separator, tally) as reader:
-            yield from self._encoder.encode_all(reader)
+        encoder, specials = self._encoder.allowing(self._sought(allowed_in(part.has_records, allowed_special)))
+        with part.open(specials, encoder.at_once, separator, tally) as reader:
+            yield from encoder.encode_all(reader)
 
     # Its parameters and what they mean are written there, once; the first is the tokenizer.
     encode_file = writer.encode_file
@@ -508,22 +516,27 @@ class Tokenizer:
     @lazy
     def _decoder_of_text(self) -> Decoder:
         """One for which special tokens stand for nothing."""
-        return Decoder(self._model.vocab, self._model.special.values())
+        return Decoder(self._model.vocab, self._model.skipped.values())
 
     @lazy
-    def _encoder(self) -> Encoder:
+    def _encoder(self) -> Encoder | PreparedEncoder:
         from .encoding.encoder import Encoder, NormalizingEncoder
 
         model = self._model
-        if model.normalizer is None:
-            return Encoder(model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials)
+        if model.normalizer is None or model.is_prepared:
+            encoder = Encoder(model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials)
+            if not model.is_prepared:
+                return encoder
+            from .encoding.prepared_encoder import PreparedEncoder
+
+            return PreparedEncoder(encoder, model)
         return NormalizingEncoder(
-            model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials, model.normalizer
+            model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials, as_form(model.normalizer)
         )
 
     @lazy
     def _specials(self) -> SpecialTokens:
-        return pack_special_tokens(self._model.special)
+        return pack_special_tokens(self._model.choosable)
 
     @lazy
     def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
@@ -557,7 +570,7 @@ class Tokenizer:
         key = _kept(allowed), _kept(disallowed)
         chosen = self._choices.get(key)
         if chosen is None:
-            chosen = choose(self._model.special, self._specials, *key)
+            chosen = choose(self._model.choosable, self._specials, *key)
             if len(self._choices) >= _MAX_CHOICES:
                 self._choices.clear()
             self._choices[key] = chosen

@@ -17,11 +17,14 @@ from .special_choice import Chosen, pack_special_tokens
 
 if TYPE_CHECKING:
     from .encoder import Encoder
+    from .prepared_encoder import PreparedEncoder
 
 _BYTES_PER_THREAD = 1 << 20  # of text; for less another thread does not pay
 
 
-def encode_batch_flat(encoder: Encoder, texts: Iterable[Text], chosen: Chosen) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def encode_batch_flat(
+    encoder: Encoder | PreparedEncoder, texts: Iterable[Text], chosen: Chosen
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """See Tokenizer.encode_batch_flat."""
     check_texts(texts)
     documents = list(each_to_bytes(texts, "text"))

@@ -265,6 +265,10 @@ class Encoder:
             return n_ids
         return self._encode_windows(TextReader(text, specials or new_special_tokens([], [])), None, 0)
 
+    def allowing(self, specials: SpecialTokens) -> tuple[Encoder, SpecialTokens]:
+        """What encodes with a choice of special tokens, and those of them that readers look for."""
+        return self, specials
+
     def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
         """The ids of the next `n_bytes` of a source, or of all it has, as an array of its own. Its errors pass."""
         reader = Reader(source, n_bytes, specials, self.at_once)

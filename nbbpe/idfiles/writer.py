@@ -30,6 +30,7 @@ from .sidecar import Described, check_replaceable, describe_ids, sidecar_path
 
 if TYPE_CHECKING:
     from ..encoding.encoder import Encoder
+    from ..encoding.prepared_encoder import PreparedEncoder
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
 _CHUNK_BYTES = 8 << 20  # of text: what a worker takes at a time
@@ -41,7 +42,7 @@ class EncodesFiles(Described, Protocol):
     """What a file of ids needs of a Tokenizer."""
 
     @property
-    def _encoder(self) -> Encoder: ...
+    def _encoder(self) -> Encoder | PreparedEncoder: ...
 
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen: ...
 
