@@ -18,9 +18,11 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     """Read a tokenizer of any format that nbbpe knows.
 
     source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
-        known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (the
-        pattern is gpt2, and <|endoftext|> special where the vocab has it); a tokenizers.Tokenizer, a
-        PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is
+        known encoding, or a folder with one; Mistral's tekken.json; GPT-2's vocab.json and merges.txt, as a folder or as a
+        pair of paths (the pattern is gpt2, and <|endoftext|> special where the vocab has it); a tokenizers.Tokenizer, a
+        PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is. Where no such path is there:
+        the name of an encoding of tiktoken's, as "cl100k_base", or of a model, as "org/model", which tiktoken and
+        huggingface_hub fetch where they are installed
 
     check  : whether it is an error where the files of a folder of ours do not belong together, or where the `regex` it was
         made with takes some characters for something else than the installed one does
@@ -120,6 +122,15 @@ def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     return [target]
 
 
+def _is_tekken(path: str) -> bool:
+    return os.path.basename(path).startswith("tekken") and path.endswith(".json")
+
+
+def _write_tekken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    tokenizer.save_tekken(path)
+    return [path]
+
+
 def _is_ranks(path: str) -> bool:
     return path.endswith(".tiktoken")
 
@@ -133,6 +144,7 @@ def _write_tiktoken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
 # The first that is meant is taken.
 FORMATS = (
     Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2, says_all=False),
+    Format("tekken", "Mistral's tekken.json", _is_tekken, _write_tekken),
     Format("huggingface", "Hugging Face's tokenizer.json", _is_json, _write_huggingface),
     Format("tiktoken", "tiktoken's ranks, x.tiktoken", _is_ranks, _write_tiktoken, has_special=False, says_all=False),
     Format("nbbpe", "a folder of our own, which keeps everything", _is_folder, _write_nbbpe),

@@ -17,9 +17,10 @@ from .encoding.padding import Padded, Side, encode_padded
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
-from .formats import folder, gpt2, huggingface, tiktoken
+from .formats import folder, gpt2, huggingface, tekken, tiktoken
 from .idfiles import writer
 from .model.model import Merge, Model, Vocab
+from .model.surround import PLAIN, Surround, read_surround
 from .system.lazy import lazy
 from .system.paths import Path
 from .text.byte_source import Source, as_source, bytes_left
@@ -196,6 +197,14 @@ class Tokenizer:
         """
         tiktoken.write(path, self._model)
 
+    def save_tekken(self, path: Path) -> None:
+        """Write Mistral's `tekken.json`, which mistral-common's `Tekkenizer.from_file` reads and `nbbpe.load`, too.
+
+        Raises ValueError where special tokens are not the first ids, the bytes not the next in their order, or where ranks
+        cannot say the same as the merges.
+        """
+        tekken.write(path, self._model)
+
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer:
         """A tokenizer that has more special tokens; this one stays as it is.
 
@@ -305,7 +314,14 @@ class Tokenizer:
 
     # Text to ids
 
-    def encode(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> list[int]:
+    def encode(
+        self,
+        text: Text | Source,
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        add_special_tokens: bool = False,
+    ) -> list[int]:
         """The ids of a text, a list of int; with a normalizer, of what it makes of the text between special tokens.
 
         `text` is str, or bytes, valid UTF-8 or not; TypeError for all else. Bytes may be in any object that lends them: a
@@ -319,12 +335,44 @@ class Tokenizer:
         or a collection of special tokens; disallowed wins, and as "all" spares only those that `allowed_special` names.
         Names and meanings are tiktoken's, but by default all tokens are allowed and none is disallowed. Of a file nothing
         can be disallowed (ValueError).
+
+        With `add_special_tokens`, the ids come with what the file that the tokenizer was read from puts around a text (its
+        post_processor: a token at the start, say), as in transformers.
         """
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
             if ids is not None:
-                return ids
-        return self._encode_any(text, allowed_special, disallowed_special).tolist()
+                return self._surround.around(ids) if add_special_tokens else ids
+        ids = self._encode_any(text, allowed_special, disallowed_special).tolist()
+        return self._surround.around(ids) if add_special_tokens else ids
+
+    def encode_pair(
+        self,
+        first: Text | Source,
+        second: Text | Source,
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        add_special_tokens: bool = True,
+    ) -> list[int]:
+        """The ids of two texts, with what belongs around and between them (see `encode`); without, one after the other.
+
+        Other arguments as of `encode`.
+        """
+        encode = partial(self.encode, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return (self._surround if add_special_tokens else PLAIN).around(encode(first), encode(second))
+
+    def verify(self, text: str | None = None) -> dict[str, str]:
+        """Prove on a text that the libraries that are installed give the same ids: tokenizers, tiktoken, mistral-common.
+
+        The tokenizer is written as each library's file, and read by it. Returns, for each library, "equal (n ids)", "not
+        installed", or why its format cannot hold this tokenizer. `text` is str; None takes a short text of hard cases.
+
+        Raises ValueError that shows the first place where ids differ, or where no library could be asked.
+        """
+        from .verification import verify
+
+        return verify(self, text)
 
     def encode_array(
         self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
@@ -533,6 +581,10 @@ class Tokenizer:
         return NormalizingEncoder(
             model.merge_table(), model.pattern, self.dtype, self._max_pieces, self._specials, as_form(model.normalizer)
         )
+
+    @lazy
+    def _surround(self) -> Surround:
+        return read_surround(self._model.extras.surround)
 
     @lazy
     def _specials(self) -> SpecialTokens:

@@ -31,6 +31,7 @@ from ..text.pattern import Pattern, get_pattern
 from ..tokenizer import Tokenizer
 from ..trainer import train as train_tokenizer
 from ..training.tie_break import TIE_BREAKS
+from ..verification import verify_written
 from . import EXIT_FAILED, NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 from .warming import warm_up
@@ -609,6 +610,12 @@ def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str,
     show_default=True,
     help="Of a tokenizer.json. Ignored, texts must be normalized beforehand.",
 )
+@click.option(
+    "--verify",
+    "verified",
+    is_flag=True,
+    help="Prove that what was written gives the same ids: read it with the library that owns the format, on hard text.",
+)
 @_json_option
 def convert(
     source: str,
@@ -617,6 +624,7 @@ def convert(
     special: Sequence[str],
     patterns: Sequence[str],
     normalizer: Literal["apply", "ignore"],
+    verified: bool,
     as_json: bool,
 ) -> None:
     """Write the tokenizer SOURCE as TARGET, in another format."""
@@ -633,10 +641,13 @@ def convert(
             f"{shlex.join(unsaid)}",
             stacklevel=1,
         )
+    proof = verify_written(tokenizer, chosen.name, written) if verified else None
     if as_json:
-        _print_json({"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid})
+        about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
+        _print_json(about if proof is None else {**about, "verified": proof})
         return
-    _print_lines([f"{_shown(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written])
+    lines = [f"{_shown(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written]
+    _print_lines(lines if proof is None else [*lines, f"verified: {proof}"])
 
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")

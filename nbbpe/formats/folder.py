@@ -185,7 +185,7 @@ def read_model(path: Path, check: bool = True) -> Model:
         vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
     fingerprint, provenance = _read_origin(about, about_path)
     with naming(vocab_path):
-        check_vocab(vocab, text_alone=True)
+        check_vocab(vocab, of_file=True)
     origin = provenance if check else taken_as_it_is(provenance, pattern)
     model = Model(vocab, merges, special, pattern, whole, origin, normalizer, extras)
     if check:

@@ -186,7 +186,7 @@ class _Reader:
         if pretokenizers.has_digits_of_bytes(steps):
             merges = pretokenizers.without_mixed(merges, steps, self.error)
         with naming(self.name):
-            check_vocab(vocab, text_alone=True)
+            check_vocab(vocab, of_file=True)
             found = Model.fitting(vocab, merges, special, splitting.pattern, form, extras)
             if whole:
                 from ..model.rank_vocab import with_whole_tokens
@@ -331,7 +331,7 @@ class _Reader:
             raise self.error(f"model.merges must be a list, not {type(lines).__name__}")
         known = set(vocab.values())
         with naming(f"{self.name}: model"):
-            check_vocab(vocab, text_alone=True)
+            check_vocab(vocab, of_file=True)
         if set(map(type, lines)) <= {str, list}:
             merges = known_merges((line.split(" ") if type(line) is str else line for line in lines), tokens)
             if merges is not None and len(set(merges)) == len(merges) and are_known(merges, known):

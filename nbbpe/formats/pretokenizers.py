@@ -7,6 +7,7 @@ of one kind of characters does, is an error that names the step.
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from .dialects import escaped, translated
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 
 # What Punctuation takes for punctuation: all signs of ASCII, and Unicode's.
-_PUNCTUATION = r"!-/:-@\[-`{-~\p{P}"
+_PUNCTUATION = "".join(f"\\{sign}" for sign in string.punctuation) + r"\p{P}"
 _ONE_SET = regex.compile(
     r"(?:\\p\{\^?\w+\}|\\[sSdD]|\[(?:[^\\\[\]^&|~-]|\\.\{?\w*\}?|(?<=\w)-(?=\w))+\]|[^\\\[\](){}.*+?|^$])"
 )

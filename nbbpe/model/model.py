@@ -292,21 +292,22 @@ class Model:
 _NEVER = {bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))}
 
 
-def check_vocab(vocab: Vocab, text_alone: bool = False) -> None:
+def check_vocab(vocab: Vocab, of_file: bool = False) -> None:
     """Raise TypeError or ValueError for a vocab that cannot be one.
 
-    text_alone : whether it may lack the bytes that are in no valid UTF-8
+    of_file : whether a file says it, which may leave out the bytes that are in no valid UTF-8, and have an empty token,
+        which no text gets
     """
     types = {*map(type, vocab), *map(type, vocab.values())}
-    is_good = types == {int, bytes} and min(vocab) >= 0 and max(vocab) <= MAX_ID and all(vocab.values())
+    is_good = types == {int, bytes} and min(vocab) >= 0 and max(vocab) <= MAX_ID and (of_file or all(vocab.values()))
     for token_id, token in vocab.items() if not is_good else ():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not isinstance(token, bytes):
             raise TypeError(f"vocab must map int to bytes, and has {shown(token_id)}: {shown(token)}")
         if not 0 <= token_id <= MAX_ID:
             raise ValueError(f"vocab has the id {shown(token_id)} (for {shown(token)}); ids must be from 0 to {MAX_ID:,}")
-        if not token:
+        if not token and not of_file:
             raise ValueError(f"vocab has the empty token as id {token_id}")
-    missing = {bytes([byte]) for byte in range(256)} - set(vocab.values()) - (_NEVER if text_alone else set())
+    missing = {bytes([byte]) for byte in range(256)} - set(vocab.values()) - (_NEVER if of_file else set())
     if missing:
         some = ", ".join(map(repr, sorted(missing)[:5]))
         raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")
