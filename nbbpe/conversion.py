@@ -161,6 +161,11 @@ def find_format(target: Path, name: str | None = None) -> Format:
     raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
 
 
+def says_no_pattern(path: Path) -> bool:
+    """Whether a tokenizer is in a format that does not say its split pattern."""
+    return recognised(path).kind in ("tiktoken", "gpt2")
+
+
 def read_tokenizer(
     path: Path,
     special_tokens: Sequence[str] = (),

@@ -19,7 +19,7 @@ from .system.progress import Progress, ProgressOption
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
-Source = Path | Sequence[Path] | Iterable[Text]  # what `nbbpe.train` takes
+Source = Path | Sequence[Path] | Iterator[Text]  # what `nbbpe.train` takes
 _MAX_STRETCHES = 200_000  # distinct stretches of text, split differently, that are counted
 _LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
 
@@ -135,15 +135,16 @@ def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyF
 
 def encoded(
     tokenizer: Tokenizer,
-    source: Source,
+    source: Source | None = None,
     stage: str = "encode",
     progress: ProgressOption = None,
     *,
     separator: str | None = None,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
     allowed_special: Choice | None = None,
     warn: bool = True,
+    documents: Iterable[Text] | None = None,
 ) -> Iterator[NDArray[Any]]:
     """The ids of a source, array by array, with a bar of progress; each is the caller's until the next is asked for.
 
@@ -151,7 +152,7 @@ def encoded(
     records that are left out.
     """
     separator_id = find_separator(tokenizer, separator)
-    inputs = find_inputs(source, field, on_error)
+    inputs = find_inputs(source, field, on_error, documents=documents)
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:
@@ -168,18 +169,24 @@ def encoded(
 
 def text_figures(
     tokenizer: Tokenizer,
-    source: Source,
+    source: Source | None = None,
     n_most_frequent: int = 10,
     progress: ProgressOption = None,
     *,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
     allowed_special: Choice | None = None,
+    documents: Iterable[Text] | None = None,
 ) -> TextFigures:
     """How a tokenizer does on a text; arguments are those of `nbbpe.train` and `encode_file`. Memory is bounded."""
     numbering = Numbering(tokenizer._model.vocab)
     counts = np.zeros(len(numbering.ids), dtype=np.int64)
-    options: dict[str, Any] = {"field": field, "on_error": on_error, "allowed_special": allowed_special}
+    options: dict[str, Any] = {
+        "field": field,
+        "on_error": on_error,
+        "allowed_special": allowed_special,
+        "documents": documents,
+    }
     for ids in encoded(tokenizer, source, "count tokens", progress, **options):
         counts += numbering.count(ids)
     return _text_figures(tokenizer, numbering, counts, n_most_frequent)
@@ -188,14 +195,15 @@ def text_figures(
 def compare(
     a: Tokenizer,
     b: Tokenizer,
-    source: Path | Sequence[Path] | Sequence[Text],
+    source: Path | Sequence[Path] | None = None,
     n_splits: int = 20,
     progress: ProgressOption = None,
     *,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
+    documents: Sequence[Text] | None = None,
 ) -> Comparison:
-    """Two tokenizers on one text: a path, a list of paths, or a list of documents. It is read by both at the same time.
+    """Two tokenizers on one text: a path, a list of paths, or `documents`, a list. It is read by both at the same time.
 
     Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises ValueError where one of
     the tokenizers has a normalizer that the other has not, and that changes the text: it is not one text then.
@@ -208,8 +216,8 @@ def compare(
     n_same = n_differing = n_differing_bytes = 0
     stretches: Counter[tuple[bytes, bytes]] = Counter()
     streams = (
-        encoded(a, source, "compare", progress, field=field, on_error=on_error),
-        encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False),
+        encoded(a, source, "compare", progress, field=field, on_error=on_error, documents=documents),
+        encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False, documents=documents),
     )
     for ids in _aligned(streams, numberings):
         if a.normalizer != b.normalizer and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):

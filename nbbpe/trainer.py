@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .model.model import Model
 from .model.special_tokens import check_special_tokens
@@ -19,8 +19,8 @@ from .training.tie_break import check_tie_break
 
 
 def train(
-    source: Path | Sequence[Path] | Iterable[Text],
-    vocab_size: int,
+    source: Path | Sequence[Path] | Iterator[Text] | None = None,
+    vocab_size: int | None = None,
     special_tokens: Sequence[str] = (),
     *,
     pattern: PatternLike = "gpt2",
@@ -29,17 +29,19 @@ def train(
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
+    documents: Iterable[Text] | None = None,
 ) -> Tokenizer:
     """Train a byte-level BPE tokenizer.
 
     Parameters
     ----------
     source
-        The path of a file, a list or tuple of paths, or an iterable whose items are documents (str, or bytes).
+        The path of a file, a list or tuple of paths, or an iterator or generator whose items are documents (str, or bytes).
 
-        A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .parquet
+        A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .json an
+        array of such records (or JSON lines, too); .parquet
         is a table with a document in a column of each row (needs pyarrow); any other is plain text, in which special
         tokens separate documents. Bytes of plain text that are no valid UTF-8 are kept, each as a character of its own.
         JSON lines and plain text may be packed, with .gz or .zst after the name (.zst needs zstandard).
@@ -73,10 +75,12 @@ def train(
     progress
         None shows a bar on a terminal, True or False one or none; a callable is called with (stage, done, total).
     field
-        The field of a JSON record, or the column of a parquet file, that holds the text.
+        The field of a JSON record, or the column of a parquet file, that holds the text; None for "text".
     on_error
         What becomes of a bad record (broken JSON, no such field, null, not a string): "raise" raises ValueError that names
         file and line or row; "skip" leaves it out, and one warning at the end tells how many and names the first.
+    documents
+        In place of a source, documents (str, or bytes) themselves: a list of them, or any other iterable.
 
     Returns
     -------
@@ -92,6 +96,8 @@ def train(
     ImportError : a file that needs a package which is not installed, before long work
     """
     special_tokens = check_special_tokens(special_tokens)
+    if vocab_size is None:
+        raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
     split = get_pattern(pattern)
     check_tie_break(tie_break)
@@ -99,7 +105,7 @@ def train(
     if max_token_length is not None:
         max_token_length = check_positive("max_token_length", max_token_length)
     n_workers = check_workers(workers)
-    inputs = find_inputs(source, field, on_error)
+    inputs = find_inputs(source, field, on_error, documents=documents)
 
     from .training.merges import learn_merges
     from .training.word_counts import corpus_fingerprint, count_files

@@ -298,7 +298,7 @@ class Seen(event.Listener):
     def on_start(self, event): print(event.data["dispatcher"].py_func.__name__)
     def on_end(self, event): pass
 event.register("numba:compile", Seen())
-tok = nbbpe.train(["the cat sat on the mat " * 9, "aaaa"], 262, ["<s>"])
+tok = nbbpe.train(iter(["the cat sat on the mat " * 9, "aaaa"]), 262, ["<s>"])
 tok.encode("the cat <s> x"); nbbpe.train(iter(["x y"]), 257).encode_batch(["x"])
 """
 

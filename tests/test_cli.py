@@ -69,7 +69,7 @@ def folder(tmp_path_factory, small) -> Path:
     nbbpe.warmup()  # compiling says so on stderr, where these tests expect nothing
     folder = tmp_path_factory.mktemp("cli")
     small.save(folder / "tok")
-    nbbpe.train([texts.SAMPLE[::-1]], 300).save(folder / "other")
+    nbbpe.train(iter([texts.SAMPLE[::-1]]), 300).save(folder / "other")
     (folder / "text.txt").write_bytes(TEXT)
     (folder / "empty.txt").write_bytes(b"")
     return folder
@@ -417,7 +417,7 @@ def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small):
 
 
 def test_convert_knows_no_pattern_and_one_of_gpt2s_files(run, tmp_path, small, quiet):
-    bare = nbbpe.train([texts.SAMPLE], 300, pattern=None)
+    bare = nbbpe.train(iter([texts.SAMPLE]), 300, pattern=None)
     bare.save(tmp_path / "bare")
     assert run("convert", tmp_path / "bare", tmp_path / "x.tiktoken").code == 0
     assert_one_line_error(run("convert", tmp_path / "x.tiktoken", tmp_path / "new"), 1, "belongs to it: --pattern")

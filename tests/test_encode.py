@@ -105,7 +105,9 @@ def test_ids_are_those_of_merging_by_rank_for_thousands_of_dense_vocabularies():
 @pytest.fixture(scope="module", params=PATTERNS.values(), ids=PATTERNS)
 def trained(request) -> nbbpe.Tokenizer:
     """A tokenizer of 420 tokens with special tokens in and across each other."""
-    return nbbpe.train([texts.SAMPLE, "the cat sat on the mat " * 3, "abab aaa"], 420, SPECIALS, pattern=request.param)
+    return nbbpe.train(
+        iter([texts.SAMPLE, "the cat sat on the mat " * 3, "abab aaa"]), 420, SPECIALS, pattern=request.param
+    )
 
 
 @given(data=texts.data(120))
@@ -286,7 +288,7 @@ def test_disallowing_all_means_all_that_are_not_allowed(trained):
 
 
 def test_a_tokenizer_without_special_tokens_has_none(quiet):
-    tokenizer = nbbpe.train(["a<|end|>b"], 256 + 3)
+    tokenizer = nbbpe.train(iter(["a<|end|>b"]), 256 + 3)
     assert tokenizer.encode("<|end|>") == tokenizer.encode_ordinary("<|end|>")
     assert tokenizer.decode(tokenizer.encode("<|end|>")) == "<|end|>"
 
@@ -551,7 +553,7 @@ def test_a_million_of_one_thing_takes_no_special_care(trained, unit):
 
 
 def test_long_runs_that_merge_are_merged_as_short_ones(quiet):
-    tokenizer = nbbpe.train(["a" * 5000], 290, pattern=None)
+    tokenizer = nbbpe.train(iter(["a" * 5000]), 290, pattern=None)
     for n in 1, 2, 63, 64, 65, 127, 128, 129, 700:
         assert tokenizer.encode("a" * n) == expected(tokenizer, b"a" * n)
     double = tokenizer.token_to_id("a" * 4096)  # the run was learned by doubling

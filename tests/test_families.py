@@ -87,7 +87,7 @@ def random_texts(seed: int, n: int = 150) -> list[str]:
 
 @pytest.fixture(scope="module")
 def trained(shared) -> nbbpe.Tokenizer:
-    return nbbpe.train([*real_texts(shared), *HARD, " ".join(random_texts(1))], 1500)
+    return nbbpe.train(iter([*real_texts(shared), *HARD, " ".join(random_texts(1))]), 1500)
 
 
 def theirs_with(trained: nbbpe.Tokenizer, **parts: Any) -> Any:

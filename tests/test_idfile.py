@@ -106,7 +106,7 @@ def test_a_file_name_that_is_no_text_is_kept(small, tmp_path):
 
 
 def test_an_older_json_is_replaced(encoded, small, source):
-    other = nbbpe.train([texts.SAMPLE], 300, ["<|e|>"])
+    other = nbbpe.train(iter([texts.SAMPLE]), 300, ["<|e|>"])
     other.encode_file(source, encoded)
     assert about(encoded)["fingerprint"] == other.fingerprint
     assert np.array_equal(nbbpe.TokenFile(encoded, other).ids, other.encode_array(DATA))
@@ -477,7 +477,7 @@ def test_a_bad_generator_is_told_at_once(tmp_path):
 
 
 def test_the_ids_of_another_tokenizer_are_an_error_with_a_way_out(encoded, small):
-    other = nbbpe.train([texts.SAMPLE], 400, [texts.SPECIAL])
+    other = nbbpe.train(iter([texts.SAMPLE]), 400, [texts.SPECIAL])
     message = rf"holds ids of another tokenizer, with fingerprint {small.fingerprint} and 400 tokens; this one has "
     with pytest.raises(ValueError, match=message + f"{other.fingerprint}.*check=False"):
         nbbpe.TokenFile(encoded, other)

@@ -214,7 +214,7 @@ def test_every_way_of_encoding_gives_the_same(nfc, plain, text, tmp_path):
     assert nfc.encode_file(path, tmp_path / "a.bin") == len(ids)
     assert np.fromfile(tmp_path / "a.bin", dtype=nfc.dtype).tolist() == ids
     end = plain.special_tokens[END]
-    nfc.encode_file([text, "e\u0301"], tmp_path / "b.npy", separator=END, allowed_special="all")
+    nfc.encode_file(iter([text, "e\u0301"]), tmp_path / "b.npy", separator=END, allowed_special="all")
     assert np.load(tmp_path / "b.npy").tolist() == [*ids, end, *nfc.encode("é"), end]
     nfc.encode_file(tmp_path / "a.jsonl", tmp_path / "c.bin", allowed_special="all")
     assert np.fromfile(tmp_path / "c.bin", dtype=nfc.dtype).tolist() == ids + nfc.encode("\u0301" + text)

@@ -189,7 +189,7 @@ ODD_SPECIALS = ["<|a b|>", "two\nlines", '"quoted" \\ back', "é 😀", " ", "\x
 @pytest.mark.parametrize("pattern", ["gpt2", texts.SPLIT_WITH_GAPS, "é+|\n|.", None])
 @pytest.mark.parametrize("specials", [[], [texts.SPECIAL], ODD_SPECIALS])
 def test_what_was_saved_is_loaded_the_same(tmp_path, specials, pattern):
-    tokenizer = nbbpe.train([texts.SAMPLE], 300 + len(specials), specials, pattern=pattern)
+    tokenizer = nbbpe.train(iter([texts.SAMPLE]), 300 + len(specials), specials, pattern=pattern)
     tokenizer.save(tmp_path / "new" / ".." / "folder")
     loaded = nbbpe.load(tmp_path / "folder")
     assert loaded == tokenizer

@@ -226,7 +226,7 @@ def test_a_pipe_can_be_trained_on(tmp_path, file):
 
 def test_a_vocab_size_beyond_all_pairs_costs_nothing():
     with pytest.warns(UserWarning, match=r"2,147,483,\d\d\d"):
-        tokenizer = nbbpe.train(["low low lower", "abab"], 2**31 - 10)
+        tokenizer = nbbpe.train(iter(["low low lower", "abab"]), 2**31 - 10)
     assert tokenizer.merges == expected_merges(["low low lower", "abab"], 1000)
 
 
@@ -462,8 +462,8 @@ def test_ctrl_c_stops_merging_at_once_with_one_traceback():
 
 def test_integers_of_other_libraries_are_integers(quiet, tmp_path):
     numbers = {"min_frequency": 2, "max_token_length": 4, "workers": 1}
-    plain = nbbpe.train([texts.SAMPLE], 300, **numbers)
-    numpy = nbbpe.train([texts.SAMPLE], np.int64(300), **{name: np.uint8(number) for name, number in numbers.items()})
+    plain = nbbpe.train(iter([texts.SAMPLE]), 300, **numbers)
+    numpy = nbbpe.train(iter([texts.SAMPLE]), np.int64(300), **{name: np.uint8(number) for name, number in numbers.items()})
     assert numpy == plain
     assert numpy.provenance == plain.provenance
     numpy.save(tmp_path / "tok")

@@ -32,7 +32,7 @@ def test_a_difference_is_shown(small, monkeypatch):
 
 
 def test_what_no_library_can_hold_is_no_proof():
-    tokenizer = nbbpe.train(["the cat " * 9], 260, ["<a>", "<a>b"], pattern=r"\b\w+|\W+")
+    tokenizer = nbbpe.train(iter(["the cat " * 9]), 260, ["<a>", "<a>b"], pattern=r"\b\w+|\W+")
     with pytest.raises(ValueError, match="no library could verify the ids: tokenizers: cannot hold it"):
         tokenizer.verify("x")
     with pytest.raises(TypeError, match="text must be str"):
@@ -94,7 +94,7 @@ def test_names_of_encodings_are_found_by_tiktoken(gpt2, monkeypatch, tmp_path):
     assert asked == ["cl100k_base"]
     monkeypatch.chdir(tmp_path)
     small_path = tmp_path / "cl100k_base"
-    nbbpe.train(["ab ab"], 257).save(small_path)
+    nbbpe.train(iter(["ab ab"]), 257).save(small_path)
     assert len(nbbpe.load("cl100k_base")) == 257  # a path always wins
     assert asked == ["cl100k_base"]
 

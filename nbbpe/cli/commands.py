@@ -15,7 +15,7 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from ..conversion import FORMATS, find_format, read_tokenizer
+from ..conversion import FORMATS, find_format, read_tokenizer, says_no_pattern
 from ..encoding.special_choice import ALL, NONE, Choice, allowed_in
 from ..explanation import explain_pattern
 from ..formats.folder import scratch_for
@@ -136,6 +136,12 @@ _special_option = click.option(
     help="Whether special tokens in the text become their ids, or are plain text.  [default: in plain text they do, in "
     "records (.jsonl, .parquet) not]",
 )
+_pattern_option = click.option(
+    "--pattern",
+    "patterns",
+    multiple=True,
+    help="How text is split (or `none`), where the tokenizer's files cannot say it: ranks, GPT-2's.",
+)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, for scripts.")
 _workers_option = click.option(
     "--workers",
@@ -149,7 +155,7 @@ def _source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     on_error = click.Choice(["raise", "skip"])
     for option in (
         click.option("--on-error", type=on_error, default="raise", show_default=True, help="What to do with bad records."),
-        click.option("--field", default="text", show_default=True, help="The field or column of records with the text."),
+        click.option("--field", help="The field or column of records with the text.  [default: text]"),
     ):
         function = option(function)
     return function
@@ -164,6 +170,15 @@ def _shown(path: str) -> str:
 def _pattern_of(said: Sequence[str]) -> Pattern:
     """The split pattern that the options say, each of which splits what those before have left."""
     return get_pattern(None if list(said) == ["none"] else said)
+
+
+def _read(path: str, patterns: Sequence[str]) -> Tokenizer:
+    """A tokenizer, with a split pattern where its files do not say one; of several formats each takes what it needs."""
+    if not patterns:
+        return read_tokenizer(path)
+    with _as_usage():
+        pattern = _pattern_of(patterns)
+    return read_tokenizer(path, pattern=pattern)
 
 
 @contextmanager
@@ -234,7 +249,7 @@ def train(
     tie_break: str,
     min_frequency: int,
     max_token_length: int | None,
-    field: str,
+    field: str | None,
     on_error: str,
     workers: int | None,
     as_json: bool,
@@ -290,7 +305,7 @@ def train(
     "nbbpe encode a.txt -o - --format raw | my-program",
     "nbbpe encode 'data/*.jsonl' -o all.bin --separator '<|endoftext|>'",
 )
-@click.argument("inputs", nargs=-1, required=True)
+@click.argument("inputs", nargs=-1)
 @click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="A .bin or .npy file, or `-`.  [default: -]")
 @click.option(
     "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Of ids on stdout.  [default: text]"
@@ -298,6 +313,7 @@ def train(
 @click.option("--separator", metavar="TOKEN", help="The special token to put after each document.")
 @_special_option
 @_tokenizer_option
+@_pattern_option
 @_source_options
 @_workers_option
 @_json_option
@@ -308,30 +324,32 @@ def encode(
     separator: str | None,
     allowed: Choice | None,
     tokenizer: str,
-    field: str,
+    patterns: Sequence[str],
+    field: str | None,
     on_error: str,
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Turn the texts INPUTS into ids.
+    """Turn the texts INPUTS, or stdin, into ids.
 
     A .bin file holds them as raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file as a NumPy
     array. On stdout they are numbers, and each line of the text begins a new line; or raw, as in a .bin file. INPUTS may
     be whatever `nbbpe train` reads. Special tokens are recognised in plain text, and in records only with --allow-special:
     whoever wrote a record could end it with one.
     """
+    inputs = inputs or [STDIN]
     options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error, "allowed_special": allowed}
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json is for figures, and with -o - the ids take their place")
-        encoder = read_tokenizer(tokenizer)
+        encoder = _read(tokenizer, patterns)
         with _as_usage():
             find_separator(encoder, separator)
         _encode_to_stdout(encoder, inputs, form, options)
         return
     if not target.endswith((".bin", ".npy")):
         raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
-    encoder = read_tokenizer(tokenizer)
+    encoder = _read(tokenizer, patterns)
     with _as_usage():
         find_separator(encoder, separator)
     with _as_paths(inputs) as paths:
@@ -397,11 +415,20 @@ def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
 @click.argument("inputs", nargs=-1)
 @_special_option
 @_tokenizer_option
+@_pattern_option
 @_source_options
 @_json_option
-def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: str, on_error: str, as_json: bool) -> None:
+def count(
+    inputs: Sequence[str],
+    allowed: Choice | None,
+    tokenizer: str,
+    patterns: Sequence[str],
+    field: str | None,
+    on_error: str,
+    as_json: bool,
+) -> None:
     """Count the tokens of the texts INPUTS, or of stdin."""
-    counter = read_tokenizer(tokenizer)
+    counter = _read(tokenizer, patterns)
     rows = []
     for source in inputs or [STDIN]:
         with as_path(source) as path:
@@ -427,7 +454,8 @@ def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: 
     "patterns",
     multiple=True,
     metavar="P",
-    help="Explain this split pattern, a name or a regex, instead of a tokenizer; several split in turn.",
+    help="Explain this split pattern, a name or a regex, instead of a tokenizer; several split in turn. With a TOKENIZER "
+    "whose files cannot say it, its split pattern.",
 )
 @click.option("--draw", metavar="FILE", help="Draw the automaton of --pattern, the first of several, into an .svg file.")
 @click.option("--plot", metavar="FILE", help="Draw the figures into a .png, .svg or .pdf file (needs matplotlib).")
@@ -449,7 +477,7 @@ def inspect(
     frequent: int,
     unused: int,
     verify: bool,
-    field: str,
+    field: str | None,
     on_error: str,
     as_json: bool,
 ) -> None:
@@ -458,9 +486,9 @@ def inspect(
     TOKENIZER may also be a file of ids, .bin or .npy: show what it holds. With --pattern instead, show what nbbpe makes of
     a split pattern, and how it splits the beginning of TEXT.
     """
-    if patterns:
-        if tokenizer is not None and context.get_parameter_source("tokenizer") is not ParameterSource.ENVIRONMENT:
-            raise click.UsageError("--pattern is instead of a tokenizer: give one of them")
+    if tokenizer is not None and context.get_parameter_source("tokenizer") is ParameterSource.ENVIRONMENT and patterns:
+        tokenizer = None
+    if patterns and tokenizer is None:
         if verify or plot:
             raise click.UsageError("--verify and --plot are not for --pattern")
         _inspect_pattern(patterns, text, draw, as_json)
@@ -483,7 +511,7 @@ def inspect(
 
         with _as_usage():
             check_plot(plot)
-    inspected = read_tokenizer(tokenizer)
+    inspected = _read(tokenizer, patterns)
     vocabulary = vocabulary_figures(inspected, longest)
     on_text = None
     if text is not None:
@@ -573,11 +601,14 @@ def _inspect_ids(path: str, verify: bool, as_json: bool) -> None:
 @click.argument("b")
 @click.option("--on", "text", required=True, metavar="TEXT", help="The text to compare them on.")
 @click.option("--examples", type=click.IntRange(0), default=20, show_default=True, help="Of what they split differently.")
+@_pattern_option
 @_source_options
 @_json_option
-def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str, as_json: bool) -> None:
+def compare(
+    a: str, b: str, text: str, examples: int, patterns: Sequence[str], field: str | None, on_error: str, as_json: bool
+) -> None:
     """Tell which of two tokenizers suits a text, and how they differ."""
-    first, second = read_tokenizer(a), read_tokenizer(b)
+    first, second = (_read(each, patterns if says_no_pattern(each) else ()) for each in (a, b))
     with as_path(text) as path:
         found = compare_tokenizers(first, second, [path], examples, field=field, on_error=on_error)
     if as_json:

@@ -23,6 +23,7 @@ from ..tokenizer import Tokenizer
 
 STDIN = "-"
 _BLOCK = 1 << 20  # bytes
+_LIST_SIGNS = bytes.maketrans(b",[]()", b"     ")  # ids as Python prints a list of them
 
 
 @contextmanager
@@ -164,11 +165,13 @@ def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArra
         try:
             if b"_" in line:  # which int() allows between digits
                 raise ValueError
-            ids = list(map(int, line.split()))
+            words = line.translate(_LIST_SIGNS).split()
+            ids = list(map(int, words))
             yield np.array(ids, dtype=np.int64)
         except (ValueError, OverflowError):
-            wrong = next(word for word in line.split() if not word.isdigit() or len(word) > 18)
+            wrong = next(word for word in line.translate(_LIST_SIGNS).split() if not word.isdigit() or len(word) > 18)
             shown = wrong[:40].decode(errors="backslashreplace")
             raise ValueError(
-                f"{name}, line {number}: {shown!r} is no id (ids are numbers with blanks between; raw ones: --format raw)"
+                f"{name}, line {number}: {shown!r} is no id (ids are numbers with spaces or commas between; raw ones: "
+                "--format raw)"
             ) from None

@@ -57,15 +57,16 @@ class EncodesFiles(Described, Protocol):
 
 def encode_file(
     tokenizer: EncodesFiles,
-    input_path: Path | Sequence[Path] | Iterable[Text],
-    output_path: Path,
+    input_path: Path | Sequence[Path] | Iterator[Text] | None = None,
+    output_path: Path | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
     *,
     separator: str | None = None,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
     allowed_special: Choice | None = None,
+    documents: Iterable[Text] | None = None,
 ) -> int:
     """Encode text into a file of ids.
 
@@ -75,7 +76,7 @@ def encode_file(
     Parameters
     ----------
     input_path : what `nbbpe.train` takes as its source: files of plain text (a pipe will do), .jsonl, .parquet, packed
-        ones, a list of them, a pattern, a URL, or an iterable of documents. The ids are those of each document alone, in
+        ones, a list of them, a pattern, a URL, or an iterator of documents. The ids are those of each document alone, in
         order; invalid bytes are kept
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
@@ -85,6 +86,7 @@ def encode_file(
     field, on_error : see `nbbpe.train`
     allowed_special : the special tokens that become their ids where a text has them, "all" or a collection of them; others
         are plain text. None allows all in plain text and none in records
+    documents : in place of input_path, documents themselves, a list of them or any other iterable
 
     Beside the output appears a small JSON (of `ids.bin`, `ids.bin.json`) that says which tokenizer's ids they are, and for
     records without a separator a file that says where they end (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output
@@ -98,13 +100,15 @@ def encode_file(
     cannot be read or written, or changed while it was read, FileExistsError where a file that is not nbbpe's lies in the
     place of one of those beside it, ImportError where a package is missing.
     """
+    if output_path is None:
+        raise TypeError("output_path is missing: a .bin or .npy file to write")
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
     n_workers = check_workers(workers)
     separator_id = find_separator(tokenizer, separator)
     allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
-    inputs = find_inputs(input_path, field, on_error, "input_path")
+    inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
     with ExitStack() as stack:

@@ -37,11 +37,24 @@ class Row(NamedTuple):
         return f"{self.name!r}, row {self.number:,} (from 0)"
 
 
+class Record(NamedTuple):
+    """A record of an array, from 0."""
+
+    name: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.name!r}, record {self.number:,} (from 0)"
+
+
+Place = Line | Row | Record
+
+
 class Skipped(NamedTuple):
     """Records that were left out: how many, and of the first few where they stand and why they are bad."""
 
     n: int
-    first: list[tuple[Line | Row, str]]
+    first: list[tuple[Place, str]]
 
 
 class Tally:
@@ -50,11 +63,11 @@ class Tally:
     def __init__(self, on_error: str) -> None:
         self._on_error = on_error
         self._n_bad = 0
-        self._first: list[tuple[Line | Row, str]] = []
+        self._first: list[tuple[Place, str]] = []
         self._n_told = 0
         self.n_read = 0  # bytes, as they lie in the file
 
-    def bad_record(self, place: Line | Row, reason: str) -> None:
+    def bad_record(self, place: Place, reason: str) -> None:
         """Count a bad record, or raise ValueError that names it."""
         if self._on_error == "raise":
             raise ValueError(f'{place}: {reason} (on_error="skip" leaves such records out)')

@@ -45,7 +45,7 @@ class Format(NamedTuple):
 def trained() -> nbbpe.Tokenizer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return nbbpe.train([TEXT], 290, ["<|s|>", "<|pad|>"])
+        return nbbpe.train(iter([TEXT]), 290, ["<|s|>", "<|pad|>"])
 
 
 def read_tokenizer(path: Path) -> None:
