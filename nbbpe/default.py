@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import NDArray
@@ -26,6 +27,16 @@ def use(tokenizer: Tokenizer | Path) -> Tokenizer:
     return _default
 
 
+def encode(text: Text | Source) -> list[int]:
+    """The ids of a text with the default tokenizer, a list of int; see `encode_array`."""
+    return _chosen().encode(text)
+
+
+def decode(ids: Iterable[int] | NDArray[Any]) -> str:
+    """The text that ids of the default tokenizer stand for; see `encode_array` and `Tokenizer.decode`."""
+    return _chosen().decode(ids)
+
+
 def encode_array(text: Text | Source) -> NDArray[Any]:
     """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
 
@@ -33,6 +44,11 @@ def encode_array(text: Text | Source) -> NDArray[Any]:
     NBBPE_TOKENIZER names, a path for `nbbpe.load`. Raises RuntimeError where there is none, FileNotFoundError where nothing
     is there.
     """
+    return _chosen().encode_array(text)
+
+
+def _chosen() -> Tokenizer:
+    """The default tokenizer."""
     global _default
     if _default is None:
         path = os.environ.get("NBBPE_TOKENIZER")
@@ -45,4 +61,4 @@ def encode_array(text: Text | Source) -> NDArray[Any]:
             _default = load(path)
         except FileNotFoundError as error:
             raise FileNotFoundError(f"the environment variable NBBPE_TOKENIZER: {error}") from None
-    return _default.encode_array(text)
+    return _default

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from .encoding.batches import encode_batch_flat
 from .encoding.decoder import Decoder
 from .encoding.padding import Padded, Side, encode_padded
+from .encoding.segments import encode_segments
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
@@ -21,6 +23,7 @@ from .formats import folder, gpt2, huggingface, tekken, tiktoken
 from .idfiles import writer
 from .model.model import Merge, Model, Vocab
 from .model.surround import PLAIN, Surround, read_surround
+from .pretrained import save_pretrained
 from .system.lazy import lazy
 from .system.paths import Path
 from .text.byte_source import Source, as_source, bytes_left
@@ -28,6 +31,7 @@ from .text.normalizer import Chain, as_form
 from .text.pattern import PatternLike
 from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
+from .tiktoken_names import TiktokenNames
 
 if TYPE_CHECKING:
     from .encoding.encoder import Encoder
@@ -41,7 +45,7 @@ _MAX_UINT16_VOCAB = 1 << 16
 _MAX_CHOICES = 100  # of special tokens that are kept; who makes a set anew for each text chooses the same few
 
 
-class Tokenizer:
+class Tokenizer(TiktokenNames):
     """A byte-level BPE tokenizer.
 
     Parameters
@@ -163,6 +167,24 @@ class Tokenizer:
         """Read a folder that `save` wrote (see `nbbpe.load`)."""
         return cls._of(folder.read_model(path, check))
 
+    def save_pretrained(
+        self,
+        folder: Path,
+        *,
+        chat_template: str | None = None,
+        model_max_length: int | None = None,
+        **roles: str,
+    ) -> list[str]:
+        """Write what transformers' `AutoTokenizer.from_pretrained(folder)` reads, and `nbbpe.load(folder)`, too.
+
+        `roles` are bos_token, eos_token, unk_token, sep_token, pad_token, cls_token and mask_token, each a special token
+        of this tokenizer. `chat_template` is a template of Jinja; `model_max_length` the most ids that a model takes.
+
+        Returns the paths of the files: tokenizer.json, tokenizer_config.json, special_tokens_map.json. Raises ValueError
+        for a role that is no special token, and for what `to_hf` raises it.
+        """
+        return save_pretrained(self, folder, chat_template, model_max_length, roles)
+
     def to_hf(self, path: Path) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` reads, and transformers'
         `PreTrainedTokenizerFast(tokenizer_file=path)`, with the same ids.
@@ -219,9 +241,9 @@ class Tokenizer:
     # What it is
 
     @property
-    def vocab(self) -> Vocab:
-        """A copy of the vocabulary, from id to bytes, special tokens included."""
-        return dict(self._model.vocab)
+    def vocab(self) -> Mapping[int, bytes]:
+        """The vocabulary, from id to bytes, special tokens included. It cannot be changed; dict(tok.vocab) is a copy."""
+        return MappingProxyType(self._model.vocab)
 
     @property
     def merges(self) -> list[Merge]:
@@ -306,7 +328,8 @@ class Tokenizer:
             return NotImplemented
         return self._model == other._model
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __getstate__(self) -> dict[str, Any]:
         # Tables and remembered pieces are made anew in another process. A copy starts from these, too.
@@ -375,14 +398,23 @@ class Tokenizer:
         return verify(self, text)
 
     def encode_array(
-        self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
+        self,
+        text: Text | Source,
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        dtype: DTypeLike | None = None,
     ) -> NDArray[Any]:
-        """The ids of a text as a 1-D array of `dtype`, which is the caller's own; arguments and errors as of `encode`."""
-        if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
+        """The ids of a text as a 1-D array, which is the caller's own; arguments and errors as of `encode`.
+
+        `dtype` is of the array, "int64" for torch; None for the tokenizer's own.
+        """
+        if allowed_special is ALL and disallowed_special is NONE and dtype is None:  # as most calls are: for less
             ids: NDArray[Any] | None = self._encoder.encode_short(text, self._specials, np.ndarray)
             if ids is not None:
                 return ids
-        return self._encode_any(text, allowed_special, disallowed_special)
+        found = self._encode_any(text, allowed_special, disallowed_special)
+        return found if dtype is None else found.astype(dtype)
 
     def count(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
         """The number of ids of a text: the length of what `encode` returns, without making it. Arguments as in `encode`."""
@@ -402,25 +434,64 @@ class Tokenizer:
         return self._encode_any(text, (), NONE).tolist() if ids is None else ids
 
     def encode_batch(
-        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
-    ) -> list[NDArray[Any]]:
-        """The ids of each text, a list of 1-D arrays of `dtype`; large batches are shared among threads.
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        num_threads: int | None = None,
+    ) -> list[list[int]]:
+        """The ids of each text, a list of lists of int, as `encode` gives; large batches are shared among threads.
 
-        Other arguments as in `encode`. Raises TypeError that names an item that is no text, ValueError one that holds a
-        special token that is disallowed.
+        `num_threads` is how many at most, None for as many as there are processors. Other arguments as in `encode`. Raises
+        TypeError that names an item that is no text, ValueError one that holds a special token that is disallowed.
         """
-        ids, starts = self.encode_batch_flat(texts, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        chosen = self._chosen(allowed_special, disallowed_special)
+        ids, starts = encode_batch_flat(self._encoder, texts, chosen, num_threads)
+        whole = ids.tolist()
+        return [whole[start:end] for start, end in pairwise(starts.tolist())]
+
+    def encode_batch_arrays(
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        dtype: DTypeLike | None = None,
+        num_threads: int | None = None,
+    ) -> list[NDArray[Any]]:
+        """The ids of each text, a list of 1-D arrays of `dtype` ("int64" for torch; None for the tokenizer's).
+
+        Arguments and errors as of `encode_batch`.
+        """
+        chosen = self._chosen(allowed_special, disallowed_special)
+        ids, starts = encode_batch_flat(self._encoder, texts, chosen, num_threads)
+        if dtype is not None:
+            ids = ids.astype(dtype)
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
 
     def encode_batch_flat(
-        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        num_threads: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all texts in one array, for what needs no array of its own for each of many short texts.
 
         Returns (ids, starts): ids is a 1-D array of `dtype`, starts int64[n + 1]; text i has the ids
         ids[starts[i]:starts[i + 1]]. Arguments and errors as of `encode_batch`.
         """
-        return encode_batch_flat(self._encoder, texts, self._chosen(allowed_special, disallowed_special))
+        return encode_batch_flat(self._encoder, texts, self._chosen(allowed_special, disallowed_special), num_threads)
+
+    def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
+        """The ids of texts that follow each other, each with whether it is trusted: [(text, trusted), ...].
+
+        Special tokens are recognised in trusted ones only: what a stranger wrote is plain text, whatever it spells, and
+        neither pretokens nor special tokens reach from one into the next. Raises TypeError for what is no such pair.
+        """
+        return encode_segments(segments, self.encode, self.encode_ordinary)
 
     def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
         """The ids of the joined texts, one by one, in constant memory (an open text file is such an iterable).
@@ -463,7 +534,7 @@ class Tokenizer:
         Returns ids, dtype[n_texts, width], and mask, bool[n_texts, width], which is False for padding. Raises TypeError or
         ValueError for arguments that cannot be meant, before any text is encoded.
         """
-        encode = partial(self.encode_batch, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        encode = partial(self.encode_batch_arrays, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return encode_padded(
             self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype, encode
         )

@@ -149,7 +149,7 @@ def train_bpe(
     if not isinstance(input_path, (str, os.PathLike)):
         raise TypeError(f"input_path must be a path, not {type(input_path).__name__}")
     tokenizer = train(input_path, vocab_size, special_tokens)
-    return tokenizer.vocab, tokenizer.merges
+    return dict(tokenizer.vocab), tokenizer.merges
 
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:

@@ -26,12 +26,12 @@ LAYERS = [
     *("kernels.encoding", "kernels.training", "kernels.pieces", "kernels.machine", "kernels.compiler", "kernels"),
 ]
 PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
-PUBLIC += ["explain_pattern", "use", "warmup"]
+PUBLIC += ["explain_pattern", "use", "warmup", "encode", "decode"]
 ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file", "encode_padded"]
-ENCODING += ["encode_batch_flat", "count"]
+ENCODING += ["encode_batch_flat", "encode_batch_arrays", "encode_pair", "encode_segments", "count", "verify"]
 DECODING = ["decode", "decode_bytes", "decode_batch", "decode_with_offsets", "stream_decoder"]
 SHOWING = ["tokenize", "show"]
-FORMATS = ["from_hf", "to_hf", "save_gpt2", "to_tiktoken", "save_tiktoken"]
+FORMATS = ["from_hf", "to_hf", "save_gpt2", "to_tiktoken", "save_tiktoken", "save_tekken", "save_pretrained"]
 METHODS = [
     *ENCODING,
     *DECODING,

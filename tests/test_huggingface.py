@@ -232,7 +232,7 @@ def styles(trained) -> dict[str, Any]:
     gpt2.post_processor = tokenizers.processors.ByteLevel(trim_offsets=False)
     gpt2.add_special_tokens([tokenizers.AddedToken(texts.SPECIAL, normalized=True)])
 
-    ordinary = trained.vocab
+    ordinary = dict(trained.vocab)
     # A token that no merges give, which is found all the same.
     ordinary[len(ordinary)] = b" impossible"
     llama3 = bpe_of(nbbpe.Tokenizer(ordinary, []), all_pairs(trained.vocab), ignore_merges=True)

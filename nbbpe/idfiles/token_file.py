@@ -106,6 +106,11 @@ class TokenFile:
     def __len__(self) -> int:
         return self._n_ids
 
+    def __getitem__(self, place: int | slice | NDArray[Any]) -> Any:
+        """The id at a place, an int; of a slice or an array of places, the ids, a view or an array of `dtype`."""
+        found = np.asarray(self.ids)[place]
+        return found if isinstance(found, np.ndarray) else int(found)
+
     def __repr__(self) -> str:
         return f"TokenFile({self.path!r}, {self._n_ids:,} ids of {self.dtype}, fingerprint={self.fingerprint!r})"
 
@@ -192,6 +197,7 @@ class TokenFile:
         world_size: int = 1,
         seed: int | Sequence[int] | None = None,
         drop_last: bool = True,
+        start: int = 0,
     ) -> Iterator[Batch]:
         """The share of one of several processes in one pass over the file, in which no two get the same block.
 
@@ -209,6 +215,8 @@ class TokenFile:
         drop_last : True for the same number of full batches in every process, for which up to batch_size * world_size - 1
             blocks at the end of the order are left out; False for every block exactly once, where a process may have a
             smaller last batch, and one batch more than another
+        start : how many batches of this process to pass over, so that a job goes on where it stopped; nothing is read of
+            them
 
         Yields (x, y) as `windows` does. Raises ValueError at once for a file too short for a block, or for a batch where
         the last is dropped.
@@ -217,6 +225,7 @@ class TokenFile:
         batch_size = _whole("batch_size", batch_size, 1)
         world_size = _whole("world_size", world_size, 1)
         rank = _whole("rank", rank, 0)
+        start = _whole("start", start, 0)
         if rank >= world_size:
             raise ValueError(f"rank must be below world_size={world_size}, and is {rank}")
         n_blocks = (self._n_ids - 1) // block_size
@@ -236,7 +245,7 @@ class TokenFile:
             mine = np.argsort(np.random.PCG64(seed).random_raw(n_blocks), kind="stable")[rank:n_used:world_size].copy()
         return (
             self._batch(mine[first : first + batch_size] * block_size, block_size)
-            for first in range(0, len(mine), batch_size)
+            for first in range(start * batch_size, len(mine), batch_size)
         )
 
     def _batch(self, starts: NDArray[np.int64], block_size: int) -> Batch:
