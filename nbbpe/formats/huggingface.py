@@ -53,10 +53,10 @@ def write(path: Path, model: Model) -> None:
 
 
 def _document(model: Model) -> dict[str, Any]:
-    merges = model.listed_merges()
+    merges, whole = model.merges_with_whole()
     entries = spelled_vocab(model.ordinary)
     owners: dict[int, str] = {}
-    for token in model.special if model.whole else ():
+    for token in model.special if whole else ():
         if token_of(token) != token.encode():
             raise ValueError(
                 f"special token {shown(token)} is spelled like {shown(token_of(token))}, for which tokenizers would "
@@ -95,7 +95,7 @@ def _document(model: Model) -> dict[str, Any]:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": model.whole,
+            "ignore_merges": whole,
             "vocab": dict(sorted(entries.items(), key=lambda item: item[1])),
             # Of a pair that comes twice the first counts here, and the last in tokenizers.
             "merges": [[spell(left), spell(right)] for left, right in dict.fromkeys(merges)],

@@ -213,6 +213,20 @@ class Model:
             f"end as two tokens when merged by lower ranks{example}"
         )
 
+    def merges_with_whole(self) -> tuple[list[Merge], bool]:
+        """The merges, and whether a pretoken that is a token is that token; for a format that can say both.
+
+        Raises ValueError where no list of merges says the same as the ranks even so.
+        """
+        if self.merges is not None:
+            return self.merges, self.whole
+        from .rank_pairs import ordered_pairs
+
+        try:
+            return self.listed_merges(), self.whole
+        except ValueError:
+            return [(self.vocab[left], self.vocab[right]) for left, right in ordered_pairs(self.ordinary)], True
+
     def check_no_normalizer(self, format_name: str) -> None:
         """Raise ValueError where there is a normalizer, for a format that cannot hold one."""
         if isinstance(self.normalizer, Chain):
@@ -235,9 +249,19 @@ class Model:
         """The vocabulary without special tokens, if merging by rank with ids as ranks gives the same; ValueError if not."""
         ordinary = self.ordinary
         if self.merge_ids is not None:
-            from .rank_vocab import check_ranks
+            from .rank_pairs import check_pairs
+            from .rank_vocab import check_ranks, with_whole_tokens
 
-            check_ranks(ordinary, self.merge_ids)
+            try:
+                check_ranks(ordinary, self.merge_ids)
+            except ValueError as error:
+                # Ranks take a pretoken that is a token whole: so must this list, or come to the same.
+                if not self.whole and len(with_whole_tokens(ordinary, self.merge_table()).whole):
+                    raise
+                try:  # a list of all pairs, as files of ranks are converted to
+                    check_pairs(ordinary, [(left, right, result) for left, right, result in self.merge_ids.tolist()])
+                except ValueError as other:
+                    raise ValueError(f"{error}; and {other}") from None
         return ordinary
 
     def merge_table(self) -> Merges:
