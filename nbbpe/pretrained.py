@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .system.atomic_files import whole_file
 from .system.excerpt import shown
 from .system.paths import Path
 
-if TYPE_CHECKING:
-    from .tokenizer import Tokenizer
-
 _ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _NO_LIMIT = int(1e30)  # as transformers writes it
 
 
+class WritesJson(Protocol):
+    """What is written as a tokenizer.json, as a Tokenizer is."""
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens with their ids."""
+
+    def to_hf(self, path: Path) -> None:
+        """Write a tokenizer.json."""
+
+
 def save_pretrained(
-    tokenizer: Tokenizer, folder: Path, chat_template: str | None, model_max_length: int | None, roles: dict[str, str]
+    tokenizer: WritesJson, folder: Path, chat_template: str | None, model_max_length: int | None, roles: dict[str, str]
 ) -> list[str]:
     """See Tokenizer.save_pretrained."""
     unknown = sorted(set(roles) - set(_ROLES))

@@ -10,13 +10,11 @@ import importlib.util
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .formats.tiktoken import split_regex
+from .model.model import Model
 from .system.excerpt import shown
-
-if TYPE_CHECKING:
-    from .tokenizer import Tokenizer
 
 # What formats and patterns differ in: white space, digits, apostrophes, marks, scripts, invisible characters.
 HARD_TEXT = (
@@ -28,6 +26,37 @@ HARD_TEXT = (
 _SHOWN = 40  # characters of the text around a difference
 
 Encode = Callable[[str], list[int]]
+
+
+class Verified(Protocol):
+    """What is verified, as a Tokenizer is."""
+
+    _model: Model
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens with their ids."""
+
+    def encode(self, text: str, /) -> list[int]:
+        """The ids of a text, special tokens recognised."""
+
+    def encode_ordinary(self, text: str, /) -> list[int]:
+        """The ids of a text, none recognised."""
+
+    def decode(self, ids: list[int], /) -> str:
+        """The text of ids."""
+
+    def to_hf(self, path: str, /) -> None:
+        """Write a tokenizer.json."""
+
+    def save_tiktoken(self, path: str, /) -> None:
+        """Write a file of ranks."""
+
+    def save_tekken(self, path: str, /) -> None:
+        """Write a tekken.json."""
+
+    def to_tiktoken(self) -> Any:
+        """An encoding of tiktoken's."""
 
 
 class _Owner(NamedTuple):
@@ -42,19 +71,19 @@ class _Owner(NamedTuple):
 
     package: str
     file: str
-    write: Callable[[Tokenizer, str], None]
-    read: Callable[[Tokenizer, Sequence[str]], Encode]
+    write: Callable[[Verified, str], None]
+    read: Callable[[Verified, Sequence[str]], Encode]
     plain: bool = False
 
 
-def _read_hf(tokenizer: Tokenizer, paths: Sequence[str]) -> Encode:
+def _read_hf(tokenizer: Verified, paths: Sequence[str]) -> Encode:
     import tokenizers
 
     theirs: Any = tokenizers.Tokenizer.from_file(paths[0])
     return lambda text: theirs.encode(text, add_special_tokens=False).ids
 
 
-def _read_gpt2(tokenizer: Tokenizer, paths: Sequence[str]) -> Encode:
+def _read_gpt2(tokenizer: Verified, paths: Sequence[str]) -> Encode:
     """The two files say neither the pattern nor the special tokens: these are given as they are here."""
     import tokenizers
 
@@ -76,7 +105,7 @@ def _pre_tokenizer(part: dict[str, Any]) -> Any:
     return tokenizers.Tokenizer.from_str(json.dumps({**empty, "pre_tokenizer": part})).pre_tokenizer
 
 
-def _read_tiktoken(tokenizer: Tokenizer, paths: Sequence[str]) -> Encode:
+def _read_tiktoken(tokenizer: Verified, paths: Sequence[str]) -> Encode:
     """A file of ranks says neither the pattern nor the special tokens: these are given as they are here."""
     import tiktoken
     from tiktoken.load import load_tiktoken_bpe
@@ -90,14 +119,14 @@ def _read_tiktoken(tokenizer: Tokenizer, paths: Sequence[str]) -> Encode:
     return lambda text: theirs.encode(text, allowed_special="all")
 
 
-def _read_tekken(tokenizer: Tokenizer, paths: Sequence[str]) -> Encode:
+def _read_tekken(tokenizer: Verified, paths: Sequence[str]) -> Encode:
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
     theirs: Any = Tekkenizer.from_file(paths[0])
     return lambda text: theirs.encode(text, bos=False, eos=False)
 
 
-def _write_tiktoken(tokenizer: Tokenizer, path: str) -> None:
+def _write_tiktoken(tokenizer: Verified, path: str) -> None:
     tokenizer.to_tiktoken()  # which refuses what the library cannot say though a file of ranks could
     tokenizer.save_tiktoken(path)
 
@@ -112,7 +141,7 @@ _OWNERS = {
 _READERS = {**_OWNERS, "gpt2": _OWNERS["huggingface"]._replace(read=_read_gpt2)}
 
 
-def verify(tokenizer: Tokenizer, text: str | None = None) -> dict[str, str]:
+def verify(tokenizer: Verified, text: str | None = None) -> dict[str, str]:
     """See Tokenizer.verify."""
     text = _text(text)
     results: dict[str, str] = {}
@@ -135,7 +164,7 @@ def verify(tokenizer: Tokenizer, text: str | None = None) -> dict[str, str]:
     return results
 
 
-def verify_written(tokenizer: Tokenizer, format_name: str, paths: Sequence[str], text: str | None = None) -> str:
+def verify_written(tokenizer: Verified, format_name: str, paths: Sequence[str], text: str | None = None) -> str:
     """Compare the ids of a text with those of the library that owns the format of files that were written.
 
     Returns what was done. Raises ValueError at the first id that differs, ImportError where that library is missing.
@@ -163,7 +192,7 @@ def _text(text: str | None) -> str:
     return text
 
 
-def _compare(tokenizer: Tokenizer, owner: _Owner, encode: Encode, text: str) -> int:
+def _compare(tokenizer: Verified, owner: _Owner, encode: Encode, text: str) -> int:
     """How many ids a text has. Raises ValueError that shows the first place where a library's ids are others."""
     ours = tokenizer.encode_ordinary(text) if owner.plain else tokenizer.encode(text)
     theirs = list(encode(text))

@@ -206,7 +206,7 @@ folder = pathlib.Path(tempfile.mkdtemp(dir=sys.argv[1]))
 for tie_break in "bytes", "ids", "huggingface":
     tok = nbbpe.train(folder / "t.txt", 320, ["<|s|>"], tie_break=tie_break)
 for pattern in "gpt2", r"\w+|\W+", None:
-    tok = nbbpe.train([text, b"\xff", ""], 300, ["<|s|>", "t"], pattern=pattern)
+    tok = nbbpe.train(iter([text, b"\xff", ""]), 300, ["<|s|>", "t"], pattern=pattern)
     tok = nbbpe.train(iter([text]), 50_000, pattern=pattern, min_frequency=2)
     tok = nbbpe.train([folder / "t.txt", folder / "t.jsonl"] * 2, 300, workers=2, pattern=pattern)
     tok = nbbpe.Tokenizer(tok.vocab, tok.merges, ["<|s|>"], pattern, max_pieces=100)
@@ -226,7 +226,7 @@ for more in [], [b"ab", b"abc"], [b"xyz", b"th", b" the cat sat on"]:
     for pattern in "cl100k", "o200k", None:
         tok = nbbpe.Tokenizer.from_tiktoken(folder / "ranks", pattern or r"\w+|\W+", ["<|s|>"])
         tok.encode(text + "<|s|>"); list(tok.encode_iterable([text]))
-tok = nbbpe.train([text], 300)
+tok = nbbpe.train(iter([text]), 300)
 tok.to_hf(folder / "t.json"); tok.save_tiktoken(folder / "ranks")
 hugging = json.loads((folder / "t.json").read_text(encoding="utf-8"))
 hugging["model"] |= {"ignore_merges": True, "vocab": hugging["model"]["vocab"] | {"xyz": 300}}

@@ -263,7 +263,7 @@ def test_records_and_several_inputs(run, tmp_path, small):
     assert len(done.err.splitlines()) == 1
     done = run("train", source, "--vocab-size", 260, "-o", tmp_path / "new", *options[:2], *options[4:])
     assert done.code == 0
-    assert nbbpe.load(tmp_path / "new") == nbbpe.train(documents, 260)
+    assert nbbpe.load(tmp_path / "new") == nbbpe.train(documents=documents, vocab_size=260)
 
 
 def test_count(run, small):
@@ -433,7 +433,7 @@ def test_convert_knows_no_pattern_and_one_of_gpt2s_files(run, tmp_path, small, q
 def test_convert_reads_a_tokenizer_with_a_normalizer_if_told_to(run, tmp_path, small):
     small.to_hf(tmp_path / "t.json")
     document = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
-    document["normalizer"] = {"type": "Lowercase"}
+    document["normalizer"] = {"type": "Nmt"}
     (tmp_path / "t.json").write_text(json.dumps(document))
     assert_one_line_error(
         run("count", "text.txt", "-t", tmp_path / "t.json"), 1, "Pass --normalizer ignore to nbbpe convert"
@@ -513,7 +513,7 @@ def test_help_names_all_commands(run):
     [
         (["--nope"], ["--nope"]),
         (["nope"], ["nope"]),
-        (["encode"], ["INPUTS"]),
+        (["encode"], ["no tokenizer is named"]),
         (["encode", "text.txt"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
         (["inspect"], ["no tokenizer is named", "NBBPE_TOKENIZER"]),
         (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),
