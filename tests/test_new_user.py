@@ -222,6 +222,18 @@ def test_convert_verifies_what_it_wrote(small, tmp_path):
         assert f"verified: {proof}" in command("convert", tmp_path / "t", tmp_path / target, "--verify")
 
 
+def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
+    from nbbpe.cli.warming import warm_up
+
+    module = sys.modules["nbbpe.warmup"]
+    for n_lost in 4, 0:  # those that this process compiled before are not counted
+        monkeypatch.setattr(nbbpe, "warmup", lambda n_lost=n_lost: module.Warmup(n_lost, {}, 0.1, n_lost))
+        assert not warm_up(as_json=False)
+        assert "each process will compile them again" in capsys.readouterr().out
+    monkeypatch.setattr(nbbpe, "warmup", lambda: module.Warmup(0, {"folder": 25}, 0.1, 0))
+    assert warm_up(as_json=False)
+
+
 # Notebooks
 
 

@@ -18,7 +18,9 @@ def warm_up(as_json: bool) -> bool:
         lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
         if done.n_lost:
             lines += [f"no folder takes {done.n_lost} of them: each process will compile them again"]
+        if not done.folders and not done.n_lost:
+            lines += ["no folder takes them: each process will compile them again"]
         lines += [f"{n_kernels} kernels are kept in {folder}" for folder, n_kernels in done.folders.items()]
     with name_in_errors("stdout"):
         print("\n".join(lines))
-    return not done.n_lost
+    return not done.n_lost and bool(done.folders)

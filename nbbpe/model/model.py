@@ -159,8 +159,8 @@ class Model:
     @lazy
     def lacking(self) -> bytes:
         """The bytes that no token stands for: some that no valid UTF-8 has may be missing (see check_vocab)."""
-        single = {token[0] for token in self.ordinary.values() if len(token) == 1}
-        return bytes(sorted(set(range(256)) - single))
+        tokens = self.vocab.values()  # looked through from the lowest ids on, where most vocabularies have their bytes
+        return b"".join(sorted(byte for byte in _NEVER if byte not in tokens))
 
     @property
     def chain(self) -> Chain:
