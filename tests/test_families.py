@@ -383,9 +383,10 @@ def test_long_streams_with_rules_are_cut_where_it_does_not_matter(trained, monke
     from nbbpe.text import windows
 
     monkeypatch.setattr(windows, "WINDOW", 64)
-    for name in "RoBERTa, BART", "rstrip", "single_word", "Lowercase", "GPT-NeoX, Pythia, MPT", "in two turns", "all":
+    cut = ["RoBERTa, BART", "rstrip", "single_word", "Lowercase", "GPT-NeoX, Pythia, MPT", "in two turns", "Prepend"]
+    for name in *cut, "GPT-2 with a space in front", "Strip left", "Replace a character", "all":
         theirs = theirs_with(trained, **FAMILIES[name])
         ours = nbbpe.load(theirs)
         for seed in range(8):
-            text = " ".join(random_texts(seed, 40))
+            text = "x\n".join(random_texts(seed, 40))
             assert ours.encode(io.BytesIO(text.encode())) == theirs.encode(text, add_special_tokens=False).ids, name

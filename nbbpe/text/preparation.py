@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")  # \w to Rust
 _ASCII_SPACE = b" \t\n\r\x0b\x0c"
 _NEAR = 1 << 12
-_PREFIX = -1  # among the steps that have seen the beginning of a stretch: the space in front
 
 
 class Rule(NamedTuple):
@@ -56,11 +55,13 @@ class _Row(NamedTuple):
 class Progress:
     """How far a text is done that comes in parts.
 
-    begun   : what has seen the beginning of the present stretch
-    n_bytes : of the text (of the present document) before the next part
+    begun    : the steps of the normalizer that have seen the beginning of the present stretch
+    prefixed : whether the present stretch between tokens of both turns has its space in front, or begins with one
+    n_bytes  : of the text (of the present document) before the next part
     """
 
     begun: set[int] = field(default_factory=set)
+    prefixed: bool = False
     n_bytes: int = 0
 
 
@@ -169,15 +170,15 @@ def _with_spaces(data: bytes, rows: list[_Row], progress: Progress) -> tuple[byt
     done = added = 0
     for row in [*rows, _Row(len(data), len(data), 0, False)]:
         if row.start > done:
-            if _PREFIX not in progress.begun and data[done : done + 1] != b" ":
+            if not progress.prefixed and data[done : done + 1] != b" ":
                 parts.append(b" ")
                 added += 1
             parts.append(data[done : row.start])
-            progress.begun.add(_PREFIX)
+            progress.prefixed = True
         if len(found) < len(rows):
             parts.append(data[row.start : row.end])
             found.append(row._replace(start=row.start + added, end=row.end + added))
-            progress.begun.discard(_PREFIX)
+            progress.prefixed = False
         done = row.end
     return b"".join(parts), found
 
