@@ -2,7 +2,7 @@
 
 from . import early as early  # before all that takes time, see there
 from .conversion import load
-from .default import encode_array, use
+from .default import decode, encode, encode_array, use
 from .encoding.stream_decoder import StreamDecoder
 from .explanation import explain_pattern
 from .idfiles.token_file import TokenFile
@@ -16,6 +16,8 @@ __all__ = [
     "StreamDecoder",
     "TokenFile",
     "Tokenizer",
+    "decode",
+    "encode",
     "encode_array",
     "explain_pattern",
     "find_chunk_boundaries",

@@ -73,7 +73,7 @@ def _n_compiled(kernels: list[Any]) -> int:
 
 
 def _train_with(tie_break: str) -> Callable[[], object]:
-    return lambda: train([_TEXT + _SPECIAL, _TEXT], 320, [_SPECIAL], tie_break=tie_break)
+    return lambda: train(iter([_TEXT + _SPECIAL, _TEXT]), 320, [_SPECIAL], tie_break=tie_break)
 
 
 def _train_on_files() -> None:
@@ -98,7 +98,7 @@ def _take_strings() -> None:
 
 
 def _train_with_own_pattern() -> None:
-    train([_TEXT], 300, [_SPECIAL], pattern=_OWN_PATTERN)
+    train(iter([_TEXT]), 300, [_SPECIAL], pattern=_OWN_PATTERN)
 
 
 def _cut_a_file() -> None:

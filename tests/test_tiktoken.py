@@ -324,7 +324,7 @@ def test_ranks_without_merges_are_saved_pickled_and_compared(tmp_path):
     ranks = ranks_of([*BYTES, b"abcd", b"bc"])
     tokenizer = nbbpe.Tokenizer.from_tiktoken(encoding_of(ranks, {"<s>": 300}))
     folder = tmp_path / "folder"
-    nbbpe.train(["ab ab"], 257).save(folder)  # so that an older file must go
+    nbbpe.train(iter(["ab ab"]), 257).save(folder)  # so that an older file must go
     tokenizer.save(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["nbbpe.json", "vocab.json"]
     for copy in (

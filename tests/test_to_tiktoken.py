@@ -22,7 +22,7 @@ BYTES = {i: bytes([i]) for i in range(256)}
 
 
 def test_no_pattern_is_no_pattern_on_the_way_back():
-    bare = nbbpe.train([texts.SAMPLE], 300, [texts.SPECIAL], pattern=None)
+    bare = nbbpe.train(iter([texts.SAMPLE]), 300, [texts.SPECIAL], pattern=None)
     again = nbbpe.load(bare.to_tiktoken())
     assert again.pattern is None
     assert again.fingerprint == bare.fingerprint
