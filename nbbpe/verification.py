@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001  (ambiguous characters are the point of the text)
-"""Proof on a text that a tokenizer gives the ids that the libraries give which own its formats.
+"""Checks on a text that a tokenizer gives the same ids as the libraries that own its formats.
 
 It is written as each library's file, read by that library, and both encode the text.
 """
@@ -16,7 +16,7 @@ from .formats.tiktoken import split_regex
 from .model.model import Model
 from .system.excerpt import shown
 
-# What formats and patterns differ in: white space, digits, apostrophes, marks, scripts, invisible characters.
+# What formats and patterns differ in: whitespace, digits, apostrophes, marks, scripts, invisible characters.
 HARD_TEXT = (
     "It's the first day, isn't it? They'LL say \"we've won\": 3,141.59 or 2,718!\n\n\n"
     "  def f(x):\n\t\treturn x  # half   \nNaïve façades — über-große Straßen; ¿qué pasa?  Добрый день 12345\r\n\r\n"

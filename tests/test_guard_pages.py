@@ -76,7 +76,7 @@ def test_arrays_are_as_they_are_elsewhere():
 
 
 def some_texts() -> list[bytes]:
-    """ASCII of every length up to some blocks, of words that are known or not, white space, and with special tokens."""
+    """ASCII of every length up to some blocks, of words that are known or not, whitespace, and with special tokens."""
     source = random.Random(1)
     found = []
     for n in [*range(1, 200), 255, 256, 257, 511, 512, 513, 4095, 4096, 5000]:

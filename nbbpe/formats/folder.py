@@ -231,7 +231,7 @@ def _spelled_extras(model: Model) -> dict[str, Any]:
 
 
 def _read_extras(about: dict[str, Any], special: dict[str, int]) -> Extras:
-    """What `_spelled_extras` wrote. Raises ValueError for what cannot be meant."""
+    """What `_spelled_extras` wrote. Raises ValueError for invalid values."""
     flags = about.get("special_token_flags", {})
     if not isinstance(flags, dict):
         raise ValueError(f"special_token_flags must be an object from tokens to flags, and is {shown(flags)}")

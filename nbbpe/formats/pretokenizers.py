@@ -54,7 +54,7 @@ def read(steps: Sequence[dict[str, Any]], name: str, error: Error) -> Splitting:
         )
     place = kinds.index("ByteLevel")
     byte_level = steps[place]
-    # What a file leaves out is on, as in tokenizers.
+    # An option that the file does not have is on, as in tokenizers.
     prefix_space = byte_level.get("add_prefix_space", True)
     if not isinstance(prefix_space, bool):
         raise error(f"{where}: add_prefix_space must be true or false, and is {shown(prefix_space)}")
@@ -154,7 +154,7 @@ def _split(part: dict[str, Any], where: str, error: Error) -> Pattern:
                 return get_pattern(_of_set(single, behavior))
     except ValueError as problem:
         raise error(f"{where} splits by a regex that nbbpe cannot honour: {problem}") from None
-    # Removing what is no match comes to the same where all is matched, as most named patterns do.
+    # Removing what does not match is the same if everything matches, as in most named patterns.
     if behavior != "Isolated" and not (behavior == "Removed" and invert and pattern.name and pattern.takes_all):
         how = f"{shown(behavior)} and invert {shown(invert)}"
         raise error(
@@ -198,7 +198,7 @@ def write(pattern: Pattern, prefix_space: bool = False) -> dict[str, Any]:
     if prefix_space:
         # The space must come first, and ByteLevel only cuts where it spells; a first one would spell too early.
         raise ValueError(
-            "this tokenizer puts a space in front of a text and splits it by a pattern of its own, which tokenizer.json "
+            "this tokenizer puts a space in front of a text and splits it by a custom pattern, which tokenizer.json "
             "cannot say together"
         )
     return {"type": "Sequence", "pretokenizers": [*splits, {**byte_level, "use_regex": False}]}

@@ -33,7 +33,7 @@ _VERSION = "v3"  # of what is written: with special tokens said, nothing in it d
 def read_model(path: Path) -> Model:
     """Read a tekken.json: the ids are those of mistral-common's Tekkenizer.
 
-    Images, audio and templates of chats, which such a file may hold too, are left out. Raises OSError, or ValueError that
+    Images, audio and templates of chats, which such a file may hold too, are ignored. Raises OSError, or ValueError that
     names the file and what is broken.
     """
     name = os.fspath(path)

@@ -1,6 +1,6 @@
 """What a tokenizer.json says beyond vocabulary, merges, special tokens, pattern and normalizer.
 
-How each added token is found, whether a text gets a space in front, and what is put around a text on wish.
+How each added token is found, whether a text gets a space in front, and what is put around a text on request.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..text.normalizer import Chain
 
 # How an added token differs from a special token of nbbpe's own, which has none of these.
-#   lstrip, rstrip : it takes the white space before it, and after it
+#   lstrip, rstrip : it takes the whitespace before it, and after it
 #   single_word    : it is one only where no letter, digit or the like stands beside it
 #   normalized     : it is looked for in normalized text, its own content normalized
 #   plain          : it is not special: `decode(skip_special_tokens=True)` keeps it
@@ -42,7 +42,7 @@ class Extras(NamedTuple):
     def text_tokens(self) -> list[str]:
         """The added tokens that are parts of ordinary text, as GPT-NeoX's runs of spaces: they are always found.
 
-        They are plain and normalized, and nothing but white space.
+        They are plain and normalized, and nothing but whitespace.
         """
         return [token for token, flags in self.flags.items() if {"plain", "normalized"} <= set(flags) and token.isspace()]
 

@@ -1,4 +1,4 @@
-"""What is put around a text on wish: a token at its start, at its end, between the two texts of a pair.
+"""What is put around a text on request: a token at its start, at its end, between the two texts of a pair.
 
 It is the post_processor of a tokenizer.json, as tokenizers (Hugging Face's) means it, and is kept as it stands there.
 """

@@ -46,7 +46,7 @@ class Chain:
     spelled: str
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: what it is, and nothing that was worked out."""
+        """For another process, which computes the rest again."""
         return {"spelled": self.spelled}
 
     @classmethod
@@ -88,12 +88,12 @@ class Chain:
 
     @lazy
     def can_be_cut(self) -> bool:
-        """Whether a stretch may be cut before white space that follows something else, and its parts be done alone."""
+        """Whether a stretch may be cut before whitespace that follows something else, and its parts be done alone."""
         for number, step in enumerate(self.steps):
             kind = step["type"]
             if kind == "Replace" and len(step["pattern"].get("String", "")) != 1:
                 return False
-            if kind == "Strip" and number:  # what is before it may put white space where the cut is
+            if kind == "Strip" and number:  # what is before it may put whitespace where the cut is
                 return False
         return True
 
@@ -198,7 +198,7 @@ def _keeps(step: dict[str, Any], token: str) -> bool:
     kind = step["type"]
     if kind in FORMS:
         return not set(token) & _changing(kind)
-    # White space alone, and steps that neither make nor take any: GPT-NeoX's runs of spaces in lower case, say.
+    # Whitespace alone, and steps that neither make nor take any: GPT-NeoX's runs of spaces in lower case, say.
     if kind in ("Lowercase", "StripAccents"):
         return token.isspace() and token.isascii()
     return False

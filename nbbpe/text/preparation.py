@@ -1,7 +1,7 @@
 """What is done to a text before it is split, where a tokenizer asks for more than one normal form.
 
 In the order in which tokenizers (Hugging Face's) does it: special tokens are found in the text as it is, and each may take
-the white space beside it, or must stand alone; the stretches between them are normalized; tokens that are looked for in
+the whitespace beside it, or must stand alone; the stretches between them are normalized; tokens that are looked for in
 normalized text are found there; and what is left between all of these gets a space in front where that is wanted.
 
 All of it is Python, a stretch at a time; a tokenizer that needs none of it never comes here.
@@ -33,7 +33,7 @@ _NEAR = 1 << 12
 class Rule(NamedTuple):
     """How a special token is found.
 
-    lstrip, rstrip : whether it takes the white space before it, and after it
+    lstrip, rstrip : whether it takes the whitespace before it, and after it
     single_word    : whether it is one only where no letter, digit or the like stands beside it
     """
 
@@ -204,21 +204,21 @@ def _is_word_at(text: bytes, place: int, limit: int) -> bool:
 
 
 def _space_before(text: bytes, place: int, floor: int) -> int:
-    """Where the white space starts that ends at a place."""
+    """Where the whitespace starts that ends at a place."""
     while (character := _character_before(text, place, floor)) and character in WHITESPACE:
         place -= len(character.encode())
     return place
 
 
 def _space_after(text: bytes, place: int, limit: int) -> int:
-    """Where the white space ends that starts at a place."""
+    """Where the whitespace ends that starts at a place."""
     while (character := _character_at(text, place, limit)) and character in WHITESPACE:
         place += len(character.encode())
     return place
 
 
 def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
-    """Whether a text can be prepared in parts, cut before white space that follows something else.
+    """Whether a text can be prepared in parts, cut before whitespace that follows something else.
 
     later : the tokens that are looked for in normalized text, normalized: none may lie across such a place
     """
