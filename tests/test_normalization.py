@@ -67,7 +67,7 @@ HARD = [
 def plain() -> nbbpe.Tokenizer:
     """Tokens of characters in all normal forms, and no normalizer."""
     corpus_texts = [unicodedata.normalize(form, "".join(HARD)) for form in FORMS] * 2
-    found = nbbpe.train(corpus_texts, 700, pattern="qwen2")
+    found = nbbpe.train(iter(corpus_texts), 700, pattern="qwen2")
     return found.with_special_tokens(SPECIAL)
 
 
