@@ -68,7 +68,7 @@ HARD = [
 def plain() -> nbbpe.Tokenizer:
     """Tokens of characters in all normal forms, and no normalizer."""
     corpus_texts = [unicodedata.normalize(form, "".join(HARD)) for form in FORMS] * 2
-    found = nbbpe.train(corpus_texts, 700, pattern="qwen2")
+    found = nbbpe.train(iter(corpus_texts), 700, pattern="qwen2")
     return found.with_special_tokens(SPECIAL)
 
 
@@ -295,7 +295,7 @@ def test_items_of_an_iterable_join(nfc, plain):
 
 def parts_of(path: Path, tokenizer: nbbpe.Tokenizer, part_bytes: int) -> list[Any]:
     special = [token.encode() for token in tokenizer.special_tokens]
-    return [part for each in find_inputs(path, "text", "raise") for part in each.cut(part_bytes, NAMED["qwen2"], special)]
+    return [part for each in find_inputs(path, None, "raise") for part in each.cut(part_bytes, NAMED["qwen2"], special)]
 
 
 def test_a_file_may_be_cut_into_parts_anywhere(ours, plain, form, tmp_path):
@@ -480,8 +480,8 @@ def test_offsets_are_places_in_the_text_that_the_normalizer_makes(ours, form):
 def test_figures_say_it_and_two_different_texts_are_not_compared(nfc, plain):
     assert inspection.vocabulary_figures(nfc).normalizer == "NFC"
     assert inspection.vocabulary_figures(plain).normalizer is None
-    same = inspection.compare(nfc, plain, ["caf\u00e9 x"])
+    same = inspection.compare(nfc, plain, documents=["caf\u00e9 x"])
     assert (same.n_differing, same.a.n_bytes) == (0, 7)
     for text in ["cafe\u0301 x"], ["x cafe\u0301"], ["\u212b"]:
         with pytest.raises(ValueError, match="make different texts of this one"):
-            inspection.compare(nfc, plain, text)
+            inspection.compare(nfc, plain, documents=text)

@@ -163,14 +163,15 @@ def test_workers_parts_and_blocks_change_nothing(tokenizer, tmp_path, cut_everyw
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet", None])
 def test_records_without_a_separator_are_documents_all_the_same(tokenizer, tmp_path, cut_everywhere, name, workers):
-    source = [write(tmp_path / name, DOCUMENTS)] * 3 if name else DOCUMENTS * 3
+    source = [write(tmp_path / name, DOCUMENTS)] * 3 if name else None
+    options = {} if name else {"documents": DOCUMENTS * 3}
     for n in 40, 3000, 1 << 20:
         cut_everywhere(n)
-        tokenizer.encode_file(source, tmp_path / "ids.bin", workers)
+        tokenizer.encode_file(source, tmp_path / "ids.bin", workers, **options)
         data = nbbpe.TokenFile(tmp_path / "ids.bin", tokenizer)
         assert [ids.tolist() for ids in data.documents()] == list(map(tokenizer.encode_ordinary, DOCUMENTS)) * 3
         assert data.separator_ids == ()
-        tokenizer.encode_file(source, tmp_path / "ids.bin", workers, allowed_special="all")
+        tokenizer.encode_file(source, tmp_path / "ids.bin", workers, allowed_special="all", **options)
         data = nbbpe.TokenFile(tmp_path / "ids.bin", tokenizer)
         assert [ids.tolist() for ids in data.documents()] == list(map(tokenizer.encode, DOCUMENTS)) * 3
         assert data.separator_ids == ()  # a special token in a record is a part of it
@@ -237,9 +238,13 @@ def test_an_iterable_is_encoded_document_by_document(tokenizer, tmp_path, separa
     mixed = [text if i % 2 else text.encode() for i, text in enumerate(DOCUMENTS)]
     for batch in 1, 100, 1 << 20:
         sizes(batch=batch)
-        for source in iter(DOCUMENTS), (text for text in mixed), DOCUMENTS, tuple(DOCUMENTS):
+        for source in iter(DOCUMENTS), (text for text in mixed):
             assert encoded(tokenizer, source, tmp_path, workers=2, separator=separator) == wanted
-    assert encoded(tokenizer, [], tmp_path, separator=separator) == []
+        for documents in DOCUMENTS, tuple(DOCUMENTS), mixed:
+            assert encoded(tokenizer, None, tmp_path, documents=documents, separator=separator) == wanted
+    assert encoded(tokenizer, None, tmp_path, documents=[], separator=separator) == []
+    with pytest.raises(ValueError, match="input_path is an empty list: it names no file"):
+        encoded(tokenizer, [], tmp_path)
     assert encoded(tokenizer, iter([""]), tmp_path, separator=separator) == ids_of(tokenizer, [""], separator)
 
 

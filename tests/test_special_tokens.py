@@ -204,7 +204,7 @@ def test_records_recognise_no_special_tokens_unless_asked(small, tmp_path):
     end = small.special_tokens[texts.SPECIAL]
     records = [f"the{texts.SPECIAL} cat", "sat", texts.SPECIAL]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": record}) + "\n" for record in records))
-    sources = {"iterable": lambda: iter(records), "list": lambda: records, "json lines": lambda: tmp_path / "a.jsonl"}
+    sources = {"iterable": lambda: iter(records), "json lines": lambda: tmp_path / "a.jsonl"}
     for name, source in sources.items():
         for allowed, encode in (None, small.encode_ordinary), ("all", small.encode), ((), small.encode_ordinary):
             options = {} if allowed is None else {"allowed_special": allowed}

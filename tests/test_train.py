@@ -340,10 +340,15 @@ def test_an_argument_that_cannot_be_meant_is_an_error_that_says_why(arguments, e
         nbbpe.train(**{"source": iter(["some text"]), "vocab_size": 300, **arguments})
 
 
-@pytest.mark.parametrize("source", [[], iter([""]), iter([]), iter(["", b""]), iter(["<|end|>", "<|end|><|end|>"])])
+@pytest.mark.parametrize("source", [iter([""]), iter([]), iter(["", b""]), iter(["<|end|>", "<|end|><|end|>"])])
 def test_a_source_without_text_is_an_error(source):
     with pytest.raises(ValueError, match="no text to train on"):
         nbbpe.train(source, 300, ["<|end|>"])
+
+
+def test_a_list_of_no_paths_is_an_error():
+    with pytest.raises(ValueError, match="source is an empty list: it names no file"):
+        nbbpe.train([], 300)
 
 
 def test_an_empty_file_is_an_error(tmp_path):

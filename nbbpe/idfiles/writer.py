@@ -289,7 +289,12 @@ def _encode_parts(
     part_bytes = min(_CHUNK_BYTES, n_text // (4 * n_workers) + 1) if n_workers > 1 else n_text + 1
     recognised = tokenizer.special_tokens if allowed_special is None else allowed_special
     special_tokens = [token.encode() for token in recognised]  # others are text that must not be cut there
-    parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._model.pattern, special_tokens)]
+    # What is done to a text before it is split may depend on where it begins: then plain text is not cut.
+    uncut = n_text + 1 if tokenizer._model.is_prepared else part_bytes
+    pattern = tokenizer._model.pattern
+    parts = [
+        part for each in inputs for part in each.cut(part_bytes if each.has_records else uncut, pattern, special_tokens)
+    ]
     if n_workers > 1:
         list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again
     # Threads start sooner and need less memory, but only one of them is in Python at a time.

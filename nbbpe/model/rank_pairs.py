@@ -62,6 +62,8 @@ def check_pairs(vocab: Mapping[int, bytes], merges: list[tuple[int, int, int]]) 
 
     merges : the ids of left, right and result of each, in order
     """
+    if len(set(vocab.values())) < len(vocab):
+        raise ValueError("two ids are one token, and a token can have only one rank")
     found = pairs_by_result(vocab)
     _check_sides(vocab, found)
     results = [result for _, _, result in merges]

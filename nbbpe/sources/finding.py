@@ -124,6 +124,8 @@ def _paths(source: object, argument: str) -> list[Path] | None:
         raise TypeError(f"{argument} must be {kinds}, not {type(source).__name__}")
     if not isinstance(source, (list, tuple)):
         return None
+    if not source:
+        raise ValueError(f"{argument} is an empty list: it names no file, so there is no text to read")
     for number, item in enumerate(source):
         if not isinstance(item, (str, os.PathLike)):
             raise TypeError(

@@ -113,10 +113,15 @@ def as_normalizer(value: object) -> Normalizer | None:
     if isinstance(value, Chain):
         return value
     if isinstance(value, (list, tuple)):
-        names = [step.get("type") if isinstance(step, dict) else step for step in value]
-        if len(value) == 1 and names[0] in FORMS:
-            return check_normalizer(names[0])
-        return Chain.of(value) if value else None
+        chain = Chain.of(value)
+        steps = chain.steps
+        return (
+            check_normalizer(steps[0]["type"])
+            if len(steps) == 1 and steps[0]["type"] in FORMS
+            else chain
+            if steps
+            else None
+        )
     return check_normalizer(value)
 
 
