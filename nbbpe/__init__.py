@@ -8,7 +8,7 @@ from .warmup import warmup  # at once: its module has its name
 
 if TYPE_CHECKING:
     from .conversion import load
-    from .default import encode_array, use
+    from .default import decode, encode, encode_array, use
     from .encoding.stream_decoder import StreamDecoder
     from .explanation import explain_pattern
     from .idfiles.token_file import TokenFile
@@ -20,6 +20,8 @@ __all__ = [
     "StreamDecoder",
     "TokenFile",
     "Tokenizer",
+    "decode",
+    "encode",
     "encode_array",
     "explain_pattern",
     "find_chunk_boundaries",
@@ -35,6 +37,8 @@ _MODULES = {
     "StreamDecoder": "encoding.stream_decoder",
     "TokenFile": "idfiles.token_file",
     "Tokenizer": "tokenizer",
+    "decode": "default",
+    "encode": "default",
     "encode_array": "default",
     "explain_pattern": "explanation",
     "find_chunk_boundaries": "text.chunks",

@@ -18,9 +18,11 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
     """Read a tokenizer of any format that nbbpe knows.
 
     source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
-        known encoding, or a folder with one; GPT-2's vocab.json and merges.txt, as a folder or as a pair of paths (with
-        the pattern gpt2, and <|endoftext|> as a special token if the vocab has it); a tokenizers.Tokenizer, a
-        PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is
+        known encoding, or a folder with one; Mistral's tekken.json; GPT-2's vocab.json and merges.txt, as a folder or as a
+        pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it); a
+        tokenizers.Tokenizer, a PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is. If
+        there is no such path: the name of one of tiktoken's encodings, such as "cl100k_base", or of a model, such as
+        "org/model", which tiktoken and huggingface_hub download if they are installed
 
     check  : False to load a folder whose files do not belong together, or that was made with a version of `regex` that
         classes some characters differently; else these are errors
@@ -127,6 +129,15 @@ def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     return [target]
 
 
+def _is_tekken(path: str) -> bool:
+    return os.path.basename(path).startswith("tekken") and path.endswith(".json")
+
+
+def _write_tekken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
+    tokenizer.save_tekken(path)
+    return [path]
+
+
 def _is_ranks(path: str) -> bool:
     return path.endswith(".tiktoken")
 
@@ -140,6 +151,7 @@ def _write_tiktoken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
 # The first whose `is_meant` is true is taken.
 FORMATS = (
     Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2, says_all=False),
+    Format("tekken", "Mistral's tekken.json", _is_tekken, _write_tekken),
     Format("huggingface", "Hugging Face's tokenizer.json", _is_json, _write_huggingface),
     Format("tiktoken", "tiktoken's ranks, x.tiktoken", _is_ranks, _write_tiktoken, has_special=False, says_all=False),
     Format("nbbpe", "a folder of our own, which keeps everything", _is_folder, _write_nbbpe),
@@ -154,6 +166,11 @@ def find_format(target: Path, name: str | None = None) -> Format:
             return each
     known = ", ".join(f"{each.name} ({each.about})" for each in FORMATS)
     raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
+
+
+def says_no_pattern(path: Path) -> bool:
+    """Whether a tokenizer is in a format that does not say its split pattern."""
+    return recognised(path).kind in ("tiktoken", "gpt2")
 
 
 def read_tokenizer(

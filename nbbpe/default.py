@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import NDArray
@@ -32,6 +33,28 @@ def use(tokenizer: Tokenizer | Path) -> Tokenizer:
     return _default
 
 
+def encode(text: Text | Source) -> list[int]:
+    """The ids of a text with the default tokenizer, as a list of int; see `encode_array`.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
+    >>> nbbpe.encode("the hat")
+    [258, 32, 104, 256]
+    """
+    return _chosen().encode(text)
+
+
+def decode(ids: Iterable[int] | NDArray[Any]) -> str:
+    """The text of ids with the default tokenizer; see `encode_array` and `Tokenizer.decode`.
+
+    >>> import nbbpe
+    >>> tok = nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))
+    >>> nbbpe.decode([258, 32, 104, 256])
+    'the hat'
+    """
+    return _chosen().decode(ids)
+
+
 def encode_array(text: Text | Source) -> NDArray[Any]:
     """The ids of a text with the default tokenizer, as a 1-D array of its dtype.
 
@@ -44,6 +67,11 @@ def encode_array(text: Text | Source) -> NDArray[Any]:
     >>> nbbpe.encode_array("the hat")
     array([258,  32, 104, 256], dtype=uint16)
     """
+    return _chosen().encode_array(text)
+
+
+def _chosen() -> Tokenizer:
+    """The default tokenizer."""
     global _default
     if _default is None:
         path = os.environ.get("NBBPE_TOKENIZER")
@@ -56,4 +84,4 @@ def encode_array(text: Text | Source) -> NDArray[Any]:
             _default = load(path)
         except FileNotFoundError as error:
             raise FileNotFoundError(f"the environment variable NBBPE_TOKENIZER: {error}") from None
-    return _default.encode_array(text)
+    return _default

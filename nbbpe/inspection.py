@@ -19,7 +19,7 @@ from .system.progress import Progress, ProgressOption
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
-Source = Path | Sequence[Path] | Iterable[Text]  # what `nbbpe.train` takes
+Source = Path | Sequence[Path] | Iterator[Text]  # what `nbbpe.train` takes
 _MAX_STRETCHES = 200_000  # distinct stretches that are split differently, counted at most
 _LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
 
@@ -40,7 +40,7 @@ class VocabularyFigures:
     n_merges : None where tokens merge by rank, without a list of merges
     special_tokens : with their ids
     pattern : name or regex, or a list of them where each splits in turn; None where there is none
-    normalizer : the normal form that text is put into; None where there is none
+    normalizer : the normal form that text is put into, or the steps that are done to it; None where there is none
     dtype : the name of the type of ids
     length_counts : how many tokens there are of each length in bytes, without special tokens
     longest : the longest tokens, without special tokens, the longest first, and the lowest id first among equals
@@ -50,7 +50,7 @@ class VocabularyFigures:
     n_merges: int | None
     special_tokens: dict[str, int]
     pattern: str | list[str] | None
-    normalizer: str | None
+    normalizer: str | list[str | dict[str, Any]] | None
     dtype: str
     length_counts: dict[int, int]
     longest: list[Token]
@@ -135,15 +135,16 @@ def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyF
 
 def encoded(
     tokenizer: Tokenizer,
-    source: Source,
+    source: Source | None = None,
     stage: str = "encode",
     progress: ProgressOption = None,
     *,
     separator: str | None = None,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
     allowed_special: Choice | None = None,
     warn: bool = True,
+    documents: Iterable[Text] | None = None,
 ) -> Iterator[NDArray[Any]]:
     """The ids of a source in arrays, with a progress bar; each array is valid until the next one is asked for.
 
@@ -151,7 +152,7 @@ def encoded(
     records that are skipped.
     """
     separator_id = find_separator(tokenizer, separator)
-    inputs = find_inputs(source, field, on_error)
+    inputs = find_inputs(source, field, on_error, documents=documents)
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:
@@ -168,18 +169,24 @@ def encoded(
 
 def text_figures(
     tokenizer: Tokenizer,
-    source: Source,
+    source: Source | None = None,
     n_most_frequent: int = 10,
     progress: ProgressOption = None,
     *,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
     allowed_special: Choice | None = None,
+    documents: Iterable[Text] | None = None,
 ) -> TextFigures:
     """How a tokenizer does on a text; arguments are those of `nbbpe.train` and `encode_file`. Memory is bounded."""
     numbering = Numbering(tokenizer._model.vocab)
     counts = np.zeros(len(numbering.ids), dtype=np.int64)
-    options: dict[str, Any] = {"field": field, "on_error": on_error, "allowed_special": allowed_special}
+    options: dict[str, Any] = {
+        "field": field,
+        "on_error": on_error,
+        "allowed_special": allowed_special,
+        "documents": documents,
+    }
     for ids in encoded(tokenizer, source, "count tokens", progress, **options):
         counts += numbering.count(ids)
     return _text_figures(tokenizer, numbering, counts, n_most_frequent)
@@ -188,14 +195,15 @@ def text_figures(
 def compare(
     a: Tokenizer,
     b: Tokenizer,
-    source: Path | Sequence[Path] | Sequence[Text],
+    source: Path | Sequence[Path] | None = None,
     n_splits: int = 20,
     progress: ProgressOption = None,
     *,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
+    documents: Sequence[Text] | None = None,
 ) -> Comparison:
-    """Two tokenizers on one text: a path, a list of paths, or a list of documents. It is read by both at the same time.
+    """Two tokenizers on one text: a path, a list of paths, or `documents`, a list. It is read by both at the same time.
 
     Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises ValueError where one of
     the tokenizers has a normalizer that the other has not, and that changes the text: it is not one text then.
@@ -208,8 +216,8 @@ def compare(
     n_same = n_differing = n_differing_bytes = 0
     stretches: Counter[tuple[bytes, bytes]] = Counter()
     streams = (
-        encoded(a, source, "compare", progress, field=field, on_error=on_error),
-        encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False),
+        encoded(a, source, "compare", progress, field=field, on_error=on_error, documents=documents),
+        encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False, documents=documents),
     )
     for ids in _aligned(streams, numberings):
         if a.normalizer != b.normalizer and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import numpy as np
@@ -16,18 +17,23 @@ from .encoding.decoder import Decoder
 from .encoding.encoder import Encoder
 from .encoding.new_encoder import new_encoder
 from .encoding.padding import Padded, Side, encode_padded
+from .encoding.segments import encode_segments
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
-from .formats import folder, gpt2, huggingface, tiktoken
+from .formats import folder, gpt2, huggingface, tekken, tiktoken
 from .idfiles import writer
 from .model.model import Merge, Model, Vocab
+from .model.surround import PLAIN, Surround, read_surround
+from .pretrained import save_pretrained
 from .system.lazy import lazy
 from .system.paths import Path
 from .text.byte_source import Source, as_source, bytes_left
+from .text.normalizer import Chain
 from .text.pattern import PatternLike, splits_by_regex
 from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
+from .tiktoken_names import TiktokenNames
 
 if TYPE_CHECKING:
     from .kernels.pieces.special_tokens import SpecialTokens
@@ -39,7 +45,7 @@ _MAX_UINT16_VOCAB = 1 << 16
 _MAX_CHOICES = 100  # of special tokens that are cached; callers that make a new set for each text choose the same few
 
 
-class Tokenizer:
+class Tokenizer(TiktokenNames):
     """A byte-level BPE tokenizer.
 
     Parameters
@@ -52,12 +58,13 @@ class Tokenizer:
     pattern : a name, a regex, a list of these, or None (see `nbbpe.train`)
     max_pieces : how many pieces of text a thread caches with their ids; their bytes are bounded too, by 64 for each
     normalizer : "NFC", "NFD", "NFKC" or "NFKD", the Unicode normal form that text is put into after its special tokens
-        are found and before it is split (as Python's `unicodedata` does); None for text as it is
+        are found and before it is split (as Python's `unicodedata` does); or a list of steps (see the property of this
+        name); None for text as it is
 
     Raises ValueError for a vocab and merges that do not fit together, TypeError for arguments of other types.
 
     >>> import nbbpe
-    >>> tok = nbbpe.train(["the cat sat on the mat, the cat"], 264, ["<|endoftext|>"])
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264, special_tokens=["<|endoftext|>"])
     >>> tok
     Tokenizer(264 tokens, 7 merges, 1 special, pattern='gpt2')
     >>> nbbpe.Tokenizer(tok.vocab, tok.merges, ["<|endoftext|>"]) == tok
@@ -76,7 +83,7 @@ class Tokenizer:
         pattern: PatternLike = "gpt2",
         *,
         max_pieces: int = MAX_PIECES,
-        normalizer: str | None = None,
+        normalizer: str | Sequence[str | Mapping[str, Any]] | None = None,
     ) -> None:
         if isinstance(max_pieces, bool) or not hasattr(max_pieces, "__index__"):
             raise TypeError(f"max_pieces must be an integer, not {max_pieces!r}")
@@ -193,6 +200,30 @@ class Tokenizer:
         """
         return cls._of(folder.read_model(path, check))
 
+    def save_pretrained(
+        self,
+        folder: Path,
+        *,
+        chat_template: str | None = None,
+        model_max_length: int | None = None,
+        **roles: str,
+    ) -> list[str]:
+        """Write the files that transformers' `AutoTokenizer.from_pretrained(folder)` reads, and `nbbpe.load(folder)` too.
+
+        chat_template    : a Jinja template
+        model_max_length : how many ids a model takes at most
+        roles            : bos_token, eos_token, unk_token, sep_token, pad_token, cls_token, mask_token; each a special
+            token of this tokenizer
+
+        Returns the paths of the files: tokenizer.json, tokenizer_config.json, special_tokens_map.json. Raises ValueError
+        for a role that is not a special token, and where `to_hf` does.
+
+        >>> files = tok.save_pretrained("my-model", eos_token="<|endoftext|>")
+        >>> nbbpe.load("my-model") == tok
+        True
+        """
+        return save_pretrained(self, folder, chat_template, model_max_length, roles)
+
     def to_hf(self, path: Path) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` reads, and transformers'
         `PreTrainedTokenizerFast(tokenizer_file=path)`, with the same ids.
@@ -244,6 +275,20 @@ class Tokenizer:
         """
         tiktoken.write(path, self._model)
 
+    def save_tekken(self, path: Path) -> None:
+        """Write Mistral's `tekken.json`, which mistral-common's `Tekkenizer.from_file` reads, and `nbbpe.load` too.
+
+        Raises ValueError unless the special tokens have the first ids and the bytes the next ones, in order, and if merging
+        by ranks would give other ids.
+
+        >>> vocab = {0: b"<s>"} | {i + 1: bytes([i]) for i in range(256)} | {257: b"th", 258: b"the"}
+        >>> small = nbbpe.Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], ["<s>"])
+        >>> small.save_tekken("tekken.json")
+        >>> nbbpe.load("tekken.json").encode("<s>the")
+        [0, 258]
+        """
+        tekken.write(path, self._model)
+
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer:
         """A copy of this tokenizer with more special tokens; this one does not change.
 
@@ -265,9 +310,9 @@ class Tokenizer:
     # What it is
 
     @property
-    def vocab(self) -> Vocab:
-        """A copy of the vocabulary, from id to bytes, special tokens included."""
-        return dict(self._model.vocab)
+    def vocab(self) -> Mapping[int, bytes]:
+        """The vocabulary, from id to bytes, with the special tokens. It is read-only; dict(tok.vocab) is a copy."""
+        return MappingProxyType(self._model.vocab)
 
     @property
     def merges(self) -> list[Merge]:
@@ -298,9 +343,14 @@ class Tokenizer:
         return self._model.pattern.spelling
 
     @property
-    def normalizer(self) -> str | None:
-        """The Unicode normal form that text is put into before it is split, such as "NFC"; None for text as it is."""
-        return self._model.normalizer
+    def normalizer(self) -> str | list[str | dict[str, Any]] | None:
+        """The Unicode normal form that text is put into before it is split, such as "NFC"; None for text as it is.
+
+        A list if there are several steps, or other ones: names of normal forms, "Lowercase", "StripAccents", and objects
+        as a tokenizer.json has them, such as {"type": "Prepend", "prepend": " "}.
+        """
+        normalizer = self._model.normalizer
+        return normalizer.spelling if isinstance(normalizer, Chain) else normalizer
 
     @property
     def fingerprint(self) -> str:
@@ -355,7 +405,8 @@ class Tokenizer:
             return NotImplemented
         return self._model == other._model
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process makes its own tables and its own cache, and so does a copy.
@@ -371,7 +422,14 @@ class Tokenizer:
 
     # Text to ids
 
-    def encode(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> list[int]:
+    def encode(
+        self,
+        text: Text | Source,
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        add_special_tokens: bool = False,
+    ) -> list[int]:
         """The ids of a text, as a list of int.
 
         text : str, or bytes, valid UTF-8 or not. Bytes may be any object with the buffer protocol (a bytearray, a
@@ -383,10 +441,12 @@ class Tokenizer:
             Where several match, the longest wins
         disallowed_special : the special tokens that raise ValueError, "all" or a collection of them. A token that is in
             both is disallowed; "all" means every token that `allowed_special` does not name
+        add_special_tokens : whether to add what the tokenizer's file puts around a text (its post_processor: a token at the
+            start, for example), as in transformers
 
-        These are tiktoken's arguments, but by default all special tokens are allowed and none is disallowed. With a
-        normalizer, the text between special tokens is normalized first. Raises TypeError for any other object, and
-        ValueError for `disallowed_special` with a file.
+        These are tiktoken's arguments (but for the last), but by default all special tokens are allowed and none is
+        disallowed. With a normalizer, the text between special tokens is normalized first. Raises TypeError for any other
+        object, and ValueError for `disallowed_special` with a file.
 
         >>> tok.encode("the cat<|endoftext|>")
         [258, 261, 263]
@@ -398,22 +458,70 @@ class Tokenizer:
         if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
             if ids is not None:
-                return ids
-        return self._encode_any(text, allowed_special, disallowed_special).tolist()
+                return self._surround.around(ids) if add_special_tokens else ids
+        ids = self._encode_any(text, allowed_special, disallowed_special).tolist()
+        return self._surround.around(ids) if add_special_tokens else ids
+
+    def encode_pair(
+        self,
+        first: Text | Source,
+        second: Text | Source,
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        add_special_tokens: bool = True,
+    ) -> list[int]:
+        """The ids of two texts, one after the other, with the special tokens that the tokenizer's file puts around and
+        between them.
+
+        Without `add_special_tokens`, nothing is put there. The other arguments are those of `encode`.
+
+        >>> tok.encode_pair("the", " cat")
+        [258, 261]
+        """
+        encode = partial(self.encode, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return (self._surround if add_special_tokens else PLAIN).around(encode(first), encode(second))
+
+    def verify(self, text: str | None = None) -> dict[str, str]:
+        """Check on a text that the libraries that are installed give the same ids: tokenizers, tiktoken, mistral-common.
+
+        The tokenizer is written as each library's file, and that library reads it and encodes the text.
+
+        text : None for a short text of hard cases
+
+        Returns, for each library, "equal (n ids)", "not installed", or why its format cannot hold this tokenizer. Raises
+        ValueError that shows the first place where ids differ, or that says that no library could check them.
+
+        >>> tok.verify("the cat<|endoftext|>")["tokenizers"]
+        'equal (3 ids)'
+        """
+        from .verification import verify
+
+        return verify(self, text)
 
     def encode_array(
-        self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
+        self,
+        text: Text | Source,
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        dtype: DTypeLike | None = None,
     ) -> NDArray[Any]:
-        """The ids of a text as a new 1-D array of `dtype`. Arguments and errors are those of `encode`.
+        """The ids of a text as a new 1-D array. Other arguments and errors are those of `encode`.
+
+        dtype : of the array, such as "int64" for torch; None for the tokenizer's own
 
         >>> tok.encode_array("the cat")
         array([258, 261], dtype=uint16)
+        >>> tok.encode_array("the cat", dtype="int64")
+        array([258, 261])
         """
-        if allowed_special is ALL and disallowed_special is NONE:  # as most calls are: for less
+        if allowed_special is ALL and disallowed_special is NONE and dtype is None:  # as most calls are: for less
             ids: NDArray[Any] | None = self._encoder.encode_short(text, self._specials, np.ndarray)
             if ids is not None:
                 return ids
-        return self._encode_any(text, allowed_special, disallowed_special)
+        found = self._encode_any(text, allowed_special, disallowed_special)
+        return found if dtype is None else found.astype(dtype)
 
     def count(self, text: Text | Source, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> int:
         """The number of ids of a text, without making the list. Arguments and errors are those of `encode`.
@@ -443,21 +551,57 @@ class Tokenizer:
         return self._encode_any(text, (), NONE).tolist() if ids is None else ids
 
     def encode_batch(
-        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
-    ) -> list[NDArray[Any]]:
-        """The ids of each text, a list of 1-D arrays of `dtype`; large batches use several threads.
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        num_threads: int | None = None,
+    ) -> list[list[int]]:
+        """The ids of each text, a list of lists of int, as `encode` returns; large batches use several threads.
+
+        num_threads : how many threads at most; None for as many as there are processors
 
         Other arguments as in `encode`. Raises TypeError that names an item that is not a text, and ValueError that names
         one with a disallowed special token.
 
         >>> tok.encode_batch(["the cat", "", "the"])
-        [array([258, 261], dtype=uint16), array([], dtype=uint16), array([258], dtype=uint16)]
+        [[258, 261], [], [258]]
         """
-        ids, starts = self.encode_batch_flat(texts, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        chosen = self._chosen(allowed_special, disallowed_special)
+        ids, starts = encode_batch_flat(self._encoder, texts, chosen, num_threads)
+        whole = ids.tolist()
+        return [whole[start:end] for start, end in pairwise(starts.tolist())]
+
+    def encode_batch_arrays(
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        dtype: DTypeLike | None = None,
+        num_threads: int | None = None,
+    ) -> list[NDArray[Any]]:
+        """The ids of each text, as a list of 1-D arrays. Other arguments and errors are those of `encode_batch`.
+
+        dtype : of the arrays, such as "int64" for torch; None for the tokenizer's own
+
+        >>> tok.encode_batch_arrays(["the cat", "the"])
+        [array([258, 261], dtype=uint16), array([258], dtype=uint16)]
+        """
+        chosen = self._chosen(allowed_special, disallowed_special)
+        ids, starts = encode_batch_flat(self._encoder, texts, chosen, num_threads)
+        if dtype is not None:
+            ids = ids.astype(dtype)
         return [ids[start:end].copy() for start, end in pairwise(starts.tolist())]
 
     def encode_batch_flat(
-        self, texts: Iterable[Text], *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE
+        self,
+        texts: Iterable[Text],
+        *,
+        allowed_special: Choice = ALL,
+        disallowed_special: Choice = NONE,
+        num_threads: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all texts in one array, which is faster than an array for each of many short texts.
 
@@ -467,7 +611,20 @@ class Tokenizer:
         >>> tok.encode_batch_flat(["the cat", "", "the"])
         (array([258, 261, 258], dtype=uint16), array([0, 2, 2, 3]))
         """
-        return encode_batch_flat(self._encoder, texts, self._chosen(allowed_special, disallowed_special))
+        return encode_batch_flat(self._encoder, texts, self._chosen(allowed_special, disallowed_special), num_threads)
+
+    def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
+        """The ids of several texts in one list; special tokens are recognised only in those that are trusted.
+
+        segments : pairs of a text and whether it is trusted. What a stranger wrote stays plain text, and no pretoken and no
+            special token goes over from one segment into the next
+
+        Raises TypeError for an item that is not such a pair.
+
+        >>> len(tok.encode_segments([("the<|endoftext|>", True), ("<|endoftext|>", False)]))
+        15
+        """
+        return encode_segments(segments, self.encode, self.encode_ordinary)
 
     def encode_arrow(self, data: Any, *, field: str = "text", allowed_special: Choice = ALL) -> Any:
         """The ids of an Arrow column of strings or binary, as an Arrow array of lists of `dtype`; nulls stay null.
@@ -505,8 +662,8 @@ class Tokenizer:
         >>> np.concatenate(list(tok.encode_stream(["the c", "at"])))
         array([258, 261], dtype=uint16)
         """
-        reader = Reader(TextStream(texts), None, self._sought(allowed_special), self._encoder.at_once)
-        for ids, _ in self._encoder.encode_all(reader):
+        encoder, specials = self._encoder.allowing(self._sought(allowed_special))
+        for ids, _ in encoder.encode_all(Reader(TextStream(texts), None, specials, encoder.at_once)):
             yield ids.copy()
 
     def encode_padded(
@@ -543,7 +700,7 @@ class Tokenizer:
         array([[ True,  True],
                [ True, False]])
         """
-        encode = partial(self.encode_batch, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        encode = partial(self.encode_batch_arrays, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return encode_padded(
             self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype, encode
         )
@@ -563,7 +720,7 @@ class Tokenizer:
             text = to_bytes(text)
         ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         tokens = list(map(self._model.vocab.__getitem__, ids.tolist()))
-        if self.normalizer is not None and (encoded := b"".join(tokens)) != to_bytes(text):
+        if (self.normalizer is not None or self._model.is_prepared) and (encoded := b"".join(tokens)) != to_bytes(text):
             text = encoded if isinstance(text, bytes) else to_text(encoded)
         return Tokens(text, ids, tokens)
 
@@ -588,9 +745,9 @@ class Tokenizer:
         `allowed_special` as in `encode_file`. With each array of ids comes how many of them there are up to the end of
         each record that has no separator.
         """
-        specials = self._sought(allowed_in(part.has_records, allowed_special))
-        with part.open(specials, self._encoder.at_once, separator, tally) as reader:
-            yield from self._encoder.encode_all(reader)
+        encoder, specials = self._encoder.allowing(self._sought(allowed_in(part.has_records, allowed_special)))
+        with part.open(specials, encoder.at_once, separator, tally) as reader:
+            yield from encoder.encode_all(reader)
 
     # Its docstring is there; the first parameter is the tokenizer.
     encode_file = writer.encode_file
@@ -691,15 +848,19 @@ class Tokenizer:
     @lazy
     def _decoder_of_text(self) -> Decoder:
         """One for which special tokens stand for nothing."""
-        return Decoder(self._model.vocab, self._model.special.values())
+        return Decoder(self._model.vocab, self._model.skipped.values())
 
     @lazy
     def _encoder(self) -> Encoder:
         return new_encoder(self._model, self.dtype, self._max_pieces, self._specials, self._by_regex)
 
     @lazy
+    def _surround(self) -> Surround:
+        return read_surround(self._model.extras.surround)
+
+    @lazy
     def _specials(self) -> SpecialTokens:
-        return pack_special_tokens(self._model.special)
+        return pack_special_tokens(self._model.choosable)
 
     @lazy
     def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
@@ -735,7 +896,7 @@ class Tokenizer:
         key = _kept(allowed), _kept(disallowed)
         chosen = self._choices.get(key)
         if chosen is None:
-            chosen = choose(self._model.special, self._specials, *key)
+            chosen = choose(self._model.choosable, self._specials, *key)
             if len(self._choices) >= _MAX_CHOICES:
                 self._choices.clear()
             self._choices[key] = chosen

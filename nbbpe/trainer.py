@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .model.model import Model
 from .model.special_tokens import check_special_tokens
@@ -19,8 +19,8 @@ from .training.tie_break import check_tie_break
 
 
 def train(
-    source: Path | Sequence[Path] | Iterable[Text],
-    vocab_size: int,
+    source: Path | Sequence[Path] | Iterator[Text] | None = None,
+    vocab_size: int | None = None,
     special_tokens: Sequence[str] = (),
     *,
     pattern: PatternLike = "gpt2",
@@ -29,21 +29,24 @@ def train(
     max_token_length: int | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
     split_with: str | None = None,
+    documents: Iterable[Text] | None = None,
 ) -> Tokenizer:
     """Train a byte-level BPE tokenizer.
 
     Parameters
     ----------
     source
-        The path of a file, a list or tuple of paths, or an iterable whose items are documents (str or bytes).
+        The path of a file, a list or tuple of paths, or an iterator or generator whose items are documents (str or bytes).
 
-        A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .parquet
-        is a table with a document in a column of each row (needs pyarrow); any other name is plain text, in which special
-        tokens separate documents. Invalid UTF-8 in plain text is kept, each byte as a character of its own. JSON lines and
-        plain text may be compressed, with .gz or .zst after the name (.zst needs zstandard).
+
+        A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .json is
+        an array of such records (or JSON lines); .parquet is a table with a document in a column of each row (needs
+        pyarrow); any other name is plain text, in which special tokens separate documents. Invalid UTF-8 in plain text is
+        kept, each byte as a character of its own. JSON and plain text may be compressed, with .gz or .zst after the name
+        (.zst needs zstandard).
 
         A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet")
         that fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec. All files are read as
@@ -75,7 +78,7 @@ def train(
         None shows a progress bar if stderr is a terminal, True always, False never; a callable is called with
         (stage, done, total).
     field
-        The field of a JSON record, or the column of a parquet file, that holds the text.
+        The field of a JSON record, or the column of a parquet file, that holds the text; None for "text".
     on_error
         What to do with a malformed record (broken JSON, no such field, null, not a string): "raise" raises ValueError that
         names file and line or row; "skip" skips it, and one warning at the end says how many and names the first.
@@ -83,6 +86,8 @@ def train(
         What splits text by the pattern. "compiled" is the pattern's automaton, "regex" is the `regex` package: slower,
         with the same result, to compare with. It sees each distinct piece once where the pattern can be compiled, and
         else all of the text. None or "auto" compiles a pattern where that is possible.
+    documents
+        The documents themselves (str or bytes), a list or any other iterable of them, instead of a source.
 
     Returns
     -------
@@ -99,13 +104,15 @@ def train(
     ImportError : a file that needs a package which is not installed, before long work
 
     >>> import nbbpe
-    >>> tok = nbbpe.train(["the cat sat on the mat, the cat"], 264, ["<|endoftext|>"])
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264, special_tokens=["<|endoftext|>"])
     >>> tok.merges[:3]
     [(b'a', b't'), (b't', b'h'), (b'th', b'e')]
     >>> tok.encode("the cat<|endoftext|>")
     [258, 261, 263]
     """
     special_tokens = check_special_tokens(special_tokens)
+    if vocab_size is None:
+        raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
     split = get_pattern(pattern)
     by_regex = splits_by_regex(split, split_with)
@@ -114,7 +121,7 @@ def train(
     if max_token_length is not None:
         max_token_length = check_positive("max_token_length", max_token_length)
     n_workers = check_workers(workers)
-    inputs = find_inputs(source, field, on_error)
+    inputs = find_inputs(source, field, on_error, documents=documents)
 
     from .training.merges import learn_merges
     from .training.word_counts import corpus_fingerprint, count_files
@@ -164,7 +171,7 @@ def train_bpe(
     if not isinstance(input_path, (str, os.PathLike)):
         raise TypeError(f"input_path must be a path, not {type(input_path).__name__}")
     tokenizer = train(input_path, vocab_size, special_tokens)
-    return tokenizer.vocab, tokenizer.merges
+    return dict(tokenizer.vocab), tokenizer.merges
 
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:

@@ -76,7 +76,7 @@ def gpt2(shared: Path) -> nbbpe.Tokenizer:
 @pytest.fixture(scope="session")
 def small() -> nbbpe.Tokenizer:
     """A tokenizer of 400 tokens with a special token; it is read only, as every test has the same."""
-    return nbbpe.train([texts.SAMPLE, "the cat sat on the mat " * 3, "ababab aaa"], 400, [texts.SPECIAL])
+    return nbbpe.train(iter([texts.SAMPLE, "the cat sat on the mat " * 3, "ababab aaa"]), 400, [texts.SPECIAL])
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_a_part_of_memory_is_read_at_any_address():
 
 
 def test_the_array_of_a_state_has_the_addresses_of_its_arrays():
-    tokenizer = nbbpe.train(["the cat sat on the mat"], 260, ["<|end|>"])
+    tokenizer = nbbpe.train(iter(["the cat sat on the mat"]), 260, ["<|end|>"])
     tokenizer.encode("the cat<|end|>")
     state = tokenizer._encoder._idle[0]
     found = read_state(state._array)

@@ -34,12 +34,20 @@ LAYERS = [
     ),
 ]
 PUBLIC = ["StreamDecoder", "TokenFile", "Tokenizer", "encode_array", "find_chunk_boundaries", "load", "train", "train_bpe"]
-PUBLIC += ["explain_pattern", "use", "warmup"]
+PUBLIC += ["explain_pattern", "use", "warmup", "encode", "decode"]
 ENCODING = ["encode", "encode_array", "encode_ordinary", "encode_batch", "encode_iterable", "encode_file", "encode_padded"]
-ENCODING += ["encode_batch_flat", "encode_arrow", "count"]
+ENCODING += [
+    "encode_batch_flat",
+    "encode_batch_arrays",
+    "encode_pair",
+    "encode_segments",
+    "encode_arrow",
+    "count",
+    "verify",
+]
 DECODING = ["decode", "decode_bytes", "decode_batch", "decode_arrow", "decode_with_offsets", "stream_decoder"]
 SHOWING = ["tokenize", "show"]
-FORMATS = ["from_hf", "to_hf", "save_gpt2", "to_tiktoken", "save_tiktoken"]
+FORMATS = ["from_hf", "to_hf", "save_gpt2", "to_tiktoken", "save_tiktoken", "save_tekken", "save_pretrained"]
 METHODS = [
     *ENCODING,
     *DECODING,
@@ -220,7 +228,7 @@ except ImportError:
 for tie_break in "bytes", "ids", "huggingface":
     tok = nbbpe.train(folder / "t.txt", 320, ["<|s|>"], tie_break=tie_break)
 for pattern in "gpt2", r"\w+|\W+", None:
-    tok = nbbpe.train([text, b"\xff", ""], 300, ["<|s|>", "t"], pattern=pattern)
+    tok = nbbpe.train(iter([text, b"\xff", ""]), 300, ["<|s|>", "t"], pattern=pattern)
     tok = nbbpe.train(iter([text]), 50_000, pattern=pattern, min_frequency=2)
     tok = nbbpe.train([folder / "t.txt", folder / "t.jsonl", *tables] * 2, 300, on_error="skip", workers=2, pattern=pattern)
     tok = nbbpe.Tokenizer(tok.vocab, tok.merges, ["<|s|>"], pattern, max_pieces=100)
@@ -241,7 +249,7 @@ for more in [], [b"ab", b"abc"], [b"xyz", b"th", b" the cat sat on"]:
     for pattern in "cl100k", "o200k", None:
         tok = nbbpe.Tokenizer.from_tiktoken(folder / "ranks", pattern or r"\w+|\W+", ["<|s|>"])
         tok.encode(text + "<|s|>"); list(tok.encode_iterable([text]))
-tok = nbbpe.train([text], 300)
+tok = nbbpe.train(iter([text]), 300)
 tok.to_hf(folder / "t.json"); tok.save_tiktoken(folder / "ranks")
 hugging = json.loads((folder / "t.json").read_text(encoding="utf-8"))
 hugging["model"] |= {"ignore_merges": True, "vocab": hugging["model"]["vocab"] | {"xyz": 300}}

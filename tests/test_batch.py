@@ -235,7 +235,7 @@ SOLID = [b"a", b"Ab", "é".encode(), "中".encode(), b"1", b"!", b"./", b"'s", b
 
 
 def random_lines(source: random.Random) -> bytes:
-    """Text of much white space of all kinds."""
+    """Text of much whitespace of all kinds."""
     return b"".join(source.choice(BLANKS if source.random() < 0.6 else SOLID) for _ in range(source.randrange(1, 120)))
 
 

@@ -28,8 +28,8 @@ def public() -> Iterator[tuple[str, Any, Any]]:
         found = getattr(nbbpe, name)
         yield name, found, None
         if inspect.isclass(found):
-            for attribute, value in vars(found).items():
-                function = getattr(value, "__func__", value)
+            for attribute in dir(found):
+                function = getattr(inspect.getattr_static(found, attribute), "__func__", getattr(found, attribute))
                 if not attribute.startswith("_") and inspect.isfunction(function) and attribute != "encode_part":
                     yield f"{name}.{attribute}", function, found
 

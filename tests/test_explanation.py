@@ -151,7 +151,7 @@ def test_on_the_command_line(tmp_path):
 @pytest.mark.parametrize("name", [*NAMED, *ALIASES])
 def test_a_named_pattern_goes_everywhere_a_pattern_goes(name, tmp_path):
     named = NAMED[ALIASES.get(name, name)]
-    tokenizer = nbbpe.train(["Once upon a time, 12345 中文字 naïve\n\n  x/y's"] * 3, 270, pattern=name)
+    tokenizer = nbbpe.train(iter(["Once upon a time, 12345 中文字 naïve\n\n  x/y's"] * 3), 270, pattern=name)
     assert tokenizer.pattern == named.name
     tokenizer.save(tmp_path / "t")
     assert nbbpe.load(tmp_path / "t") == tokenizer

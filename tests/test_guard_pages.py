@@ -76,7 +76,7 @@ def test_arrays_are_as_they_are_elsewhere():
 
 
 def some_texts() -> list[bytes]:
-    """ASCII of every length up to some blocks, of words that are known or not, white space, and with special tokens."""
+    """ASCII of every length up to some blocks, of words that are known or not, whitespace, and with special tokens."""
     source = random.Random(1)
     found = []
     for n in [*range(1, 200), 255, 256, 257, 511, 512, 513, 4095, 4096, 5000]:
@@ -98,7 +98,7 @@ def test_encoding_reads_nothing_beyond_a_text(small):
                 assert tokenizer.encode_ordinary(there) == ordinary
                 assert tokenizer.count(there) == len(wanted)
                 assert list(tokenizer.encode_iterable([there])) == wanted
-                assert [ids.tolist() for ids in tokenizer.encode_batch([there, there])] == [wanted, wanted]
+                assert tokenizer.encode_batch([there, there]) == [wanted, wanted]
             with at_page_end(len(data)) as at:
                 ctypes.memmove(at, data, len(data))
                 lent = memoryview((ctypes.c_uint8 * len(data)).from_address(at)).cast("B")

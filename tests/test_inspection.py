@@ -20,7 +20,7 @@ from nbbpe import inspection
 @pytest.fixture(scope="module")
 def other() -> nbbpe.Tokenizer:
     """A tokenizer of other merges than `small` has, without special tokens."""
-    return nbbpe.train([texts.SAMPLE[::-1], "a cat has sat there at that mat " * 3, "baba aab"], 350)
+    return nbbpe.train(iter([texts.SAMPLE[::-1], "a cat has sat there at that mat " * 3, "baba aab"]), 350)
 
 
 def tokens(tokenizer: nbbpe.Tokenizer, text: str | bytes) -> list[bytes]:
@@ -49,10 +49,10 @@ def test_figures_of_a_vocabulary(small):
 @given(st.lists(st.one_of(texts.texts(), texts.data()), max_size=3))
 @with_settings(max_examples=50)
 def test_figures_of_a_text_are_those_of_its_tokens(small, documents):
-    figures = inspection.text_figures(small, documents, n_most_frequent=1000)
+    figures = inspection.text_figures(small, documents=documents, n_most_frequent=1000)
     plain = [token_id for document in documents for token_id in small.encode_ordinary(document)]
     assert {i: int(n) for i, n in enumerate(figures.counts) if n} == Counter(plain)  # documents are records
-    figures = inspection.text_figures(small, documents, n_most_frequent=1000, allowed_special="all")
+    figures = inspection.text_figures(small, documents=documents, n_most_frequent=1000, allowed_special="all")
     ids = [token_id for document in documents for token_id in small.encode(document)]
     counts = Counter(ids)
     special = small.special_tokens[texts.SPECIAL]
@@ -81,7 +81,7 @@ def test_a_file_is_read_in_bounded_parts(small, tmp_path):
 
 def test_merges_are_counted_and_their_savings_without_encoding_again(small):
     text = texts.SAMPLE * 3 + texts.SPECIAL + "the cat sat aaa ababab"
-    figures = inspection.text_figures(small, [text], allowed_special="all")
+    figures = inspection.text_figures(small, documents=[text], allowed_special="all")
     applied = inspection.merge_counts(small, figures.counts)
     sizes, ratios = inspection.compression_by_size(small, figures.counts)
     n_merges = len(small.merges)
@@ -99,7 +99,7 @@ def test_merges_of_another_kind_are_not_counted(small, tmp_path):
         vocab | {256: b"ab", 257: b"bc", 258: b"abc"}, [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
     )
     for tokenizer in out_of_order, twice:
-        counts = inspection.text_figures(tokenizer, ["abc abc"]).counts
+        counts = inspection.text_figures(tokenizer, documents=["abc abc"]).counts
         assert inspection.merge_counts(tokenizer, counts) is None
         assert inspection.compression_by_size(tokenizer, counts) is None
     assert inspection.compression_by_size(small, np.zeros(400, dtype=np.int64)) is None
@@ -108,7 +108,7 @@ def test_merges_of_another_kind_are_not_counted(small, tmp_path):
 @given(st.lists(st.one_of(texts.texts(), texts.data()), max_size=3))
 @with_settings(max_examples=100)
 def test_a_comparison_is_that_of_the_tokens_side_by_side(small, other, documents):
-    found = inspection.compare(small, other, documents, n_splits=1000)
+    found = inspection.compare(small, other, documents=documents, n_splits=1000)
     n_same, differing = naive.compare_splits(
         [token for document in documents for token in tokens(small, document)],
         [token for document in documents for token in tokens(other, document)],
@@ -123,11 +123,11 @@ def test_a_comparison_is_that_of_the_tokens_side_by_side(small, other, documents
     assert all(each.text == b"".join(each.a) == b"".join(each.b) for each in found.splits)
     assert [each.count for each in found.splits] == sorted((each.count for each in found.splits), reverse=True)
     for figures, tokenizer in (found.a, small), (found.b, other):
-        assert figures.counts.tolist() == inspection.text_figures(tokenizer, documents).counts.tolist()
+        assert figures.counts.tolist() == inspection.text_figures(tokenizer, documents=documents).counts.tolist()
 
 
 def test_a_comparison_knows_what_the_vocabularies_share(small, other):
-    found = inspection.compare(small, other, [])
+    found = inspection.compare(small, other, documents=[])
     a = {token for token in small.vocab.values() if token != texts.SPECIAL.encode()}
     b = set(other.vocab.values())
     assert (found.n_shared, found.n_only_a, found.n_only_b) == (len(a & b), len(a - b), len(b - a))
@@ -138,7 +138,7 @@ def test_a_comparison_knows_what_the_vocabularies_share(small, other):
 def test_files_are_compared_part_by_part_as_a_whole(small, other, tmp_path):
     text = (texts.SAMPLE + "".join(chr(97 + i * i % 26) for i in range(997))) * 1500
     (tmp_path / "text").write_text(text, encoding="utf-8", newline="")
-    whole = inspection.compare(small, other, [text])
+    whole = inspection.compare(small, other, documents=[text])
     by_parts = inspection.compare(small, other, tmp_path / "text")
     assert by_parts.n_same == whole.n_same > 0
     assert by_parts.n_differing == whole.n_differing > 0

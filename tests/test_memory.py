@@ -121,10 +121,10 @@ def test_training_on_one_word_of_many_megabytes_takes_few_bytes_of_memory_for_ea
     script = f"""{MEASURE}
 n = 1 << 24
 text = b"a" * n
-nbbpe.train([b"a" * 32], 261)
+nbbpe.train(iter([b"a" * 32]), 261)
 forget_peak()
 before = status("VmRSS")
-merges = nbbpe.train([text], 280).merges
+merges = nbbpe.train(iter([text]), 280).merges
 assert merges == [(b"a" * 2**i, b"a" * 2**i) for i in range(24)]
 print((status("VmHWM") - before) / n)
 """

@@ -68,7 +68,7 @@ HARD = [
 def plain() -> nbbpe.Tokenizer:
     """Tokens of characters in all normal forms, and no normalizer."""
     corpus_texts = [unicodedata.normalize(form, "".join(HARD)) for form in FORMS] * 2
-    found = nbbpe.train(corpus_texts, 700, pattern="qwen2")
+    found = nbbpe.train(iter(corpus_texts), 700, pattern="qwen2")
     return found.with_special_tokens(SPECIAL)
 
 
@@ -180,23 +180,15 @@ def test_a_sequence_of_one_normal_form_is_that(theirs, ours, form):
     assert nbbpe.load(tokenizers.Tokenizer.from_str(json.dumps(made))) == ours
 
 
-@pytest.mark.parametrize("names", [["NFD", "StripAccents"], ["NFD", "NFC"], ["Lowercase"]])
-def test_other_normalizers_are_refused_by_name(plain, names):
-    made = hugging(plain, "NFC")
-    made.normalizer = tokenizers.normalizers.Sequence([getattr(tokenizers.normalizers, name)() for name in names])
-    with pytest.raises(ValueError, match=rf"normalizer is {', '.join(names)}, .* NFC, NFD, NFKC, NFKD alone.*\"ignore\""):
-        nbbpe.load(made)
-
-
-def test_added_tokens_that_are_looked_for_in_normalized_text_are_refused(plain):
-    """Without a normalizer it comes to the same; with one, they are other texts (as the first assertions show)."""
+def test_added_tokens_are_looked_for_in_normalized_text_where_they_say_so(plain):
     made = hugging(plain, "NFC")
     made.add_tokens([tokenizers.AddedToken("<t>", normalized=True)])
     new = made.token_to_id("<t>")
-    assert new in made.encode("<t>x").ids
-    assert new not in made.encode("<t>\u0338x").ids
-    with pytest.raises(ValueError, match=r"'<t>', has normalized, .* NFC makes; .*normalizer=\"ignore\""):
-        nbbpe.load(made)
+    ours = nbbpe.load(made)
+    for text in "<t>x", "<t>\u0338x", "e<t>\u0301":
+        assert ours.encode(text) == made.encode(text).ids
+    assert new in ours.encode("<t>x")
+    assert new not in ours.encode("<t>\u0338x")
     assert nbbpe.Tokenizer.from_hf(made, normalizer="ignore").special_tokens["<t>"] == new
 
 
@@ -209,7 +201,7 @@ def test_every_way_of_encoding_gives_the_same(nfc, plain, text, tmp_path):
     assert nfc.encode(text) == nfc.encode(text.encode()) == ids
     assert nfc.encode_array(text).tolist() == ids
     assert nfc.count(text) == len(ids)
-    assert [row.tolist() for row in nfc.encode_batch([text, "x", text])] == [ids, nfc.encode("x"), ids]
+    assert nfc.encode_batch([text, "x", text]) == [ids, nfc.encode("x"), ids]
     flat, starts = nfc.encode_batch_flat(["\u0301", text, "e", "\u0301"])
     assert flat[starts[1] : starts[2]].tolist() == ids
     assert flat[starts[3] :].tolist() == nfc.encode("\u0301")  # documents do not join
@@ -223,7 +215,7 @@ def test_every_way_of_encoding_gives_the_same(nfc, plain, text, tmp_path):
     assert nfc.encode_file(path, tmp_path / "a.bin") == len(ids)
     assert np.fromfile(tmp_path / "a.bin", dtype=nfc.dtype).tolist() == ids
     end = plain.special_tokens[END]
-    nfc.encode_file([text, "e\u0301"], tmp_path / "b.npy", separator=END, allowed_special="all")
+    nfc.encode_file(iter([text, "e\u0301"]), tmp_path / "b.npy", separator=END, allowed_special="all")
     assert np.load(tmp_path / "b.npy").tolist() == [*ids, end, *nfc.encode("é"), end]
     nfc.encode_file(tmp_path / "a.jsonl", tmp_path / "c.bin", allowed_special="all")
     assert np.fromfile(tmp_path / "c.bin", dtype=nfc.dtype).tolist() == ids + nfc.encode("\u0301" + text)
@@ -240,7 +232,7 @@ def test_with_any_pattern(plain, pattern, tmp_path):
     for text in HARD:
         ids = expected(without, text.encode(), "NFC")
         assert tokenizer.encode(text) == list(tokenizer.encode_iterable(text)) == ids
-        assert tokenizer.encode_batch([text])[0].tolist() == ids
+        assert tokenizer.encode_batch([text])[0] == ids
         assert tokenizer.count(text) == len(ids)
 
 
@@ -303,7 +295,7 @@ def test_items_of_an_iterable_join(nfc, plain):
 
 def parts_of(path: Path, tokenizer: nbbpe.Tokenizer, part_bytes: int) -> list[Any]:
     special = [token.encode() for token in tokenizer.special_tokens]
-    return [part for each in find_inputs(path, "text", "raise") for part in each.cut(part_bytes, NAMED["qwen2"], special)]
+    return [part for each in find_inputs(path, None, "raise") for part in each.cut(part_bytes, NAMED["qwen2"], special)]
 
 
 def test_a_file_may_be_cut_into_parts_anywhere(ours, plain, form, tmp_path):
@@ -459,8 +451,8 @@ def test_an_unknown_normalizer_is_told(plain, tmp_path):
         with_normalizer(plain, "nfc")
     plain.save(tmp_path)
     about = json.loads((tmp_path / "nbbpe.json").read_text(encoding="utf-8"))
-    (tmp_path / "nbbpe.json").write_text(json.dumps(about | {"normalizer": ["NFC"]}), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"nbbpe\.json: normalizer must be .*\['NFC'\]"):
+    (tmp_path / "nbbpe.json").write_text(json.dumps(about | {"normalizer": ["nfc"]}), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"nbbpe\.json: normalizer 'nfc' is none of NFC"):
         nbbpe.load(tmp_path)
 
 
@@ -488,8 +480,8 @@ def test_offsets_are_places_in_the_text_that_the_normalizer_makes(ours, form):
 def test_figures_say_it_and_two_different_texts_are_not_compared(nfc, plain):
     assert inspection.vocabulary_figures(nfc).normalizer == "NFC"
     assert inspection.vocabulary_figures(plain).normalizer is None
-    same = inspection.compare(nfc, plain, ["caf\u00e9 x"])
+    same = inspection.compare(nfc, plain, documents=["caf\u00e9 x"])
     assert (same.n_differing, same.a.n_bytes) == (0, 7)
     for text in ["cafe\u0301 x"], ["x cafe\u0301"], ["\u212b"]:
         with pytest.raises(ValueError, match="make different texts of this one"):
-            inspection.compare(nfc, plain, text)
+            inspection.compare(nfc, plain, documents=text)

@@ -139,7 +139,7 @@ def test_regex_gives_up_where_it_backtracks_without_end(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "work", ["train(['a' * 300 + 'b'], 300, pattern={0!r}, split_with='regex')", "{1}.encode('a' * 300)"]
+    "work", ["train(iter(['a' * 300 + 'b']), 300, pattern={0!r}, split_with='regex')", "{1}.encode('a' * 300)"]
 )
 def test_ctrl_c_ends_a_pattern_that_backtracks(work):
     tokenizer = f"Tokenizer({{i: bytes([i]) for i in range(256)}}, [], [], {BACKTRACKS!r})._splitting_with('regex')"

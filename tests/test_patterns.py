@@ -70,7 +70,7 @@ def test_the_starcoder_pattern_matches_what_a_sequence_of_two_regexes_leaves():
 def test_llama3_is_not_cl100k_and_where():
     ours, theirs = NAMED["llama3"].compiled.findall, NAMED["cl100k"].compiled.findall
     differing = [text for text in strings("sX1'! \n\t", 5) if ours(text) != theirs(text)]
-    # Only at the end of a text, in white space that holds a newline and ends in a blank.
+    # Only at the end of a text, in whitespace that holds a newline and ends in a blank.
     assert len(differing) > 1000
     assert all(regex.search(r"\n[ \t]+\Z", text) for text in differing)
     assert theirs("x\n ") == ["x", "\n "]

@@ -57,7 +57,7 @@ FILES = {
     "broken": BROKEN,
     "broken around specials": BROKEN + b"<|endoftext|>" + BROKEN + b"\xe2<|pad|>\x82\xac",
     "one long piece": b"x" * 700 + b" " + "é".encode() * 300,
-    "white space": b"   \r\n\r\n \t " * 30,
+    "whitespace": b"   \r\n\r\n \t " * 30,
     "CRLF": b"one\r\ntwo \r\n\r\n three\r\n" * 10,
     "NUL": b"a\x00b \x00\x00 c\n\x00" * 5,
     "empty": b"",

@@ -136,7 +136,7 @@ def test_the_corpus_fingerprint_is_of_the_text_alone(tmp_path, sizes):
 
 
 def test_training_leaves_its_provenance():
-    tokenizer = nbbpe.train(["the cat sat on the mat"], 259, ["<s>"], tie_break="ids", min_frequency=2)
+    tokenizer = nbbpe.train(iter(["the cat sat on the mat"]), 259, ["<s>"], tie_break="ids", min_frequency=2)
     found = tokenizer.provenance
     corpus = found["training"].pop("corpus")
     words = {b"the": 1, b" cat": 1, b" sat": 1, b" on": 1, b" the": 1, b" mat": 1}
@@ -153,13 +153,13 @@ def test_training_leaves_its_provenance():
 
 @pytest.mark.usefixtures("quiet")
 def test_the_vocab_size_that_was_asked_for_is_kept_where_pairs_run_out():
-    tokenizer = nbbpe.train(["ab"], np.int64(5000))
+    tokenizer = nbbpe.train(iter(["ab"]), np.int64(5000))
     assert tokenizer.vocab_size == 257
     assert tokenizer.provenance["training"]["vocab_size"] == 5000
 
 
 def test_provenance_cannot_be_changed_from_outside():
-    tokenizer = nbbpe.train(["the cat sat on the mat"], 257)
+    tokenizer = nbbpe.train(iter(["the cat sat on the mat"]), 257)
     found = tokenizer.provenance
     found["training"]["corpus"]["words"] = 0
     found["versions"].clear()
@@ -254,7 +254,7 @@ def test_other_character_classes_do_not_matter_without_a_pattern(tmp_path):
 
 
 def test_files_that_do_not_belong_together_are_an_error_with_a_way_out(folder, tmp_path):
-    other = nbbpe.train(["other text, other words " * 3], 270, [texts.SPECIAL])
+    other = nbbpe.train(iter(["other text, other words " * 3]), 270, [texts.SPECIAL])
     other.save(tmp_path / "other")
     for name in "vocab.json", "merges.txt":
         (folder / name).write_bytes((tmp_path / "other" / name).read_bytes())

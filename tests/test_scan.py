@@ -85,7 +85,7 @@ def expected_marks(data: bytes, pattern: Pattern) -> list[int]:
 
 
 def test_every_code_point_has_the_class_that_regex_gives_it():
-    # Of the alternatives, the first that matches is the class, so that ' / space and newline come before white space.
+    # Of the alternatives, the first that matches is the class, so that ' / space and newline come before whitespace.
     kinds = {"q": "'", "p": "/", "s": " ", "n": r"[\r\n]", "b": r"\s", "l": r"\p{Ll}", "u": r"[\p{Lu}\p{Lt}]"}
     kinds |= {"c": r"[\p{Lm}\p{Lo}]", "m": r"\p{M}", "d": r"\p{N}", "o": r"(?s:.)"}
     match = regex.compile("|".join(f"(?P<{name}>{members})" for name, members in kinds.items())).fullmatch

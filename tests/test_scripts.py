@@ -376,7 +376,7 @@ def test_main_names_an_input_that_is_missing(tmp_path):
 def test_the_check_finds_ids_of_another_text(script, tmp_path):
     import nbbpe
 
-    tokenizer = nbbpe.train(["the cat sat on the mat"], 260)
+    tokenizer = nbbpe.train(iter(["the cat sat on the mat"]), 260)
     (tmp_path / "text.txt").write_text("the cat sat")
     tokenizer.encode_file(tmp_path / "text.txt", tmp_path / "ids.bin")
     check = script("train_tinystories").check

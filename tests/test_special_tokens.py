@@ -107,7 +107,7 @@ def test_added_tokens_follow_the_highest_id_and_the_first_tokenizer_stays(small)
 
 def test_a_tokenizer_that_has_encoded_and_decoded_shares_no_tables_with_the_new_one():
     tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, ["<s>"])
-    ids = tokenizer.encode("ab<s><t>") + tokenizer.encode_batch(["x<t>"])[0].tolist()
+    ids = tokenizer.encode("ab<s><t>") + tokenizer.encode_batch(["x<t>"])[0]
     assert tokenizer.decode(ids) == "ab<s><t>x<t>"
     assert tokenizer.token_to_id("<t>") is None
     more = tokenizer.with_special_tokens(["<t>"])
@@ -204,7 +204,7 @@ def test_records_recognise_no_special_tokens_unless_asked(small, tmp_path):
     end = small.special_tokens[texts.SPECIAL]
     records = [f"the{texts.SPECIAL} cat", "sat", texts.SPECIAL]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": record}) + "\n" for record in records))
-    sources = {"iterable": lambda: iter(records), "list": lambda: records, "json lines": lambda: tmp_path / "a.jsonl"}
+    sources = {"iterable": lambda: iter(records), "json lines": lambda: tmp_path / "a.jsonl"}
     for name, source in sources.items():
         for allowed, encode in (None, small.encode_ordinary), ("all", small.encode), ((), small.encode_ordinary):
             options = {} if allowed is None else {"allowed_special": allowed}

@@ -82,7 +82,7 @@ def test_one_word_longer_than_a_window(small):
 
 def test_a_pattern_that_is_left_to_regex_takes_a_long_str_too(quiet):
     text = "Cafe\u0301 und Bär, 猫! " * (SHORT_TEXT // 10)
-    by_regex = nbbpe.train([text], 300, pattern=r"(?<!x)\w+|\W")
+    by_regex = nbbpe.train(iter([text]), 300, pattern=r"(?<!x)\w+|\W")
     found, wanted = both(by_regex, "encode", text)
     assert found == wanted
     assert by_regex.decode(found) == text

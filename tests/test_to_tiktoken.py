@@ -22,7 +22,7 @@ BYTES = {i: bytes([i]) for i in range(256)}
 
 
 def test_no_pattern_is_no_pattern_on_the_way_back():
-    bare = nbbpe.train([texts.SAMPLE], 300, [texts.SPECIAL], pattern=None)
+    bare = nbbpe.train(iter([texts.SAMPLE]), 300, [texts.SPECIAL], pattern=None)
     again = nbbpe.load(bare.to_tiktoken())
     assert again.pattern is None
     assert again.fingerprint == bare.fingerprint
@@ -83,7 +83,7 @@ def test_a_tokenizer_trained_here_gives_the_same_ids(stories, tmp_path, pattern)
 def test_any_merges_are_ranks_or_refused(texts, n, data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours = nbbpe.train(texts, 256 + n, pattern=None)
+        ours = nbbpe.train(iter(texts), 256 + n, pattern=None)
     merges = data.draw(st.permutations(ours.merges))
     try:
         theirs = nbbpe.Tokenizer(ours.vocab, merges, pattern=None).to_tiktoken()

@@ -41,7 +41,7 @@ def left_in(folder: Path) -> list[str]:
 @pytest.fixture(scope="module", params=PATTERNS.values(), ids=PATTERNS)
 def tokenizer(request) -> nbbpe.Tokenizer:
     """A tokenizer with a special token, for each kind of pattern."""
-    return nbbpe.train([texts.SAMPLE, "the cat sat on the mat " * 3], 380, [texts.SPECIAL], pattern=request.param)
+    return nbbpe.train(iter([texts.SAMPLE, "the cat sat on the mat " * 3]), 380, [texts.SPECIAL], pattern=request.param)
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ def test_a_file_that_says_its_size_is_0_is_read_to_its_end(tokenizer, tmp_path):
     content = Path("/proc/version").read_bytes()
     tokenizer.encode_file("/proc/version", tmp_path / "ids.bin")
     assert np.array_equal(read(tmp_path / "ids.bin", tokenizer.dtype), tokenizer.encode_array(content))
-    assert nbbpe.train("/proc/version", 257).merges == nbbpe.train([content], 257).merges
+    assert nbbpe.train("/proc/version", 257).merges == nbbpe.train(iter([content]), 257).merges
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -30,7 +30,8 @@ def test_the_parts_it_was_made_of_can_be_read_and_are_copies():
     assert (tokenizer.vocab_size, len(tokenizer), tokenizer.pattern) == (260, 260, r"\S+|\s+")
     vocab[256] = b"zz"
     merges.clear()
-    tokenizer.vocab.clear()
+    with pytest.raises(TypeError):
+        tokenizer.vocab[256] = b"zz"
     tokenizer.merges.clear()
     tokenizer.special_tokens.clear()
     assert tokenizer.encode("abc") == [257]
@@ -164,8 +165,7 @@ def test_equal_tokenizers_are_equal_and_others_are_not(small):
     assert small != nbbpe.Tokenizer(small.vocab, small.merges[:-1], [texts.SPECIAL])
     assert small != nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL], pattern=None)
     assert small != 5
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(small)
+    assert hash(small) == hash(same)
 
 
 def test_its_repr_says_what_it_is(small):
@@ -189,7 +189,7 @@ ODD_SPECIALS = ["<|a b|>", "two\nlines", '"quoted" \\ back', "é 😀", " ", "\x
 @pytest.mark.parametrize("pattern", ["gpt2", texts.SPLIT_WITH_GAPS, "é+|\n|.", None])
 @pytest.mark.parametrize("specials", [[], [texts.SPECIAL], ODD_SPECIALS])
 def test_what_was_saved_is_loaded_the_same(tmp_path, specials, pattern):
-    tokenizer = nbbpe.train([texts.SAMPLE], 300 + len(specials), specials, pattern=pattern)
+    tokenizer = nbbpe.train(iter([texts.SAMPLE]), 300 + len(specials), specials, pattern=pattern)
     tokenizer.save(tmp_path / "new" / ".." / "folder")
     loaded = nbbpe.load(tmp_path / "folder")
     assert loaded == tokenizer

@@ -58,7 +58,7 @@ class TextsOf(EncodedTexts):
         text, out = self.folder / f"{i}.txt", self.folder / f"{i}.bin"
         text.write_text(TEXTS[i], encoding="utf-8", newline="")
         assert self.tokenizer.encode_file(text, out, workers=2) == len(ids)
-        assert all(np.array_equal(ids, again) for again in self.tokenizer.encode_batch([TEXTS[i]] * 3))
+        assert all(np.array_equal(ids, again) for again in self.tokenizer.encode_batch_arrays([TEXTS[i]] * 3))
         return ids
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from ..conversion import FORMATS, find_format, read_tokenizer
+from ..conversion import FORMATS, find_format, read_tokenizer, says_no_pattern
 from ..encoding.special_choice import ALL, NONE, Choice, allowed_in
 from ..explanation import explain_pattern
 from ..formats.folder import scratch_for
@@ -31,6 +31,7 @@ from ..text.pattern import SPLIT_WITH, Pattern, get_pattern, splits_by_regex
 from ..tokenizer import Tokenizer
 from ..trainer import train as train_tokenizer
 from ..training.tie_break import TIE_BREAKS
+from ..verification import verify_written
 from . import EXIT_FAILED, NobodyReads, tables
 from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
 
@@ -134,6 +135,12 @@ _special_option = click.option(
     help="Whether special tokens in the text become their ids, or are plain text.  [default: they do in plain text, but "
     "not in records (.jsonl, .parquet)]",
 )
+_pattern_option = click.option(
+    "--pattern",
+    "patterns",
+    multiple=True,
+    help="How text is split (or `none`), for files that do not name a pattern: tiktoken's, GPT-2's.",
+)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print figures as JSON, for scripts.")
 _workers_option = click.option(
     "--workers",
@@ -158,9 +165,7 @@ def _source_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--on-error", type=on_error, default="raise", show_default=True, help="What to do with malformed records."
         ),
-        click.option(
-            "--field", default="text", show_default=True, help="The field or column of a record that holds the text."
-        ),
+        click.option("--field", help="The field or column of a record that holds the text.  [default: text]"),
     ):
         function = option(function)
     return function
@@ -175,6 +180,15 @@ def _shown(path: str) -> str:
 def _pattern_of(said: Sequence[str]) -> Pattern:
     """The split pattern that the options give; several split in turn."""
     return get_pattern(None if list(said) == ["none"] else said)
+
+
+def _read(path: str, patterns: Sequence[str]) -> Tokenizer:
+    """A tokenizer, with a split pattern if one is given, for files that do not name it."""
+    if not patterns:
+        return read_tokenizer(path)
+    with _as_usage():
+        pattern = _pattern_of(patterns)
+    return read_tokenizer(path, pattern=pattern)
 
 
 @contextmanager
@@ -262,7 +276,7 @@ def train(
     min_frequency: int,
     max_token_length: int | None,
     split_with: str,
-    field: str,
+    field: str | None,
     on_error: str,
     workers: int | None,
     as_json: bool,
@@ -320,7 +334,7 @@ def train(
     "nbbpe encode a.txt -o - --format raw | my-program",
     "nbbpe encode 'data/*.jsonl' -o all.bin --separator '<|endoftext|>'",
 )
-@click.argument("inputs", nargs=-1, required=True)
+@click.argument("inputs", nargs=-1)
 @click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="A .bin or .npy file, or `-`.  [default: -]")
 @click.option(
     "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Format of ids on stdout.  [default: text]"
@@ -329,6 +343,7 @@ def train(
 @_special_option
 @_tokenizer_option
 @_split_with_option
+@_pattern_option
 @_source_options
 @_workers_option
 @_json_option
@@ -340,28 +355,30 @@ def encode(
     allowed: Choice | None,
     tokenizer: str,
     split_with: str,
-    field: str,
+    patterns: Sequence[str],
+    field: str | None,
     on_error: str,
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Turn the texts INPUTS into ids.
+    """Turn the texts INPUTS, or stdin, into ids.
 
     A .bin file holds raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file holds a NumPy
     array. On stdout, ids are numbers, with a new line for each line of the text; or raw, as in a .bin file. INPUTS are
     those of `nbbpe train`. Special tokens are recognised in plain text, but in records only with --allow-special, as a
     record that spells one would become two documents.
     """
+    inputs = inputs or [STDIN]
     options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error, "allowed_special": allowed}
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json prints figures, and with -o - stdout is for the ids")
-        encoder = _encoder_of(tokenizer, separator, split_with)
+        encoder = _encoder_of(tokenizer, separator, split_with, patterns)
         _encode_to_stdout(encoder, inputs, form, options)
         return
     if not target.endswith((".bin", ".npy")):
         raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
-    encoder = _encoder_of(tokenizer, separator, split_with)
+    encoder = _encoder_of(tokenizer, separator, split_with, patterns)
     with _as_paths(inputs) as paths:
         began = time.perf_counter()
         n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, **options)
@@ -373,9 +390,9 @@ def encode(
     _print_lines([f"{_shown(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"])
 
 
-def _encoder_of(tokenizer: str, separator: str | None, split_with: str) -> Tokenizer:
+def _encoder_of(tokenizer: str, separator: str | None, split_with: str, patterns: Sequence[str]) -> Tokenizer:
     """The tokenizer that a path or name says, to split as it is asked to."""
-    found = read_tokenizer(tokenizer)
+    found = _read(tokenizer, patterns)
     with _as_usage():
         find_separator(found, separator)
         return found._splitting_with(split_with)
@@ -433,11 +450,20 @@ def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
 @click.argument("inputs", nargs=-1)
 @_special_option
 @_tokenizer_option
+@_pattern_option
 @_source_options
 @_json_option
-def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: str, on_error: str, as_json: bool) -> None:
+def count(
+    inputs: Sequence[str],
+    allowed: Choice | None,
+    tokenizer: str,
+    patterns: Sequence[str],
+    field: str | None,
+    on_error: str,
+    as_json: bool,
+) -> None:
     """Count the tokens of the texts INPUTS, or of stdin."""
-    counter = read_tokenizer(tokenizer)
+    counter = _read(tokenizer, patterns)
     rows = []
     for source in inputs or [STDIN]:
         with as_path(source) as path:
@@ -463,7 +489,8 @@ def count(inputs: Sequence[str], allowed: Choice | None, tokenizer: str, field: 
     "patterns",
     multiple=True,
     metavar="P",
-    help="Explain this split pattern, a name or a regex, instead of a tokenizer. If repeated, they split in turn.",
+    help="Explain this split pattern, a name or a regex, instead of a tokenizer. If repeated, they split in turn. With a "
+    "TOKENIZER whose files do not name a pattern, split by this one.",
 )
 @click.option("--draw", metavar="FILE", help="Draw the automaton of --pattern (the first, if repeated) into an .svg file.")
 @click.option("--plot", metavar="FILE", help="Draw the figures into a .png, .svg or .pdf file (needs matplotlib).")
@@ -495,7 +522,7 @@ def inspect(
     frequent: int,
     unused: int,
     verify: bool,
-    field: str,
+    field: str | None,
     on_error: str,
     as_json: bool,
 ) -> None:
@@ -504,9 +531,9 @@ def inspect(
     TOKENIZER may also be a file of ids (.bin or .npy), to show what it holds. With --pattern instead of a TOKENIZER, show
     how a split pattern works, and how it splits the beginning of TEXT.
     """
-    if patterns:
-        if tokenizer is not None and context.get_parameter_source("tokenizer") is not ParameterSource.ENVIRONMENT:
-            raise click.UsageError("--pattern takes the place of a tokenizer: give one of them")
+    if tokenizer is not None and context.get_parameter_source("tokenizer") is ParameterSource.ENVIRONMENT and patterns:
+        tokenizer = None
+    if patterns and tokenizer is None:
         if verify or plot:
             raise click.UsageError("--verify and --plot cannot be used with --pattern")
         _inspect_pattern(patterns, text, draw, as_json)
@@ -529,7 +556,7 @@ def inspect(
 
         with _as_usage():
             check_plot(plot)
-    inspected = read_tokenizer(tokenizer)
+    inspected = _read(tokenizer, patterns)
     vocabulary = vocabulary_figures(inspected, longest)
     on_text = None
     if text is not None:
@@ -625,11 +652,14 @@ def _inspect_ids(path: str, verify: bool, as_json: bool) -> None:
     show_default=True,
     help="How many words to show that they split differently.",
 )
+@_pattern_option
 @_source_options
 @_json_option
-def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str, as_json: bool) -> None:
+def compare(
+    a: str, b: str, text: str, examples: int, patterns: Sequence[str], field: str | None, on_error: str, as_json: bool
+) -> None:
     """Show which of two tokenizers needs fewer tokens for a text, and how they differ."""
-    first, second = read_tokenizer(a), read_tokenizer(b)
+    first, second = (_read(each, patterns if says_no_pattern(each) else ()) for each in (a, b))
     with as_path(text) as path:
         found = compare_tokenizers(first, second, [path], examples, field=field, on_error=on_error)
     if as_json:
@@ -669,6 +699,13 @@ def compare(a: str, b: str, text: str, examples: int, field: str, on_error: str,
     show_default=True,
     help="Whether to keep the normalizer of a tokenizer.json. If ignored, normalize texts beforehand.",
 )
+@click.option(
+    "--verify",
+    "verified",
+    is_flag=True,
+    help="Check that what was written gives the same ids: read it with the library that owns the format, and encode hard "
+    "text.",
+)
 @_json_option
 def convert(
     source: str,
@@ -677,6 +714,7 @@ def convert(
     special: Sequence[str],
     patterns: Sequence[str],
     normalizer: Literal["apply", "ignore"],
+    verified: bool,
     as_json: bool,
 ) -> None:
     """Write the tokenizer SOURCE as TARGET, in another format."""
@@ -693,10 +731,13 @@ def convert(
             f"{shlex.join(unsaid)}",
             stacklevel=1,
         )
+    proof = verify_written(tokenizer, chosen.name, written) if verified else None
     if as_json:
-        _print_json({"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid})
+        about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
+        _print_json(about if proof is None else {**about, "verified": proof})
         return
-    _print_lines([f"{_shown(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written])
+    lines = [f"{_shown(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written]
+    _print_lines(lines if proof is None else [*lines, f"verified: {proof}"])
 
 
 @_command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
@@ -717,6 +758,8 @@ def warmup(into: str | None, cpu: str, as_json: bool) -> int:
         lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
         if done.n_lost:
             lines += [f"{done.n_lost} of them could not be stored: each process will compile them again"]
+        elif not done.folders:
+            lines += ["they could not be stored: each process will compile them again"]
         lines += [f"{n_kernels} kernels are stored in {folder}" for folder, n_kernels in done.folders.items()]
         _print_lines(lines)
-    return EXIT_FAILED if done.n_lost else 0
+    return 0 if done.folders and not done.n_lost else EXIT_FAILED

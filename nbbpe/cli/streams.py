@@ -23,6 +23,7 @@ from ..tokenizer import Tokenizer
 
 STDIN = "-"
 _BLOCK = 1 << 20  # bytes
+_LIST_SIGNS = bytes.maketrans(b",[]()", b"     ")  # ids as Python prints a list of them
 
 
 @contextmanager
@@ -166,12 +167,13 @@ def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArra
         try:
             if b"_" in line:  # which int() allows between digits
                 raise ValueError
-            ids = list(map(int, line.split()))
+            words = line.translate(_LIST_SIGNS).split()
+            ids = list(map(int, words))
             yield np.array(ids, dtype=np.int64)
         except (ValueError, OverflowError):
-            wrong = next(word for word in line.split() if not word.isdigit() or len(word) > 18)
+            wrong = next(word for word in line.translate(_LIST_SIGNS).split() if not word.isdigit() or len(word) > 18)
             shown = wrong[:40].decode(errors="backslashreplace")
             raise ValueError(
-                f"{name}, line {number}: {shown!r} is not an id (ids are numbers separated by spaces; for raw ids use "
-                "--format raw)"
+                f"{name}, line {number}: {shown!r} is not an id (ids are numbers separated by spaces or commas; for raw "
+                "ids use --format raw)"
             ) from None

@@ -74,7 +74,7 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
                     ("merges", "none: merged by rank" if figures.n_merges is None else f"{figures.n_merges:,}"),
                     ("special tokens", shortened(f"{n_special}: {special}" if special else n_special, WIDTH - 18)),
                     ("split pattern", shortened(_shown_pattern(figures.pattern), WIDTH - 18)),
-                    *([] if figures.normalizer is None else [("normalizer", figures.normalizer)]),
+                    *([] if figures.normalizer is None else [("normalizer", str(figures.normalizer))]),
                     ("type of ids", figures.dtype),
                 ]
             )

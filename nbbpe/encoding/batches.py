@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.workers import default_workers
+from ..system.workers import check_positive, default_workers
 from ..text.utf8 import Text, check_texts, each_to_bytes
 from ..text.windows import groups
 from .special_choice import Chosen, pack_special_tokens
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _BYTES_PER_THREAD = 1 << 20  # of text; for less another thread does not pay
 
 
-def encode_batch_flat(encoder: Encoder, texts: Iterable[Text], chosen: Chosen) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def encode_batch_flat(
+    encoder: Encoder, texts: Iterable[Text], chosen: Chosen, num_threads: int | None = None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """See Tokenizer.encode_batch_flat."""
     check_texts(texts)
     documents = list(each_to_bytes(texts, "text"))
@@ -28,7 +30,8 @@ def encode_batch_flat(encoder: Encoder, texts: Iterable[Text], chosen: Chosen) -
         chosen.check(document, f"text {number:,} (from 0)")
     shares = list(groups(documents))
     n_bytes = sum(map(len, documents))
-    n_threads = max(1, min(default_workers(), n_bytes // _BYTES_PER_THREAD, len(shares)))
+    most = default_workers() if num_threads is None else check_positive("num_threads", num_threads)
+    n_threads = max(1, min(most, n_bytes // _BYTES_PER_THREAD, len(shares)))
     encode = functools.partial(encoder.encode_documents, specials=chosen.recognised or pack_special_tokens({}))
     if n_threads == 1:
         parts = [encode(share) for share in shares]

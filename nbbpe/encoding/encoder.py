@@ -65,14 +65,20 @@ class Encoder(ABC):
         """The number of ids of a text; arguments as of `encode_text`."""
         return len(self.encode_text(text, specials))
 
+    def allowing(self, specials: SpecialTokens) -> tuple[Encoder, SpecialTokens]:
+        """The encoder for readers that look for a choice of special tokens, and those of them that they look for."""
+        return self, specials
+
     def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
         """The ids of the next `n_bytes` of a source, or of all it has, as an array of its own. Its errors pass."""
-        parts = [ids.copy() for ids, _ in self.encode_all(Reader(source, n_bytes, specials, self.at_once))]
+        encoder, sought = self.allowing(specials)
+        parts = [ids.copy() for ids, _ in encoder.encode_all(Reader(source, n_bytes, sought, self.at_once))]
         return np.concatenate([np.empty(0, dtype=self.dtype), *parts])
 
     def count_source(self, source: Source, specials: SpecialTokens) -> int:
         """The number of ids of all that a source has."""
-        return sum(len(ids) for ids, _ in self.encode_all(Reader(source, None, specials, self.at_once)))
+        encoder, sought = self.allowing(specials)
+        return sum(len(ids) for ids, _ in encoder.encode_all(Reader(source, None, sought, self.at_once)))
 
     def encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all documents, and int64[n + 1], where those of each start."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..model.model import Model
+from ..text.normalizer import as_form
 from .encoder import Encoder
 
 if TYPE_CHECKING:
@@ -39,8 +40,12 @@ def new_encoder(
         from .compiled_encoder import CompiledEncoder
 
         encoder = CompiledEncoder(merges, pattern.tables, dtype, max_pieces, specials)
+    if model.is_prepared:
+        from .prepared_encoder import PreparedEncoder
+
+        return PreparedEncoder(encoder, model)
     if model.normalizer is None:
         return encoder
     from .normalizing_encoder import NormalizingEncoder
 
-    return NormalizingEncoder(encoder, model.normalizer)
+    return NormalizingEncoder(encoder, as_form(model.normalizer))

@@ -18,6 +18,7 @@ from ..text.utf8 import to_text
 
 _COLOURS = [("#cfe5ff", 153), ("#d3f0c8", 157), ("#fff0b0", 229), ("#ffd5d8", 217), ("#e5d8ff", 183)]  # HTML, terminal
 _RESET = "\x1b[0m"
+_MOST_IN_REPR = 20  # tokens
 _MOST_IN_HTML = 5000  # tokens; a notebook that holds many more is slow to open
 
 
@@ -100,7 +101,9 @@ class Tokens:
         return itertools.starmap(Token, zip(self.ids.tolist(), self.tokens, *places, strict=True))
 
     def __repr__(self) -> str:
-        return f"Tokens({len(self):,} of {sum(map(len, self.tokens)):,} bytes)"
+        some = ", ".join(repr(visible(token)) for token in self.tokens[:_MOST_IN_REPR])
+        more = ", ..." if len(self) > _MOST_IN_REPR else ""
+        return f"Tokens({len(self):,} of {sum(map(len, self.tokens)):,} bytes: {some}{more})"
 
     def _repr_html_(self) -> str:
         spans = []
@@ -155,7 +158,10 @@ def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None
     """
     file = sys.stdout if file is None else file
     if color is None:
-        color = file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        # Notebooks show colours, though what they print to is no terminal.
+        is_notebook = type(file).__module__.startswith("ipykernel.")
+        shows = is_notebook or (file.isatty() and os.environ.get("TERM") != "dumb")
+        color = shows and not os.environ.get("NO_COLOR")
     shown = map(visible, tokens)
     text = "".join(map(_coloured, shown, itertools.cycle(_COLOURS))) if color else "|".join(shown)
     # What the file's encoding cannot hold (a terminal that is not UTF-8) is escaped.

@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ..model.extras import FLAGS, Extras
 from ..model.model import Model, check_vocab
 from ..model.provenance import check_classes, taken_as_it_is
 from ..model.special_tokens import MAX_ID
+from ..model.surround import read_surround
 from ..system.atomic_files import name_in_errors, put, remove_leftovers, scratch_folder, target_of
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
-from ..text.normalization import check_normalizer
+from ..text.normalizer import Chain, as_normalizer
 from ..text.pattern import get_pattern
 from . import gpt2
 from .collector import paused_collector
@@ -30,6 +32,7 @@ _ABOUT = "nbbpe.json"
 _VOCAB = "vocab.json"
 _MERGES = "merges.txt"
 _VERSION = 1
+_VERSION_WITH_RULES = 2  # where how tokens are found decides of ids: an older nbbpe must not read it
 _SAVING = "saving"  # the entry of a nbbpe.json whose other files are not all of one tokenizer
 
 
@@ -72,7 +75,10 @@ def write(path: Path, model: Model) -> None:
         "provenance": model.provenance,
     }
     if model.normalizer is not None:
-        about["normalizer"] = model.normalizer
+        about["normalizer"] = model.normalizer.spelling if isinstance(model.normalizer, Chain) else model.normalizer
+    about.update(_spelled_extras(model))
+    if model.search:
+        about["version"] = _VERSION_WITH_RULES
     names = [_VOCAB, _MERGES, _ABOUT]
     if model.merges is None:
         about["merging"] = "ranks"
@@ -139,8 +145,11 @@ def read_model(path: Path, check: bool = True) -> Model:
     about = read_json(about_path)
     if not isinstance(about, dict) or about.get("format") != "nbbpe":
         raise ValueError(f'{about_path}: must be an object with "format": "nbbpe"')
-    if about.get("version") != _VERSION:
-        raise ValueError(f"{about_path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION}")
+    if about.get("version") not in (_VERSION, _VERSION_WITH_RULES):
+        raise ValueError(
+            f"{about_path}: has version {shown(about.get('version'))}, and this nbbpe reads {_VERSION} and "
+            f"{_VERSION_WITH_RULES}"
+        )
     if about.get(_SAVING):
         raise ValueError(
             f"{folder}: a save to this folder was cut short, so its files may be of two tokenizers (or another process is "
@@ -154,7 +163,8 @@ def read_model(path: Path, check: bool = True) -> Model:
             pattern = get_pattern(about["pattern"])
         except TypeError as error:
             raise ValueError(str(error)) from None
-        normalizer = check_normalizer(about.get("normalizer"))
+        normalizer = as_normalizer(about.get("normalizer"))
+        extras = _read_extras(about, special)
     vocab_path = os.path.join(folder, _VOCAB)
     merges: list[tuple[bytes, bytes]] | None = None
     whole = about.get("merging") == "whole"
@@ -175,9 +185,9 @@ def read_model(path: Path, check: bool = True) -> Model:
         vocab.setdefault(token_id, token.encode())  # two may have one id, as in an encoding of tiktoken's
     fingerprint, provenance = _read_origin(about, about_path)
     with naming(vocab_path):
-        check_vocab(vocab)
+        check_vocab(vocab, of_file=True)
     origin = provenance if check else taken_as_it_is(provenance, pattern)
-    model = Model(vocab, merges, special, pattern, whole, origin, normalizer)
+    model = Model(vocab, merges, special, pattern, whole, origin, normalizer, extras)
     if check:
         if fingerprint not in (None, model.fingerprint):
             raise ValueError(
@@ -205,6 +215,39 @@ def _special_tokens(special: object, about_path: str) -> dict[str, int]:
         with naming(about_path):
             token.encode()
     return special
+
+
+def _spelled_extras(model: Model) -> dict[str, Any]:
+    """The entries of a nbbpe.json that most tokenizers have not."""
+    extras = model.extras
+    spelled: dict[str, Any] = {}
+    if extras.flags:
+        spelled["special_token_flags"] = {token: list(flags) for token, flags in extras.flags.items()}
+    if extras.prefix_space:
+        spelled["prefix_space"] = True
+    if extras.surround is not None:
+        spelled["post_processor"] = extras.surround
+    return spelled
+
+
+def _read_extras(about: dict[str, Any], special: dict[str, int]) -> Extras:
+    """What `_spelled_extras` wrote. Raises ValueError for invalid values."""
+    flags = about.get("special_token_flags", {})
+    if not isinstance(flags, dict):
+        raise ValueError(f"special_token_flags must be an object from tokens to flags, and is {shown(flags)}")
+    for token, of_token in flags.items():
+        if token not in special or not isinstance(of_token, list) or not all(flag in FLAGS for flag in of_token):
+            raise ValueError(
+                f"special_token_flags must be an object from special tokens to lists of {', '.join(FLAGS)}, and has "
+                f"{shown(token)}: {shown(of_token)}"
+            )
+    prefix_space = about.get("prefix_space", False)
+    if not isinstance(prefix_space, bool):
+        raise ValueError(f"prefix_space must be true or false, and is {shown(prefix_space)}")
+    surround = about.get("post_processor")
+    read_surround(surround)
+    in_order = {token: tuple(flag for flag in FLAGS if flag in of_token) for token, of_token in flags.items()}
+    return Extras(in_order, prefix_space, surround)
 
 
 def _read_origin(about: dict[str, Any], about_path: str) -> tuple[str | None, dict[str, Any]]:

@@ -126,6 +126,12 @@ def _read_entries(path: Path) -> dict[str, Any]:
     entries = read_json(path)
     if not isinstance(entries, dict):
         raise ValueError(f"{os.fspath(path)}: must hold a JSON object from tokens to ids, not {type(entries).__name__}")
+    if entries and all(isinstance(token, str) and key.isdecimal() for key, token in entries.items()):
+        key, token = next(iter(entries.items()))
+        raise ValueError(
+            f"{os.fspath(path)}: maps ids to tokens ({shown(key)}: {shown(token)}), and GPT-2's vocab.json maps tokens "
+            "to ids: turn it round, and spell bytes as GPT-2 does (Tokenizer.save_gpt2 writes both files)"
+        )
     return entries
 
 

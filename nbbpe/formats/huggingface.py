@@ -1,31 +1,31 @@
 """Hugging Face's tokenizer.json, as far as it describes a byte-level BPE tokenizer.
 
 Such a file is a chain of parts: normalizer, pre_tokenizer, model, post_processor, decoder. A part that changes which ids a
-text has, in a way that nbbpe has not, is an error that names it; of normalizers, nbbpe has Unicode's normal forms. What
-comes after encoding is ignored: what a post_processor adds (a token at the start of a text, say), truncation and padding.
-So the ids are those of tokenizers' `encode(text, add_special_tokens=False)`.
+text has, in a way that nbbpe has not, is an error that names it. What a post_processor adds (a token at the start of a
+text, say) is kept, and added on request only; truncation and padding are ignored. So the ids are those of tokenizers'
+`encode(text, add_special_tokens=False)`.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from ..model.extras import FLAGS, Extras, Flags
 from ..model.model import Model, are_known, check_vocab
-from ..model.special_tokens import MAX_ID, find_overlap
+from ..model.special_tokens import MAX_ID
+from ..model.surround import read_surround
 from ..system.atomic_files import whole_file
-from ..system.excerpt import cut, naming, shown
+from ..system.excerpt import naming, shown
 from ..system.paths import Path
-from ..text.normalization import FORMS, Form
-from ..text.pattern import NAMED, Pattern, get_pattern
+from ..text.normalizer import KINDS, Chain, as_normalizer
+from ..text.normalizer import Normalizer as TextNormalizer
 from .collector import paused_collector
 from .gpt2 import known_merges, spell, spelled_vocab, token_of, unspell, unspelled, vocab_of
 from .json_text import parse_json, read_json
 
-_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 _PARTS = {
     *("version", "truncation", "padding", "added_tokens", "normalizer"),
     *("pre_tokenizer", "post_processor", "decoder", "model"),
@@ -34,7 +34,8 @@ _MODEL = {
     *("type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
     *("fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"),
 }
-_POST_PROCESSORS = {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing", "Sequence"}
+# A token with any of these is no special token as nbbpe's own are; see model/extras.py.
+_TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 
 Normalizer = Literal["apply", "ignore"]
 
@@ -50,10 +51,10 @@ def write(path: Path, model: Model) -> None:
 
 
 def _document(model: Model) -> dict[str, Any]:
-    merges = model.listed_merges()
+    merges, whole = model.merges_with_whole()
     entries = spelled_vocab(model.ordinary)
     owners: dict[int, str] = {}
-    for token in model.special if model.whole else ():
+    for token in model.special if whole else ():
         if token_of(token) != token.encode():
             raise ValueError(
                 f"special token {shown(token)} is spelled like {shown(token_of(token))}, for which tokenizers would "
@@ -74,17 +75,18 @@ def _document(model: Model) -> dict[str, Any]:
                 "tokenizer.json "
                 "cannot hold"
             )
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    from . import pretokenizers  # which imports `regex`
+
     added = sorted(model.special.items(), key=lambda item: item[1])
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": token_id, "content": token, **flags} for token, token_id in added],
-        "normalizer": None if model.normalizer is None else {"type": model.normalizer},
-        "pre_tokenizer": _pre_tokenizer(model.pattern),
-        "post_processor": None,
-        "decoder": {**_BYTE_LEVEL, "use_regex": True},
+        "added_tokens": [_added(token, token_id, model.extras.flags.get(token, ())) for token, token_id in added],
+        "normalizer": _normalizer(model.normalizer),
+        "pre_tokenizer": pretokenizers.write(model.pattern, model.extras.prefix_space),
+        "post_processor": model.extras.surround,
+        "decoder": {**pretokenizers.BYTE_LEVEL, "use_regex": True},
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -93,7 +95,7 @@ def _document(model: Model) -> dict[str, Any]:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": model.whole,
+            "ignore_merges": whole,
             "vocab": dict(sorted(entries.items(), key=lambda item: item[1])),
             # Of a pair that occurs twice, the first counts here, and the last in tokenizers.
             "merges": [[spell(left), spell(right)] for left, right in dict.fromkeys(merges)],
@@ -101,21 +103,21 @@ def _document(model: Model) -> dict[str, Any]:
     }
 
 
-def _pre_tokenizer(pattern: Pattern) -> dict[str, Any]:
-    if pattern.regex is None or pattern.name == "gpt2":
-        return {**_BYTE_LEVEL, "use_regex": pattern.regex is not None}
+def _added(token: str, token_id: int, flags: Flags) -> dict[str, Any]:
+    about = {flag: flag in flags for flag in _TOKEN_FLAGS}
+    return {"id": token_id, "content": token, **about, "special": "plain" not in flags}
+
+
+def _normalizer(normalizer: TextNormalizer | None) -> dict[str, Any] | None:
+    if not isinstance(normalizer, Chain):
+        return None if normalizer is None else {"type": normalizer}
     from .dialects import translated
 
-    splits = [
-        {
-            "type": "Split",
-            "pattern": {"Regex": translated(each, "regex", "Oniguruma")},
-            "behavior": "Isolated",
-            "invert": False,
-        }
-        for each in pattern.regexes
-    ]
-    return {"type": "Sequence", "pretokenizers": [*splits, {**_BYTE_LEVEL, "use_regex": False}]}
+    steps = normalizer.steps
+    for step in steps:
+        if step["type"] == "Replace" and "Regex" in step["pattern"]:
+            step["pattern"] = {"Regex": translated(step["pattern"]["Regex"], "regex", "Oniguruma")}
+    return steps[0] if len(steps) == 1 else {"type": "Sequence", "normalizers": steps}
 
 
 # Reading
@@ -158,18 +160,22 @@ class _Reader:
         return ValueError(f"{self.name}: {message}")
 
     def model(self, document: dict[str, Any], normalizer: Normalizer) -> Model:
+        from . import pretokenizers
+
         self.check_known(document, _PARTS, "the file")
         if document.get("version", "1.0") != "1.0":
             raise self.error(f'version must be "1.0", and is {shown(document["version"])}')
-        form = self.form(document.get("normalizer")) if normalizer == "apply" else None
+        form = self.normalizer(document.get("normalizer")) if normalizer == "apply" else None
         model = document["model"]
         self.check_model(model)
-        pattern = self.pattern(document.get("pre_tokenizer"))
+        steps = self.steps(document.get("pre_tokenizer"), "pre_tokenizer", "pretokenizers")
+        splitting = pretokenizers.read(steps, self.name, self.error)
         self.check_after(document)
         entries = model.get("vocab")
         if not isinstance(entries, dict):
             raise self.error(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
-        special = self.special(document.get("added_tokens") or [], entries, form)
+        special, flags = self.special(document.get("added_tokens") or [], entries)
+        extras = Extras(flags, splitting.prefix_space, document.get("post_processor"))
         ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
         whole = bool(model.get("ignore_merges"))
         tokens = unspelled(ordinary)
@@ -181,9 +187,11 @@ class _Reader:
                     f"added token {shown(token)} has the id {token_id}, as {shown(vocab[token_id])} of model.vocab has"
                 )
         merges = self.merges(model.get("merges"), vocab, tokens, special)
+        if pretokenizers.has_digits_of_bytes(steps):
+            merges = pretokenizers.without_mixed(merges, steps, self.error)
         with naming(self.name):
-            check_vocab(vocab)
-            found = Model.fitting(vocab, merges, special, pattern, form)
+            check_vocab(vocab, of_file=True)
+            found = Model.fitting(vocab, merges, special, splitting.pattern, form, extras)
             if whole:
                 from ..model.rank_vocab import with_whole_tokens
 
@@ -196,18 +204,25 @@ class _Reader:
         if unknown:
             raise self.error(f"{where} has {shown(unknown[0])}, which nbbpe does not know, so it cannot honour it")
 
-    def form(self, part: Any) -> Form | None:
-        """The normal form that a normalizer puts text into."""
-        kinds = [self.kind(step, "normalizer") for step in self.steps(part, "normalizer", "normalizers")]
-        for form in FORMS:
-            if kinds == [form]:
-                return form
-        if kinds:
-            raise self.error(
-                f"normalizer is {cut(', '.join(kinds), 200)}, and nbbpe can honour one of {', '.join(FORMS)} alone. "
-                'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
-            )
-        return None
+    def normalizer(self, part: Any) -> TextNormalizer | None:
+        """What a normalizer does to text."""
+        steps = self.steps(part, "normalizer", "normalizers")
+        chain = [dict(step) for step in steps]
+        for step in chain:
+            if step["type"] not in KINDS:
+                raise self.error(
+                    f"normalizer is {shown(step['type'])}, and nbbpe can honour {', '.join(KINDS)}, alone or "
+                    "in a Sequence. "
+                    'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
+                )
+            pattern = step.get("pattern")
+            if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
+                from .dialects import translated
+
+                with naming(f"{self.name}: normalizer"):
+                    step["pattern"] = {"Regex": translated(pattern["Regex"], "Oniguruma", "regex")}
+        with naming(self.name):
+            return as_normalizer(chain)
 
     # Parts that must be absent, or have no effect
 
@@ -230,9 +245,8 @@ class _Reader:
             raise self.error(f"model.ignore_merges must be true or false, and is {shown(model['ignore_merges'])}")
 
     def check_after(self, document: dict[str, Any]) -> None:
-        for step in self.steps(document.get("post_processor"), "post_processor", "processors"):
-            if self.kind(step, "post_processor") not in _POST_PROCESSORS:
-                raise self.error(f"post_processor is {shown(step['type'])}, which nbbpe does not know")
+        with naming(self.name):
+            read_surround(document.get("post_processor"))
         # Without a decoder nothing is said of decoding.
         for step in self.steps(document.get("decoder"), "decoder", "decoders"):
             if self.kind(step, "decoder") not in ("ByteLevel", "Fuse"):
@@ -255,56 +269,14 @@ class _Reader:
             raise self.error(f'{where} must be null or an object with a "type", and is {shown(part)}')
         return part["type"]
 
-    # The split pattern
-
-    def pattern(self, part: Any) -> Pattern:
-        where = "pre_tokenizer"
-        steps = self.steps(part, where, "pretokenizers")
-        kinds = [self.kind(step, where) for step in steps]
-        if kinds[-1:] != ["ByteLevel"] or not set(kinds[:-1]) <= {"Split", "Digits"}:
-            found = cut(" and ".join(kinds), 200) or "null"
-            raise self.error(f"{where} is {found}; nbbpe can honour ByteLevel, with Split and Digits before it or none")
-        byte_level = steps[-1]
-        # An option that the file does not have is on, as in tokenizers.
-        if byte_level.get("add_prefix_space", True):
-            raise self.error(f"{where} puts a space before each text (ByteLevel with add_prefix_space), and nbbpe does not")
-        patterns = [self.split(step, where) if step["type"] == "Split" else self.digits(step) for step in steps[:-1]]
-        if byte_level.get("use_regex", True):
-            patterns.append(get_pattern("gpt2"))
-        with naming(self.name):
-            return get_pattern([str(each.regex) for each in patterns] or None)
-
-    def digits(self, part: dict[str, Any]) -> Pattern:
-        return get_pattern(r"\p{N}" if part.get("individual_digits", False) else r"\p{N}+")
-
-    def split(self, part: dict[str, Any], where: str) -> Pattern:
-        from .dialects import escaped, translated
-
-        wanted = part.get("pattern")
-        text = wanted.get("Regex") if isinstance(wanted, dict) else None
-        if isinstance(wanted, dict) and isinstance(wanted.get("String"), str):
-            text = escaped(wanted["String"])
-        if not isinstance(text, str):
-            raise self.error(f"{where} is a Split by {shown(wanted)}, and nbbpe splits by a regex or a string only")
-        try:
-            pattern = _named_spellings().get(text) or get_pattern(translated(text, "Oniguruma", "regex"))
-        except ValueError as error:
-            raise self.error(f"{where} splits by a regex that nbbpe cannot honour: {error}") from None
-        behavior, invert = part.get("behavior"), part.get("invert", False)
-        # Removing what does not match is the same if everything matches, as in most named patterns.
-        if behavior != "Isolated" and not (behavior == "Removed" and invert and pattern.name and pattern.takes_all):
-            how = f"{shown(behavior)} and invert {shown(invert)}"
-            raise self.error(f"{where} is a Split with behavior {how}, and nbbpe can honour 'Isolated' only")
-        return pattern
-
     # Tokens
 
-    def special(self, added: Any, entries: Mapping[str, Any], form: Form | None) -> dict[str, int]:
-        """The added tokens with the ids that tokenizers gives them."""
+    def special(self, added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Flags]]:
+        """The added tokens with the ids that tokenizers gives them, and the flags of those that have any."""
         if not isinstance(added, list):
             raise self.error(f"added_tokens must be a list, not {type(added).__name__}")
         special: dict[str, int] = {}
-        normalized: dict[str, bool] = {}
+        found: dict[str, Flags] = {}
         following = len(entries)  # the id of the next token that model.vocab does not have
         for number, token in enumerate(added):
             where = f"added_tokens[{number}]"
@@ -315,11 +287,6 @@ class _Reader:
                 content.encode()
             if content in special:
                 raise self.error(f"{where} is {shown(content)}, which comes twice")
-            for flag in ("lstrip", "rstrip", "single_word"):
-                if token.get(flag):
-                    raise self.error(
-                        f"{where}, {shown(content)}, has {flag}, which nbbpe has not: it would match at other places"
-                    )
             # tokenizers does not look at the id that stands there.
             token_id = entries.get(content, following)
             if type(token_id) is not int or type(token.get("id")) is not int or token["id"] != token_id:
@@ -330,28 +297,14 @@ class _Reader:
                 )
             if not 0 <= token_id <= MAX_ID:
                 raise self.error(f"{where}, {shown(content)}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
-            if form is not None and token.get("normalized"):
-                raise self.error(
-                    f"{where}, {shown(content)}, has normalized, so that tokenizers looks for it in the text that "
-                    f"{form} makes; "
-                    "nbbpe looks for added tokens in the text as it is. "
-                    'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
-                )
             special[content] = token_id
             following = max(following, token_id + 1)
-            normalized[content] = bool(token.get("normalized"))
-        self.check_turns(normalized)
-        return special
-
-    def check_turns(self, normalized: dict[str, bool]) -> None:
-        """Refuse added tokens where it matters that tokenizers looks for those with `normalized` in a second turn."""
-        first, later = ([token for token in normalized if normalized[token] is turn] for turn in (False, True))
-        overlap = find_overlap(first, later)
-        if overlap is not None:
-            raise self.error(
-                f"added tokens {shown(overlap[0])} and {shown(overlap[1])} can overlap in a text, and only the second has "
-                "normalized, so that tokenizers looks for the first one first; nbbpe looks for all at once"
+            flags = {flag for flag in _TOKEN_FLAGS if token.get(flag)} | (
+                set() if token.get("special", True) else {"plain"}
             )
+            if flags:
+                found[content] = tuple(flag for flag in FLAGS if flag in flags)
+        return special, found
 
     def check_spelling(
         self, ordinary: Mapping[str, int], tokens: Mapping[str, bytes], special: Mapping[str, int], whole: bool
@@ -383,12 +336,8 @@ class _Reader:
         if not isinstance(lines, list):
             raise self.error(f"model.merges must be a list, not {type(lines).__name__}")
         known = set(vocab.values())
-        missing = [bytes([byte]) for byte in range(256) if bytes([byte]) not in known]
-        if missing:
-            some = ", ".join(map(repr, missing[:5]))
-            raise self.error(
-                f"model.vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}"
-            )
+        with naming(f"{self.name}: model"):
+            check_vocab(vocab, of_file=True)
         if set(map(type, lines)) <= {str, list}:
             merges = known_merges((line.split(" ") if type(line) is str else line for line in lines), tokens)
             if merges is not None and len(set(merges)) == len(merges) and are_known(merges, known):
@@ -413,12 +362,3 @@ class _Reader:
             if first != number:
                 raise self.error(f"{where} merges {shown(left)} and {shown(right)}, as model.merges[{first}] does")
         return list(numbers)
-
-
-@functools.cache
-def _named_spellings() -> dict[str, Pattern]:
-    """The named patterns of one regex by it in Oniguruma's dialect, as `write` spells them."""
-    from .dialects import translated
-
-    named = {pattern.regexes[0]: pattern for pattern in NAMED.values() if not pattern.then}
-    return {translated(regex, "regex", "Oniguruma"): pattern for regex, pattern in named.items()}

@@ -10,13 +10,15 @@ from typing import Any, Literal, NamedTuple
 
 from ..model.model import Model
 from ..system.paths import Path
-from . import folder, gpt2, huggingface, tiktoken
+from . import folder, gpt2, huggingface, tekken, tiktoken
+from .known_names import found_by_name
 
-Kind = Literal["nbbpe", "huggingface", "tiktoken", "gpt2"]
+Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2"]
 
 _KNOWN_PATHS = (
-    "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json, a .tiktoken file, GPT-2's vocab.json "
-    "with merges.txt beside it, or a folder with one of these"
+    "a folder that Tokenizer.save wrote (nbbpe.json), Hugging Face's tokenizer.json, a .tiktoken file, Mistral's "
+    "tekken.json, GPT-2's vocab.json with merges.txt beside it, a folder with one of these, the name of an encoding of "
+    "tiktoken's (cl100k_base) or of a model (org/model)"
 )
 _KNOWN = (
     f"{_KNOWN_PATHS}; vocab.json and merges.txt as a pair of paths, or an object of tokenizers, transformers or tiktoken"
@@ -40,6 +42,7 @@ def read_model(source: object, check: bool = True) -> Model:
         "nbbpe": functools.partial(folder.read_model, check=check),
         "huggingface": huggingface.read_model,
         "tiktoken": tiktoken.read_model,
+        "tekken": tekken.read_model,
         "gpt2": gpt2.read_model,
     }
     return readers[found.kind](*found.sources)
@@ -66,8 +69,16 @@ def recognised(source: object) -> Found:
     if os.path.isdir(source):
         return _in_folder(source)
     if not os.path.exists(source):
+        known = found_by_name(source) if isinstance(source, str) else None
+        if known is not None:
+            return recognised(known)
         raise FileNotFoundError(f"{os.fspath(source)!r} is missing; a tokenizer is {_KNOWN_PATHS}")
     return _file(source)
+
+
+def _like_tekken(name: str) -> bool:
+    """Whether a file's name is one of Mistral's, as tekken.json or tekken_240911.json."""
+    return name.startswith("tekken") and name.endswith(".json")
 
 
 def _in_folder(path: Path) -> Found:
@@ -78,6 +89,9 @@ def _in_folder(path: Path) -> Found:
         return Found("nbbpe", (folder,))
     if "tokenizer.json" in names:
         return Found("huggingface", (os.path.join(folder, "tokenizer.json"),))
+    tekken_names = [name for name in names if _like_tekken(name)]
+    if len(tekken_names) == 1:
+        return Found("tekken", (os.path.join(folder, tekken_names[0]),))
     ranks = [name for name in names if name.endswith(".tiktoken")]
     if len(ranks) == 1:
         return Found("tiktoken", (os.path.join(folder, ranks[0]),))
@@ -111,6 +125,8 @@ def _file(path: Path) -> Found:
             raise FileNotFoundError(
                 f"{name!r} is one of GPT-2's two files, and {missing!r} is not there; give both to nbbpe.load as a pair"
             )
+    if b'"default_num_special_tokens"' in start or (_like_tekken(os.path.basename(name)) and b'"model"' not in start):
+        return Found("tekken", (name,))
     if name.endswith(".json") or start.lstrip().startswith(b"{"):
         return Found("huggingface", (name,))
     raise ValueError(f"{name}: is neither JSON nor a file of ranks; a tokenizer is {_KNOWN_PATHS}")

@@ -18,6 +18,7 @@ from ..text.pattern import Pattern, PatternLike, get_pattern
 from .collector import paused_collector
 
 _ALL = r"(?s:.+)"  # for tiktoken: no splitting
+_EMPTY = b"="  # how an empty token is spelled
 _END, _PROMPT_END = "<|endoftext|>", "<|endofprompt|>"
 
 
@@ -42,11 +43,14 @@ ENCODINGS = {
         },
     ),
     "o200k_base": Known("o200k", {_END: 199999, _PROMPT_END: 200018}),
+    # Whisper's. Its other special tokens have ids that depend on how many languages a model knows.
+    "multilingual": Known("gpt2", {_END: 50257, "<|startoftranscript|>": 50258}),
 }
 _SHA256 = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": "r50k_base",
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": "p50k_base",
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": "cl100k_base",
+    "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": "multilingual",
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": "o200k_base",
 }
 
@@ -88,7 +92,7 @@ def read_model(
         else:
             special = place_beside_ranks(special_tokens, vocab)
             check_distinct_ids(special)
-        check_vocab(vocab)
+        check_vocab(vocab, of_file=True)
         merges, first_irregular = recovered_merges(vocab)
     return Model(vocab, merges if first_irregular is None else None, special, split)
 
@@ -112,9 +116,11 @@ def read(path: Path) -> tuple[dict[int, bytes], Known | None]:
             token = a2b_base64(spelled)
             rank = int(digits)
         except ValueError:
-            token, rank = b"", -1
+            token, spelled, rank = b"", b"", -1
         # a2b_base64 ignores characters that are not base64, so the token must give the same spelling again.
-        if not token or rank < 0 or not digits.isdigit() or b2a_base64(token, newline=False) != spelled:
+        # An empty token, as in Whisper's file, is kept, and no text gets it.
+        is_spelled = b2a_base64(token, newline=False) == spelled if token else spelled == _EMPTY
+        if rank < 0 or not digits.isdigit() or not is_spelled:
             raise ValueError(
                 f"{name}, line {number}: must be a token in base64, one space and its rank, and is {shown(line)}"
             )
@@ -140,7 +146,9 @@ def write(path: Path, model: Model) -> None:
     model.check_no_normalizer("a file of ranks")
     vocab = model.as_ranks()
     with whole_file(path) as unfinished, open(unfinished, "wb") as file:
-        file.writelines(b"%s %d\n" % (b2a_base64(token, newline=False), rank) for rank, token in sorted(vocab.items()))
+        file.writelines(
+            b"%s %d\n" % (b2a_base64(token, newline=False) or _EMPTY, rank) for rank, token in sorted(vocab.items())
+        )
 
 
 def new_encoding(name: str, model: Model) -> Any:
@@ -173,6 +181,8 @@ def split_regex(pattern: Pattern) -> str:
 
     # tiktoken drops the text between two matches, so that must be a match, too.
     matched = translated(pattern.regex, "regex", "fancy-regex")
+    if pattern.takes_all:
+        return matched
     return rf"{matched}|(?:(?!{matched})(?s:.))+"
 
 

@@ -109,6 +109,11 @@ class TokenFile:
     def __len__(self) -> int:
         return self._n_ids
 
+    def __getitem__(self, place: int | slice | NDArray[Any]) -> Any:
+        """The id at a place, an int; of a slice or an array of places, the ids, a view or an array of `dtype`."""
+        found = np.asarray(self.ids)[place]
+        return found if isinstance(found, np.ndarray) else int(found)
+
     def __repr__(self) -> str:
         return f"TokenFile({self.path!r}, {self._n_ids:,} ids of {self.dtype}, fingerprint={self.fingerprint!r})"
 
@@ -206,6 +211,7 @@ class TokenFile:
         world_size: int = 1,
         seed: int | Sequence[int] | None = None,
         drop_last: bool = True,
+        start: int = 0,
     ) -> Iterator[Batch]:
         """One process's share of one pass over the file; no two processes get the same block.
 
@@ -223,6 +229,7 @@ class TokenFile:
         drop_last : True for the same number of full batches in every process, which skips up to batch_size * world_size - 1
             blocks at the end of the order; False for every block exactly once: then the last batch of a process may be
             smaller, and one process may have one batch more than another
+        start : how many batches of this process to skip, without reading them, so that a job resumes where it stopped
 
         Yields (x, y) as `windows` does. Raises ValueError at once for a file that is too short for a block, or with
         drop_last for a batch in each process.
@@ -235,6 +242,7 @@ class TokenFile:
         batch_size = _whole("batch_size", batch_size, 1)
         world_size = _whole("world_size", world_size, 1)
         rank = _whole("rank", rank, 0)
+        start = _whole("start", start, 0)
         if rank >= world_size:
             raise ValueError(f"rank must be below world_size={world_size}, and is {rank}")
         n_blocks = (self._n_ids - 1) // block_size
@@ -254,7 +262,7 @@ class TokenFile:
             mine = np.argsort(np.random.PCG64(seed).random_raw(n_blocks), kind="stable")[rank:n_used:world_size].copy()
         return (
             self._batch(mine[first : first + batch_size] * block_size, block_size)
-            for first in range(0, len(mine), batch_size)
+            for first in range(start * batch_size, len(mine), batch_size)
         )
 
     def _batch(self, starts: NDArray[np.int64], block_size: int) -> Batch:

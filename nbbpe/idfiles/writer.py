@@ -58,16 +58,17 @@ class EncodesFiles(Described, Protocol):
 
 def encode_file(
     tokenizer: EncodesFiles,
-    input_path: Path | Sequence[Path] | Iterable[Text],
-    output_path: Path,
+    input_path: Path | Sequence[Path] | Iterator[Text] | None = None,
+    output_path: Path | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
     *,
     separator: str | None = None,
-    field: str = "text",
+    field: str | None = None,
     on_error: str = "raise",
     allowed_special: Choice | None = None,
     split_with: str | None = None,
+    documents: Iterable[Text] | None = None,
 ) -> int:
     """Encode text into a file of ids.
 
@@ -77,7 +78,7 @@ def encode_file(
     Parameters
     ----------
     input_path : what `nbbpe.train` takes as its source: files of plain text (also a pipe), .jsonl, .parquet, compressed
-        ones, a list of them, a pattern, a URL, or an iterable of documents. The ids are those of each document alone, in
+        ones, a list of them, a pattern, a URL, or an iterator of documents. The ids are those of each document alone, in
         order; invalid UTF-8 is kept
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
@@ -88,6 +89,7 @@ def encode_file(
     allowed_special : the special tokens that become their ids where a text has them, "all" or a collection of them; others
         are plain text. None allows all in plain text and none in records
     split_with : see `nbbpe.train`: "regex" has each new piece split by the `regex` package, in processes, with equal ids
+    documents : the documents themselves, a list or any other iterable of them, instead of input_path
 
     The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records without
     a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears under its name only
@@ -101,9 +103,11 @@ def encode_file(
     what cannot be read or written, or changed while it was read, FileExistsError if another program's file has the
     name of a sidecar or a file of ends, ImportError if a package is missing.
 
-    >>> tok.encode_file(["the cat", "the"], "two.npy", separator="<|endoftext|>")
+    >>> tok.encode_file(documents=["the cat", "the"], output_path="two.npy", separator="<|endoftext|>")
     5
     """
+    if output_path is None:
+        raise TypeError("output_path is missing: a .bin or .npy file to write")
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
@@ -111,7 +115,7 @@ def encode_file(
     tokenizer = tokenizer._splitting_with(split_with)
     separator_id = find_separator(tokenizer, separator)
     allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
-    inputs = find_inputs(input_path, field, on_error, "input_path")
+    inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     if os.path.isdir(output_path):
         raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
     with ExitStack() as stack:
@@ -285,7 +289,12 @@ def _encode_parts(
     part_bytes = min(_CHUNK_BYTES, n_text // (4 * n_workers) + 1) if n_workers > 1 else n_text + 1
     recognised = tokenizer.special_tokens if allowed_special is None else allowed_special
     special_tokens = [token.encode() for token in recognised]  # others are text that must not be cut there
-    parts = [part for each in inputs for part in each.cut(part_bytes, tokenizer._model.pattern, special_tokens)]
+    # What is done to a text before it is split may depend on where it begins: then plain text is not cut.
+    uncut = n_text + 1 if tokenizer._model.is_prepared else part_bytes
+    pattern = tokenizer._model.pattern
+    parts = [
+        part for each in inputs for part in each.cut(part_bytes if each.has_records else uncut, pattern, special_tokens)
+    ]
     if n_workers > 1:
         list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again
     # Threads start sooner and need less memory, but only one of them is in Python at a time.

@@ -6,7 +6,8 @@ Formats of files read and write it, a Tokenizer applies it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Sequence, Set
+import json
+from collections.abc import Collection, Mapping, Sequence, Set
 from itertools import chain, starmap
 from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,12 @@ from numpy.typing import NDArray
 
 from ..system.excerpt import shown
 from ..system.lazy import lazy
-from ..text.normalization import Form, check_normalizer
+from ..text.normalizer import Chain, Normalizer, as_chain, as_normalizer
 from ..text.pattern import Pattern, PatternLike, get_pattern
+from .extras import NO_EXTRAS, Extras, later_tokens
 from .provenance import describe_pattern, tokenizer_fingerprint
 from .special_tokens import MAX_ID, SpecialTokens, add_special_tokens, place_special_tokens, tokens_of_merges
+from .surround import read_surround
 
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
@@ -38,7 +41,8 @@ class Model:
         the pair merges whose joined bytes have the lowest id, and not the first of a list
     special : from special token to id; two may have one id, which stands for the first
     whole : whether a pretoken that is a token is that token, whatever the merges say
-    normalizer : the normal form that text is put into before it is split, or None
+    normalizer : what is done to text before it is split, or None
+    extras : how special tokens are found, and what is put around a text
     origin : what is known of its provenance; see there
 
     Nothing is checked here: see `checked` for what a user gives, check_vocab and check_merges for what a file says.
@@ -54,7 +58,8 @@ class Model:
         pattern: Pattern,
         whole: bool = False,
         origin: dict[str, Any] | None = None,
-        normalizer: Form | None = None,
+        normalizer: Normalizer | None = None,
+        extras: Extras = NO_EXTRAS,
     ) -> None:
         self.vocab = dict(vocab)
         for token, token_id in special.items():
@@ -63,6 +68,7 @@ class Model:
         self.pattern = pattern
         self.whole = whole
         self.normalizer = normalizer
+        self.extras = extras
         self._given_merges = merges
         self._origin = origin or {}
 
@@ -73,7 +79,7 @@ class Model:
         merges: Sequence[Merge],
         special_tokens: SpecialTokens | None,
         pattern: PatternLike,
-        normalizer: str | None = None,
+        normalizer: object = None,
     ) -> Model:
         """From the user's arguments (see Tokenizer). Raises TypeError or ValueError if they do not fit together."""
         vocab, merges = dict(vocab), list(merges)
@@ -89,11 +95,12 @@ class Model:
         merges: list[Merge],
         special_tokens: SpecialTokens | None,
         pattern: PatternLike,
-        normalizer: str | None = None,
+        normalizer: object = None,
+        extras: Extras = NO_EXTRAS,
     ) -> Model:
         """The same for a vocab and merges that have been checked."""
         special = place_special_tokens(special_tokens, vocab, tokens_of_merges(merges))
-        return cls(vocab, merges, special, get_pattern(pattern), normalizer=check_normalizer(normalizer))
+        return cls(vocab, merges, special, get_pattern(pattern), normalizer=as_normalizer(normalizer), extras=extras)
 
     @classmethod
     def trained(
@@ -113,7 +120,9 @@ class Model:
         by_merges = self.merges is not None and not self.whole
         needed = tokens_of_merges(self.merges or []) if by_merges else set(self.ordinary.values())
         special, vocab = add_special_tokens(wanted, self.special, self.vocab, needed)
-        return Model(vocab, self._given_merges, special, self.pattern, self.whole, self.provenance, self.normalizer)
+        return Model(
+            vocab, self._given_merges, special, self.pattern, self.whole, self.provenance, self.normalizer, self.extras
+        )
 
     # Merges are given as bytes or as ids; the other form is computed on first use.
 
@@ -147,6 +156,50 @@ class Model:
         special = set(self.special.values())
         return {token_id: token for token_id, token in self.vocab.items() if token_id not in special}
 
+    @lazy
+    def lacking(self) -> bytes:
+        """The bytes that no token stands for: some that no valid UTF-8 has may be missing (see check_vocab)."""
+        tokens = self.vocab.values()  # looked through from the lowest ids on, where most vocabularies have their bytes
+        return b"".join(sorted(byte for byte in _NEVER if byte not in tokens))
+
+    @property
+    def chain(self) -> Chain:
+        """The normalizer as a chain of steps."""
+        return as_chain(self.normalizer)
+
+    @lazy
+    def later(self) -> list[str]:
+        """The special tokens that are looked for in normalized text, after all others."""
+        return later_tokens(self.special, self.extras, self.chain)
+
+    @lazy
+    def choosable(self) -> dict[str, int]:
+        """The special tokens but for those that are parts of ordinary text."""
+        text_tokens = set(self.extras.text_tokens)
+        return {token: token_id for token, token_id in self.special.items() if token not in text_tokens}
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """The special tokens that a text without special tokens goes without: all but those that are plain."""
+        flags = self.extras.flags
+        return {token: token_id for token, token_id in self.special.items() if "plain" not in flags.get(token, ())}
+
+    @lazy
+    def is_prepared(self) -> bool:
+        """Whether more is done to a text before it is split than to find special tokens, and one normal form."""
+        extras = self.extras
+        much = isinstance(self.normalizer, Chain) or extras.prefix_space or self.later or self.lacking
+        return bool(much or extras.ruled or extras.text_tokens)
+
+    @property
+    def search(self) -> Mapping[str, Any]:
+        """How tokens are found in a text, where that decides of ids; empty where all are found as nbbpe's own are."""
+        if not self.is_prepared:
+            return {}
+        flags = {token: flags for token, flags in self.extras.flags.items() if set(flags) != {"plain"}}
+        found = {"prefix_space": True} if self.extras.prefix_space else {}
+        return {**found, "flags": flags} if flags else found
+
     def listed_merges(self) -> list[Merge]:
         """The merges, for a format that needs a list. ValueError if no list of merges is equal to the ranks."""
         if self.merges is not None:
@@ -160,21 +213,55 @@ class Model:
             f"end as two tokens when merged by lower ranks{example}"
         )
 
+    def merges_with_whole(self) -> tuple[list[Merge], bool]:
+        """The merges, and whether a pretoken that is a token is that token; for a format that can say both.
+
+        Raises ValueError where no list of merges says the same as the ranks even so.
+        """
+        if self.merges is not None:
+            return self.merges, self.whole
+        from .rank_pairs import ordered_pairs
+
+        try:
+            return self.listed_merges(), self.whole
+        except ValueError:
+            return [(self.vocab[left], self.vocab[right]) for left, right in ordered_pairs(self.ordinary)], True
+
     def check_no_normalizer(self, format_name: str) -> None:
         """Raise ValueError if there is a normalizer, for a format that cannot hold one."""
+        if isinstance(self.normalizer, Chain):
+            raise ValueError(
+                f"this tokenizer normalizes text ({shown(self.chain.spelling)}), which {format_name} cannot say"
+            )
         if self.normalizer is not None:
             raise ValueError(
                 f"this tokenizer puts text into the normal form {self.normalizer}, which {format_name} cannot say. "
                 'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself'
             )
+        if self.extras.prefix_space:
+            raise ValueError(f"this tokenizer puts a space in front of a text, which {format_name} cannot say")
+        if self.later or self.extras.ruled:
+            token = next(iter(self.later or self.extras.ruled))
+            how = ", ".join(self.extras.flags[token])
+            raise ValueError(f"special token {shown(token)} is found by rules ({how}), which {format_name} cannot say")
 
     def as_ranks(self) -> Vocab:
         """The vocabulary without special tokens, if merging by rank with ids as ranks gives the same; ValueError if not."""
         ordinary = self.ordinary
         if self.merge_ids is not None:
-            from .rank_vocab import check_ranks
+            from .rank_pairs import check_pairs
+            from .rank_vocab import check_ranks, with_whole_tokens
 
-            check_ranks(ordinary, self.merge_ids)
+            try:
+                check_ranks(ordinary, self.merge_ids)
+            except ValueError as error:
+                # Ranks take a pretoken that is a token whole: so must this list, or come to the same.
+                if not self.whole and len(with_whole_tokens(ordinary, self.merge_table()).whole):
+                    raise
+                try:  # a list of all pairs, as files of ranks are converted to
+                    check_pairs(ordinary, [(left, right, result) for left, right, result in self.merge_ids.tolist()])
+                except ValueError as other:
+                    raise ValueError(f"{error}; and {other}") from None
         return ordinary
 
     def merge_table(self) -> Merges:
@@ -185,7 +272,7 @@ class Model:
         ordinary = self.ordinary
         if self.merge_ids is None:
             return merges_by_rank(ordinary)
-        byte_ids = np.empty(256, dtype=np.int32)
+        byte_ids = np.zeros(256, dtype=np.int32)
         for token_id in sorted((token_id for token_id, token in ordinary.items() if len(token) == 1), reverse=True):
             byte_ids[ordinary[token_id][0]] = token_id
         lefts, rights, results = (np.ascontiguousarray(column) for column in self.merge_ids.T)
@@ -195,7 +282,14 @@ class Model:
     @lazy
     def fingerprint(self) -> str:
         """See Tokenizer.fingerprint."""
-        return tokenizer_fingerprint(self.vocab, self.merges, self.special, self.pattern, self.whole, self.normalizer)
+        return tokenizer_fingerprint(self.vocab, self.merges, self.special, self.pattern, self.whole, self.spelled)
+
+    @property
+    def spelled(self) -> str | None:
+        """All that is done to a text before it is split, as text, or None where nothing is."""
+        normalizer = self.normalizer.spelled if isinstance(self.normalizer, Chain) else self.normalizer
+        search = self.search
+        return f"{normalizer or ''}{json.dumps(search, sort_keys=True)}" if search else normalizer
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -207,28 +301,37 @@ class Model:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
             return NotImplemented
-        names = "vocab", "merges", "special", "pattern", "whole", "normalizer"
-        return all(getattr(self, name) == getattr(other, name) for name in names)
+        names = "vocab", "merges", "special", "pattern", "whole", "spelled"
+        same = all(getattr(self, name) == getattr(other, name) for name in names)
+        return same and read_surround(self.extras.surround) == read_surround(other.extras.surround)
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process computes the rest from these again.
-        names = "vocab", "special", "pattern", "whole", "normalizer", "_given_merges"
+        names = "vocab", "special", "pattern", "whole", "normalizer", "extras", "_given_merges"
         state = {name: getattr(self, name) for name in names}
         return {**state, "_origin": self.provenance}  # of this process; the other may have other versions
 
 
-def check_vocab(vocab: Vocab) -> None:
-    """Raise TypeError or ValueError for an invalid vocab."""
+# Bytes that are never in valid UTF-8: a vocabulary that was made for text alone may lack them.
+_NEVER = {bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))}
+
+
+def check_vocab(vocab: Vocab, of_file: bool = False) -> None:
+    """Raise TypeError or ValueError for an invalid vocab.
+
+    of_file : whether it was read from a file; such a vocab may lack the bytes that are never in valid UTF-8, and have an
+        empty token, which no text gets
+    """
     types = {*map(type, vocab), *map(type, vocab.values())}
-    is_good = types == {int, bytes} and min(vocab) >= 0 and max(vocab) <= MAX_ID and all(vocab.values())
+    is_good = types == {int, bytes} and min(vocab) >= 0 and max(vocab) <= MAX_ID and (of_file or all(vocab.values()))
     for token_id, token in vocab.items() if not is_good else ():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not isinstance(token, bytes):
             raise TypeError(f"vocab must map int to bytes, and has {shown(token_id)}: {shown(token)}")
         if not 0 <= token_id <= MAX_ID:
             raise ValueError(f"vocab has the id {shown(token_id)} (for {shown(token)}); ids must be from 0 to {MAX_ID:,}")
-        if not token:
+        if not token and not of_file:
             raise ValueError(f"vocab has the empty token as id {token_id}")
-    missing = {bytes([byte]) for byte in range(256)} - set(vocab.values())
+    missing = {bytes([byte]) for byte in range(256)} - set(vocab.values()) - (_NEVER if of_file else set())
     if missing:
         some = ", ".join(map(repr, sorted(missing)[:5]))
         raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")

@@ -31,7 +31,7 @@ def tokenizer_fingerprint(
     """A digest of all that decides which ids a text gets, 16 hex digits; `merges` is None where ranks decide what merges.
 
     `whole` says that a pretoken that is a token is that token, whatever the merges say; `normalizer` names the normal form
-    that text is put into first.
+    that text is put into first, or says otherwise what is done to it.
 
     It stands in saved folders and beside files of ids: whatever changes it for a tokenizer makes those unreadable.
     """

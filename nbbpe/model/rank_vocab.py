@@ -61,7 +61,7 @@ class _Tokens(NamedTuple):
 
 
 def _packed(vocab: dict[int, bytes]) -> _Tokens:
-    ordered = sorted(vocab)
+    ordered = [rank for rank in sorted(vocab) if vocab[rank]]  # an empty token takes part in nothing
     tokens = [vocab[rank] for rank in ordered]
     starts = np.array([0, *accumulate(map(len, tokens))], dtype=np.int64)
     return _Tokens(padded(b"".join(tokens)), starts, np.array(ordered, dtype=np.int32))

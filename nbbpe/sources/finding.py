@@ -4,56 +4,78 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
+from ..system.excerpt import shown
 from ..system.paths import Path
+from ..text.utf8 import check_texts
 from .arrow import ArrowColumn, is_arrow
 from .compressed import PACKINGS
 from .inputs import File, Input
 from .iterable import Documents
+from .json_array import JsonArray
 from .jsonl import JsonLines
 from .local import exists, find_local, matching_files
+from .other_formats import warn_of_other_formats
 from .parquet import ParquetTable
 from .plain import PlainText
 from .remote import find_remote, is_url
 from .tally import ON_ERROR
 
 _JSON_LINES = (".jsonl", ".ndjson")
+_JSON = ".json"
 _PARQUET = (".parquet", ".pq")
 # Their bytes are never meant to be the text, which they would be if they were taken for plain files.
 _NOT_READ = (".7z", ".br", ".bz2", ".lz4", ".lzma", ".rar", ".snappy", ".tar", ".tgz", ".xz", ".zip")
 
-# One line that ends in a suffix, or has a slash and no space.
-_LOOKS_LIKE_PATH = re.compile(r"[^\n]{1,1024}\.[A-Za-z0-9]{1,8}|[^\s]{0,1024}/[^\s]{0,1024}")
+_LONGEST_PATH = 4096  # characters
+_FIELD = "text"  # the default field of records
 
 
-def find_inputs(source: object, field: str, on_error: str, argument: str = "source") -> list[Input]:
+def find_inputs(
+    source: object, field: str | None, on_error: str, argument: str = "source", documents: object = None
+) -> list[Input]:
     """The inputs that a source stands for, each checked as far as that is cheap.
 
     Parameters
     ----------
-    source : a path, a pattern of paths, a URL, a list or tuple of these, or an iterable of documents
-    field : the field of a JSON record, or the column of a parquet file, that holds the text
+    source : a path, a pattern of paths, a URL, a list or tuple of these, or an iterator of documents
+    field : the field of a JSON record, or the column of a parquet file, that holds the text; None for "text"
     on_error : "raise" or "skip", for records without a text
     argument : what the user knows the source as
+    documents : instead of a source, any iterable of documents, also a list
 
     Raises TypeError or ValueError for an invalid source, OSError for one that cannot be read, ImportError if a package is
     missing.
     """
-    if not isinstance(field, str):
+    if field is not None and not isinstance(field, str):
         raise TypeError(f"field must be the name of a field or a column, not {field!r}")
     if on_error not in ON_ERROR:
         raise ValueError(f"on_error must be one of {', '.join(map(repr, ON_ERROR))}, not {on_error!r}")
+    if documents is not None:
+        if source is not None:
+            raise TypeError(f"give {argument} or documents, not both")
+        check_texts(documents)
+        if not isinstance(documents, Iterable):
+            raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
+        return [Documents(documents)]
     if is_arrow(source):
-        return [ArrowColumn(source, field)]
+        return [ArrowColumn(source, field or _FIELD)]
     paths = _paths(source, argument)
     if paths is None:
         return [Documents(source)]  # type: ignore[arg-type]
-    inputs = [_input(file, field) for path in paths for file in _files(path)]
+    inputs = [_input(file, field or _FIELD) for path in paths for file in _files(path)]
+    plain = [each for each in inputs if isinstance(each, PlainText)]
+    if field is not None and inputs and len(plain) == len(inputs):
+        raise ValueError(
+            f"field={field!r} names a field of records, and {plain[0].file.name!r} is plain text by its name: records are "
+            f"files of {', '.join((*_JSON_LINES, _JSON, *_PARQUET))}"
+        )
     for each in inputs:
         each.check(on_error)
+    for text in plain:
+        warn_of_other_formats(text)
     return inputs
 
 
@@ -72,6 +94,8 @@ def _input(file: File, field: str) -> Input:
         )
     if suffix in _PARQUET:
         return ParquetTable(file, field)
+    if suffix == _JSON:
+        return JsonArray(file, packing, field)
     if suffix in _JSON_LINES:
         return JsonLines(file, packing, field)
     return PlainText(file, packing)
@@ -92,37 +116,46 @@ def _files(path: Path) -> Sequence[File]:
 
 
 def _paths(source: object, argument: str) -> list[Path] | None:
-    """The paths, patterns and URLs that a source names, or None where it is an iterable of documents."""
+    """The paths, patterns and URLs that a source names, or None where it is an iterator of documents."""
     if isinstance(source, (str, os.PathLike)):
+        _check_no_text(source, f"{argument} is")
         return [_without_bytes(source)]
-    kinds = "a path, a list of paths, or an iterable of documents"
+    kinds = "a path, a list of paths, or an iterator of documents; documents=[...] takes a list of documents"
     if isinstance(source, (bytes, bytearray, memoryview, mmap.mmap)):
-        raise TypeError(f"{argument} must be {kinds}; put one document in a list")
-    if not isinstance(source, Iterable):
+        raise TypeError(f"{argument} must be {kinds}, not one text")
+    if source is None or not isinstance(source, Iterable):
         raise TypeError(f"{argument} must be {kinds}, not {type(source).__name__}")
     if not isinstance(source, (list, tuple)):
         return None
-    files = [_names_files(item) for item in source]
-    for item, is_file in zip(source, files, strict=True):
-        if not is_file and (any(files) or (isinstance(item, str) and _LOOKS_LIKE_PATH.fullmatch(item))):
-            raise FileNotFoundError(
-                f"{item!r} in the list is not a file; all items of a list are paths, or all are documents "
-                "(documents that look like paths can be given as iter(documents))"
+    if not source:
+        raise ValueError(f"{argument} is an empty list: it names no file, so there is no text to read")
+    for number, item in enumerate(source):
+        if not isinstance(item, (str, os.PathLike)):
+            raise TypeError(
+                f"item {number:,} of {argument} is {type(item).__name__}, and a list is of paths: give documents as "
+                "documents=[...]"
             )
-    return list(map(_without_bytes, source)) if any(files) else None
+        _check_no_text(item, f"item {number:,} of {argument} is")
+    return list(map(_without_bytes, source))
+
+
+def _check_no_text(path: Path, what: str) -> None:
+    """Raise FileNotFoundError for a text in place of a path, cut short; what names files passes."""
+    if not isinstance(path, str) or is_url(path) or exists(path):
+        return
+    is_long = len(path) > _LONGEST_PATH or "\n" in path
+    if not is_long and (matching_files(path) is not None or not _is_text(path)):
+        return  # a name; opening it says what is wrong with it
+    raise FileNotFoundError(
+        f"{what} {shown(path)}, which is not a file: give the path of a file, or texts themselves as documents=[...]"
+    )
+
+
+def _is_text(path: str) -> bool:
+    """Whether a str that names no file looks like a text, not a misspelt path: it has spaces, or neither dot nor slash."""
+    return " " in path or not any(mark in path for mark in (".", "/", os.sep))
 
 
 def _without_bytes(path: Path) -> Path:
     """A path as given, or as str where it is one of bytes, as os.scandir(b".") has them."""
     return os.fsdecode(path) if isinstance(os.fspath(path), bytes) else path
-
-
-def _names_files(item: object) -> bool:
-    """Whether an item of a list is a path or the like, rather than a document."""
-    if isinstance(item, os.PathLike):
-        return True
-    if not isinstance(item, str):
-        return False
-    # A document such as "*" is not meant as a pattern, though it matches files.
-    looks_like_path = _LOOKS_LIKE_PATH.fullmatch(item)
-    return exists(item) or bool(looks_like_path and (is_url(item) or matching_files(item)))

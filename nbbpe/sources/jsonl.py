@@ -143,6 +143,11 @@ def _text(line: bytes, field: str) -> str:
         raise ValueError(f"this is not JSON: {error.msg} at character {error.pos + 1:,}") from None
     except RecursionError:
         raise ValueError("this is JSON that is nested too deeply") from None
+    return text_of(record, field)
+
+
+def text_of(record: object, field: str) -> str:
+    """The text in a record. Raises ValueError that says what is bad about it."""
     if not isinstance(record, dict):
         raise ValueError(f"the record is {_KINDS[type(record)]}, and must be an object")
     try:

@@ -37,11 +37,24 @@ class Row(NamedTuple):
         return f"{self.name!r}, row {self.number:,} (from 0)"
 
 
+class Record(NamedTuple):
+    """A record of an array, from 0."""
+
+    name: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.name!r}, record {self.number:,} (from 0)"
+
+
+Place = Line | Row | Record
+
+
 class Skipped(NamedTuple):
     """Skipped records: how many, and for the first few the place and the reason."""
 
     n: int
-    first: list[tuple[Line | Row, str]]
+    first: list[tuple[Place, str]]
 
 
 class Tally:
@@ -50,11 +63,11 @@ class Tally:
     def __init__(self, on_error: str) -> None:
         self._on_error = on_error
         self._n_skipped = 0
-        self._first: list[tuple[Line | Row, str]] = []
+        self._first: list[tuple[Place, str]] = []
         self._n_reported = 0
         self.n_read = 0  # bytes of the file, compressed if it is
 
-    def malformed(self, place: Line | Row, reason: str) -> None:
+    def malformed(self, place: Place, reason: str) -> None:
         """Count a malformed record, or raise ValueError that names it."""
         if self._on_error == "raise":
             raise ValueError(f'{place}: {reason} (pass on_error="skip" to skip such records)')

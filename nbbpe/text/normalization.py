@@ -42,9 +42,15 @@ def normalized(data: bytes, form: Form) -> bytes:
     """A text in a normal form: `data` itself where it is in it. Bytes that are no UTF-8 stay as and where they are."""
     if is_normal(data, form):
         return data
+    return normalized_text(to_text(data), form).encode(errors="surrogateescape")
+
+
+def normalized_text(text: str, form: Form) -> str:
+    """The same for text with undecodable bytes as `to_text` gives them."""
+    if text.isascii():
+        return text
     # Nothing is joined to the end of a line, or moved across it, and most lines are quickly seen to be normal.
-    lines = [_normalized_line(line, form) for line in to_text(data).splitlines(keepends=True)]
-    return "".join(lines).encode(errors="surrogateescape")
+    return "".join([_normalized_line(line, form) for line in text.splitlines(keepends=True)])
 
 
 def _normalized_line(line: str, form: Form) -> str:

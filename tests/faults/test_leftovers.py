@@ -57,7 +57,7 @@ tokenizer.save(sys.argv[2])
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("tokenizer") / "tok"
-    nbbpe.train(["the cat sat on the mat"], 260, ["<s>"]).save(path)
+    nbbpe.train(iter(["the cat sat on the mat"]), 260, ["<s>"]).save(path)
     return path
 
 
@@ -101,7 +101,7 @@ def test_what_a_killed_run_left_goes_and_what_a_living_one_uses_stays(tmp_path, 
 
 
 def test_that_of_a_run_with_worker_processes_goes(tmp_path):
-    nbbpe.train(["the cat sat"], 258, ["<s>"], pattern=r"\b\w+|\W").save(tmp_path / "tok")
+    nbbpe.train(iter(["the cat sat"]), 258, ["<s>"], pattern=r"\b\w+|\W").save(tmp_path / "tok")
     (tmp_path / "text.txt").write_text(("the cat sat on the mat, and the dog did not. " * 50_000 + "<s>") * 20)
     (tmp_path / "out").mkdir()
     kill(started(ENCODE_IN_PROCESSES, tmp_path / "tok", tmp_path / "out" / "ids.bin", tmp_path / "text.txt"))

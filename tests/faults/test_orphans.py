@@ -18,13 +18,13 @@ PROMISED = 2.0  # seconds
 # Kernels are compiled before a child is started, so that those seen are workers.
 TRAIN = """
 import sys, nbbpe
-nbbpe.train(["a warm up"], 258, pattern=sys.argv[2])
+nbbpe.train(iter(["a warm up"]), 258, pattern=sys.argv[2])
 print("begins", flush=True)
 nbbpe.train(sys.argv[1], 300, ["<s>"], pattern=sys.argv[2], workers=2)
 """
 ENCODE = """
 import sys, nbbpe
-tokenizer = nbbpe.train(["a warm up"], 258, ["<s>"], pattern=sys.argv[2])
+tokenizer = nbbpe.train(iter(["a warm up"]), 258, ["<s>"], pattern=sys.argv[2])
 tokenizer.encode("warm")
 print("begins", flush=True)
 tokenizer.encode_file(sys.argv[1], sys.argv[1] + ".bin", workers=2)

@@ -26,12 +26,12 @@ CUT_SHORT = r"a save to this folder was cut short"
 
 @pytest.fixture(scope="module")
 def old() -> nbbpe.Tokenizer:
-    return nbbpe.train(["the cat sat on the mat " * 3], 262, ["<old>"], pattern="cl100k")
+    return nbbpe.train(iter(["the cat sat on the mat " * 3]), 262, ["<old>"], pattern="cl100k")
 
 
 @pytest.fixture(scope="module")
 def new() -> nbbpe.Tokenizer:
-    return nbbpe.train(["a dog did not see her here " * 3], 263, ["<new>", "<s>"], pattern="o200k")
+    return nbbpe.train(iter(["a dog did not see her here " * 3]), 263, ["<new>", "<s>"], pattern="o200k")
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,7 @@ def test_the_error_names_the_pattern_and_the_text(pattern, text):
 
 @pytest.mark.usefixtures("quiet")
 def test_what_is_compiled_takes_no_time():
-    tokenizer = nbbpe.train(["ab abc " * 9], 260, pattern=COMPILED)
+    tokenizer = nbbpe.train(iter(["ab abc " * 9]), 260, pattern=COMPILED)
     assert get_pattern(COMPILED).is_compiled
     assert tokenizer.encode("a" * 100_000) == [ord("a")] * 100_000
 
@@ -69,7 +69,7 @@ def test_a_long_pattern_is_cut_in_the_error():
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.usefixtures("quiet")
 def test_encoding_raises_and_goes_on_with_other_texts():
-    tokenizer = nbbpe.train(["ab abc " * 9], 260, pattern=ENDLESS)
+    tokenizer = nbbpe.train(iter(["ab abc " * 9]), 260, pattern=ENDLESS)
     for encode in tokenizer.encode, tokenizer.encode_array, tokenizer.encode_ordinary, tokenizer.count:
         with pytest.raises(ValueError, match="takes too long"):
             encode(SHORT)
@@ -81,7 +81,7 @@ def test_encoding_raises_and_goes_on_with_other_texts():
 @pytest.mark.usefixtures("impatient")
 def test_training_raises_in_this_process_and_in_others(tmp_path, sizes):
     with pytest.raises(ValueError, match="takes too long"):
-        nbbpe.train([SHORT], 260, pattern=ENDLESS)
+        nbbpe.train(documents=[SHORT], vocab_size=260, pattern=ENDLESS)
     sizes(for_workers=1)
     for name in "ab":
         (tmp_path / name).write_text("ab " * 100 + SHORT)
@@ -92,7 +92,7 @@ def test_training_raises_in_this_process_and_in_others(tmp_path, sizes):
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.usefixtures("quiet")
 def test_a_pattern_of_a_tokenizer_json_and_the_command_line(tmp_path, capfd):
-    nbbpe.train(["ab abc " * 9], 260, pattern=r"\w+|\W").to_hf(tmp_path / "tokenizer.json")
+    nbbpe.train(iter(["ab abc " * 9]), 260, pattern=r"\w+|\W").to_hf(tmp_path / "tokenizer.json")
     content = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
     content["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = ENDLESS
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
@@ -108,7 +108,7 @@ def test_a_pattern_of_a_tokenizer_json_and_the_command_line(tmp_path, capfd):
 def test_ctrl_c_ends_a_match():
     script = """
 import sys, nbbpe
-tokenizer = nbbpe.train(["ab"], 257, pattern=sys.argv[1])
+tokenizer = nbbpe.train(iter(["ab"]), 257, pattern=sys.argv[1])
 print("ready", flush=True)
 tokenizer.encode("a" * 60)
 """

@@ -196,7 +196,7 @@ def test_nothing_depends_on_the_secret(monkeypatch, tmp_path, quiet):
     for number, numbers in enumerate([secret.fresh(), secret.fresh(), NO_SECRET, greatest]):
         monkeypatch.setattr(secret, "_of_process", numbers)
         for tie_break in "bytes", "ids", "huggingface":
-            tokenizer = nbbpe.train([text, text[:999]], 600, ["<s>"], tie_break=tie_break)
+            tokenizer = nbbpe.train(iter([text, text[:999]]), 600, ["<s>"], tie_break=tie_break)
             folder = tmp_path / f"{number} {tie_break}"
             tokenizer.save(folder)
             files = tuple((path.name, path.read_bytes()) for path in sorted(folder.iterdir()) if path.name != "nbbpe.json")

@@ -88,7 +88,7 @@ def test_making_the_automaton_takes_time_and_memory_linear_in_the_tokens():
 
 @pytest.mark.parametrize("turns", [[False], [False, True]])
 def test_loading_a_file_with_many_added_tokens_takes_linear_time(tmp_path, turns):
-    nbbpe.train(["the cat sat on the mat " * 9], 262).to_hf(tmp_path / "t.json")
+    nbbpe.train(iter(["the cat sat on the mat " * 9]), 262).to_hf(tmp_path / "t.json")
     document = json.loads((tmp_path / "t.json").read_text())
     n_tokens = len(document["model"]["vocab"])
 

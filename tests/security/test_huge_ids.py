@@ -40,9 +40,9 @@ assert tokenizer.decode([2**31 - 2]) in ("<|s|>", "zz")
 assert tokenizer.count(some) == len(tokenizer.encode_batch([some])[0])
 assert tokenizer.encode_padded(["a", "ab"], pad_id=2**31 - 2)[0].max() == 2**31 - 2
 tokenizer.tokenize(some)
-figures = inspection.text_figures(tokenizer, [some])
+figures = inspection.text_figures(tokenizer, documents=[some])
 assert figures.n_bytes == len(some)
-assert inspection.compare(tokenizer, small, [some]).a.n_tokens == figures.n_tokens
+assert inspection.compare(tokenizer, small, documents=[some]).a.n_tokens == figures.n_tokens
 inspection.merge_counts(tokenizer, figures.counts), inspection.compression_by_size(tokenizer, figures.counts)
 tokenizer.save(folder + "/again")
 assert nbbpe.load(folder + "/again").fingerprint == tokenizer.fingerprint
@@ -103,7 +103,7 @@ def test_figures_are_the_same_whatever_the_ids(more, text):
     dense = nbbpe.Tokenizer(BYTES | {256: b"th", 257: b"the"}, [(b"t", b"h"), (b"th", b"e")], names)
     ids = dict(zip(names, sorted(more), strict=True))
     wide = nbbpe.Tokenizer(BYTES | {256: b"th", 257: b"the"}, dense.merges, ids)
-    found, wanted = (inspection.text_figures(each, [text], 1000) for each in (wide, dense))
+    found, wanted = (inspection.text_figures(each, None, 1000, documents=[text]) for each in (wide, dense))
     assert found.counts.tolist() == wanted.counts.tolist()
     assert (found.n_bytes, found.n_tokens, found.n_used) == (wanted.n_bytes, wanted.n_tokens, wanted.n_used)
     assert (found.unused, found.most_frequent) == (wanted.unused, wanted.most_frequent)

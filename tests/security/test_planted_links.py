@@ -210,7 +210,7 @@ def test_every_format_asks(place, precious, small, name):
 
 def test_a_tokenizer_is_not_saved_through_a_planted_link(place, home, small):
     shared = folder(place / "shared", ROOT, 0o1777)
-    other = nbbpe.train(["abc abc"], 258)
+    other = nbbpe.train(iter(["abc abc"]), 258)
     assert as_user(US, lambda: other.save(home / "tok")) == ""
     planted = link(shared / "tok", home / "tok", MALLORY)
     assert "symlink of the user" in as_user(US, lambda: small.save(planted))
@@ -224,7 +224,7 @@ def test_a_tokenizer_is_not_saved_through_a_planted_link(place, home, small):
 @pytest.mark.parametrize("name", ["nbbpe.json", "vocab.json", "merges.txt"])
 def test_a_planted_link_in_a_folder_is_found_before_anything_is_replaced(place, precious, small, name):
     shared = folder(place / "tok", US, 0o775)
-    other = nbbpe.train(["abc abc"], 258)
+    other = nbbpe.train(iter(["abc abc"]), 258)
     assert as_user(US, lambda: other.save(shared)) == ""
     os.rename(shared / name, place / "kept")
     link(shared / name, precious, MALLORY)

@@ -1,0 +1,109 @@
+"""Encoding where more is done to a text before it is split than one normal form (see text/preparation.py).
+
+It hands prepared windows to another encoder, so a tokenizer that needs none of this pays nothing for it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.model import Model
+from ..text.normalization import FORMS, is_normal
+from ..text.preparation import Preparation, PreparingReader, Rule, can_be_cut, prepared_window
+from ..text.utf8 import Data, to_bytes
+from ..text.windows import Window, Windows, join
+from .encoder import Encoder
+from .special_choice import pack_special_tokens
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+
+_RULES = ("lstrip", "rstrip", "single_word")
+_MOST_KEPT = 100  # choices of special tokens, see `_turns`
+
+
+class PreparedEncoder(Encoder):
+    """Prepares text as a model asks for, and hands it to another encoder."""
+
+    in_python = True
+
+    def __init__(self, encoder: Encoder, model: Model) -> None:
+        super().__init__(encoder.dtype)
+        self._encoder = encoder
+        chain = model.chain
+        flags = model.extras.flags
+        rules = {
+            model.special[token]: Rule(*(rule in of_token for rule in _RULES))
+            for token, of_token in model.extras.ruled.items()
+        }
+        self._preparation = Preparation(chain, rules, model.extras.prefix_space, model.lacking)
+        self._special = model.special
+        self._always = {model.special[token] for token in model.extras.text_tokens}
+        # As tokenizers finds them; of two that are one in normalized text, the first.
+        self._later = {token: chain.apply(token, set()) for token in model.later}
+        alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in flags.items())
+        ruled = any(token in model.extras.ruled for token in model.later)
+        self.at_once = encoder.at_once or alone or ruled or not can_be_cut(chain, self._later.values())
+        kinds = [step["type"] for step in chain.steps]
+        # The normal forms of which a text that is in all of them is prepared as it is; None where no text is.
+        plain = not (rules or model.extras.prefix_space or self._later) and all(kind in FORMS for kind in kinds)
+        self._forms = kinds if plain else None
+        self._kept: dict[tuple[int, ...], tuple[SpecialTokens, SpecialTokens]] = {}
+        self._allowed = self._turns(None)
+
+    def _turns(self, specials: SpecialTokens | None) -> tuple[SpecialTokens, SpecialTokens]:
+        """The tokens to look for in a text as it is, and in what the normalizer makes of it."""
+        chosen = self._always | (set() if specials is None else set(specials.tokens[:, 1].tolist()))
+        key = tuple(sorted(chosen))
+        found = self._kept.get(key)
+        if found is None:
+            of_choice = {token: token_id for token, token_id in self._special.items() if token_id in chosen}
+            first = {token: token_id for token, token_id in of_choice.items() if token not in self._later}
+            later: dict[str, int] = {}
+            for token, token_id in of_choice.items():
+                if self._later.get(token):
+                    later.setdefault(self._later[token], token_id)
+            found = pack_special_tokens(first), pack_special_tokens(later)
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = found
+        return found
+
+    def allowing(self, specials: SpecialTokens) -> tuple[PreparedEncoder, SpecialTokens]:
+        """See Encoder."""
+        other = copy.copy(self)
+        other._allowed = self._turns(specials)
+        return other, other._allowed[0]
+
+    def _is_prepared(self, text: bytes) -> bool:
+        """Whether nothing would be done to a text, but that special tokens are found."""
+        if self._forms is None:
+            return False
+        lacking = self._preparation.lacking
+        if text.isascii():
+            return True
+        has_all = not lacking or len(text.translate(None, lacking)) == len(text)
+        return has_all and all(is_normal(text, form) for form in self._forms)
+
+    def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
+        text = to_bytes(text)
+        if self._is_prepared(text):
+            return self._encoder.encode_text(text, self._turns(specials)[0])
+        return self.encode_window(self.window_of([text], specials))
+
+    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """See Encoder. The window is prepared already, as `window_of` gives it."""
+        return self._encoder.encode_window(window, marks)
+
+    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """See Encoder. The tokens of the first turn are found already; those of the second are those of `allowing`."""
+        return self._encoder.encode_all(PreparingReader(reader, self._preparation, self._allowed[1]))
+
+    def window_of(self, documents: list[bytes], specials: SpecialTokens | None) -> Window:
+        first, later = self._turns(specials)
+        return prepared_window(join(documents, first), self._preparation, later)

@@ -1,0 +1,149 @@
+"""Mistral's tekken.json: ranks as tiktoken's, whose ids start after those of the special tokens."""
+
+from __future__ import annotations
+
+import json
+import os
+from binascii import Error as NoBase64
+from binascii import a2b_base64, b2a_base64
+from typing import Any
+
+from ..model.model import Model, check_vocab
+from ..model.special_tokens import MAX_ID, check_special_tokens
+from ..system.atomic_files import whole_file
+from ..system.excerpt import naming, shown
+from ..system.paths import Path
+from ..text.pattern import get_pattern
+from .collector import paused_collector
+from .json_text import read_json
+from .tiktoken import split_regex
+
+# What a file without special tokens means, up to its version v7; the rest are <SPECIAL_20> and so on.
+_FIRST = (
+    *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),
+    *("[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]"),
+    *("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
+)
+_OLD = {"v1", "v2", "v3", "v7"}
+_VERSION = "v3"  # of what is written: with special tokens said, nothing in it depends on the version
+
+
+@paused_collector()
+def read_model(path: Path) -> Model:
+    """Read a tekken.json: the ids are those of mistral-common's Tekkenizer.
+
+    Images, audio and templates of chats, which such a file may hold too, are ignored. Raises OSError, or ValueError that
+    names the file and what is broken.
+    """
+    name = os.fspath(path)
+    document = read_json(path)
+    from .dialects import translated  # which imports `regex`
+
+    config = document.get("config") if isinstance(document, dict) else None
+    if not isinstance(config, dict) or not isinstance(document.get("vocab"), list):
+        raise ValueError(f'{name}: must be an object with a "config" and a list "vocab", as Mistral\'s tekken.json')
+    n_special = _number(config, "default_num_special_tokens", name)
+    n_tokens = _number(config, "default_vocab_size", name) - n_special
+    entries = document["vocab"]
+    if not 256 <= n_tokens <= len(entries):
+        raise ValueError(f"{name}: default_vocab_size leaves {n_tokens:,} tokens of a vocab of {len(entries):,}")
+    with naming(name):
+        special = _special_tokens(document.get("special_tokens"), config.get("version"), n_special)
+        pattern = config.get("pattern")
+        if not isinstance(pattern, str):
+            raise ValueError(f"config.pattern must be a regex, and is {shown(pattern)}")
+        split = get_pattern(translated(pattern, "fancy-regex", "regex") if "&&" in pattern else pattern)
+        vocab = {n_special + rank: _token(entry, rank) for rank, entry in enumerate(entries[:n_tokens])}
+        if len(set(vocab.values())) < len(vocab):
+            first: dict[bytes, int] = {}
+            twice = next(token_id for token_id, token in vocab.items() if first.setdefault(token, token_id) != token_id)
+            raise ValueError(f"vocab[{twice - n_special}] is {shown(vocab[twice])}, which comes twice")
+        check_vocab(vocab)
+        from ..model.rank_vocab import recovered_merges
+
+        merges, first_irregular = recovered_merges(vocab)
+    return Model(vocab, merges if first_irregular is None else None, special, split)
+
+
+def _number(config: dict[str, Any], key: str, name: str) -> int:
+    value = config.get(key)
+    if type(value) is not int or not 0 <= value <= MAX_ID // 2:
+        raise ValueError(f"{name}: config.{key} must be an integer from 0 up, and is {shown(value)}")
+    return value
+
+
+def _token(entry: object, rank: int) -> bytes:
+    spelled = entry.get("token_bytes") if isinstance(entry, dict) else None
+    try:
+        token = a2b_base64(spelled) if isinstance(spelled, str) and spelled.isascii() else b""
+    except NoBase64:
+        token = b""
+    if b2a_base64(token, newline=False).decode() != spelled:  # a2b_base64 passes over what is no base64
+        token = b""
+    if not token or not isinstance(entry, dict) or entry.get("rank") != rank:
+        raise ValueError(f"vocab[{rank}] must have the rank {rank} and token_bytes in base64, and is {shown(entry)}")
+    if rank < 256 and token != bytes([rank]):
+        raise ValueError(f"vocab[{rank}] must be the byte {rank}, and is {shown(token)}")
+    return token
+
+
+def _special_tokens(entries: object, version: object, n_special: int) -> dict[str, int]:
+    if entries is None:
+        if version not in _OLD:
+            raise ValueError(f"version {shown(version)} needs special_tokens, and there are none")
+        names = list(_FIRST[:n_special])
+    elif isinstance(entries, list) and len(entries) <= n_special:
+        names = []
+        for rank, entry in enumerate(entries):
+            token = entry.get("token_str") if isinstance(entry, dict) else None
+            if not isinstance(entry, dict) or not isinstance(token, str) or entry.get("rank") != rank:
+                raise ValueError(f"special_tokens[{rank}] must have the rank {rank} and a token_str, and is {shown(entry)}")
+            names.append(token)
+    else:
+        raise ValueError(f"special_tokens must be a list of at most {n_special:,} (default_num_special_tokens)")
+    names += [f"<SPECIAL_{number}>" for number in range(len(names), n_special)]
+    return {token: token_id for token_id, token in enumerate(check_special_tokens(names))}
+
+
+def write(path: Path, model: Model) -> None:
+    """Write a tekken.json. Raises ValueError for what the format cannot hold, before anything is written."""
+    model.check_no_normalizer("tekken.json")
+    n_special = len(model.special)
+    if sorted(model.special.values()) != list(range(n_special)):
+        raise ValueError(
+            "tekken.json has the special tokens first, from id 0 on, and here they have other ids: "
+            f"{shown(dict(list(model.special.items())[:3]))}"
+        )
+    tokens = sorted(model.as_ranks().items())
+    for rank, (token_id, token) in enumerate(tokens):
+        if token_id != n_special + rank or (rank < 256 and token != bytes([rank])) or not token:
+            raise ValueError(
+                f"tekken.json has the 256 bytes in their order right after the special tokens, then all others without a "
+                f"gap, and here id {token_id} is {shown(token)}"
+            )
+    document = {
+        "config": {
+            "pattern": split_regex(model.pattern),
+            "num_vocab_tokens": len(tokens),
+            "default_vocab_size": len(tokens) + n_special,
+            "default_num_special_tokens": n_special,
+            "version": _VERSION,
+        },
+        "vocab": [
+            {"rank": rank, "token_bytes": b2a_base64(token, newline=False).decode(), "token_str": _text(token)}
+            for rank, (_, token) in enumerate(tokens)
+        ],
+        "special_tokens": [
+            {"rank": token_id, "token_str": token, "is_control": True}
+            for token, token_id in sorted(model.special.items(), key=lambda item: item[1])
+        ],
+    }
+    with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+        json.dump(document, file, ensure_ascii=False)
+
+
+def _text(token: bytes) -> str | None:
+    try:
+        return token.decode()
+    except UnicodeDecodeError:
+        return None

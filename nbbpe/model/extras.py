@@ -1,0 +1,75 @@
+"""What a tokenizer.json says beyond vocabulary, merges, special tokens, pattern and normalizer.
+
+How each added token is found, whether a text gets a space in front, and what is put around a text on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..text.normalizer import Chain
+
+# How an added token differs from a special token of nbbpe's own, which has none of these.
+#   lstrip, rstrip : it takes the whitespace before it, and after it
+#   single_word    : it is one only where no letter, digit or the like stands beside it
+#   normalized     : it is looked for in normalized text, its own content normalized
+#   plain          : it is not special: `decode(skip_special_tokens=True)` keeps it
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
+_RULES = {"lstrip", "rstrip", "single_word"}
+
+Flags = tuple[str, ...]
+
+
+class Extras(NamedTuple):
+    """What most tokenizers have none of.
+
+    flags        : from added token to its flags, of FLAGS, in their order; those without any are left out
+    prefix_space : whether each stretch of text between special tokens gets a space in front, unless it begins with one
+    surround     : the post_processor of a tokenizer.json, as there; None for none
+    """
+
+    flags: Mapping[str, Flags] = {}
+    prefix_space: bool = False
+    surround: Mapping[str, Any] | None = None
+
+    @property
+    def ruled(self) -> dict[str, Flags]:
+        """The tokens that have a rule of how they are found."""
+        return {token: flags for token, flags in self.flags.items() if _RULES.intersection(flags)}
+
+    @property
+    def text_tokens(self) -> list[str]:
+        """The added tokens that are parts of ordinary text, as GPT-NeoX's runs of spaces: they are always found.
+
+        They are plain and normalized, and nothing but whitespace.
+        """
+        return [token for token, flags in self.flags.items() if {"plain", "normalized"} <= set(flags) and token.isspace()]
+
+    def with_tokens(self, tokens: Iterable[str]) -> Extras:
+        """The same with flags of these tokens only."""
+        kept = set(tokens)
+        return self._replace(flags={token: flags for token, flags in self.flags.items() if token in kept})
+
+
+NO_EXTRAS = Extras()
+
+
+def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[str]:
+    """The tokens that must be looked for in normalized text, in a second turn; none where one turn finds the same.
+
+    One turn does where normalized tokens stand in the text just where they stand in the normalized text, where none of
+    them can overlap one of the others, and where no rule of one turn reaches what the other finds.
+    """
+    from .special_tokens import find_overlap
+
+    normalized = [token for token in special if "normalized" in extras.flags.get(token, ())]
+    first = [token for token in special if token not in set(normalized)]
+    if not normalized or not (first or chain.steps):
+        return []
+    alone = any("single_word" in extras.flags[token] for token in normalized)
+    strips = any({"lstrip", "rstrip"} & set(extras.flags.get(token, ())) for token in first)
+    spaces = any(any(map(str.isspace, token)) for token in normalized)
+    if first and (alone or (strips and spaces) or find_overlap(first, normalized)):
+        return normalized
+    return [] if all(map(chain.keeps, normalized)) else normalized

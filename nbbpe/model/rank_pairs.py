@@ -1,0 +1,121 @@
+"""Merging by rank as a list of merges: every pair of tokens that joins to a token, in the order of their results.
+
+For vocabularies of ranks that no shorter list says (see model/rank_vocab.py), in formats that have lists, where a pretoken
+that is a token is taken whole.
+
+By rank, of several pairs that join to one token the leftmost merges first, whichever it is; by a list, all places of the
+pair that comes first do. That is the same where pairs of one result never overlap in a text, or overlap only as the list
+has them: x y z with x+y = y+z. Whether such three tokens ever stand side by side, merging x+y+z alone by lower ranks tells:
+what stands side by side in a longer text has been merged there as it would be alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..system.excerpt import shown
+from .rank_vocab import joining_pairs
+
+Pair = tuple[int, int]
+
+
+def pairs_by_result(vocab: Mapping[int, bytes]) -> dict[int, list[Pair]]:
+    """From each token that joins from two, by ascending id, to its pairs of ids; of the shortest left first."""
+    ordered = [token_id for token_id in sorted(vocab) if vocab[token_id]]
+    columns = joining_pairs([vocab[token_id] for token_id in ordered], np.array(ordered, dtype=np.int32))
+    found: dict[int, list[Pair]] = {}
+    for left, right, result in zip(*(column.tolist() for column in columns), strict=True):
+        found.setdefault(result, []).append((left, right))
+    return found
+
+
+def ordered_pairs(vocab: Mapping[int, bytes]) -> list[Pair]:
+    """The pairs of a vocabulary of ranks as a list of merges that gives the same ids.
+
+    Raises ValueError that names a token for which there is no such order.
+    """
+    found = pairs_by_result(vocab)
+    _check_sides(vocab, found)
+    ranks = {token: token_id for token_id, token in vocab.items()}
+    listed: list[Pair] = []
+    for result, pairs in found.items():
+        before = _overlaps(vocab, ranks, result, pairs)
+        while pairs:
+            free = next(
+                (pair for pair in pairs if not any(later == pair and first in pairs for first, later in before)), None
+            )
+            if free is None:
+                raise ValueError(
+                    f"the pairs that join to {shown(vocab[result])} (id {result}) overlap in texts in any order, so that "
+                    "no list of merges does what its rank does"
+                )
+            listed.append(free)
+            pairs = [pair for pair in pairs if pair != free]
+    return listed
+
+
+def check_pairs(vocab: Mapping[int, bytes], merges: list[tuple[int, int, int]]) -> None:
+    """Raise ValueError unless a list of merges does what merging by rank does, where ids are ranks.
+
+    merges : the ids of left, right and result of each, in order
+    """
+    if len(set(vocab.values())) < len(vocab):
+        raise ValueError("two ids are one token, and a token can have only one rank")
+    found = pairs_by_result(vocab)
+    _check_sides(vocab, found)
+    results = [result for _, _, result in merges]
+    if results != sorted(results) or {merge[:2] for merge in merges} != {
+        pair for pairs in found.values() for pair in pairs
+    }:
+        raise ValueError(
+            "the list of merges is not that of all pairs of tokens that join to a token, in the order of these"
+        )
+    ranks = {token: token_id for token_id, token in vocab.items()}
+    places = {merge[:2]: place for place, merge in enumerate(merges)}
+    for result, pairs in found.items():
+        for first, later in _overlaps(vocab, ranks, result, pairs):
+            if places[first] > places[later]:
+                raise ValueError(
+                    f"by rank another pair of those that join to {shown(vocab[result])} (id {result}) would merge first"
+                )
+
+
+def _check_sides(vocab: Mapping[int, bytes], found: Mapping[int, list[Pair]]) -> None:
+    """Raise ValueError where a token of several pairs is a side of one of lower rank: which merges first then matters."""
+    for result, pairs in found.items():
+        for side in (side for pair in pairs for side in pair):
+            if side > result and len(found.get(side, ())) > 1:
+                raise ValueError(
+                    f"{shown(vocab[side])} (id {side}) joins to {shown(vocab[result])}, whose id {result} is lower, so "
+                    "that no list of merges does what ranks do"
+                )
+
+
+def _overlaps(
+    vocab: Mapping[int, bytes], ranks: Mapping[bytes, int], result: int, pairs: list[Pair]
+) -> list[tuple[Pair, Pair]]:
+    """Pairs of one result of which the second can begin with the end of the first in a text."""
+    by_left = dict(pairs)
+    found = []
+    for pair in pairs:
+        left, middle = pair
+        if len(pairs) > 1 and middle in by_left and (middle, by_left[middle]) != pair:
+            parts = [left, middle, by_left[middle]]
+            if merged_below(b"".join(vocab[part] for part in parts), ranks, result) == parts:
+                found.append((pair, (middle, by_left[middle])))
+    return found
+
+
+def merged_below(text: bytes, ranks: Mapping[bytes, int], limit: int) -> list[int]:
+    """The tokens that a text ends as when merged by ranks below a limit, one merge after another."""
+    parts = [text[at : at + 1] for at in range(len(text))]
+    while True:
+        joined = [ranks.get(left + right, limit) for left, right in itertools.pairwise(parts)]
+        lowest = min(joined, default=limit)
+        if lowest >= limit:
+            return [ranks[part] for part in parts]
+        at = joined.index(lowest)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]

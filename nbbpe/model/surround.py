@@ -1,0 +1,103 @@
+"""What is put around a text on request: a token at its start, at its end, between the two texts of a pair.
+
+It is the post_processor of a tokenizer.json, as tokenizers (Hugging Face's) means it, and is kept as it stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..system.excerpt import shown
+
+# A piece of a template: ids, or "A" or "B" for the ids of the first or second text.
+Template = list[list[int] | str]
+_NOTHING = {"ByteLevel"}  # says only what offsets are
+
+
+class Surround(NamedTuple):
+    """The templates of one text, and of a pair."""
+
+    single: Template
+    pair: Template
+
+    def around(self, first: list[int], second: list[int] | None = None) -> list[int]:
+        """The ids of a text, or of a pair, with what is put around."""
+        ids: list[int] = []
+        for part in self.single if second is None else self.pair:
+            ids += part if isinstance(part, list) else first if part == "A" else second or []
+        return ids
+
+
+PLAIN = Surround(["A"], ["A", "B"])
+
+
+def read_surround(part: Mapping[str, Any] | None) -> Surround:
+    """What a post_processor puts around texts. Raises ValueError that names a part which is not known, or broken."""
+    found = [each for each in map(_read, _steps(part)) if each is not None]
+    if len(found) > 1:
+        raise ValueError("post_processor is a Sequence of several that add tokens, and nbbpe can honour one")
+    return found[0] if found else PLAIN
+
+
+def _steps(part: object) -> list[Mapping[str, Any]]:
+    """The steps that a post_processor consists of: none where it is null, those of a Sequence, within it too."""
+    if part is None:
+        return []
+    if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+        raise ValueError(f'post_processor must be null or an object with a "type", and is {shown(part)}')
+    if part["type"] != "Sequence":
+        return [part]
+    inner = part.get("processors")
+    if not isinstance(inner, list):
+        raise ValueError("post_processor is a Sequence, whose 'processors' must be a list")
+    return [step for each in inner for step in _steps(each)]
+
+
+def _read(part: Mapping[str, Any]) -> Surround | None:
+    kind = part["type"]
+    if kind in _NOTHING:
+        return None
+    if kind in ("RobertaProcessing", "BertProcessing"):
+        first, last = _id_of(part.get("cls"), "cls"), _id_of(part.get("sep"), "sep")
+        between = [last, last] if kind == "RobertaProcessing" else [last]
+        return Surround([[first], "A", [last]], [[first], "A", between, "B", [last]])
+    if kind != "TemplateProcessing":
+        raise ValueError(f"post_processor is {shown(kind)}, which nbbpe does not know")
+    tokens = part.get("special_tokens", {})
+    if not isinstance(tokens, Mapping):
+        raise ValueError(f"post_processor: special_tokens must be an object, and is {shown(tokens)}")
+    return Surround(_template(part.get("single"), tokens), _template(part.get("pair", ["A", "B"]), tokens))
+
+
+def _id_of(value: object, where: str) -> int:
+    if isinstance(value, list) and len(value) == 2 and type(value[1]) is int:
+        return value[1]
+    raise ValueError(f"post_processor: {where} must be a token and its id, and is {shown(value)}")
+
+
+def _template(pieces: object, tokens: Mapping[str, Any]) -> Template:
+    if not isinstance(pieces, list):
+        raise ValueError(f"post_processor: a template must be a list, and is {shown(pieces)}")
+    template: Template = []
+    for piece in pieces:
+        kind, name = _named(piece)
+        if kind == "Sequence" and name in ("A", "B"):
+            template.append(name)
+            continue
+        token = tokens.get(name) if kind == "SpecialToken" else None
+        ids = token.get("ids") if isinstance(token, dict) else None
+        if isinstance(ids, list) and all(type(each) is int for each in ids):
+            template.append(ids)
+        else:
+            raise ValueError(f"post_processor: {shown(piece)} of a template is neither a text nor a known special token")
+    return template
+
+
+def _named(piece: object) -> tuple[str, str]:
+    """The kind of a piece of a template, and what it names; "" where it is none."""
+    if isinstance(piece, dict):
+        for kind in "Sequence", "SpecialToken":
+            if isinstance(piece.get(kind), dict) and isinstance(piece[kind].get("id"), str):
+                return kind, piece[kind]["id"]
+    return "", ""

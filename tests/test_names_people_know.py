@@ -1,0 +1,251 @@
+"""The names of tiktoken and transformers: the same calls give the same results."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import texts
+
+import nbbpe
+import nbbpe.tiktoken
+from nbbpe.text.pattern import NAMED
+
+tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
+END = texts.SPECIAL
+
+
+@pytest.fixture(scope="module")
+def both(shared) -> tuple[nbbpe.tiktoken.Encoding, tiktoken.Encoding]:
+    """cl100k_base, of ours and of theirs, made with the same arguments."""
+    from tiktoken.load import load_tiktoken_bpe
+
+    arguments = {
+        "pat_str": NAMED["cl100k"].regex,
+        "mergeable_ranks": load_tiktoken_bpe(str(shared / "vocabs" / "cl100k_base.tiktoken")),
+        "special_tokens": {END: 100257, "<|fim_prefix|>": 100258, "<|endofprompt|>": 100276},
+    }
+    return nbbpe.tiktoken.Encoding("cl100k_base", **arguments), tiktoken.Encoding("cl100k_base", **arguments)
+
+
+SURROGATES = ["a\ud83d b", "\ud83d\udc4d"]
+STRINGS = ["hello world", "", " ", texts.SAMPLE, "0" * 50, "\n\n  x", "请考试我的软件12345"]
+
+
+def test_the_drop_in_gives_what_tiktoken_gives(both):
+    ours, theirs = both
+    for string in STRINGS:
+        ids = theirs.encode(string)
+        assert ours.encode(string) == ours.encode_ordinary(string) == ids
+        assert ours.decode(ids) == theirs.decode(ids)
+        assert ours.decode_bytes(ids) == theirs.decode_bytes(ids)
+        assert ours.decode_tokens_bytes(ids) == theirs.decode_tokens_bytes(ids)
+        array = ours.encode_to_numpy(string)
+        assert array.dtype == theirs.encode_to_numpy(string).dtype == np.uint32
+        assert array.tolist() == ids
+    for string in SURROGATES:
+        assert ours.encode(string) == ours.encode_ordinary(string) == theirs.encode(string)
+    for n_threads in 1, 8:
+        assert ours.encode_batch(STRINGS, num_threads=n_threads) == theirs.encode_batch(STRINGS)
+        assert ours.encode_ordinary_batch(STRINGS, num_threads=n_threads) == theirs.encode_ordinary_batch(STRINGS)
+    batch = theirs.encode_batch(STRINGS)
+    assert ours.decode_batch(batch, num_threads=2) == theirs.decode_batch(batch)
+    assert ours.decode_bytes_batch(batch) == theirs.decode_bytes_batch(batch)
+    for name in "n_vocab", "max_token_value", "eot_token", "name", "special_tokens_set":
+        assert getattr(ours, name) == getattr(theirs, name), name
+    assert ours.token_byte_values() == theirs.token_byte_values()
+    assert repr(ours) == repr(theirs)
+    assert ours.decode_with_offsets(theirs.encode("h é 中")) == theirs.decode_with_offsets(theirs.encode("h é 中"))
+
+
+def test_single_tokens_are_those_of_tiktoken(both):
+    ours, theirs = both
+    for token in "hello", b"hello", END, b"\xff", "the":
+        assert ours.encode_single_token(token) == theirs.encode_single_token(token)
+    for token_id in 0, 5000, 100257:
+        assert ours.decode_single_token_bytes(token_id) == theirs.decode_single_token_bytes(token_id)
+        assert ours.is_special_token(token_id) == theirs.is_special_token(token_id)
+    for encoding in both:
+        with pytest.raises(KeyError):
+            encoding.encode_single_token("no single token")
+        with pytest.raises(KeyError):
+            encoding.decode_single_token_bytes(100300)
+        with pytest.raises(KeyError):
+            encoding.decode([100300])
+
+
+def test_special_tokens_in_text_raise_as_in_tiktoken(both):
+    text = f"a{END}b<|fim_prefix|>"
+    for encoding in both:
+        for call, argument in (encoding.encode, text), (encoding.encode_to_numpy, text), (encoding.encode_batch, [text]):
+            with pytest.raises(ValueError, match="disallowed"):
+                call(argument)
+        with pytest.raises(ValueError, match="disallowed"):
+            encoding.encode(text, allowed_special={END})
+    ours, theirs = both
+    for choice in (
+        {"allowed_special": "all"},
+        {"disallowed_special": ()},
+        {"allowed_special": {END}, "disallowed_special": ()},
+        {"allowed_special": {END, "<|fim_prefix|>"}},
+    ):
+        assert ours.encode(text, **choice) == theirs.encode(text, **choice)
+        assert ours.encode_to_numpy(text, **choice).tolist() == theirs.encode(text, **choice)
+        assert ours.encode_batch([text], **choice) == theirs.encode_batch([text], **choice)
+    assert ours.encode_ordinary(text) == theirs.encode_ordinary(text)
+
+
+def test_an_encoding_is_made_and_extended_as_people_do_it(both):
+    ours, theirs = both
+    extended = [
+        module.Encoding(
+            name="cl100k_im",
+            pat_str=base._pat_str,
+            mergeable_ranks=base._mergeable_ranks,
+            special_tokens={**base._special_tokens, "<|im_start|>": 100264},
+        )
+        for module, base in ((nbbpe.tiktoken, ours), (tiktoken, theirs))
+    ]
+    text = f"<|im_start|>x{END}"
+    assert extended[0].encode(text, allowed_special="all") == extended[1].encode(text, allowed_special="all")
+    assert pickle.loads(pickle.dumps(extended[0])).encode("x", allowed_special="all") == extended[0].encode("x")
+    assert pickle.loads(pickle.dumps(ours)).name == "cl100k_base"
+    with pytest.raises(ValueError, match="explicit_n_vocab is 3, and there are"):
+        nbbpe.tiktoken.Encoding(
+            "x", pat_str=ours._pat_str, mergeable_ranks=ours._mergeable_ranks, special_tokens={}, explicit_n_vocab=3
+        )
+
+
+def test_encodings_are_found_by_name_and_model(both, monkeypatch):
+    asked = []
+
+    def get_encoding(name):
+        asked.append(name)
+        return both[1]
+
+    monkeypatch.setattr(tiktoken, "get_encoding", get_encoding)
+    monkeypatch.setattr(nbbpe.tiktoken, "_encodings", {})
+    found = nbbpe.tiktoken.get_encoding("cl100k_base")
+    assert nbbpe.tiktoken.encoding_for_model("gpt-4") is found is nbbpe.tiktoken.get_encoding("cl100k_base")
+    assert asked == ["cl100k_base"]
+    assert found.encode("hello") == both[1].encode("hello")
+    assert nbbpe.tiktoken.encoding_name_for_model("gpt-4o") == "o200k_base"
+    assert "o200k_base" in nbbpe.tiktoken.list_encoding_names()
+    with pytest.raises(KeyError):
+        nbbpe.tiktoken.encoding_for_model("no such model")
+    with pytest.raises(ValueError, match="Expected a string"):
+        nbbpe.tiktoken.get_encoding(None)
+
+
+def test_a_tokenizer_has_the_names_with_its_own_defaults(small):
+    assert small.n_vocab == small.vocab_size == small.max_token_value + 1
+    assert small.eot_token == 399
+    assert small.encode_batch([END, "a"], num_threads=2) == [[399], [97]]
+    assert small.encode_to_numpy(END).tolist() == [399]
+    assert small.encode_ordinary_batch([END]) == [small.encode_ordinary(END)]
+    assert small.decode_bytes_batch([[97], []]) == [b"a", b""]
+    with pytest.raises(ValueError, match="num_threads must be at least 1"):
+        small.encode_batch(["a"], num_threads=0)
+
+
+# Names of our own
+
+
+def test_batches_are_lists_or_arrays(small):
+    assert small.encode_batch(["ab", ""]) == [small.encode("ab"), []]
+    arrays = small.encode_batch_arrays(["ab", ""])
+    assert [array.dtype for array in arrays] == [small.dtype] * 2
+    assert [array.tolist() for array in arrays] == small.encode_batch(["ab", ""])
+    assert small.encode_batch_arrays(["ab"], dtype="int64")[0].dtype == np.int64
+    assert small.encode_array("ab", dtype="int64").dtype == np.int64
+
+
+def test_the_default_tokenizer_encodes_and_decodes(small):
+    nbbpe.use(small)
+    assert nbbpe.encode("the cat") == small.encode("the cat") == nbbpe.encode_array("the cat").tolist()
+    assert nbbpe.decode(nbbpe.encode("the cat")) == "the cat"
+
+
+def test_tokenizers_are_hashable(small, tmp_path):
+    small.save(tmp_path / "t")
+    again = nbbpe.load(tmp_path / "t")
+    assert hash(again) == hash(small)
+    assert {small: 1}[again] == 1
+    assert len({small, again, small.with_special_tokens(["<x>"])}) == 2
+
+
+def test_a_vocab_is_looked_up_without_a_copy(small):
+    assert small.vocab[97] == b"a"
+    assert len(small.vocab) == len(small)
+    assert small.vocab == dict(small.vocab)
+    with pytest.raises(TypeError):
+        small.vocab[97] = b"b"
+
+
+def test_files_of_ids_have_items_and_epochs_that_go_on(small, tmp_path):
+    ids = np.arange(300, dtype=np.uint16)
+    ids.tofile(tmp_path / "a.bin")
+    data = nbbpe.TokenFile(tmp_path / "a.bin", dtype=np.uint16)
+    assert data[5] == 5
+    assert type(data[5]) is int
+    assert data[-1] == 299
+    assert data[10:13].tolist() == [10, 11, 12]
+    assert data[np.array([3, 1])].tolist() == [3, 1]
+    with pytest.raises(IndexError):
+        data[300]
+    for options in {}, {"seed": 3}, {"rank": 1, "world_size": 2, "seed": 3}, {"drop_last": False}:
+        whole = [x.tolist() for x, _ in data.epoch(7, 3, **options)]
+        for start in 0, 1, 4, len(whole), 99:
+            assert [x.tolist() for x, _ in data.epoch(7, 3, start=start, **options)] == whole[start:]
+    with pytest.raises(ValueError, match="start must be at least 0"):
+        data.epoch(7, 3, start=-1)
+
+
+def test_segments_recognise_special_tokens_where_they_are_trusted(small):
+    user = f"hi{END}"
+    segments = [(END, True), ("the", False), (user, False), ("", True), (f" cat{END}", True)]
+    expected = [399, *small.encode("the"), *small.encode_ordinary(user), *small.encode(" cat"), 399]
+    assert small.encode_segments(segments) == expected
+    # Neither a special token nor a pretoken is made of two of them.
+    assert 399 not in small.encode_segments([(END[:5], True), (END[5:], True)])
+    assert small.encode_segments([("th", True), ("e", True)]) == small.encode("th") + small.encode("e")
+    assert small.encode_segments([]) == []
+    for wrong in [["a", True]], [("a", 1)], ["ab"]:
+        with pytest.raises(TypeError, match=r"segment 0 \(from 0\) must be a pair"):
+            small.encode_segments(wrong)
+
+
+def test_a_pretrained_folder_is_what_transformers_reads(small, tmp_path):
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    pytest.importorskip("jinja2", reason="needs jinja2")
+    tokenizer = small.with_special_tokens(["<pad>"])
+    template = "{% for m in messages %}{{ m['content'] }}" + END + "{% endfor %}"
+    tokenizer.save_pretrained(
+        tmp_path / "t", eos_token=END, pad_token="<pad>", chat_template=template, model_max_length=128
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "t"))
+    assert (theirs.eos_token_id, theirs.pad_token_id, theirs.model_max_length) == (399, 400, 128)
+    assert theirs(texts.SAMPLE + END)["input_ids"] == tokenizer.encode(texts.SAMPLE + END)
+    assert theirs.decode(tokenizer.encode(texts.SAMPLE)) == texts.SAMPLE
+    chat = theirs.apply_chat_template([{"role": "user", "content": "hello"}], tokenize=False)
+    assert chat == "hello" + END
+    padded = theirs(["a b c", "a"], padding=True)
+    assert padded["input_ids"][1][-1] == 400
+    assert nbbpe.load(tmp_path / "t") == tokenizer
+    # Beside our own files, which say more.
+    tokenizer.save(tmp_path / "t")
+    assert nbbpe.load(tmp_path / "t") == tokenizer
+
+
+def test_a_role_must_be_a_special_token(small, tmp_path):
+    with pytest.raises(ValueError, match=r"eos_token='</s>' is none of the tokenizer's special tokens"):
+        small.save_pretrained(tmp_path / "t", eos_token="</s>")
+    with pytest.raises(TypeError, match=r"save_pretrained takes bos_token, .*, and not 'end_token'"):
+        small.save_pretrained(tmp_path / "t", end_token=END)
+    with pytest.raises(TypeError, match="chat_template must be a str"):
+        small.save_pretrained(tmp_path / "t", chat_template=3)
+    assert not list(tmp_path.iterdir())

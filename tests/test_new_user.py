@@ -1,0 +1,253 @@
+"""What a new user tries first: each was a fault once, found by trying."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import texts
+
+import nbbpe
+from nbbpe.encoding import tokens
+
+pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
+
+
+# Paths and documents are told apart by the caller
+
+
+@pytest.mark.parametrize(
+    "documents", [["It cost 7.5"], ["I use node.js", "hello"], ["hello world", "."], ["https://example.org/x y"], ["*"]]
+)
+def test_documents_are_documents_whatever_they_look_like(documents, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    expected = nbbpe.train(iter(documents), 300)
+    (tmp_path / "hello").write_text("another text that lies here by chance")
+    assert nbbpe.train(documents=documents, vocab_size=300) == expected
+    assert nbbpe.train(documents=iter(documents), vocab_size=300) == expected
+    assert nbbpe.train(documents=tuple(documents), vocab_size=300) == expected
+    expected.encode_file(documents=documents, output_path=tmp_path / "a.bin")
+    assert nbbpe.TokenFile(tmp_path / "a.bin").ids.tolist() == [i for each in documents for i in expected.encode(each)]
+
+
+@pytest.mark.parametrize("texts_", [["hello world", "."], ["hello"], ["I use node.js", "hello"], ["a\nb"]])
+def test_a_list_of_texts_in_place_of_paths_says_what_to_do(texts_, small, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"item 0 of source is .*, which is no file: .*documents=\[\.\.\.\]"):
+        nbbpe.train(texts_, 300)
+    with pytest.raises(FileNotFoundError, match=r"item 0 of input_path is .*documents=\[\.\.\.\]"):
+        small.encode_file(texts_, tmp_path / "a.bin")
+    with pytest.raises(TypeError, match=r"item 0 of source is bytes, and a list is of paths"):
+        nbbpe.train([b"abc"], 300)
+    assert not list(tmp_path.iterdir())
+
+
+def test_arguments_that_are_missing_or_both_there_are_named(tmp_path):
+    with pytest.raises(TypeError, match="vocab_size is missing"):
+        nbbpe.train("a.txt")
+    with pytest.raises(TypeError, match=r"source must be a path, a list of paths, .* not NoneType"):
+        nbbpe.train(None, 300)
+    with pytest.raises(TypeError, match="give source or documents, not both"):
+        nbbpe.train("a.txt", 300, documents=["a"])
+    with pytest.raises(TypeError, match="texts must be a list of texts"):
+        nbbpe.train(documents="a text", vocab_size=300)
+    with pytest.raises(TypeError, match="documents must be an iterable of texts, not int"):
+        nbbpe.train(documents=3, vocab_size=300)
+
+
+@pytest.mark.parametrize("text", ["Once upon a time.\n" * 10_000, "word " * 5000, "x" * 5000])
+def test_text_in_place_of_a_path_is_not_printed_whole(text):
+    with pytest.raises(FileNotFoundError, match=r"which is no file: .*documents=\[\.\.\.\]") as caught:
+        nbbpe.train(text, 300)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_path_that_is_missing_is_still_told_as_one():
+    with pytest.raises(FileNotFoundError, match=r"no/such\.txt") as caught:
+        nbbpe.train("no/such.txt", 300)
+    assert "documents" not in str(caught.value)
+
+
+# Formats that are taken for plain text
+
+
+def test_a_field_of_plain_text_is_an_error(tmp_path, small):
+    (tmp_path / "a.txt").write_text("some text")
+    (tmp_path / "a.jsonl").write_text('{"story": "some text"}\n')
+    with pytest.raises(ValueError, match=r"field='story' names a field of records, and .*a\.txt' is plain text"):
+        nbbpe.train(tmp_path / "a.txt", 300, field="story")
+    with pytest.raises(ValueError, match="field='story' names a field"):
+        small.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", field="story")
+    nbbpe.train([tmp_path / "a.txt", tmp_path / "a.jsonl"], 300, field="story")  # some have one
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"id,text\n1,hello\n", "is a table, whose separators"),
+        ("a.html", b"<p>hello</p>", "is markup"),
+        ("a.pdf", b"%PDF-1.4", "is no text by its name"),
+        ("a.txt", "hello".encode("utf-16"), r"begins as UTF-16 does: .*iconv -f UTF-16"),
+        ("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "holds NUL bytes"),
+    ],
+)
+def test_other_formats_are_read_with_a_warning(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.warns(UserWarning, match=rf"{name}' .*{message}.*; it is read as plain text, byte for byte"):
+        tokenizer = nbbpe.train(tmp_path / name, 300)
+    assert tokenizer.decode_bytes(tokenizer.encode(content)) == content
+    (tmp_path / "plain.md").write_text("# hello\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="the text has pairs")
+        nbbpe.train(tmp_path / "plain.md", 300)
+
+
+RECORDS = [{"text": "hello world"}, {"n": [1, {"a": "]}"}], "text": 'é "quoted" , ['}, {"text": ""}, {"text": "x" * 3000}]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+def test_arrays_of_json_are_records(tmp_path, monkeypatch, small, indent, block):
+    from nbbpe.sources import json_array
+
+    monkeypatch.setattr(json_array, "_BLOCK", block)
+    records = [each["text"] for each in RECORDS]
+    (tmp_path / "a.json").write_text(json.dumps(RECORDS, indent=indent, ensure_ascii=indent is None), encoding="utf-8")
+    assert nbbpe.train(tmp_path / "a.json", 300) == nbbpe.train(iter(records), 300)
+    small.encode_file(tmp_path / "a.json", tmp_path / "a.bin", separator=texts.SPECIAL)
+    expected = [i for each in records for i in [*small.encode_ordinary(each), 399]]
+    assert nbbpe.TokenFile(tmp_path / "a.bin").ids.tolist() == expected
+    # Many call JSON lines so, too.
+    (tmp_path / "lines.json").write_text("\n".join(map(json.dumps, RECORDS)), encoding="utf-8")
+    assert nbbpe.train(tmp_path / "lines.json", 300) == nbbpe.train(iter(records), 300)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('[{"text": "a"}, {"text": 3}]', r"a\.json', record 1 \(from 0\): the field 'text' is a number"),
+        ('[{"txt": "a"}]', r"record 0 \(from 0\): the record has no field 'text', but 'txt'; name the text's with field="),
+        ('[{"text": "a"} {"text": "b"}]', r"record 1 \(from 0\): after it must be a comma or the end"),
+        ('[{"text": "a"}, ', "the array has no end"),
+        ('[{"text": "a"}, {"te', r"record 1 \(from 0\): this is not JSON"),
+        ('"text"', "must be a JSON array of records, or JSON lines"),
+        ("", "the array has no end"),
+    ],
+)
+def test_broken_arrays_are_named(tmp_path, content, message):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        nbbpe.train(tmp_path / "a.json", 300)
+
+
+# Files of a course, and boundaries
+
+
+def test_a_vocab_of_ids_to_tokens_is_told(tmp_path):
+    (tmp_path / "vocab.json").write_text(json.dumps({str(i): chr(i) for i in range(300)}))
+    (tmp_path / "merges.txt").write_text("a b\n")
+    with pytest.raises(ValueError, match=r"vocab\.json: maps ids to tokens \('0': .*\), and GPT-2's vocab\.json maps"):
+        nbbpe.load(tmp_path)
+
+
+def test_find_chunk_boundaries_says_what_it_takes(tmp_path):
+    with pytest.raises(TypeError, match=r'file must be a file of bytes, as of open\(path, "rb"\), not str'):
+        nbbpe.find_chunk_boundaries(str(tmp_path / "a.txt"), 4, b"<|end|>")
+
+
+# The command
+
+
+def command(*arguments: str, stdin: str = "", code: int = 0) -> str:
+    pytest.importorskip("click", reason="needs click")
+    done = subprocess.run(
+        [sys.executable, "-m", "nbbpe", *map(str, arguments)], input=stdin, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+@pytest.fixture(scope="module")
+def ranks(small, tmp_path_factory):
+    path = tmp_path_factory.mktemp("ranks") / "unknown.tiktoken"
+    small.save_tiktoken(path)
+    return path
+
+
+def test_the_advice_to_give_a_pattern_can_be_followed(ranks, small, tmp_path):
+    (tmp_path / "a.txt").write_text(texts.SAMPLE, encoding="utf-8")
+    assert "--pattern" in command("count", tmp_path / "a.txt", "-t", ranks, code=1)
+    n_tokens = small.count(texts.SAMPLE)
+    assert f"{n_tokens:,}" in command("count", tmp_path / "a.txt", "-t", ranks, "--pattern", "gpt2")
+    assert command("encode", tmp_path / "a.txt", "-t", ranks, "--pattern", "gpt2").split() == list(
+        map(str, small.encode(texts.SAMPLE))
+    )
+    assert "gpt2" in command("inspect", ranks, "--pattern", "gpt2")
+    small.save(tmp_path / "small")
+    command("compare", ranks, tmp_path / "small", "--on", tmp_path / "a.txt", "--pattern", "gpt2")
+
+
+def test_encode_reads_a_pipe_as_count_does(small, tmp_path):
+    small.save(tmp_path / "t")
+    assert command("encode", "-t", tmp_path / "t", stdin="the cat").split() == list(map(str, small.encode("the cat")))
+
+
+@pytest.mark.parametrize("spelled", ["{} {}", "{},{}", "[{}, {}]", "({},\n {})\n"])
+def test_decode_reads_ids_however_python_prints_them(small, tmp_path, spelled):
+    small.save(tmp_path / "t")
+    assert command("decode", "-", "-t", tmp_path / "t", stdin=spelled.format(97, 98)) == "ab"
+
+
+def test_decode_names_a_wrong_id_as_it_was_given(small, tmp_path):
+    small.save(tmp_path / "t")
+    assert "id 9999 " in command("decode", "-", "-t", tmp_path / "t", stdin="97 9999", code=1)
+    assert "'1,2x' is no id" not in command("decode", "-", "-t", tmp_path / "t", stdin="1 2x", code=1)
+
+
+def test_convert_verifies_what_it_wrote(small, tmp_path):
+    pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
+    pytest.importorskip("tiktoken", reason="needs tiktoken")
+    small.save(tmp_path / "t")
+    for target, proof in {
+        "a.json": "tokenizers gives the same",
+        "a.tiktoken": "tiktoken gives the same",
+        "gpt2/vocab.json": "tokenizers gives the same",
+        "folder": "read again: the same tokenizer",
+    }.items():
+        assert f"verified: {proof}" in command("convert", tmp_path / "t", tmp_path / target, "--verify")
+
+
+def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
+    from nbbpe.cli.warming import warm_up
+
+    module = sys.modules["nbbpe.warmup"]
+    for n_lost in 4, 0:  # those that this process compiled before are not counted
+        monkeypatch.setattr(nbbpe, "warmup", lambda n_lost=n_lost: module.Warmup(n_lost, {}, 0.1, n_lost))
+        assert not warm_up(as_json=False)
+        assert "each process will compile them again" in capsys.readouterr().out
+    monkeypatch.setattr(nbbpe, "warmup", lambda: module.Warmup(0, {"folder": 25}, 0.1, 0))
+    assert warm_up(as_json=False)
+
+
+# Notebooks
+
+
+def test_notebooks_show_colours_and_tokens(small):
+    class Stream(io.StringIO):
+        """What ipykernel puts in the place of standard output."""
+
+    Stream.__module__ = "ipykernel.iostream"
+    shown = Stream()
+    small.show("the cat", file=shown)
+    assert "\x1b[30;48;5;" in shown.getvalue()
+    plain = io.StringIO()
+    small.show("the cat", file=plain)
+    assert "|" in plain.getvalue()
+    assert repr(small.tokenize("the cat")).startswith("Tokens(")
+    assert "'the'" in repr(tokens.Tokens("the", np.array([1]), [b"the"]))
+    assert repr(small.tokenize("x" * 50)).endswith(", ...)")

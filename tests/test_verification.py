@@ -1,0 +1,141 @@
+"""Ids proved against the libraries that own the formats, and what is put around a text."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import texts
+
+import nbbpe
+from nbbpe import verification
+from nbbpe.formats import known_names
+
+tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
+pytest.importorskip("tiktoken", reason="needs tiktoken")
+
+
+def test_a_tokenizer_is_verified_by_what_is_installed(small, gpt2):
+    for tokenizer in small, gpt2:
+        results = tokenizer.verify(texts.SAMPLE + texts.SPECIAL)
+        assert results["tokenizers"] == results["tiktoken"] == f"equal ({tokenizer.count(texts.SAMPLE) + 1:,} ids)"
+        assert results["mistral_common"] == "not installed" or "special tokens first" in results["mistral_common"]
+        tokenizer.verify()
+
+
+def test_a_difference_is_shown(small, monkeypatch):
+    owner = verification._OWNERS["huggingface"]
+    wrong = owner._replace(read=lambda tokenizer, paths: lambda text: tokenizer.encode(text)[:3] + [0] * 9)
+    monkeypatch.setitem(verification._OWNERS, "huggingface", wrong)
+    with pytest.raises(ValueError, match=r"tokenizers gives other ids from id 3 on \(character 3, in 'xyz a"):
+        small.verify("xyz a text")
+
+
+def test_what_no_library_can_hold_is_no_proof():
+    tokenizer = nbbpe.train(iter(["the cat " * 9]), 260, ["<a>", "<a>b"], pattern=r"\b\w+|\W+")
+    with pytest.raises(ValueError, match="no library could verify the ids: tokenizers: cannot hold it"):
+        tokenizer.verify("x")
+    with pytest.raises(TypeError, match="text must be str"):
+        tokenizer.verify(b"x")  # type: ignore[arg-type]
+
+
+def with_processor(small: nbbpe.Tokenizer, processor, tmp_path) -> tuple[nbbpe.Tokenizer, object]:
+    small.to_hf(tmp_path / "t.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json"))
+    theirs.post_processor = processor
+    theirs.save(str(tmp_path / "t.json"))
+    return nbbpe.load(tmp_path / "t.json"), theirs
+
+
+post = tokenizers.processors
+PROCESSORS = {
+    "Roberta": post.RobertaProcessing((texts.SPECIAL, 399), ("a", 97)),
+    "Bert": post.BertProcessing((texts.SPECIAL, 399), ("a", 97)),
+    "Llama 3": post.Sequence(
+        [
+            post.ByteLevel(trim_offsets=True),
+            post.TemplateProcessing(
+                single=f"{texts.SPECIAL} $A",
+                pair=f"{texts.SPECIAL} $A a $B:1",
+                special_tokens=[(texts.SPECIAL, 399), ("a", 97)],
+            ),
+        ]
+    ),
+    "ByteLevel": post.ByteLevel(),
+}
+
+
+@pytest.mark.parametrize("processor", PROCESSORS.values(), ids=PROCESSORS)
+def test_what_is_put_around_a_text_is_that_of_tokenizers(small, processor, tmp_path):
+    ours, theirs = with_processor(small, processor, tmp_path)
+    for text in "", "hello", "x" * 5000, f"a{texts.SPECIAL}b":
+        assert ours.encode(text) == theirs.encode(text, add_special_tokens=False).ids
+        assert ours.encode(text, add_special_tokens=True) == theirs.encode(text).ids
+        assert ours.encode_pair(text, "b c") == theirs.encode(text, "b c").ids
+        assert ours.encode_pair(text, "b", add_special_tokens=False) == ours.encode(text) + ours.encode("b")
+    ours.to_hf(tmp_path / "again.json")
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "again.json")).encode("hello").ids == theirs.encode("hello").ids
+    ours.save(tmp_path / "folder")
+    assert nbbpe.load(tmp_path / "folder").encode("x", add_special_tokens=True) == theirs.encode("x").ids
+    assert ours.fingerprint == small.fingerprint  # ids of text are the same
+
+
+def test_names_of_encodings_are_found_by_tiktoken(gpt2, monkeypatch, tmp_path):
+    import tiktoken
+
+    asked = []
+
+    def get_encoding(name):
+        asked.append(name)
+        return gpt2.to_tiktoken(name)
+
+    monkeypatch.setattr(tiktoken, "get_encoding", get_encoding)
+    assert nbbpe.load("cl100k_base").encode("hello") == gpt2.encode("hello")
+    assert asked == ["cl100k_base"]
+    monkeypatch.chdir(tmp_path)
+    small_path = tmp_path / "cl100k_base"
+    nbbpe.train(iter(["ab ab"]), 257).save(small_path)
+    assert len(nbbpe.load("cl100k_base")) == 257  # a path always wins
+    assert asked == ["cl100k_base"]
+
+
+def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_path):
+    hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub")
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    small.to_hf(tmp_path / "tokenizer.json")
+
+    def download(name, file):
+        if name == "org/none":
+            raise EntryNotFoundError("404")
+        if name == "org/offline":
+            raise LocalEntryNotFoundError("no connection")
+        assert (name, file) == ("org/model", "tokenizer.json")
+        return str(tmp_path / file)
+
+    monkeypatch.setattr(hub, "hf_hub_download", download)
+    assert nbbpe.load("org/model") == small
+    with pytest.raises(FileNotFoundError, match=r"'org/none' has none of tokenizer.json, tekken.json, vocab.json with"):
+        nbbpe.load("org/none")
+    with pytest.raises(FileNotFoundError, match=r"could not fetch the model .*no connection.* Give the path"):
+        nbbpe.load("org/offline")
+
+
+def test_a_name_without_its_library_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(known_names.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(FileNotFoundError, match=r"tiktoken, .* is not installed: pip install"):
+        nbbpe.load("gpt2")
+    with pytest.raises(FileNotFoundError, match=r"huggingface_hub, .* is not installed: pip"):
+        nbbpe.load("org/model")
+
+
+def test_an_encoding_that_cannot_be_fetched_says_what_else_to_do(monkeypatch):
+    import tiktoken
+
+    def offline(name):
+        raise OSError("no network")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", offline)
+    with pytest.raises(FileNotFoundError, match=r"could not fetch .*OSError: no network.*TIKTOKEN_CACHE_DIR"):
+        nbbpe.load("o200k_base")
+    assert "tiktoken" in sys.modules
