@@ -34,7 +34,7 @@ def any_parts(request, monkeypatch) -> None:
 @pytest.mark.parametrize("pattern", ["gpt2", texts.SPLIT_WITH_GAPS, None])
 @pytest.mark.parametrize("kind", KINDS)
 def test_ids_are_those_of_each_text(kind, pattern):
-    tokenizer = nbbpe.train([texts.SAMPLE], 380, [texts.SPECIAL], pattern=pattern)
+    tokenizer = nbbpe.train(iter([texts.SAMPLE]), 380, [texts.SPECIAL], pattern=pattern)
     ids = tokenizer.encode_arrow(column(kind))
     assert ids.type == pa.list_(pa.uint16())
     ids.validate(full=True)

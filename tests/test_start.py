@@ -117,7 +117,7 @@ def test_a_subinterpreter_is_refused():
     script = """
 import _xxsubinterpreters as interpreters
 try:
-    interpreters.run_string(interpreters.create(isolated=False), "import nbbpe; nbbpe.train(['a b'], 257)")
+    interpreters.run_string(interpreters.create(isolated=False), "import nbbpe; nbbpe.train(iter(['a b']), 257)")
 except interpreters.RunFailedError as error:
     print(error)
 """
@@ -312,7 +312,7 @@ if sys.argv[1:]:
     plain.take_over(AttributeError("tried"))
 text = "It's the cat's mat, isn't it? 12 é 中文 \\n\\n  x/y 's" * 20 + "a" * 700 + " ".join(map(str, range(3000)))
 for pattern, tie_break in ("gpt2", "bytes"), (r"\\w+|\\W+", "ids"), (None, "huggingface"):
-    tok = nbbpe.train([text, b"\\xff<|s|>"], 400, ["<|s|>"], pattern=pattern, tie_break=tie_break)
+    tok = nbbpe.train(iter([text, b"\\xff<|s|>"]), 400, ["<|s|>"], pattern=pattern, tie_break=tie_break)
     for each in text, "é" * 99, b"\\xff\\xfe", "", "a<|s|>b", "x" * 20_000:
         ids = tok.encode(each)
         assert tok.decode_bytes(ids) == (each if isinstance(each, bytes) else each.encode())
