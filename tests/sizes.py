@@ -9,7 +9,7 @@ from typing import Any
 
 from nbbpe.encoding import batches
 from nbbpe.idfiles import part_joiner, writer
-from nbbpe.sources import ahead, columns, compressed, parquet
+from nbbpe.sources import ahead, columns, compressed, json_array, parquet
 from nbbpe.text import utf8, windows
 from nbbpe.training import word_counts
 
@@ -22,7 +22,10 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "chunk": [(word_counts, "_CHUNK_BYTES"), (writer, "_CHUNK_BYTES")],
     "split": [(word_counts, "_SPLIT_BYTES")],
     "report": [(writer, "_REPORT_BYTES")],
-    "block": [(compressed, "_BLOCK"), (compressed, "_ROOM"), (ahead, "_BLOCK"), (parquet, "_BATCH_BYTES")],
+    "block": [
+        *[(compressed, "_BLOCK"), (compressed, "_ROOM"), (ahead, "_BLOCK")],
+        *[(parquet, "_BATCH_BYTES"), (json_array, "_BLOCK")],
+    ],
     "ahead": [(compressed, "_AHEAD")],
     "joined": [(part_joiner, "BLOCK")],
     "held": [(part_joiner, "_HELD_BYTES")],

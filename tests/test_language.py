@@ -24,7 +24,7 @@ SAY = {
     r"\bunpack(?:s|ed|ing)?\b": "decompress",
     r"\bsome 100\b": "about 100",
     r"\bbit by bit\b|\bin bits\b": "in chunks",
-    r"whitespace": "whitespace",
+    r"white space": "whitespace",
 }
 FOLDERS = ["cli", "formats", "sources", "idfiles", "model", "system", "kernels/training", "kernels/machine"]
 TEXTS = [

@@ -13,6 +13,7 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe import cli
 from nbbpe.encoding import tokens
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
@@ -37,7 +38,7 @@ def test_documents_are_documents_whatever_they_look_like(documents, tmp_path, mo
 
 @pytest.mark.parametrize("texts_", [["hello world", "."], ["hello"], ["I use node.js", "hello"], ["a\nb"]])
 def test_a_list_of_texts_in_place_of_paths_says_what_to_do(texts_, small, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"item 0 of source is .*, which is no file: .*documents=\[\.\.\.\]"):
+    with pytest.raises(FileNotFoundError, match=r"item 0 of source is .*, which is not a file: .*documents=\[\.\.\.\]"):
         nbbpe.train(texts_, 300)
     with pytest.raises(FileNotFoundError, match=r"item 0 of input_path is .*documents=\[\.\.\.\]"):
         small.encode_file(texts_, tmp_path / "a.bin")
@@ -61,7 +62,7 @@ def test_arguments_that_are_missing_or_both_there_are_named(tmp_path):
 
 @pytest.mark.parametrize("text", ["Once upon a time.\n" * 10_000, "word " * 5000, "x" * 5000])
 def test_text_in_place_of_a_path_is_not_printed_whole(text):
-    with pytest.raises(FileNotFoundError, match=r"which is no file: .*documents=\[\.\.\.\]") as caught:
+    with pytest.raises(FileNotFoundError, match=r"which is not a file: .*documents=\[\.\.\.\]") as caught:
         nbbpe.train(text, 300)
     assert len(str(caught.value)) < 400
 
@@ -112,10 +113,8 @@ RECORDS = [{"text": "hello world"}, {"n": [1, {"a": "]}"}], "text": 'é "quoted"
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
-def test_arrays_of_json_are_records(tmp_path, monkeypatch, small, indent, block):
-    from nbbpe.sources import json_array
-
-    monkeypatch.setattr(json_array, "_BLOCK", block)
+def test_arrays_of_json_are_records(tmp_path, sizes, small, indent, block):
+    sizes(block=block)
     records = [each["text"] for each in RECORDS]
     (tmp_path / "a.json").write_text(json.dumps(RECORDS, indent=indent, ensure_ascii=indent is None), encoding="utf-8")
     assert nbbpe.train(tmp_path / "a.json", 300) == nbbpe.train(iter(records), 300)
@@ -123,8 +122,9 @@ def test_arrays_of_json_are_records(tmp_path, monkeypatch, small, indent, block)
     expected = [i for each in records for i in [*small.encode_ordinary(each), 399]]
     assert nbbpe.TokenFile(tmp_path / "a.bin").ids.tolist() == expected
     # Many call JSON lines so, too.
-    (tmp_path / "lines.json").write_text("\n".join(map(json.dumps, RECORDS)), encoding="utf-8")
-    assert nbbpe.train(tmp_path / "lines.json", 300) == nbbpe.train(iter(records), 300)
+    for before in "", "\ufeff", " \n\n", "\ufeff \n":
+        (tmp_path / "lines.json").write_text(before + "\n".join(map(json.dumps, RECORDS)), encoding="utf-8")
+        assert nbbpe.train(tmp_path / "lines.json", 300) == nbbpe.train(iter(records), 300)
 
 
 @pytest.mark.parametrize(
@@ -223,15 +223,13 @@ def test_convert_verifies_what_it_wrote(small, tmp_path):
 
 
 def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
-    from nbbpe.cli.warming import warm_up
-
     module = sys.modules["nbbpe.warmup"]
     for n_lost in 4, 0:  # those that this process compiled before are not counted
         monkeypatch.setattr(nbbpe, "warmup", lambda n_lost=n_lost: module.Warmup(n_lost, {}, 0.1, n_lost))
-        assert not warm_up(as_json=False)
+        assert cli.main(["warmup"]) == cli.EXIT_FAILED
         assert "each process will compile them again" in capsys.readouterr().out
     monkeypatch.setattr(nbbpe, "warmup", lambda: module.Warmup(0, {"folder": 25}, 0.1, 0))
-    assert warm_up(as_json=False)
+    assert cli.main(["warmup"]) == 0
 
 
 # Notebooks

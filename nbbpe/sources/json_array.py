@@ -125,8 +125,12 @@ class JsonArray(PackableFile):
         """The records as the first character tells them: of an array, or in lines."""
         if self.size() is not None:
             with open_stream(self.file, self.packing, Tally("raise"), ahead=False) as stream:
-                start = next(_blocks(stream), b"").removeprefix(codecs.BOM_UTF8).lstrip()
-            if start.startswith(b"{"):
+                start = b""
+                for block in _blocks(stream):
+                    start += block
+                    if start.removeprefix(codecs.BOM_UTF8).strip() and len(start) > len(codecs.BOM_UTF8):
+                        break
+            if start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
                 return JsonPart(self.file, self.packing, self._field, 0, None)
         return ArrayPart(self.file, self.packing, self._field)
 

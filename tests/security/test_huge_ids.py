@@ -28,7 +28,7 @@ from nbbpe.cli import main
 source, folder, text = sys.argv[1:]
 small = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)} | {70_000: b"<|s|>"}, [], ["<|s|>"])
 small.decode(small.encode_array("a<|s|>" * 20_000)); small.count("a" * 300)
-inspection.text_figures(small, ["a b"])
+inspection.text_figures(small, documents=["a b"])
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + (1 << 30),) * 2)
 
@@ -116,7 +116,7 @@ def test_figures_are_the_same_whatever_the_ids(more, text):
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
-    assert inspection.compare(wide, dense, [text]).n_differing == 0
+    assert inspection.compare(wide, dense, documents=[text]).n_differing == 0
     again = wide.encode(text) * 3
     assert wide.decode(again) == wide.decode(np.array(again)) == text * 3
 
