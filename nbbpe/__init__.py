@@ -47,13 +47,20 @@ _MODULES = {
     "train_bpe": "trainer",
     "use": "default",
 }
+# Modules that `import nbbpe` is enough for.
+_PARTS = {
+    *("conversion", "default", "drawing", "encoding", "explanation", "formats", "idfiles", "model", "sources", "system"),
+    *("text", "tokenizer", "trainer", "training"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
+    if name in _PARTS:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     return found
 

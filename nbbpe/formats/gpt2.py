@@ -191,7 +191,10 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
     if not lines[-1]:
         lines.pop()
     first = int(bool(lines) and lines[0].startswith(b"#version"))
-    merges = known_merges((raw.decode().split(" ") for raw in lines[first:]), tokens)
+    merges = None
+    with suppress(UnicodeDecodeError):
+        together = b"\n".join(lines[first:]).decode()  # which costs a third of decoding line after line
+        merges = known_merges((line.split(" ") for line in together.split("\n")), tokens)
     if merges is not None:
         return dict(enumerate(merges, start=first + 1))
     return _merges_by_line(lines, first, os.fspath(path), tokens)

@@ -339,7 +339,7 @@ def check_vocab(vocab: Vocab, of_file: bool = False) -> None:
 
 def are_known(merges: Collection[Merge], known: Set[bytes]) -> bool:
     """Whether all sides and results of merges are among the known tokens."""
-    return known >= {*chain.from_iterable(merges), *starmap(add, merges)}
+    return all(map(known.__contains__, chain(chain.from_iterable(merges), starmap(add, merges))))
 
 
 def check_merges(vocab: Vocab, merges: list[Merge]) -> None:
