@@ -78,9 +78,7 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
         if content:
             return store.write(kernel.name, content, into), folder is None
         if into is not None:
-            raise RuntimeError(
-                "kernels that a plain njit compiles cannot be written to a folder for others"
-            )
+            raise RuntimeError("kernels that a plain njit compiles cannot be written to a folder for others")
         done = kernel.obtained()
         return done.folder, done.was_compiled
 
