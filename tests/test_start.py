@@ -12,7 +12,7 @@ import numpy as np
 import processes
 import pytest
 
-from nbbpe.kernels.compiler import layouts, numba_internals, plain
+from nbbpe.kernels.compiler import layouts, numba_internals, obtain, plain
 from nbbpe.kernels.compiler.jit import Kernel
 from nbbpe.kernels.compiler.signature import boolean, int64, reads, structure, uint8, uint64
 from nbbpe.kernels.training import linked_words
@@ -336,3 +336,17 @@ def test_the_plain_way_gives_the_same(argument, settings, tmp_path):
     assert found[:-1] == expected[:-1]
     assert list(tmp_path.glob("nbbpe/plain-*/**/*.nbi"))
     assert not list(tmp_path.glob("nbbpe/*.nbk"))
+
+
+def test_warmup_goes_the_plain_way_where_it_must_and_writes_nothing_for_others(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    monkeypatch.setattr(plain, "_took_over", False)
+    folder, was_compiled = obtain.obtain_object(Kernel(add_one, (int64,)))
+    assert folder is not None
+    assert folder.startswith(str(tmp_path))
+    assert was_compiled
+    assert plain.kept() == {folder: 1}
+    assert obtain.obtain_object(Kernel(add_one, (int64,))) == (folder, False)
+    with pytest.raises(RuntimeError, match="cannot be written to a folder for others"):
+        obtain.obtain_object(Kernel(add_one, (int64,)), str(tmp_path / "others"))

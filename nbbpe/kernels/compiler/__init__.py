@@ -1,4 +1,4 @@
 """How kernels are declared, compiled, stored and loaded.
 
-Read jit.py first, then disk_cache.py.
+Read jit.py first, then obtain.py, which leads to all others.
 """

@@ -63,17 +63,24 @@ def obtain(kernel: Any) -> Obtained:
 def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
     """Have a kernel stored, in this folder or else where it would be looked for; (the folder, whether it was compiled).
 
-    It is not loaded: it may be for another processor.
+    It is not loaded: it may be for another processor. Raises RuntimeError where a plain `njit` compiles, which makes
+    none for others.
     """
     with _lock:
-        if plain.is_plain():
-            done = kernel.obtained()
-            return done.folder, done.was_compiled
-        content, folder = store.read(kernel.name) or (b"", None)
+        content, folder = (b"", None) if plain.is_plain() else store.read(kernel.name) or (b"", None)
         if content and into is None:
             return folder, False
-        content = content or compiled(kernel)
-        return store.write(kernel.name, content, into), not folder
+        if not content and not plain.is_plain():
+            try:
+                content = compiled(kernel)
+            except Exception as error:
+                plain.take_over(error)
+        if content:
+            return store.write(kernel.name, content, into), folder is None
+        if into is not None:
+            raise RuntimeError("kernels that a plain njit compiles cannot be written to a folder for others")
+        done = kernel.obtained()
+        return done.folder, done.was_compiled
 
 
 def _stored(kernel: Any) -> Obtained | None:

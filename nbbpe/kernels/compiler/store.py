@@ -173,7 +173,7 @@ def _read_for_kind(where: list[Folder], kernel: str) -> Found | None:
                 with contextlib.suppress(UnknownProcessor):
                     if runs_here(parse(label)):
                         usable.add(label)
-    if present() != present()._replace(processor="", features="") and label_of(present()):
+    if label_of(present()):  # the user has named a processor to compile for
         usable &= {label_of(present())}
     # A higher level has the greater name, and more features a longer one.
     for label in sorted(usable, key=lambda each: (each.partition("+")[0], len(each)), reverse=True):
