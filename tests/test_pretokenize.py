@@ -17,6 +17,8 @@ from nbbpe.text.utf8 import to_bytes
 from nbbpe.training import word_counts
 from nbbpe.training.word_counts import WordCounts, count_documents, count_files
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* holds NUL bytes", "ignore:.* begins as UTF-16 does")
+
 SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]
 PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}
 
@@ -36,7 +38,7 @@ def expected(documents: list[bytes], pattern: str | None, specials: list[str] = 
 
 
 def from_files(paths, pattern, specials=SPECIALS, workers=1, report=lambda n: None) -> Counter[bytes]:
-    inputs = find_inputs(list(paths), "text", "raise")
+    inputs = find_inputs(list(paths), None, "raise")
     return as_counter(count_files(inputs, get_pattern(pattern), [token.encode() for token in specials], workers, report))
 
 

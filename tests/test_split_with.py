@@ -84,7 +84,7 @@ def test_the_words_of_real_text_are_the_same(shared, file, pattern):
         pytest.skip(f"needs {path.name} among the shared texts")
     found = []
     for by_regex in False, True:
-        inputs = find_inputs([path], "text", "raise")
+        inputs = find_inputs([path], None, "raise")
         words = word_counts.count_files(
             inputs, get_pattern(pattern), [b"<|endoftext|>"], 1, lambda n: None, by_regex=by_regex
         )
