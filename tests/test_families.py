@@ -390,3 +390,14 @@ def test_long_streams_with_rules_are_cut_where_it_does_not_matter(trained, sizes
         for seed in range(8):
             text = "x\n".join(random_texts(seed, 40))
             assert ours.encode(io.BytesIO(text.encode())) == theirs.encode(text, add_special_tokens=False).ids, name
+
+
+def test_what_is_prepared_can_be_split_by_regex(trained, shared, tmp_path):
+    theirs = theirs_with(trained, **FAMILIES["RoBERTa, BART"])
+    ours = nbbpe.load(theirs)
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join([*HARD, *real_texts(shared)[:2]]).replace("\0", ""), encoding="utf-8", newline="")
+    ids = theirs.encode(path.read_bytes().decode(), add_special_tokens=False).ids
+    for way in "regex", "compiled":
+        ours.encode_file(path, tmp_path / "a.bin", split_with=way)
+        assert nbbpe.TokenFile(tmp_path / "a.bin", ours).ids.tolist() == ids

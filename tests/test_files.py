@@ -143,8 +143,9 @@ def test_saving_does_not_replace_files_of_others(tmp_path, small, name, capfd):
 
 def test_what_belongs_to_a_file_of_ids_is_no_input_for_it(tmp_path, small):
     small.encode_file(iter(["the", "cat"]), tmp_path / "ids.bin")
-    for name in "ids.bin.json", "ids.bin.ends":
-        with pytest.raises(ValueError, match=f"{name}' cannot be both input and output"):
+    # A sidecar is no file of records, as its name says, which is noticed first.
+    for name, message in [("ids.bin.json", " must be a JSON array"), ("ids.bin.ends", " cannot be both input and output")]:
+        with pytest.raises(ValueError, match=f"{name}'{message}"):
             small.encode_file(tmp_path / name, tmp_path / "ids.bin")
     assert sorted(os.listdir(tmp_path)) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
 

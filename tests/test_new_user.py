@@ -136,6 +136,7 @@ def test_arrays_of_json_are_records(tmp_path, sizes, small, indent, block):
         ('[{"text": "a"}, ', "the array has no end"),
         ('[{"text": "a"}, {"te', r"record 1 \(from 0\): this is not JSON"),
         ('"text"', "must be a JSON array of records, or JSON lines"),
+        ('{\n  "data": [{"text": "a"}]\n}', "must be a JSON array of records, or JSON lines"),
         ("", "the array has no end"),
     ],
 )

@@ -125,12 +125,15 @@ class JsonArray(PackableFile):
         """The records as the first character tells them: of an array, or in lines."""
         if self.size() is not None:
             with open_stream(self.file, self.packing, Tally("raise"), ahead=False) as stream:
-                start = b""
+                start = text = after = b""
                 for block in _blocks(stream):
                     start += block
-                    if start.removeprefix(codecs.BOM_UTF8).strip() and len(start) > len(codecs.BOM_UTF8):
+                    text = start.removeprefix(codecs.BOM_UTF8).lstrip()
+                    after = text[1:].lstrip(b" \t\r")
+                    if after and len(start) > len(codecs.BOM_UTF8):
                         break
-            if start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+            # An object over several lines is neither; reading it as an array says so.
+            if text.startswith(b"{") and not after.startswith(b"\n"):
                 return JsonPart(self.file, self.packing, self._field, 0, None)
         return ArrayPart(self.file, self.packing, self._field)
 
