@@ -226,10 +226,10 @@ def test_convert_verifies_what_it_wrote(small, tmp_path):
 def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
     module = sys.modules["nbbpe.warmup"]
     for n_lost in 4, 0:  # those that this process compiled before are not counted
-        monkeypatch.setattr(nbbpe, "warmup", lambda n_lost=n_lost: module.Warmup(n_lost, {}, 0.1, n_lost))
+        monkeypatch.setattr(nbbpe, "warmup", lambda *_, n_lost=n_lost: module.Warmup(n_lost, {}, 0.1, n_lost))
         assert cli.main(["warmup"]) == cli.EXIT_FAILED
         assert "each process will compile them again" in capsys.readouterr().out
-    monkeypatch.setattr(nbbpe, "warmup", lambda: module.Warmup(0, {"folder": 25}, 0.1, 0))
+    monkeypatch.setattr(nbbpe, "warmup", lambda *_: module.Warmup(0, {"folder": 25}, 0.1, 0))
     assert cli.main(["warmup"]) == 0
 
 
