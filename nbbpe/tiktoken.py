@@ -122,14 +122,14 @@ class Encoding(Tokenizer):
         return super().encode_batch(map(_valid, text), allowed_special=(), num_threads=num_threads)
 
     def decode_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> bytes:
-        """The bytes that ids stand for. Raises KeyError for what is no id."""
+        """The bytes that ids stand for. Raises KeyError for an unknown id."""
         try:
             return super().decode_bytes(tokens)
         except ValueError as error:
             raise KeyError(str(error)) from None
 
     def decode(self, tokens: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:  # type: ignore[override]
-        """The text that ids stand for. Raises KeyError for what is no id."""
+        """The text that ids stand for. Raises KeyError for an unknown id."""
         return self.decode_bytes(tokens).decode(errors=errors)
 
     def decode_batch(  # type: ignore[override]

@@ -370,7 +370,7 @@ def test_a_normalizer_of_several_steps_can_be_given(trained, pattern, tmp_path):
         (["lower"], "normalizer 'lower' is none of NFC, NFD"),
         (
             [{"type": "Replace", "pattern": {"Regex": "("}, "content": ""}],
-            r"Replace has '\(', which is no regex",
+            r"Replace has '\(', which is not a regex",
         ),
         ([{"type": "Replace", "pattern": {"Regex": "x*"}, "content": ""}], "matches without taking a character"),
         ([3], "normalizer 3 is none of"),

@@ -91,7 +91,7 @@ def test_a_field_of_plain_text_is_an_error(tmp_path, small):
     [
         ("a.csv", b"id,text\n1,hello\n", "is a table, whose separators"),
         ("a.html", b"<p>hello</p>", "is markup"),
-        ("a.pdf", b"%PDF-1.4", "is no text by its name"),
+        ("a.pdf", b"%PDF-1.4", "is not a text file by its name"),
         ("a.txt", "hello".encode("utf-16"), r"begins as UTF-16 does: .*iconv -f UTF-16"),
         ("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "holds NUL bytes"),
     ],

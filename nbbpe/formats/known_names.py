@@ -31,7 +31,7 @@ def found_by_name(name: str) -> Any:
 def _encoding(name: str) -> Any:
     if importlib.util.find_spec("tiktoken") is None:
         raise FileNotFoundError(
-            f"{name!r} is no file here, and tiktoken, which has the encoding of this name, is not installed: "
+            f"{name!r} is not a file here, and tiktoken, which has the encoding of this name, is not installed: "
             'pip install "nbbpe[tiktoken]", or give the path of a .tiktoken file'
         )
     import tiktoken
@@ -40,8 +40,8 @@ def _encoding(name: str) -> Any:
         return tiktoken.get_encoding(name)
     except Exception as error:  # of whatever tiktoken fetches with
         raise FileNotFoundError(
-            f"{name!r} is no file here, and tiktoken could not fetch the encoding of this name "
-            f"({type(error).__name__}: {str(error)[:200]}). Where there is no network, put its file into a folder and name "
+            f"{name!r} is not a file here, and tiktoken could not fetch the encoding of this name "
+            f"({type(error).__name__}: {str(error)[:200]}). Without a network, put its file into a folder and name "
             "that in TIKTOKEN_CACHE_DIR (see tiktoken), or give the path of a .tiktoken file"
         ) from None
 
@@ -49,7 +49,7 @@ def _encoding(name: str) -> Any:
 def _of_hub(name: str) -> Any:
     if importlib.util.find_spec("huggingface_hub") is None:
         raise FileNotFoundError(
-            f"{name!r} is no file here, and huggingface_hub, which fetches models by such names, is not installed: pip "
+            f"{name!r} is not a file here, and huggingface_hub, which fetches models by such names, is not installed: pip "
             "install huggingface_hub, or give the path of the model's tokenizer.json"
         )
     import huggingface_hub
@@ -71,6 +71,6 @@ def _of_hub(name: str) -> Any:
     if problem is None:
         raise FileNotFoundError(f"the model {name!r} has none of " + ", ".join(" with ".join(files) for files in _FILES))
     raise FileNotFoundError(
-        f"{name!r} is no file here, and huggingface_hub could not fetch the model of this name "
+        f"{name!r} is not a file here, and huggingface_hub could not fetch the model of this name "
         f"({type(problem).__name__}: {str(problem)[:200]}). Give the path of the model's tokenizer.json"
     ) from None

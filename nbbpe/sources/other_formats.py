@@ -41,7 +41,7 @@ def warn_of_other_formats(text: PlainText) -> None:
     if suffix in _MARKUP:
         problem = f"is {_MARKUP[suffix]}"
     elif suffix in _BINARY:
-        problem = "is no text by its name"
+        problem = "is not a text file by its name"
     elif not text.packing and text.file.path is not None and text.size():
         with text.file.open() as file:
             start = file.read(_LOOKED_AT)

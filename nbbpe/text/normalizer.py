@@ -176,7 +176,7 @@ def _replacing(step: dict[str, Any]) -> _Step:
     try:
         compiled = regex.compile(what)
     except regex.error as error:
-        raise ValueError(f"normalizer Replace has {shown(what)}, which is no regex: {error}") from None
+        raise ValueError(f"normalizer Replace has {shown(what)}, which is not a regex: {error}") from None
     if compiled.search(""):
         raise ValueError(f"normalizer Replace has the regex {shown(what)}, which matches without taking a character")
     return lambda text, first: compiled.sub(lambda _: content, text, timeout=5.0 + len(text) * 20e-6)
