@@ -21,8 +21,7 @@ class Obtained(NamedTuple):
 
     entry        : takes its arguments by position
     folder       : the folder that it was read from or written to; None for no folder
-    was_compiled : whether this process
-    compiled it
+    was_compiled : whether this process compiled it
     """
 
     entry: Callable[..., Any]
