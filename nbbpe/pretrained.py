@@ -36,7 +36,7 @@ def save_pretrained(
         if token not in tokenizer.special_tokens:
             known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
             raise ValueError(
-                f"{role}={shown(token)} is none of the tokenizer's special tokens ({known:.300}); "
+                f"{role}={shown(token)} is not a special token of the tokenizer ({known:.300}); "
                 f"tok.with_special_tokens([{shown(token)}]) gives a tokenizer that has it"
             )
     if chat_template is not None and not isinstance(chat_template, str):

@@ -34,7 +34,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
            in the package can be read by all of its users; the other two folders are the user's own. A folder that others
            can write to is not used, because kernels are code that runs
     cpu  : processors to compile for, in place of this machine's: "x86-64", "x86-64-v2", "x86-64-v3" or "x86-64-v4" where it
-           is one of them, or "generic", each with more features if need be, as "x86-64-v4+avx512vbmi+avx512vbmi2".
+           is one of them, or "generic", each with more features if needed, as "x86-64-v4+avx512vbmi+avx512vbmi2".
            A process takes what was made for exactly its processor, else what asks for most of what it has
 
     Python, NumPy and system must be the same where the kernels are used. Takes some 30 seconds for each processor, or one

@@ -379,7 +379,7 @@ def test_a_pattern_that_regex_takes_otherwise_than_its_meaning_is_left_to_regex(
     with pytest.warns(UserWarning, match=r"left to `regex`, which splits"):
         found = get_pattern(pattern)
     assert not found.is_compiled
-    assert found.not_compiled.startswith("a difference to `regex`, on ")
+    assert found.not_compiled.startswith("a difference from `regex`, on ")
     for text in "B", "aB", "xyXYq":
         assert "".join(found.split(text)) == text
 
@@ -597,7 +597,7 @@ REFUSED = {
     r"\Ka|.": r"\\K",
     r"\X|.": r"\\X",
     r"a(?#comment)|.": "a comment",
-    r"(?:a|(?:b?)*)c|.": "an unlimited repeat of what can be empty",
+    r"(?:a|(?:b?)*)c|.": "an unlimited repeat of something that can be empty",
     r"(?=a)|.": "what matches the empty text",
 }
 

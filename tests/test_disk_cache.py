@@ -92,7 +92,7 @@ def test_a_read_only_package_has_its_kernels_in_the_users_cache(install, nobodys
     for expected in ["fill_links"], []:
         compiled, said = use(install, "nobody", XDG_CACHE_HOME=str(cache))
         assert compiled == expected
-        assert "cannot be kept" not in said
+        assert "cannot be stored" not in said
     assert len(kernels_in(cache / "nbbpe")) == 1
     assert kernels_in(install) == []
 

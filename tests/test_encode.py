@@ -188,7 +188,7 @@ def test_only_allowed_special_tokens_become_their_ids(trained):
                 assert trained.count(text, allowed_special=kind(allowed)) == len(wanted)
                 assert trained.encode(20_000 * " " + text, allowed_special=kind(allowed))[-len(wanted) + 1 :] == wanted[1:]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="allowed_special has 'unknown'")
+        warnings.filterwarnings("ignore", message="allowed_special contains 'unknown'")
         assert trained.encode(text, allowed_special=["unknown"]) == expected(trained, text.encode(), ["unknown"])
     assert trained.encode(text, allowed_special="all") == trained.encode(text) == expected(trained, text.encode())
     assert trained.encode_ordinary(text) == trained.encode(text, allowed_special=()) == expected(trained, text.encode(), [])
@@ -223,14 +223,14 @@ def test_many_texts_take_a_choice_of_special_tokens(trained):
         assert np.concatenate(list(trained.encode_stream(many, allowed_special=allowed))).tolist() == joined
     for encode in trained.encode_batch, trained.encode_batch_flat, partial(trained.encode_padded, pad_id=0):
         with pytest.raises(
-            ValueError, match=r"^text 3 \(from 0\) holds the special token '<\|end\|>', which is disallowed"
+            ValueError, match=r"^text 3 \(from 0\) contains the special token '<\|end\|>', which is disallowed"
         ):
             encode(["a", "b", "<", "<|end|>", "<|end|>"], allowed_special={"<|"}, disallowed_special=["<|end|>"])
 
 
 def test_a_special_token_that_is_allowed_and_unknown_is_warned_of():
     tokenizer = nbbpe.Tokenizer(BYTES, [], ["<|end|>"])
-    with pytest.warns(UserWarning, match=r"allowed_special has '<\|edn\|>', which is none of the .* tokens: '<\|end\|>'$"):
+    with pytest.warns(UserWarning, match=r"allowed_special contains '<\|edn\|>', which is not a special .*: '<\|end\|>'$"):
         assert tokenizer.encode_array("<|end|>", allowed_special={"<|edn|>"}).tolist() == list(b"<|end|>")
 
 
@@ -247,7 +247,7 @@ def test_warnings_name_the_line_that_called_nbbpe_however_deep_it_comes_from(tra
         lambda tokenizer: tokenizer.encode_file(tmp_path / "a.txt", tmp_path / "a.bin", **allowed),
     ]
     for call in calls:
-        with pytest.warns(UserWarning, match="allowed_special has") as seen:
+        with pytest.warns(UserWarning, match="allowed_special contains") as seen:
             call(pickle.loads(pickle.dumps(trained)))  # which has met no choice yet
         assert {(warning.filename, warning.lineno) for warning in seen} == {(__file__, call.__code__.co_firstlineno)}
 
@@ -260,7 +260,7 @@ def test_any_number_of_choices_of_special_tokens_can_be_made(trained):
 
 @pytest.mark.parametrize("token", [b"<|end|>", "", 7])
 def test_what_is_disallowed_must_be_text(trained, token):
-    with pytest.raises(ValueError, match=f'disallowed_special must be "all" or a set of special tokens, and has {token!r}'):
+    with pytest.raises(ValueError, match=f'must be "all" or a set of special tokens, and contains {token!r}'):
         trained.encode("a", disallowed_special=[token])
 
 
@@ -414,7 +414,7 @@ def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, sizes, k
         assert np.array_equal(ids[starts[2] :], wanted)
         assert list(trained.encode_iterable([text, text])) == trained.encode(data + data)
         if b"<|end|>" in data:
-            with pytest.raises(ValueError, match=r"holds the special token '<\|end\|>', which is disallowed"):
+            with pytest.raises(ValueError, match=r"contains the special token '<\|end\|>', which is disallowed"):
                 trained.encode_array(text, disallowed_special=["<|end|>"])
             with pytest.raises(ValueError, match="which is disallowed"):
                 trained.count(text, allowed_special=(), disallowed_special="all")

@@ -269,7 +269,7 @@ def test_gpt_neox(neox, shared, tmp_path):
     assert nbbpe.load(tmp_path / "t") == ours
     ours.to_hf(tmp_path / "t.json")
     assert_same(ours, tokenizers.Tokenizer.from_file(str(tmp_path / "t.json")), [*HARD, *real_texts(shared)])
-    with pytest.raises(ValueError, match="byte 3 of the text is 0xff, which is in no valid UTF-8"):
+    with pytest.raises(ValueError, match="byte 3 of the text is 0xff, which is invalid UTF-8"):
         ours.encode(b"abc\xff")
     with pytest.raises(ValueError, match="byte 2 of the text is 0xc0"):
         ours.encode_batch(["abc", b"ab\xc0"])
@@ -370,7 +370,7 @@ def test_a_normalizer_of_several_steps_can_be_given(trained, pattern, tmp_path):
         (["lower"], "normalizer 'lower' is none of NFC, NFD"),
         (
             [{"type": "Replace", "pattern": {"Regex": "("}, "content": ""}],
-            r"Replace has '\(', which is not a regex",
+            r"Replace has '\(', which is not a valid regex",
         ),
         ([{"type": "Replace", "pattern": {"Regex": "x*"}, "content": ""}], "matches without taking a character"),
         ([3], "normalizer 3 is none of"),

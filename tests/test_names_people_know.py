@@ -242,7 +242,7 @@ def test_a_pretrained_folder_is_what_transformers_reads(small, tmp_path):
 
 
 def test_a_role_must_be_a_special_token(small, tmp_path):
-    with pytest.raises(ValueError, match=r"eos_token='</s>' is none of the tokenizer's special tokens"):
+    with pytest.raises(ValueError, match=r"eos_token='</s>' is not a special token of the tokenizer"):
         small.save_pretrained(tmp_path / "t", eos_token="</s>")
     with pytest.raises(TypeError, match=r"save_pretrained takes bos_token, .*, and not 'end_token'"):
         small.save_pretrained(tmp_path / "t", end_token=END)

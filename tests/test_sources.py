@@ -555,9 +555,9 @@ def test_options_that_cannot_be_meant_are_told(assert_refused, small, tmp_path):
     )
     assert_refused(tmp_path / "a.txt", TypeError, "field must be the name of a field or a column, not 3", field=3)
     for separator, error, message in [
-        ("<|no|>", ValueError, r"separator '<\|no\|>' is none of the tokenizer's special tokens, which are: '<\|endof"),
-        ("the", ValueError, "is none of the tokenizer's special tokens"),
-        ("", ValueError, "is none of the tokenizer's special tokens"),
+        ("<|no|>", ValueError, r"separator '<\|no\|>' is not a special token of the tokenizer; those are: '<\|endof"),
+        ("the", ValueError, "is not a special token of the tokenizer"),
+        ("", ValueError, "is not a special token of the tokenizer"),
         (7, TypeError, "separator must be a special token or None, not 7"),
     ]:
         with pytest.raises(error, match=message):

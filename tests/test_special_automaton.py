@@ -138,5 +138,5 @@ def test_the_first_of_some_tokens_is_found_in_any_text(sizes):
 
 def test_special_tokens_that_are_too_long_together_are_an_error(monkeypatch):
     monkeypatch.setattr(special_tokens, "_MOST_BYTES", 9)
-    with pytest.raises(ValueError, match="special tokens have 10 bytes together; there must be at most 9"):
+    with pytest.raises(ValueError, match="special tokens have 10 bytes together; at most 9 are possible"):
         new_special_tokens([b"a" * 4, b"b" * 6], [0, 1])

@@ -175,7 +175,7 @@ def test_the_bound_on_pieces_is_kept():
 )
 def test_a_choice_of_special_tokens_is_all_or_a_set(small, argument, choice):
     for method in small.encode, small.encode_array, small.count, small.tokenize:
-        with pytest.raises(TypeError, match=f'{argument} must be "all" or a set of special tokens, and is {choice!r}'):
+        with pytest.raises(TypeError, match=f'{argument} must be "all" or a set of special tokens, not {choice!r}'):
             method(f"a{texts.SPECIAL}", **{argument: choice})
 
 

@@ -43,7 +43,7 @@ class _PartEncoder:
         yield np.concatenate(parts), counts
 
     def finish(self) -> None:
-        """Nothing is left to say."""
+        """Nothing remains to be reported."""
 
 
 def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: str) -> Any:
@@ -76,7 +76,7 @@ def decode_arrow(decoder: Decoder, vocab: dict[int, bytes], data: Any, errors: s
         column.type.value_type
     ):
         raise ValueError(f"data must be a column of lists of ids, not of type {column.type}")
-    # As ids may leave gaps, a token is found by where its id stands among all.
+    # Ids may have gaps, so a token is found by the position of its id among all ids.
     known = np.array(sorted(vocab), dtype=np.int64)
     token_bytes = np.array([len(vocab[token_id]) for token_id in known.tolist()], dtype=np.int64)
     results = []
@@ -91,7 +91,7 @@ def decode_arrow(decoder: Decoder, vocab: dict[int, bytes], data: Any, errors: s
         strings = arrow.Array.from_buffers(arrow.large_binary(), len(chunk), buffers)
         try:
             results.append(strings.cast(arrow.large_string()))
-        except arrow.ArrowInvalid:  # not UTF-8
+        except arrow.ArrowInvalid:  # invalid UTF-8
             decoded = [None if row is None else row.decode(errors=errors) for row in strings.to_pylist()]
             results.append(arrow.array(decoded, arrow.large_string()))
     return results[0] if isinstance(column, arrow.Array) else arrow.chunked_array(results, arrow.large_string())

@@ -1,4 +1,4 @@
-"""Many texts in one call, shared among threads where there is enough to do."""
+"""Many texts in one call, divided among threads if there is enough text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .special_choice import Chosen, pack_special_tokens
 if TYPE_CHECKING:
     from .encoder import Encoder
 
-_BYTES_PER_THREAD = 1 << 20  # of text; for less another thread does not pay
+_BYTES_PER_THREAD = 1 << 20  # of text; one more thread does not pay for less
 
 
 def encode_batch_flat(

@@ -1,4 +1,4 @@
-"""Encoding by kernels from text to ids, for a pattern that they can split by, with a cache of pieces for each thread."""
+"""Encoding in kernels from text to ids, for a compiled pattern, with a cache of pieces for each thread."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .encoder import Encoder
 from .encoder_state import OUT_BYTES, EncoderState, Fixed
 from .long_merges import interruptible_if_long
 
-# What the states that no thread uses may take of memory, all together, for each processor; and how many they may be.
+# The limits for states that no thread uses: their memory together for each processor, and their number.
 _IDLE_BYTES, _MOST_IDLE = 128 << 20, 64
 
 
 class CompiledEncoder(Encoder):
-    """The compiled tables of one tokenizer. Each thread borrows a state of its own."""
+    """The compiled tables of one tokenizer. Each thread borrows its own state."""
 
     at_once = False
     in_python = False
@@ -43,15 +43,15 @@ class CompiledEncoder(Encoder):
         self._specials = specials
         self._id_size = dtype.itemsize
         self._encode_pieces = encode_text.compiled_encode_pieces()
-        # Append and pop are atomic, so no lock that a fork could leave locked. Where there is no room for another, the one
-        # that was not used for longest goes.
+        # Append and pop are atomic, so there is no lock that a fork could leave locked. At the limit, the state that was
+        # unused for longest is dropped.
         self._idle: deque[EncoderState] = deque(maxlen=_MOST_IDLE)
         self._idle_bytes = _IDLE_BYTES * default_workers()
         self._fixed = Fixed(merges, pattern, dtype, max_pieces)
 
     def _state(self) -> EncoderState:
-        """A state that is nobody's; whoever takes it appends it to `_idle`, but for an error that may have left it half
-        changed (Ctrl-C, say)."""
+        """A state that no thread uses. Its borrower appends it to `_idle`, except after an error that may have left it half
+        changed (such as Ctrl-C)."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -63,7 +63,7 @@ class CompiledEncoder(Encoder):
         state = self._state()
         try:
             yield state
-        except GeneratorExit:  # who borrowed it is asked for no more: nothing was under way
+        except GeneratorExit:  # its borrower needs to do nothing: no call was in progress
             self._give_back(state)
             raise
         self._give_back(state)
@@ -72,16 +72,16 @@ class CompiledEncoder(Encoder):
         state.trim()
         idle = self._idle
         idle.append(state)
-        # What more threads have needed than there are processors is given back. The states that were used last are kept.
+        # If more threads than processors needed states, the extra ones are freed. Those that were used last are kept.
         room = self._idle_bytes
         for other in reversed(idle.copy()):
             room -= other.n_bytes
             if room < 0 and other is not state:
-                with suppress(ValueError):  # another thread has it now
+                with suppress(ValueError):  # another thread has taken it
                     idle.remove(other)
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
-        """See Encoder. What a call costs counts here: hence no helpers, and no more attributes than need be."""
+        """See Encoder. The cost of a call matters here: hence no helper functions, and as few attributes as possible."""
         idle = self._idle
         try:
             state = idle.pop()
@@ -151,12 +151,13 @@ class CompiledEncoder(Encoder):
                         state.need_out((end - position) * self._id_size)
 
     def _encode_whole(self, reader: Windows, n_bytes: int) -> NDArray[Any]:
-        """The ids of all windows of a reader, `n_bytes` of text, as an array of its own."""
+        """The ids of all windows of a reader, `n_bytes` of text, as a new array."""
         room = Room(n_bytes + piece_cache.SPARE_BYTES, self.dtype)
         return room.cut(self._encode_windows(reader, room.array, self._id_size))
 
     def _encode_windows(self, reader: Windows, out: NDArray[Any] | None, step: int) -> int:
-        """Encode all windows of a reader into `out`, which has room for all, or with None count only; returns how many."""
+        """Encode all windows of a reader into `out`, which has room for all of them, or with None only count the ids;
+        returns their number."""
         with self._borrowed() as state:
             n_ids = taken = 0
             while (window := reader.advance(taken)) is not None:
@@ -179,11 +180,11 @@ class CompiledEncoder(Encoder):
         step: int,
         marks: NDArray[np.int64] | None = None,
     ) -> tuple[int, int, int, int]:
-        """Encode a window from a position on, until all is done that can be, or `out` is full.
+        """Encode a window from a position on, until everything that can be encoded is, or `out` is full.
 
         step : bytes of an id; or 0 to count the ids only (see encode_state.Work)
 
-        Returns DONE or NEED_OUT, how far it came, the end of what there must be room for, and how many ids there are.
+        Returns DONE or NEED_OUT, the position that was reached, the end of the text that needs room, and the number of ids.
         """
         id_size = self._id_size
         out_at = out.ctypes.data
@@ -202,7 +203,7 @@ class CompiledEncoder(Encoder):
             step=step,
             piece_end=position,
         )
-        work = state.work.data  # of which single numbers are sooner read and written
+        work = state.work.data  # single numbers of it are read and written faster
         while True:
             status = -min(self._encode_pieces(state.at, b"", WORK_ALONE), 0)
             position, piece_end, n_ids = work[encode_state.POSITION], work[encode_state.PIECE_END], work[encode_state.N_IDS]
@@ -217,12 +218,12 @@ class CompiledEncoder(Encoder):
             elif status == encode_state.NEED_CACHE:
                 state.need_cache(piece_end - position)
             else:
-                state.former = None  # a large table's slots are not kept longer than they are read
+                state.former = None  # the slots of a large table are freed as soon as they have been read
                 return status, position, piece_end, n_ids
 
     def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
         """See encode_new_piece.encode_long_piece."""
-        copy = padded(piece.data)  # of what may be somebody else's memory, and change
+        copy = padded(piece.data)  # the text may be in memory of another owner, who may change it
 
         def encode() -> int:
             return int(encode_new_piece.encode_long_piece(state.at, copy.ctypes.data, len(piece), ids_at, self._id_size))

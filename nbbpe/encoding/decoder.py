@@ -1,4 +1,4 @@
-"""Ids to bytes and text: a compiled loop, or a look-up for each id where the loop would not pay."""
+"""Ids to bytes and text: by a compiled loop, or by one look-up for each id where loading the loop would not pay."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from ..model.numbering import without_far_ids
 from ..system.lazy import lazy
 
-# How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: where kernels are
-# in use, which takes some milliseconds, and where what loads them must be imported for it.
+# How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: if kernels are in
+# use already, when loading takes some milliseconds, and if the kernel loader must be imported first.
 _MANY = 1 << 14
 _VERY_MANY = 1 << 20
-_FEW = 1 << 7  # ids of an array that are sooner made a list than NumPy tells where they are
-_ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes that there is room for at first, and at most between two calls
+_FEW = 1 << 7  # ids of an array: converting so few to a list is faster than asking NumPy for their address
+_ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes of room: at first, and at most between two calls
 
 
 class _Out:
-    """Room for decoded bytes; one thread has it at a time."""
+    """Room for decoded bytes; used by one thread at a time."""
 
     def __init__(self, n_bytes: int, pool: NDArray[np.uint8], places: NDArray[np.int64]) -> None:
         from ..kernels.encoding.decode_ids import compiled_decode_ids, new_state
@@ -37,34 +37,34 @@ class _Out:
 
 
 class Decoder:
-    """The way back of one tokenizer. Safe to use from several threads.
+    """Decodes the ids of one tokenizer. Safe to use from several threads.
 
-    left_out : ids of the vocabulary that stand for nothing
+    left_out : ids below the highest that have no token
     """
 
     def __init__(self, vocab: dict[int, bytes], left_out: Iterable[int] = ()) -> None:
         self._vocab = {**vocab, **dict.fromkeys(left_out, b"")} if left_out else vocab
-        self._idle: list[_Out] = []  # append and pop are atomic; empty until the compiled loop is used
-        self._n_ids = 0  # that were decoded until then
+        self._idle: list[_Out] = []  # append and pop are atomic; empty until the first use of the compiled loop
+        self._n_ids = 0  # ids that were decoded until then
 
     def decode(self, ids: Iterable[int] | NDArray[Any], errors: str | None = None) -> Any:
-        """The bytes of ids; or with `errors`, which is as in bytes.decode, the text, a str.
+        """The bytes of ids; or with `errors`, as in bytes.decode, the text as a str.
 
-        Raises ValueError that names what is no id of the vocabulary, TypeError for no iterable.
+        Raises ValueError that names an invalid id, TypeError if `ids` is not iterable.
         """
-        if self._idle and type(ids) is list:  # as below, for less
+        if self._idle and type(ids) is list:  # as below, at less cost
             decoded = self._copy(ids, 0, -1, errors)
             if decoded is not None:
                 return decoded
-        if hasattr(ids, "__array__"):  # NumPy's arrays, and those of others (torch, pandas)
+        if hasattr(ids, "__array__"):  # arrays of NumPy and of other libraries (torch, pandas)
             return self._decode_array(np.asarray(ids), errors)
         try:
             ids = list(ids)
         except TypeError:
-            if hasattr(ids, "__iter__"):  # it is the iterable's own error
+            if hasattr(ids, "__iter__"):  # the error is from the iterable itself
                 raise
             raise TypeError(f"ids must be a list or an array of integers, not {type(ids).__name__}: {ids!r}") from None
-        if list(map(type, ids)).count(int) < len(ids):  # in half the time of a set of types
+        if list(map(type, ids)).count(int) < len(ids):  # takes half the time of a set of types
             ids = [self._plain_int(token_id, place) for place, token_id in enumerate(ids)]
         if self._kernel_pays(len(ids)) and (decoded := self._copy(ids, 0, -1, errors)) is not None:
             return decoded
@@ -78,7 +78,7 @@ class Decoder:
         if ids.dtype.kind == "O" or len(ids) < _FEW:
             return self.decode(ids.tolist(), errors)
         if self._kernel_pays(len(ids)):
-            wide = np.ascontiguousarray(ids, dtype=np.int64)  # a uint64 that is too large becomes less than 0, so no id
+            wide = np.ascontiguousarray(ids, dtype=np.int64)  # a uint64 that is too large becomes negative, and so invalid
             if (decoded := self._copy(None, wide.ctypes.data, len(wide), errors)) is not None:
                 return decoded
         return self._join(ids.tolist(), errors)
@@ -95,7 +95,7 @@ class Decoder:
         return data if errors is None else data.decode(errors=errors)
 
     def _copy(self, ids: object, ids_at: int, n: int, errors: str | None) -> Any:
-        """As `decode`, by the kernel, which takes ids as given here; None where it does not know one of them."""
+        """As `decode`, by the kernel; None if one of the ids has no token in its tables."""
         idle = self._idle
         try:
             out = idle.pop()
@@ -121,7 +121,7 @@ class Decoder:
 
     @lazy
     def _pooled(self) -> dict[int, bytes]:
-        """The tokens that the compiled loop knows; it gives up texts with others, which are looked up."""
+        """The tables of the compiled loop; a text with ids that they lack is decoded by look-ups."""
         return without_far_ids(self._vocab)
 
     @lazy
@@ -129,7 +129,7 @@ class Decoder:
         return 2 * len(self._pooled) > len(self._vocab)
 
     def _kernel_pays(self, n_ids: int) -> bool:
-        """Whether to use the compiled loop for so many more ids."""
+        """Whether to use the compiled loop for this many more ids."""
         if self._idle:
             return True
         self._n_ids += n_ids

@@ -1,4 +1,4 @@
-"""What every encoder does: text in its several shapes to arrays of ids."""
+"""What every encoder does: text in its several forms to arrays of ids."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Encoder(ABC):
-    """Encodes by one tokenizer. Safe to use from several threads.
+    """Encodes for one tokenizer. Safe to use from several threads.
 
-    An encoder says how a window is encoded, and how all windows of a reader are. The rest follows from these, and is
-    overridden where there is a faster way.
+    A subclass defines how one window is encoded, and how all windows of a reader are. The other methods use these two, and
+    are overridden where there is a faster way.
 
     at_once   : whether a document must be in one window, as `regex` needs it
-    in_python : whether much of the work is done in Python, so that threads would wait for each other
+    in_python : whether much of the work runs in Python, so that threads would wait for each other
     """
 
     at_once: bool
@@ -35,9 +35,9 @@ class Encoder(ABC):
 
     @abstractmethod
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
-        """The ids of a text, as an array of its own; of its special tokens those in `specials` are recognised.
+        """The ids of a text, as a new array; the special tokens in `specials` are recognised.
 
-        A str is of no derived type.
+        A str must not be of a derived type.
         """
 
     @abstractmethod
@@ -49,15 +49,16 @@ class Encoder(ABC):
 
     @abstractmethod
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """The ids of all that a reader reads, part by part, each with how many of them come before its breaks without id.
+        """The ids of everything that a reader reads, part by part, each with the number of ids before each break without
+        id.
 
-        A part is the caller's until the next one is asked for.
+        A part is valid until the next one is requested.
         """
 
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
-        """The ids of a short str or bytes; None for every other object, which is for `encode_text`, or an error.
+        """The ids of a short str or bytes; None for every other object: `encode_text` encodes it or raises.
 
-        form : what is wanted: np.ndarray (an array of its own), list, or int (how many there are)
+        form : the type of the result: np.ndarray (a new array), list, or int (the number of ids)
         """
         return None
 
@@ -66,22 +67,23 @@ class Encoder(ABC):
         return len(self.encode_text(text, specials))
 
     def allowing(self, specials: SpecialTokens) -> tuple[Encoder, SpecialTokens]:
-        """The encoder for readers that look for a choice of special tokens, and those of them that they look for."""
+        """The encoder for readers that look for a choice of special tokens, and the tokens that the reader itself looks
+        for."""
         return self, specials
 
     def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
-        """The ids of the next `n_bytes` of a source, or of all it has, as an array of its own. Its errors pass."""
+        """The ids of the next `n_bytes` of a source, or of all of it, as a new array. Errors of the source pass through."""
         encoder, sought = self.allowing(specials)
         parts = [ids.copy() for ids, _ in encoder.encode_all(Reader(source, n_bytes, sought, self.at_once))]
         return np.concatenate([np.empty(0, dtype=self.dtype), *parts])
 
     def count_source(self, source: Source, specials: SpecialTokens) -> int:
-        """The number of ids of all that a source has."""
+        """The number of ids of all of a source."""
         encoder, sought = self.allowing(specials)
         return sum(len(ids) for ids, _ in encoder.encode_all(Reader(source, None, sought, self.at_once)))
 
     def encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids of all documents, and int64[n + 1], where those of each start."""
+        """The ids of all documents, and int64[n + 1]: where the ids of each document start."""
         window = self.window_of(documents, specials)
         marks = np.empty(len(window.breaks), dtype=np.int64)
         ids = self.encode_window(window, marks)
@@ -89,5 +91,5 @@ class Encoder(ABC):
         return ids, np.concatenate([[0], between, [len(ids)]])
 
     def window_of(self, documents: list[bytes], specials: SpecialTokens) -> Window:
-        """One window of all documents, as they are to be encoded."""
+        """All documents in one window, ready to be encoded."""
         return join(documents, specials)

@@ -1,4 +1,4 @@
-"""Merging what is so long that Ctrl-C must be answered meanwhile."""
+"""Merging of pretokens so long that Ctrl-C must be handled meanwhile."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..system.workers import interruptible
 
 T = TypeVar("T")
 
-LONG = 1 << 21  # bytes from which on merging takes 0.2 s or more
+LONG = 1 << 21  # bytes; merging as many takes 0.2 s or more
 
 
 def interruptible_if_long(work: Callable[[], T], n_bytes: int) -> T:
-    """What a call returns that merges so many bytes; see `interruptible`."""
+    """The result of a call that merges this many bytes; see `interruptible`."""
     return work() if n_bytes < LONG else interruptible(work)

@@ -21,10 +21,10 @@ def new_encoder(
 
     dtype      : of the ids
     max_pieces : how many pieces a thread caches
-    specials   : the special tokens to expect in texts; others may be looked for as well
+    specials   : the special tokens to expect in texts; a call may look for others
     by_regex   : whether `regex` splits pieces, even where the pattern is compiled
 
-    What it needs is imported here, as that takes long and is not always used.
+    The encoders are imported here, because that takes long and not every process needs them.
     """
     merges, pattern = model.merge_table(), model.pattern
     encoder: Encoder

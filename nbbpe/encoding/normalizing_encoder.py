@@ -1,4 +1,4 @@
-"""An encoder before which text is put into a normal form."""
+"""An encoder that puts text into a normal form before it is encoded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .encoder import Encoder
 
 
 class NormalizingEncoder(Encoder):
-    """Puts text into a normal form, once its special tokens are found, and hands it to another encoder."""
+    """Finds special tokens, puts the text between them into a normal form, and passes it to another encoder."""
 
     in_python = True
 
@@ -30,7 +30,7 @@ class NormalizingEncoder(Encoder):
         text = to_bytes(text)
         if specials is None:
             return self._encoder.encode_text(normalized(text, self._form), None)
-        if is_normal(text, self._form):  # and so is what lies between special tokens: it need not be copied
+        if is_normal(text, self._form):  # so the text between special tokens is, too, and need not be copied
             return self._encoder.encode_text(text, specials)
         return self.encode_window(self.window_of([text], specials))
 

@@ -15,7 +15,7 @@ Side = Literal["left", "right"]
 
 
 class Vocabulary(Protocol):
-    """What padding asks of a Tokenizer."""
+    """What padding needs of a Tokenizer."""
 
     @property
     def vocab_size(self) -> int:
@@ -37,7 +37,7 @@ class Vocabulary(Protocol):
 class Padded(NamedTuple):
     """Texts as rows of one array.
 
-    ids  : [n_texts, width]         token ids, and the pad id where a text is shorter
+    ids  : [n_texts, width]         token ids, filled with the pad id after (or before) shorter texts
     mask : bool[n_texts, width]     True for the tokens of the text, False for padding
     """
 

@@ -1,4 +1,4 @@
-"""Encoding by a pattern that is compiled, where `regex` splits each new piece: the reference beside the compiled way."""
+"""Encoding by a compiled pattern where `regex` splits each new piece: the reference for the compiled way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PADDING = bytes(PADDING)
 
 
 class PieceRegexEncoder(CompiledEncoder):
-    """Finds and caches pieces as a CompiledEncoder does; the pretokens of one that is not cached are found by `regex`."""
+    """Finds and caches pieces as a CompiledEncoder does; `regex` finds the pretokens of a piece that is not cached."""
 
     in_python = True
 
@@ -32,17 +32,18 @@ class PieceRegexEncoder(CompiledEncoder):
         self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any], max_pieces: int, specials: SpecialTokens
     ) -> None:
         assert pattern.tables is not None
-        # Nor is a word cut where no merge joins it: what the automaton says beyond certain boundaries is not relied on.
+        # Words are not cut at seams: nothing that is derived from the automaton is used but certain boundaries.
         merges = merges._replace(joins=merges.joins[:0])
         super().__init__(merges, tables_for_regex(pattern.tables), dtype, max_pieces, specials)
         self._pattern = pattern
 
     def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
-        """As of CompiledEncoder; the kernel leaves every new piece to it."""
+        """As of CompiledEncoder; the kernel leaves every new piece to this method."""
         copy = piece.tobytes()
         pretokens = self._pattern.split(to_text(copy))
         lengths = [len(pretoken.encode(errors="surrogateescape")) for pretoken in pretokens]
-        # Where they end, and then the piece, in one array: a word takes as long as what is done for it here.
+        # The ends of the pretokens and then the piece in one array: for a word, the cost of these calls is most of the
+        # time.
         content = b"".join((struct.pack(f"{len(lengths)}q", *accumulate(lengths)), copy, _PADDING))
         ends_at = np.frombuffer(content, dtype=np.uint8).ctypes.data
         key_at = ends_at + 8 * len(lengths)

@@ -1,6 +1,6 @@
-"""Encoding where more is done to a text before it is split than one normal form (see text/preparation.py).
+"""Encoding for tokenizers that do more to a text before it is split than one normal form (see text/preparation.py).
 
-It hands prepared windows to another encoder, so a tokenizer that needs none of this pays nothing for it.
+It passes prepared windows to another encoder, so that a tokenizer without preparation pays nothing for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_KEPT = 100  # choices of special tokens, see `_turns`
 
 
 class PreparedEncoder(Encoder):
-    """Prepares text as a model asks for, and hands it to another encoder."""
+    """Prepares text as a model requires, and passes it to another encoder."""
 
     in_python = True
 
@@ -44,20 +44,20 @@ class PreparedEncoder(Encoder):
         self._preparation = Preparation(chain, rules, model.extras.prefix_space, model.lacking)
         self._special = model.special
         self._always = {model.special[token] for token in model.extras.text_tokens}
-        # As tokenizers finds them; of two that are one in normalized text, the first.
+        # As tokenizers finds them; of two tokens that are equal once normalized, the first.
         self._later = {token: chain.apply(token, set()) for token in model.later}
         alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in flags.items())
         ruled = any(token in model.extras.ruled for token in model.later)
         self.at_once = encoder.at_once or alone or ruled or not can_be_cut(chain, self._later.values())
         kinds = [step["type"] for step in chain.steps]
-        # The normal forms of which a text that is in all of them is prepared as it is; None where no text is.
+        # A text that is in all of these normal forms needs no preparation; None if every text needs it.
         plain = not (rules or model.extras.prefix_space or self._later) and all(kind in FORMS for kind in kinds)
         self._forms = kinds if plain else None
         self._kept: dict[tuple[int, ...], tuple[SpecialTokens, SpecialTokens]] = {}
         self._allowed = self._turns(None)
 
     def _turns(self, specials: SpecialTokens | None) -> tuple[SpecialTokens, SpecialTokens]:
-        """The tokens to look for in a text as it is, and in what the normalizer makes of it."""
+        """The tokens to look for in the original text, and those to look for in the normalized text."""
         chosen = self._always | (set() if specials is None else set(specials.tokens[:, 1].tolist()))
         key = tuple(sorted(chosen))
         found = self._kept.get(key)
@@ -81,7 +81,7 @@ class PreparedEncoder(Encoder):
         return other, other._allowed[0]
 
     def _is_prepared(self, text: bytes) -> bool:
-        """Whether nothing would be done to a text, but that special tokens are found."""
+        """Whether a text needs no preparation, except that its special tokens are found."""
         if self._forms is None:
             return False
         lacking = self._preparation.lacking
@@ -101,7 +101,7 @@ class PreparedEncoder(Encoder):
         return self._encoder.encode_window(window, marks)
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """See Encoder. The tokens of the first turn are found already; those of the second are those of `allowing`."""
+        """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
         return self._encoder.encode_all(PreparingReader(reader, self._preparation, self._allowed[1]))
 
     def window_of(self, documents: list[bytes], specials: SpecialTokens | None) -> Window:

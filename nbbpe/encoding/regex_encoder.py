@@ -1,4 +1,4 @@
-"""Encoding by a pattern that is left to `regex`: it splits each document, and kernels merge the distinct pretokens."""
+"""Encoding by a pattern that is not compiled: `regex` splits each document, and kernels merge the distinct pretokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .long_merges import interruptible_if_long
 
 
 class RegexEncoder(Encoder):
-    """The encoder of a pattern that no kernel splits by. It keeps nothing from one text to the next."""
+    """The encoder of a pattern that is not compiled. It caches nothing between texts."""
 
     at_once = True
     in_python = True
@@ -67,7 +67,7 @@ class RegexEncoder(Encoder):
         return ids[index]
 
     def _merge(self, pretokens: list[bytes]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids of pretokens, and int64[n + 1], where those of each start."""
+        """The ids of pretokens, and int64[n + 1]: where the ids of each pretoken start."""
         lengths = [len(pretoken) for pretoken in pretokens]
         data = padded(b"".join(pretokens))
         starts = np.cumsum([0, *lengths], dtype=np.int64)

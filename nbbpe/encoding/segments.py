@@ -1,4 +1,4 @@
-"""Trusted and untrusted text in one: special tokens are recognised in trusted segments only."""
+"""Text of trusted and untrusted segments: special tokens are recognised in trusted segments only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def encode_segments(
     for number, segment in enumerate(segments):
         if not isinstance(segment, tuple) or len(segment) != 2 or not isinstance(segment[1], bool):
             raise TypeError(
-                f"segment {number:,} (from 0) must be a pair of a text and whether it is trusted, and is {segment!r:.100}"
+                f"segment {number:,} (from 0) must be a pair (text, whether it is trusted), not {segment!r:.100}"
             )
         text, is_trusted = segment
         ids += encode(text) if is_trusted else encode_ordinary(text)

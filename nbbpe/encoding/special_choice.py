@@ -1,4 +1,4 @@
-"""Which special tokens a text may hold, and which become their ids."""
+"""Which special tokens a text may contain, and which are encoded as their ids."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 Choice = Literal["all"] | Collection[str]  # of the special tokens that a tokenizer has
 ALL: Literal["all"] = "all"
 NONE: tuple[str, ...] = ()
-_SHORT = 1 << 12  # bytes of a text that is sooner looked through by Python than put where a kernel can read it
+_SHORT = 1 << 12  # bytes of a text that Python searches faster than it can be copied to where a kernel can read it
 
 
 def check_choice(allowed_special: object, disallowed_special: object) -> None:
-    """Raise TypeError for what does not say which special tokens are allowed, or disallowed, in a text.
+    """Raise TypeError for an invalid choice of the special tokens that are allowed, or disallowed, in a text.
 
-    A str would be looked through letter by letter, and "none" would allow none by chance.
+    A str would be iterated letter by letter, so that "none" would allow none by chance.
     """
     for name, choice in ("allowed_special", allowed_special), ("disallowed_special", disallowed_special):
         if choice is None or (isinstance(choice, (str, bytes)) and choice != "all"):
-            raise TypeError(f'{name} must be "all" or a set of special tokens, and is {choice!r}')
+            raise TypeError(f'{name} must be "all" or a set of special tokens, not {choice!r}')
 
 
 def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
     """The special tokens that are allowed in a source; None allows all in plain text, and none in records.
 
     In a file of plain text special tokens separate documents. A record is one document, whoever wrote it: a special token
-    that it spells would make two of it.
+    in its text would split it in two.
     """
     if allowed is None:
         return NONE if has_records else ALL
@@ -43,10 +43,10 @@ def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
 class Chosen(NamedTuple):
     """What a choice of special tokens means for texts.
 
-    tokens     : those that become their ids, with them
-    recognised : the same as the kernels look for them; None for none, so that all is plain text
-    disallowed : those that must not be in a text, as `recognised`; None where there are none
-    harmless   : the bytes that none of these ends with
+    tokens     : the special tokens that are recognised, with their ids
+    recognised : the same in the form that kernels take; None for none, so that all text is plain
+    disallowed : those that must not occur in a text, in the same form; None for none
+    harmless   : the bytes that no disallowed token ends with
     """
 
     tokens: Mapping[str, int]
@@ -55,7 +55,7 @@ class Chosen(NamedTuple):
     harmless: bytes
 
     def check(self, text: str | Data, what: str = "the text") -> None:
-        """Raise ValueError where a text holds a special token that is disallowed; `what` is what the text is called."""
+        """Raise ValueError if a text contains a disallowed special token; `what` names the text in the message."""
         if self.disallowed is None:
             return
         if len(text) <= _SHORT and not to_bytes(text).translate(None, self.harmless):  # most short texts, in less time
@@ -63,25 +63,25 @@ class Chosen(NamedTuple):
         if found := first_special(text, self.disallowed):
             token = found.decode(errors="surrogateescape")
             raise ValueError(
-                f"{what} holds the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} to "
-                "make it its id, or leave it out of disallowed_special to encode it as plain text"
+                f"{what} contains the special token {token!r}, which is disallowed: pass allowed_special={{{token!r}}} to "
+                "encode it as its id, or remove it from disallowed_special to encode it as plain text"
             )
 
 
 def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice) -> Chosen:
-    """What a choice means with a tokenizer's special tokens; `everything` is all of them.
+    """What a choice means for a tokenizer's special tokens; `everything` is all of them.
 
     `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do: "all" or a collection of
-    special tokens. Disallowed wins: "all" disallows every token that `allowed` does not name one by one. Warns of one that
-    is allowed and that the tokenizer does not have, as such a text would be plain text. Raises TypeError or ValueError for
-    what is no choice.
+    special tokens. Disallowed wins: "all" disallows every token that `allowed` does not name one by one. Warns about an
+    allowed token that the tokenizer does not have, as it would be encoded as plain text. Raises TypeError or ValueError for
+    an invalid choice.
     """
     all_allowed = isinstance(allowed, str)
     if isinstance(disallowed, str):
         disallowed = set(special).difference(() if all_allowed else allowed)
     for token in disallowed:
         if not isinstance(token, str) or not token:
-            raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and has {token!r}')
+            raise ValueError(f'disallowed_special must be "all" or a set of special tokens, and contains {token!r}')
     spelled = {to_bytes(token) for token in disallowed}
     refused = pack(spelled, [0] * len(spelled)) if spelled else None
     harmless = bytes({*range(256)}.difference(token[-1] for token in spelled))
@@ -90,12 +90,12 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
     unknown = [token for token in allowed if token not in special]
     if unknown:
         known = ", ".join(map(repr, special)) or "none"
-        warn_user(f"allowed_special has {unknown[0]!r}, which is none of the tokenizer's special tokens: {known:.300}")
+        warn_user(f"allowed_special contains {unknown[0]!r}, which is not a special token of the tokenizer: {known:.300}")
     tokens = {token: token_id for token, token_id in special.items() if token in allowed}
     packed = everything if len(tokens) == len(special) else pack_special_tokens(tokens)
     return Chosen(tokens, packed if tokens else None, refused, harmless)
 
 
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
-    """Special tokens with their ids as the kernels look for them."""
+    """Special tokens with their ids in the form that kernels take."""
     return pack((token.encode() for token in tokens), list(tokens.values()))

@@ -26,8 +26,8 @@ class StreamDecoder:
             print(decoder.push(token_id), end="", flush=True)
         print(decoder.finish())
 
-    errors : what to do with invalid UTF-8, as in bytes.decode. With "strict", a UnicodeDecodeError leaves the decoder as it
-        was before that call
+    errors : what to do with invalid UTF-8, as in bytes.decode. With "strict", a UnicodeDecodeError leaves the decoder
+        unchanged by that call
 
     >>> import nbbpe
     >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
@@ -42,7 +42,7 @@ class StreamDecoder:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def push(self, token_id: int) -> str:
-        """The text that one more id completes, often empty. Raises ValueError for an unknown id, which changes nothing.
+        """The text that one more id completes, often empty. Raises ValueError for an unknown id, and then changes nothing.
 
         >>> decoder.push(258)
         'the'
@@ -58,7 +58,7 @@ class StreamDecoder:
         return self._decoder.decode(self._decode_bytes(ids))
 
     def finish(self) -> str:
-        """What is left of an incomplete character (U+FFFD with "replace"); after that the decoder can be used again.
+        """The text of an incomplete character at the end (U+FFFD with "replace"); after that the decoder can be used again.
 
         >>> decoder.push(0xC3), decoder.finish()
         ('', '\\ufffd')

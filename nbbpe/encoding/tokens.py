@@ -1,4 +1,4 @@
-"""The tokens of a text with their offsets, and how they are shown to a person."""
+"""The tokens of a text with their offsets, and how they are displayed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..text.utf8 import to_text
 _COLOURS = [("#cfe5ff", 153), ("#d3f0c8", 157), ("#fff0b0", 229), ("#ffd5d8", 217), ("#e5d8ff", 183)]  # HTML, terminal
 _RESET = "\x1b[0m"
 _MOST_IN_REPR = 20  # tokens
-_MOST_IN_HTML = 5000  # tokens; a notebook that holds many more is slow to open
+_MOST_IN_HTML = 5000  # tokens; a notebook with many more is slow to open
 
 
 class Token(NamedTuple):
     """One token of a text.
 
     id           : int
-    token        : bytes, of which there is at least one
+    token        : bytes, not empty
     byte_offsets : (start, end) in the UTF-8 of the text
     char_offsets : (start, end) in the text's characters, see Tokens
     """
@@ -46,7 +46,7 @@ class Tokens:
     byte_offsets : int64[n, 2]   start and end of each token in the UTF-8 of the text
     char_offsets : int64[n, 2]   start and end of each token in the text's characters
 
-    A token can end inside a character. Its `char_offsets` then include every character of which it holds a byte, so the
+    A token can end inside a character. Its `char_offsets` then include every character of which it has a byte, so the
     tokens of one character all have that character's offsets, and neighbours may overlap. Hugging Face's tokenizers count
     in the same way, and the starts are those of tiktoken's `decode_with_offsets`. In bytes, characters are counted as in
     `text.decode(errors="surrogateescape")`: each byte of invalid UTF-8 is a character.
@@ -69,7 +69,7 @@ class Tokens:
 
     @functools.cached_property
     def char_offsets(self) -> NDArray[np.int64]:
-        """The first of the text's characters that each token holds a byte of, and the one after the last; int64[n, 2]."""
+        """The first character of which each token has a byte, and the character after the last one; int64[n, 2]."""
         text = to_text(self.text) if isinstance(self.text, bytes) else self.text
         if text.isascii():
             return self.byte_offsets.copy()
@@ -91,7 +91,7 @@ class Tokens:
         try:
             place = range(len(self.tokens))[number]
         except IndexError:
-            raise IndexError(f"there is no token {number}, as there are {len(self.tokens):,}") from None
+            raise IndexError(f"there is no token {number}: there are {len(self.tokens):,} tokens") from None
         start, end = self.byte_offsets[place].tolist()
         first, last = self.char_offsets[place].tolist()
         return Token(int(self.ids[place]), self.tokens[place], (start, end), (first, last))
@@ -129,7 +129,7 @@ def _widths(text: str) -> NDArray[np.int64]:
 def visible(token: bytes) -> str:
     """A token as text in which everything is visible: invalid UTF-8, control characters, unusual spaces.
 
-    A line feed is kept, after its symbol.
+    A line feed stays, after its symbol.
     """
     text = to_text(token)
     if unicodedata.category(text[0]).startswith("M"):
@@ -151,14 +151,14 @@ def _visible_character(character: str) -> str:
 
 
 def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None = None) -> None:
-    """Print tokens so that a person sees where each ends: with coloured backgrounds, or with | between them.
+    """Print tokens so that their ends are visible: with coloured backgrounds, or with | between them.
 
     file  : None for standard output
     color : None for colours where the file is a terminal, and the environment has no NO_COLOR
     """
     file = sys.stdout if file is None else file
     if color is None:
-        # Notebooks show colours, though what they print to is no terminal.
+        # Notebooks show colours, though their output is not a terminal.
         is_notebook = type(file).__module__.startswith("ipykernel.")
         shows = is_notebook or (file.isatty() and os.environ.get("TERM") != "dumb")
         color = shows and not os.environ.get("NO_COLOR")
@@ -170,6 +170,7 @@ def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None
 
 
 def _coloured(text: str, colours: tuple[str, int]) -> str:
-    """Text with a coloured background for a terminal; the colour stops at line ends, or it would fill the line."""
+    """Text with a coloured background for a terminal; the colour stops at line ends, because it would otherwise fill the
+    line."""
     begin = f"\x1b[30;48;5;{colours[1]}m"
     return begin + text.replace("\n", f"{_RESET}\n{begin}") + _RESET

@@ -163,7 +163,7 @@ def find_separator(tokenizer: EncodesFiles, separator: str | None) -> int:
         raise TypeError(f"separator must be a special token or None, not {separator!r}")
     if separator not in tokenizer.special_tokens:
         known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
-        raise ValueError(f"separator {separator!r} is none of the tokenizer's special tokens, which are: {known}")
+        raise ValueError(f"separator {separator!r} is not a special token of the tokenizer; those are: {known}")
     return tokenizer.special_tokens[separator]
 
 

@@ -6,13 +6,13 @@ branch of each fork. Running all branches in step, as an ordered list of places,
 (Pike; RE2 and Rust's regex do so): of two branches that match, that of the earlier place wins, however long the other is.
 
 *States*. A state is such a list, right after a character was consumed. Which forks are open is decided when the next
-character, or the end, is known, so that a look at one character is exact. On the next class of characters a state tells
-whether a match ends before that character, and which state follows; branches after one that matches are cut off. The
-last match that was told before the dead state is the match.
+character, or the end, is known, so that a look at one character is exact. For the next class of characters a state tells
+whether a match ends before that character, and which state follows; branches after one that matches are cut off. The last
+match that is reported before the dead state is the match.
 
-*Canonical*. A match that is told and always overruled by a later one is not told (`_told_for_good`); states that lead to no
-match are dead; equal states, and classes that all states treat alike, are one. What is left says only what matches, so two
-regexes match the same in every text exactly when their automata are equal.
+*Canonical*. A match that a later one always overrules is not reported (`_told_for_good`); states that lead to no
+match are dead; equal states, and classes that all states treat alike, are one. The result depends only on what matches, so
+two regexes match the same in every text exactly when their automata are equal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .pattern_parser import NO_LIMIT, Characters, Choice, Concatenation, End, Lo
 DEAD = 0  # the state that leads to no match
 START = 1
 MOST_PLACES = 5_000
-MOST_STATES = 2_000  # before equal ones are one
+MOST_STATES = 2_000  # before equal ones are merged
 MOST_CLASSES = 64
 MOST_SECONDS = 5.0  # of compiling
 
@@ -74,7 +74,7 @@ class Automaton:
         return hash((self.next_state.tobytes(), self.edges.tobytes()))
 
     def digest(self) -> str:
-        """16 hex digits, the same for equal automata; for others they are not, but for a chance of 1 in 10**19."""
+        """16 hex digits, the same for equal automata; equal for two others with a chance of 1 in 10**19."""
         whole = hashlib.sha256(repr(self.next_state.shape).encode())
         for part in self.edges, self.class_of_edge, self.next_state, self.tells:
             whole.update(part.astype("<i8").tobytes())
@@ -91,12 +91,12 @@ class Automaton:
         return self.class_of_edge[np.searchsorted(self.edges, code_points, side="right") - 1]
 
 
-# Places. Of each its kind and what follows, all as plain tuples, as thousands may be made.
+# Places: the kind of each and what follows it, as plain tuples, as there may be thousands.
 _SET, _FORK, _LOOK, _END, _MATCH = range(5)
 
 
 class _Places:
-    """The places of a regex, numbered; made from its end to its beginning, as each knows what follows it."""
+    """The places of a regex, numbered; made from its end to its beginning, as each refers to what follows it."""
 
     def __init__(self) -> None:
         self.sets: dict[Edges, int] = {}
@@ -136,8 +136,8 @@ class _Places:
             return self._add_possessive(node, following)
         if most == NO_LIMIT:
             if can_be_empty(part):
-                raise Unsupported("an unlimited repeat of what can be empty")
-            loop = self._new(_FORK, 0, ())  # filled when what it repeats is there
+                raise Unsupported("an unlimited repeat of something that can be empty")
+            loop = self._new(_FORK, 0, ())  # filled when the repeated node is made
             again = self.add(part, loop)
             self.of[loop] = _FORK, 0, _preferred(again, following, node.mode)
             following = loop
@@ -150,7 +150,8 @@ class _Places:
         return following
 
     def _add_possessive(self, node: Repeat, following: int) -> int:
-        """What never gives back what it took. Of one set this is a repeat that only ends before another character."""
+        """A node that never gives back characters. For one set this is a repeat that only ends before a character outside
+        the set."""
         part, least, most = node.part, node.least, node.most
         if not isinstance(part, Characters):
             raise Unsupported("a possessive repeat of more than one set, or an atomic group")
@@ -160,7 +161,7 @@ class _Places:
             self.of[loop] = _FORK, 0, (self.add(part, loop), ends)
             place = loop
         else:
-            place = following  # where no more may be taken, any character may follow
+            place = following  # after the greatest number of repeats, any character may follow
             for _ in range(most - least):
                 place = self._new(_FORK, 0, (self.add(part, place), ends))
         for _ in range(least):
@@ -187,7 +188,7 @@ def can_be_empty(node: Node) -> bool:
 
 @dataclass
 class _Symbols:
-    """What may come next: a class of characters, the end, or a newline that is the last character.
+    """The symbols that may come next: a class of characters, the end, or a newline that is the last character.
 
     edges, class_of_edge : as of Automaton, of the classes that all sets respect
     in_set               : bool[n_sets, n_classes]
@@ -225,7 +226,7 @@ class _Determiniser:
         self._newline = self.symbols.class_of(NEWLINE)
         n = self.symbols.n_classes
         self._end, self._last_newline = n, n + 1
-        # Of each set, which symbols are in it; the end is in none, a last newline is a newline.
+        # The symbols of each set; the end is in none, a last newline is a newline.
         in_set = self.symbols.in_set.tolist()
         self._in_set = [[*row, False, row[self._newline]] for row in in_set]
         self._numbers: dict[tuple[int, ...], int] = {(): DEAD, (start,): START}
@@ -258,7 +259,7 @@ class _Determiniser:
         return np.array(rows, dtype=np.int64), np.array(told, dtype=bool), same_at_end
 
     def _outcome(self, state: tuple[int, ...], symbol: int) -> int:
-        """What becomes of a run before the text's last character: 2 it matches with it, 1 without it, 0 not here."""
+        """How a run ends before the text's last character: 2 it matches with it, 1 without it, 0 not here."""
         tell, following = self._step(state, symbol)
         return 2 if self._step(following, self._end)[0] else int(tell)
 
@@ -284,13 +285,13 @@ class _Determiniser:
             elif kind == _END:
                 if symbol == self._end or (what and symbol == self._last_newline):
                     stack.extend(following)
-            else:  # a match: what is preferred less is cut off
+            else:  # a match: less preferred branches are cut off
                 return True, tuple(found)
         return False, tuple(found)
 
 
 def compile_automaton(tree: Node) -> Automaton:
-    """The automaton of a regex's tree. Raises Unsupported for what has none, or too large a one."""
+    """The automaton of a regex's tree. Raises Unsupported if there is none, or if it is too large."""
     places = _Places()
     try:
         start = places.add(tree, places.match)
@@ -321,7 +322,7 @@ def _without_dead_ends(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) 
 
 def _overruled(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which matches are overruled by a later one, whatever follows: shape as of `tells`."""
-    certain: NDArray[np.bool_] = np.ones(len(tells), dtype=bool)  # states from which a match is told, whatever follows
+    certain: NDArray[np.bool_] = np.ones(len(tells), dtype=bool)  # states from which a match is reported, whatever follows
     certain[DEAD] = False
     while True:
         reaches = np.concatenate([certain[next_state], np.zeros((len(tells), 1), dtype=bool)], axis=1)
@@ -343,7 +344,7 @@ def _merged(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[
 
 def _group_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
     """A number for each row, the same for equal rows."""
-    numbers: dict[bytes, int] = {}  # sooner than np.unique, which sorts
+    numbers: dict[bytes, int] = {}  # faster than np.unique, which sorts
     return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int64)
 
 
@@ -400,7 +401,7 @@ def match_end(automaton: Automaton, classes: NDArray[np.uint8], start: int) -> i
 
 
 def split(automaton: Automaton, text: str) -> list[str]:
-    """The matches in a text and what lies between them, in order: slow, and the definition."""
+    """The matches in a text and the text between them, in order: slow, and the definition."""
     classes = automaton.classes_of(text)
     parts, gap, at = [], 0, 0
     while at < len(text):

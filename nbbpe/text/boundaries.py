@@ -1,7 +1,7 @@
 """Certain boundaries, derived from a pattern's automaton: places where a text can be cut before it is split.
 
-Let R(a) be the states that a run can be in after a character of class a. Between classes a and b lies a certain boundary
-exactly when, for every state q in R(a),
+Let R(a) be the states that a run can be in after a character of class a. There is a certain boundary between classes a and
+b exactly when, for every state q in R(a),
 
 1. b leads to the dead state,
 2. a match ends before b exactly where it would end before the end of the text, and
@@ -9,7 +9,7 @@ exactly when, for every state q in R(a),
 
 *Sound.* A run that starts before the place ends alike whether b or nothing follows. So, by induction over the starts of
 runs, the text before the place is split as it would be alone; by 1 no match goes beyond the place, and by 3 no stretch
-between matches does. A run starts at the place, as no run knows what stands before it. *Necessary.* Every string of
+between matches does. A run starts at the place, as no run depends on the text before it. *Necessary.* Every string of
 classes is some text, so for a pair that is not certain there is a text that is split otherwise.
 
 It is not enough that no match straddles the place: of "\\n\\nThe", GPT-2's pattern makes "\\n", "\\n", "The"; of
@@ -56,7 +56,7 @@ def can_be_left(automaton: Automaton) -> NDArray[np.bool_]:
 
 
 def certain_pairs(automaton: Automaton) -> Relation:
-    """Whether a certain boundary lies between two classes, bool[n_classes, n_classes]."""
+    """Whether there is a certain boundary between two classes, bool[n_classes, n_classes]."""
     tells, next_state = automaton.tells, automaton.next_state
     as_at_end = (next_state == DEAD) & (tells[:, :-1] == tells[:, -1:])  # [state, class]: 1 and 2
     left = can_be_left(automaton)
@@ -70,7 +70,7 @@ def _for_all_states(after: NDArray[np.bool_], holds: NDArray[np.bool_]) -> NDArr
 
 
 def certain_triples(automaton: Automaton) -> Relation:
-    """Whether a certain boundary lies between two classes before a third, bool[n_classes, n_classes, n_classes].
+    """Whether there is a certain boundary between two classes before a third, bool[n_classes, n_classes, n_classes].
 
     A run may go on over the second character, if it then dies before the third without a match beyond the place.
     """

@@ -9,25 +9,25 @@ from ..system.paths import file_size
 
 
 class Source(Protocol):
-    """Where a Reader reads from: an unbuffered file, or a TextStream."""
+    """The source of a Reader: an unbuffered file, or a TextStream."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
-        """Fill the buffer or part of it; returns the number of bytes, 0 at the end, None where they are still to come."""
+        """Fill the buffer or part of it; returns the number of bytes, 0 at the end, None if there are none yet."""
 
 
 def as_source(text: object) -> Source | None:
-    """A file of bytes, or what reads like one, as something to read from; None for all else."""
+    """A file of bytes, or an object that reads like one, as a source; None for every other object."""
     return cast(Source, text) if hasattr(text, "readinto") else None
 
 
 def bytes_left(source: Source) -> int | None:
-    """How many bytes an open file has from where it stands on; None where only reading tells (a pipe, packed text)."""
+    """How many bytes an open file has from its position on; None if only reading it tells (a pipe, compressed text)."""
     raw = getattr(source, "raw", source)
     if not isinstance(raw, io.FileIO):
         return None
     file = cast(io.FileIO, source)
-    file.flush()  # what was written to it counts
+    file.flush()  # bytes that were written to it count
     size = file_size(raw.fileno())
-    if not size:  # files that the system makes up as they are read say 0
+    if not size:  # files that the system generates during reading have size 0
         return None
     return max(size - file.tell(), 0) or None

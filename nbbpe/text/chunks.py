@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
     from .pattern import Pattern
 
-_LOOK = 1 << 16  # bytes of a file in which a special token is looked for before a boundary will do as a place to cut it
+_LOOK = 1 << 16  # bytes of a file that are searched for a special token before it is cut at a boundary instead
 
 
 class Chunk(NamedTuple):
-    """Bytes `start` to `end` of a file; `end` None for all that comes, from something that has no size (a pipe)."""
+    """Bytes `start` to `end` of a file; `end` None for everything, from a source without size (a pipe)."""
 
     path: Path
     start: int
@@ -38,7 +38,7 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
     ----------
     file : a seekable binary file
     desired_num_chunks : at least 1; there may be fewer chunks if special tokens are far apart
-    split_special_token : bytes; it is never cut, and each boundary but the first and the last stands before one
+    split_special_token : bytes; it is never cut, and each boundary but the first and the last is right before one
 
     Returns
     -------
@@ -69,8 +69,8 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
 def find_near(file: BinaryIO, size: int, n_parts: int, token: bytes) -> Iterator[int]:
     """The offsets of the first `token` at or after each place that divides a file of `size` bytes into even parts.
 
-    Ascending, each once. The file is read once at most, but for the `token`'s length between two blocks: a search that goes
-    beyond the next place serves that, too.
+    Ascending, each once. The file is read once at most, except for the `token`'s length between two blocks: a search that
+    goes beyond the next place serves that place, too.
     """
     block, begin = b"", 0
     part = 1
@@ -94,7 +94,7 @@ def _first_part_after(position: int, size: int, n_parts: int) -> int:
 
 
 def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
-    """So many bytes of a file, or as many as there are."""
+    """This many bytes of a file, or as many as there are."""
     file.seek(position)
     blocks = [file.read(n_bytes)]
     while blocks[-1] and sum(map(len, blocks)) < n_bytes:
@@ -103,19 +103,19 @@ def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
 
 
 def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> list[Chunk]:
-    """Cut a file into chunks of about `chunk_bytes` that can be taken independently of each other.
+    """Cut a file into chunks of about `chunk_bytes` that can be processed independently of each other.
 
-    At a special token soon after each even place, else at the next certain boundary or special token. What cannot be cut,
-    or has no size, is one chunk. Only some bytes at each place are read, and never all of the file more than once, but for
-    what special tokens reach across two blocks.
+    At a special token soon after each even place, else at the next certain boundary or special token. A file that cannot be
+    cut, or has no size, is one chunk. Only some bytes at each place are read, and no byte more than once, except where a
+    special token may reach across two blocks.
     """
     from ..kernels.pieces.special_tokens import new_special_tokens
 
     size = file_size(path)
-    if not size:  # of what the system makes when it is read (in /proc) it says 0, too
+    if not size:  # files that the system generates during reading (in /proc) have size 0, too
         return [Chunk(path, 0, None)]
     specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
-    # No chunk is shorter than a special token, so that what is read around one place is less than two chunks.
+    # No chunk is shorter than a special token, so that the bytes that are read around one place are less than two chunks.
     n_chunks = max(1, min(round(size / chunk_bytes), size // max(specials.longest, 1)))
     cuts = []
     if n_chunks > 1:
@@ -145,9 +145,9 @@ def _find_cuts(file: BinaryIO, size: int, n_chunks: int, pattern: Pattern, speci
 def _first_cut(
     file: BinaryIO, position: int, until: int, size: int, pattern: Pattern, specials: SpecialTokens
 ) -> int | None:
-    """The first place from `position` to `until` where a special token starts, else where a certain boundary stands.
+    """The first place from `position` to `until` where a special token starts, else where there is a certain boundary.
 
-    No special token lies across it. None where there is no such place.
+    No special token reaches across it. None if there is no such place.
     """
     reach = max(specials.longest, 1)
     begin, end = max(position - reach, 0), min(until + reach, size)
@@ -156,7 +156,7 @@ def _first_cut(
         raise OSError(f"{file.name!r} became shorter while it was read")
     text = padded(block)
     starts, ends, _ = specials_in(text, 0, len(block), until - begin, specials, True).T
-    covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # up to where special tokens reach that start before
+    covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # special tokens that start before may reach up to here
     for find in lambda: starts, lambda: _certain_boundaries(text, len(block), pattern):
         places = find()
         places = places[(position - begin <= places) & (places < until - begin)]

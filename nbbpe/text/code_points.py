@@ -1,7 +1,7 @@
-"""Sets of code points as sorted edges, and what `regex` takes a property or a letter in any case for.
+"""Sets of code points as sorted edges, and the sets that `regex` has for a property, or for a letter in any case.
 
-A set is a tuple of code points at which membership changes: the first is in, the second out again, and so on. All that is
-known of Unicode is read off the installed `regex`, so that classes are its classes, whatever version of Unicode it has.
+A set is a tuple of code points at which membership changes: the first is in, the second out again, and so on. All knowledge
+of Unicode is read from the installed `regex`, so that classes are its classes, whatever version of Unicode it has.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_off(item: str) -> Edges:
 @functools.cache
 def in_any_case(character: str) -> Edges:
     """The code points that a letter matches where case is ignored."""
-    # The few that any ASCII letter matches are looked for once.
+    # The few that any ASCII letter matches are searched once.
     some = _matched_by_ascii_letters() if character.isascii() and character.isalpha() else EVERYTHING
     if some == EVERYTHING:
         return read_off(f"(?i:{regex.escape(character)})")

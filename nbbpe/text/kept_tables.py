@@ -1,4 +1,4 @@
-"""The tables of patterns on disk, beside the kernels: made once, and then found without reading a regex."""
+"""The tables of patterns on disk, beside the kernels: made once, and then loaded without parsing a regex."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..kernels.pieces import pattern_tables as layout
 
 
 def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
-    """The tables of regexes that split in turn, if they are kept beside the kernels; else None."""
+    """The tables of regexes that split in turn, if they are stored beside the kernels; else None."""
     content = read_data(_file_name(regexes))
     if content is None:
         return None
@@ -27,12 +27,13 @@ def kept_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None:
 
 
 def keep_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables) -> None:
-    """Keep tables for later processes. They are as trusted as kernels are, which read by them without a check."""
+    """Store tables for later processes. They must be as trusted as kernels, which read addresses by them without a
+    check."""
     keep_data(_file_name(regexes), tables.tobytes())
 
 
 def kept(what: str, make: Callable[[], str]) -> str:
-    """A short text that these modules and `regex` alone decide, from disk, or made and then kept there."""
+    """A short text that depends on these modules and `regex` alone: from disk, or made and then stored there."""
     name = _file_name([what])
     content = read_data(name)
     if content is not None:
@@ -43,14 +44,15 @@ def kept(what: str, make: Callable[[], str]) -> str:
 
 
 def _file_name(regexes: Sequence[str]) -> str:
-    """A name that says all that tables are made from: the regexes, what `regex` takes characters for, and these modules."""
+    """A name by everything that tables are made from: the regexes, the classes of characters in `regex`, and these
+    modules."""
     made_from = repr((list(regexes), version_of("regex"), sys.byteorder)).encode() + _sources()
     return f"pattern.{hashlib.sha256(made_from).hexdigest()[:32]}.tables"
 
 
 @functools.cache
 def _sources() -> bytes:
-    """A digest of the modules that tables are made by."""
+    """A digest of the modules that make tables."""
     digest = hashlib.sha256()
     for folder in os.path.dirname(__file__), os.path.dirname(layout.__file__):
         for name in sorted(os.listdir(folder)):

@@ -1,4 +1,5 @@
-"""Digests of the automata of named patterns: a custom regex is one of them without that all of theirs are compiled.
+"""Digests of the automata of named patterns: with them a custom regex is recognised as a named pattern without compiling
+all of theirs.
 
 Data, made by `python scripts/make_digests.py`; a test proves it current.
 """

@@ -1,7 +1,7 @@
 """Unicode normal forms: text is put into one before it is split, where a tokenizer has a normalizer.
 
-Special tokens are found before, in the text as it is, and what lies between two of them is normalized alone, as tokenizers
-(Hugging Face's) does it.
+Special tokens are found before, in the text as it is, and the text between two of them is normalized alone, as in
+tokenizers (Hugging Face's).
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from .windows import Window, Windows
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 
-_LONG_RUN = 1000  # characters; unicodedata takes time by the square of a run of marks, here 3 ms
+_LONG_RUN = 1000  # characters; unicodedata takes time quadratic in a run of marks, here 3 ms
 
 
 def check_normalizer(name: object) -> Form | None:
-    """The name of a normal form, or None for no normalizer. Raises ValueError for all else."""
+    """The name of a normal form, or None for no normalizer. Raises ValueError for anything else."""
     if name is None or name in FORMS:
         return name
     raise ValueError(f"normalizer must be {', '.join(FORMS)} or None, and is {shown(name)}")
 
 
 def is_normal(data: bytes, form: Form) -> bool:
-    """Whether a text is in a normal form. Mostly quicker than putting it into that."""
+    """Whether a text is in a normal form. Mostly faster than normalizing it."""
     return data.isascii() or unicodedata.is_normalized(form, to_text(data))
 
 
 def normalized(data: bytes, form: Form) -> bytes:
-    """A text in a normal form: `data` itself where it is in it. Bytes that are no UTF-8 stay as and where they are."""
+    """A text in a normal form: `data` itself if it is in that form. Bytes that are invalid UTF-8 stay unchanged and in
+    their place."""
     if is_normal(data, form):
         return data
     return normalized_text(to_text(data), form).encode(errors="surrogateescape")
@@ -49,7 +50,7 @@ def normalized_text(text: str, form: Form) -> str:
     """The same for text with undecodable bytes as `to_text` gives them."""
     if text.isascii():
         return text
-    # Nothing is joined to the end of a line, or moved across it, and most lines are quickly seen to be normal.
+    # Nothing is composed with the end of a line, or moved across it, and most lines are quickly found to be normal.
     return "".join([_normalized_line(line, form) for line in text.splitlines(keepends=True)])
 
 
@@ -71,13 +72,13 @@ def _long_runs() -> re.Pattern[str]:
 
 @functools.cache
 def _joining() -> str:
-    """The characters that some normal form joins to what stands before them, or moves before it; a few more do no harm.
+    """The characters that some normal form composes with the text before them, or moves before it; a few more do no harm.
 
     Text on both sides of the start of any other character can be normalized alone. Takes some 0.2 s.
     """
     everything = map(chr, range(sys.maxunicode + 1))
     changing = [each for each in everything if unicodedata.combining(each) or not unicodedata.is_normalized("NFKD", each)]
-    later: set[str] = set()  # what a composed character has after its first
+    later: set[str] = set()  # the characters after the first one of a decomposition
     for character in changing:
         later.update(unicodedata.normalize("NFD", character)[1:])
 
@@ -89,7 +90,7 @@ def _joining() -> str:
 
 
 def normal_window(window: Window, form: Form) -> Window:
-    """A whole window in a normal form; its breaks, too, stay as they are, and none are found in what is new."""
+    """A whole window in a normal form; its breaks are kept, and no others are found in the normalized text."""
     text, breaks = _normal_part(window, window.end, form)
     return Window(padded(text), 0, len(text), len(text), breaks)
 
@@ -113,7 +114,7 @@ def _normal_part(window: Window, stop: int, form: Form) -> tuple[bytes, NDArray[
 
 
 def _last_cut(window: Window) -> int:
-    """The last place of a window up to which it can be normalized alone; its start where there is none."""
+    """The last place of a window up to which it can be normalized alone; its start if there is none."""
     text, n_bytes = codecs.utf_8_decode(window.data[window.start : window.limit].data, "surrogateescape", False)
     kept = text if text[-1:].isascii() else text.rstrip(_joining())
     last = text[max(len(kept) - 1, 0) :]
@@ -122,7 +123,7 @@ def _last_cut(window: Window) -> int:
 
 
 class NormalizingReader:
-    """Windows in a normal form, from windows of text as it is, in which special tokens are found already."""
+    """Windows in a normal form, from windows of text as it is, in which special tokens are already found."""
 
     def __init__(self, reader: Windows, form: Form) -> None:
         self._reader = reader
@@ -137,7 +138,7 @@ class NormalizingReader:
         rows = [breaks[breaks[:, 0] >= taken] - np.array([taken, taken, 0])]
         n_kept = n_bytes = end - taken
         whole = False
-        # At least twice as long as what was not taken, or a long piece would be looked through again and again.
+        # At least twice as long as the text that was not taken, or a long piece would be searched again and again.
         while not whole and n_bytes < max(2 * n_kept, 1):
             window = self._reader.advance(self._taken)
             if window is None:
@@ -148,7 +149,7 @@ class NormalizingReader:
             parts.append(text)
             rows.append(found + np.array([n_bytes, n_bytes, 0]))
             n_bytes += len(text)
-        # As in hold_back, but that special tokens are found already.
+        # As in hold_back, except that special tokens are already found.
         limit = n_bytes if whole else max(n_bytes - LONGEST_CHARACTER, 0)
         self._last = Window(padded(b"".join(parts)), 0, n_bytes, limit, np.concatenate(rows))
         return self._last

@@ -1,7 +1,7 @@
 """Normalizers of several steps, as a tokenizer.json has them: lower case, replacing, stripping, normal forms.
 
-A normalizer of one normal form alone is its name (see text/normalization.py); every other one is a Chain. Each step means
-what it means in tokenizers (Hugging Face's), and works on a stretch: the text between two special tokens.
+A normalizer of one normal form alone is its name (see text/normalization.py); every other one is a Chain. Each step does
+what it does in tokenizers (Hugging Face's), and works on a stretch: the text between two special tokens.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .normalization import FORMS, Form, check_normalizer, normalized_text
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 
-# White_Space, which Rust's trimming goes by; Python's has four more control characters.
+# White_Space, which Rust's trimming uses; Python's whitespace has four more control characters.
 WHITESPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
 # A step: the text, and whether it is the beginning of a stretch; it returns the text that it makes.
@@ -46,14 +46,14 @@ class Chain:
     spelled: str
 
     def __getstate__(self) -> dict[str, Any]:
-        """For another process, which computes the rest again."""
+        """The state for another process, which computes the rest again."""
         return {"spelled": self.spelled}
 
     @classmethod
     def of(cls, steps: Sequence[Any]) -> Chain:
-        """From steps as objects, or as the names of those that have nothing to be set.
+        """A chain from steps as objects, or as names of steps without options.
 
-        Raises ValueError that names a step which is none, or cannot be held exactly.
+        Raises ValueError that names a step that is unknown, or cannot be applied exactly.
         """
         objects = [{"type": step} if isinstance(step, str) else step for step in steps]
         chain = cls(json.dumps(objects, ensure_ascii=False, sort_keys=True))
@@ -67,7 +67,7 @@ class Chain:
 
     @property
     def spelling(self) -> list[str | dict[str, Any]]:
-        """What `as_normalizer` makes this chain of: names where they say all."""
+        """The steps as `as_normalizer` takes them: names if the steps have no options."""
         return [step["type"] if len(step) == 1 else step for step in self.steps]
 
     @lazy
@@ -75,7 +75,7 @@ class Chain:
         return [_function(step) for step in self.steps]
 
     def apply(self, text: str, begun: set[int]) -> str:
-        """What the steps make of the next text of a stretch.
+        """The next text of a stretch after all steps.
 
         begun : the steps that have seen the beginning of the stretch, and need not look for it; changed
         """
@@ -88,17 +88,17 @@ class Chain:
 
     @lazy
     def can_be_cut(self) -> bool:
-        """Whether a stretch may be cut before whitespace that follows something else, and its parts be done alone."""
+        """Whether a stretch may be cut before whitespace that follows another character, and its parts normalized alone."""
         for number, step in enumerate(self.steps):
             kind = step["type"]
             if kind == "Replace" and len(step["pattern"].get("String", "")) != 1:
                 return False
-            if kind == "Strip" and number:  # what is before it may put whitespace where the cut is
+            if kind == "Strip" and number:  # an earlier step may put whitespace where the cut is
                 return False
         return True
 
     def keeps(self, token: str) -> bool:
-        """Whether a token stands in a normalized text just where it stands in the text as it is."""
+        """Whether a token is in the normalized text exactly where it is in the original text."""
         return all(_keeps(step, token) for step in self.steps)
 
 
@@ -108,7 +108,7 @@ Normalizer = Form | Chain
 def as_normalizer(value: object) -> Normalizer | None:
     """A normalizer as users and files give it: the name of a normal form, a list of steps, or None.
 
-    Raises ValueError for all else.
+    Raises ValueError for anything else.
     """
     if isinstance(value, Chain):
         return value
@@ -126,7 +126,7 @@ def as_normalizer(value: object) -> Normalizer | None:
 
 
 def as_form(normalizer: Normalizer) -> Form:
-    """The normal form that is all of a normalizer."""
+    """The normal form of a normalizer that is one normal form alone."""
     assert not isinstance(normalizer, Chain)
     return normalizer
 
@@ -176,14 +176,14 @@ def _replacing(step: dict[str, Any]) -> _Step:
     try:
         compiled = regex.compile(what)
     except regex.error as error:
-        raise ValueError(f"normalizer Replace has {shown(what)}, which is not a regex: {error}") from None
+        raise ValueError(f"normalizer Replace has {shown(what)}, which is not a valid regex: {error}") from None
     if compiled.search(""):
         raise ValueError(f"normalizer Replace has the regex {shown(what)}, which matches without taking a character")
     return lambda text, first: compiled.sub(lambda _: content, text, timeout=5.0 + len(text) * 20e-6)
 
 
 def _lowered(text: str) -> str:
-    """Each character in lower case by itself: Python would make a sigma at the end of a word another one."""
+    """Each character in lower case by itself: Python would make a final sigma at the end of a word."""
     return "\u03c3".join(part.lower() for part in text.split("\u03a3"))
 
 
@@ -203,7 +203,7 @@ def _keeps(step: dict[str, Any], token: str) -> bool:
     kind = step["type"]
     if kind in FORMS:
         return not set(token) & _changing(kind)
-    # Whitespace alone, and steps that neither make nor take any: GPT-NeoX's runs of spaces in lower case, say.
+    # Whitespace alone, and steps that neither add nor remove any: for example GPT-NeoX's runs of spaces in lower case.
     if kind in ("Lowercase", "StripAccents"):
         return token.isspace() and token.isascii()
     return False
@@ -213,7 +213,7 @@ _CHANGING: dict[str, frozenset[str]] = {}
 
 
 def _changing(form: Form) -> frozenset[str]:
-    """The characters that a normal form changes, or makes, or joins with what follows. Takes some 0.3 s, once."""
+    """The characters that a normal form changes, makes, or composes with the text after them. Takes some 0.3 s, once."""
     found = _CHANGING.get(form)
     if found is None:
         everything = map(chr, range(0x110000))

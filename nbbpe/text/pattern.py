@@ -1,8 +1,8 @@
-"""Split patterns: regexes that say what a pretoken is, by name or of a user's own.
+"""Split patterns: regexes that say what a pretoken is, named or custom.
 
-A regex of the syntax that text/pattern_parser.py reads becomes an automaton, from which all that kernels need is derived:
-where a text can be cut for certain, and how a piece falls into pretokens. Any other regex is left to `regex`, which reads
-all of the text.
+A regex of the syntax that text/pattern_parser.py reads becomes an automaton, from which everything that kernels need is
+derived: where the certain boundaries of a text are, and how a piece is split into pretokens. Any other regex is left to
+`regex`, which reads all of the text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from .automaton import Automaton
     from .regex_splitter import RegexSplitter
 
-# What reads regexes, with `regex` itself, is imported where it is used: most processes find the tables on disk.
+# The modules that parse regexes, and `regex` itself, are imported where they are used: most processes find the tables on
+# disk.
 regex: Any = imported_on_use("regex")
 
 # The letters that stand for the classes of `character_classes`: lower-case letter, upper-case (or title-case) letter,
@@ -35,7 +36,7 @@ regex: Any = imported_on_use("regex")
 CLASSES = "lucmd'/osnb"
 
 _N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on,
-_CHECK_SECONDS = 2.0  # or as many as that is time for: mostly 0.02 s, but `regex` may backtrack on each for long
+_CHECK_SECONDS = 2.0  # or as many as there is time for: mostly 0.02 s, but `regex` may backtrack for long on each
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Pattern:
 
     name  : the name, or None for a custom pattern
     regex : the regex in the syntax of the `regex` package; None for no pattern: a document is one pretoken
-    then  : regexes that split again, one after another, each part alone that the one before has left
+    then  : regexes that split again, one after another: each splits every part from the one before, separately
     """
 
     name: str | None
@@ -57,7 +58,7 @@ class Pattern:
 
     @property
     def spelling(self) -> str | list[str] | None:
-        """What `get_pattern` makes this pattern of: a name, a regex, a list of these, or None for no pattern."""
+        """The argument of `get_pattern` for this pattern: a name, a regex, a list of these, or None for no pattern."""
         if self.name is None and self.then:
             return [_name_of(each) or each for each in self.regexes]
         return self.name or self.regex
@@ -68,7 +69,7 @@ class Pattern:
         return [] if self.regex is None else [self.regex, *self.then]
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process, or in a copy: what it is, and nothing that was worked out."""
+        """The state for another process or a copy: the definition, without anything that was computed."""
         return {name: self.__dict__[name] for name in ("name", "regex", "then")}
 
     @lazy
@@ -83,9 +84,9 @@ class Pattern:
         return self._splitters[0].compiled
 
     def split(self, text: str) -> list[str]:
-        """The pretokens of a document, in order, as `regex` finds them; joined, they are the document.
+        """The pretokens of a document, in order, as `regex` finds them; concatenated, they are the document.
 
-        What a pattern of the user's own leaves between two matches is a pretoken too, so that nothing is lost. Raises
+        The text that a custom pattern leaves between two matches is a pretoken too, so that nothing is lost. Raises
         ValueError where a regex takes too long.
         """
         first, *then = self._splitters
@@ -97,7 +98,7 @@ class Pattern:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether kernels split by it; else `regex` does, and why is what `not_compiled` says."""
+        """Whether kernels split by it; else `regex` does, for the reason in `not_compiled`."""
         return self.tables is not None
 
     @property
@@ -114,7 +115,7 @@ class Pattern:
 
     @property
     def tables(self) -> PatternTables | None:
-        """What kernels need of it, uint64[*] (see kernels/pieces/pattern_tables.py); None where `regex` splits."""
+        """Its tables for kernels, uint64[*] (see kernels/pieces/pattern_tables.py); None if `regex` splits."""
         return None if isinstance(self._tables, str) else self._tables
 
     @lazy
@@ -124,7 +125,7 @@ class Pattern:
             return "no pattern: a document is one pretoken"
         from .kept_tables import keep_pattern_tables, kept_pattern_tables
 
-        # Those of custom patterns are not kept, as there is no end of them.
+        # Those of custom patterns are not stored, as there may be any number of them.
         if self.name is not None and (kept := kept_pattern_tables(self.regexes)) is not None:
             return kept
         from .code_points import read_off
@@ -146,7 +147,7 @@ class Pattern:
 
 
 def _automaton(pattern: str, checked: bool) -> Automaton:
-    """The automaton of a regex; where `checked`, held against `regex` on random strings. Raises Unsupported."""
+    """The automaton of a regex; if `checked`, compared with `regex` on random strings. Raises Unsupported."""
     from .pattern_parser import Unsupported
 
     found = _automaton_or_why_not(pattern, checked)
@@ -157,7 +158,7 @@ def _automaton(pattern: str, checked: bool) -> Automaton:
 
 @functools.cache
 def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | str:
-    """See `_automaton`; why there is none is kept as well, as it may take seconds to know."""
+    """See `_automaton`; the reason why there is none is cached as well, as it may take seconds to find."""
     from .automaton import compile_automaton
     from .pattern_parser import Unsupported, parse
 
@@ -171,7 +172,7 @@ def _automaton_or_why_not(pattern: str, checked: bool) -> Automaton | str:
             f"the pattern {pattern:.200} is left to `regex`, which splits {text!r} into {theirs!r:.200} where its "
             f"documented meaning is {ours!r:.200}",
         )
-        return f"a difference to `regex`, on {text!r}"
+        return f"a difference from `regex`, on {text!r}"
     return automaton
 
 
@@ -216,7 +217,7 @@ def character_classes() -> NDArray[np.uint8]:
     # All code points as one string, lone surrogates included.
     everything = np.arange(0x110000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     properties = (r"\p{Ll}", "l"), (r"\p{Lu}", "u"), (r"\p{Lt}", "u"), (r"\p{Lm}", "c"), (r"\p{Lo}", "c")
-    # Most code points are none of these, as nothing is assigned to them: they need to be looked at once only.
+    # Most code points are in none of these classes, as they are unassigned: they are tested once only.
     assigned = regex.sub(r"\p{Cn}++", "", everything)
     code_points = np.frombuffer(assigned.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     for members, name in (*properties, (r"\p{M}", "m"), (r"\p{N}", "d"), (r"\s", "b")):
@@ -227,8 +228,8 @@ def character_classes() -> NDArray[np.uint8]:
     return classes
 
 
-# As tiktoken writes them, where it has them: the same matches as in the originals, and faster for `regex`. "llama.cpp" is
-# the list of models' regexes in its src/llama-vocab.cpp.
+# Written as in tiktoken, if it has them: the same matches as in the originals, and faster for `regex`. "llama.cpp" is
+# the list of models' regexes in llama.cpp's src/llama-vocab.cpp.
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _LEAD = r"[^\r\n\p{L}\p{N}]?"
 _SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -243,7 +244,7 @@ def _cased(upper: str, lower: str, suffix: str) -> str:
 _REGEXES: dict[str, str | list[str]] = {
     # OpenAI's r50k_base and p50k_base; its original form is that of GPT-2's encoder.py.
     "gpt2": r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""",
-    # BigCode's StarCoder: GPT-2's for what is left when each digit has been taken out, as one regex.
+    # BigCode's StarCoder: GPT-2's for the text between digits, each of which is a pretoken, as one regex.
     "starcoder": r"""\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?[^\s\p{L}\p{N}]++|\s++$|\s++(?=\p{N})|\s+(?!\S)|\s""",
     # OpenAI's cl100k_base.
     "cl100k": r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"""
@@ -315,7 +316,7 @@ ALIASES = {
 
 # The name of each list of regexes that is known to split as a named pattern does.
 _KNOWN = {tuple(pattern.regexes): name for name, pattern in NAMED.items()}
-# What many files have: digits are taken out, and GPT-2's regex splits the rest. (Tests hold it against the one regex.)
+# What many files have: each digit is split off, and GPT-2's regex splits the rest. (Tests compare it with the one regex.)
 _KNOWN |= {(r"\p{N}", *NAMED["gpt2"].regexes): "starcoder"}
 
 
@@ -326,7 +327,7 @@ def digests_of_names() -> dict[str, str]:
 
 @functools.cache
 def _names() -> dict[str, str]:
-    """As `digests_of_names`; what comes with the package is of one version of `regex`, and so of Unicode."""
+    """As `digests_of_names`; the digests in the package are for one version of `regex`, and so of Unicode."""
     from . import named_digests
 
     return named_digests.NAMES if regex.__version__ == named_digests.REGEX_VERSION else digests_of_names()
@@ -345,7 +346,7 @@ def _name_of(*regexes: str) -> str | None:
     return _names().get(" ".join(digests))
 
 
-# A word, as also "gpt-4" or "qwen2.5" is one, is far more likely a misspelt name than a regex.
+# A word (also "gpt-4" or "qwen2.5") is far more likely a misspelt name than a regex.
 _LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 
 
@@ -356,9 +357,10 @@ _IS_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
 
 
 def _n_written_out(pattern: str) -> int:
-    """How many repeats `regex` writes out at the most; a group's number multiplies those in it, as any of them may be."""
+    """The most repeats that `regex` writes out; the number of a group multiplies those inside it, as any group may be
+    repeated."""
     in_groups, others = 1, 0
-    is_verbose = _IS_VERBOSE.search(pattern) is not None  # so that blanks may stand between a group and its number
+    is_verbose = _IS_VERBOSE.search(pattern) is not None  # so that spaces may be between a group and its number
     for match in _REPEAT.finditer(pattern):
         # A number of more digits is too large whatever it is, and Python reads no thousands of them.
         number = max(int(match[2][:20]), 1)
@@ -369,7 +371,7 @@ def _n_written_out(pattern: str) -> int:
     return in_groups * max(others, 1)
 
 
-# What callers may give as a pattern.
+# The values that callers may give as a pattern.
 PatternLike = str | Sequence[str] | Pattern | None
 
 
@@ -405,14 +407,14 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     except regex.error as error:
         names = ", ".join(NAMED)
         raise ValueError(f"pattern {shown(pattern)} is neither a name ({names}) nor a valid regex: {error}") from None
-    except Exception as error:  # RecursionError of groups within groups, MemoryError of (?R), and what else there may be
+    except Exception as error:  # RecursionError of nested groups, MemoryError of (?R), and any other error
         raise ValueError(f"pattern {shown(pattern)} is too much for `regex` ({type(error).__name__})") from None
     if matches_nothing:
         raise ValueError(
             f"pattern {shown(pattern)} matches the empty string, so it cannot say where pretokens end; use + instead of *"
         )
     if compiled.flags & regex.REVERSE:
-        raise ValueError(f"pattern {shown(pattern)} searches backwards, (?r), and pretokens follow each other forwards")
+        raise ValueError(f"pattern {shown(pattern)} searches backwards, (?r), and pretokens must be found forwards")
     if _LIKE_A_NAME.fullmatch(pattern):
         names, also = ", ".join(NAMED), ", ".join(ALIASES)
         raise ValueError(f"unknown pattern {shown(pattern)}; the named ones are {names} (or by their encodings: {also})")
@@ -445,7 +447,7 @@ def _in_turn(patterns: Sequence[str]) -> Pattern:
         if not isinstance(each, str):
             raise TypeError(f"pattern[{number}] must be a name or a regex as a string, not {type(each).__name__}")
     if not patterns:
-        raise ValueError("pattern is an empty list; to take each document for one pretoken, give None")
+        raise ValueError("pattern is an empty list; give None to make each document one pretoken")
     first, *others = [get_pattern(each) for each in patterns]
     if not others:
         return first

@@ -1,7 +1,7 @@
 """The part of the syntax of `regex` that split patterns use, read into a tree.
 
-What a tree cannot say exactly is refused by name (`Unsupported`), and such a pattern is left to `regex` itself. The tree
-knows sets of code points, one after another, choices, repeats, and a look at the one character that follows.
+Syntax that a tree cannot express exactly is refused by name (`Unsupported`), and such a pattern is left to `regex` itself.
+The tree has sets of code points, one after another, choices, repeats, and a look at the one character that follows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SPECIAL = set("\\^$.[]|()?*+{}")
 
 
 class Unsupported(ValueError):
-    """A regex holds what is not compiled; the message names it."""
+    """A regex contains syntax that is not compiled; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _Flags:
 def parse(pattern: str) -> Node:
     """The tree of a regex.
 
-    Raises Unsupported for what the tree cannot say, regex.error for what `regex` does not take either.
+    Raises Unsupported for syntax that the tree cannot express, regex.error for syntax that is invalid in `regex`, too.
     """
     regex.compile(pattern)
     parser = _Parser(pattern)
@@ -109,14 +109,14 @@ class _Parser:
         return taken
 
     def _takes(self, text: str) -> bool:
-        """Whether the rest begins with a text, which is then taken."""
+        """Whether the rest begins with a text, which is then consumed."""
         if not self.rest.startswith(text):
             return False
         self.rest = self.rest[len(text) :]
         return True
 
     def leading_flags(self) -> _Flags:
-        """The flags at the beginning, as `(?V1i)`; those further on are refused where they stand."""
+        """The flags at the beginning, as `(?V1i)`; later ones are refused where they occur."""
         flags = _Flags()
         while found := regex.match(r"\(\?([A-Za-z0-9]+)\)", self.rest):
             self._take(found.end())
@@ -151,7 +151,7 @@ class _Parser:
             mode: Mode = "lazy" if self._takes("?") else "possessive" if self._takes("+") else "greedy"
             part = Repeat(part, least, most, mode)
         if self.rest.startswith("{"):
-            raise Unsupported(f"a brace that begins no number of repeats ({self.rest[:6]!r}), as of fuzzy matching")
+            raise Unsupported(f"a brace that does not begin a number of repeats ({self.rest[:6]!r}), as of fuzzy matching")
         return part
 
     def _atom(self, flags: _Flags) -> Node:
@@ -173,7 +173,7 @@ class _Parser:
         return Characters(_literal(character, flags))
 
     def _group(self, flags: _Flags) -> Node:
-        """What stands in parentheses, of which the first is taken."""
+        """The content of parentheses, of which the first is consumed."""
         if self._takes("?"):
             if found := regex.match(r"([A-Za-z0-9]*)(?:-([a-z]+))?:", self.rest):
                 self._take(found.end())
@@ -209,7 +209,7 @@ class _Parser:
         return LookAhead(complement(members), not end) if negative else LookAhead(members, end)
 
     def _escape(self, flags: _Flags) -> Node:
-        """What stands behind a backslash, outside of a set."""
+        """The syntax after a backslash, outside a set."""
         if self.rest[:1] in ("Z", "z"):
             self._take(1)
             return End(or_newline=False)
@@ -237,7 +237,7 @@ class _Parser:
         return _literal(self._take(1), flags)
 
     def _set(self, flags: _Flags) -> Edges:
-        """The set in brackets, of which the first is taken."""
+        """The set in brackets, of which the first is consumed."""
         text = self.rest
         if flags.ignore_case or flags.version_1:
             end = _end_of_set(text, flags.version_1)
@@ -275,7 +275,7 @@ class _Parser:
 
 
 def _end_of_set(text: str, version_1: bool) -> int:
-    """Where a set ends in a text that begins behind its first bracket; in version 1, sets may hold sets."""
+    """Where a set ends in a text that begins after its first bracket; in version 1, sets may contain sets."""
     depth, i = 1, 0
     while i < len(text):
         is_first = text[:i] in ("", "^")
@@ -322,7 +322,7 @@ def _literal(character: str, flags: _Flags) -> Edges:
 
 
 def _one_character(node: Node) -> tuple[Edges, bool] | None:
-    """The characters, and whether the end, that a look-ahead sees; None where it looks further."""
+    """The characters, and whether the end, that a look-ahead sees; None if it looks further."""
     if isinstance(node, Characters):
         return node.members, False
     if isinstance(node, End) and not node.or_newline:
@@ -331,6 +331,6 @@ def _one_character(node: Node) -> tuple[Edges, bool] | None:
         seen = [_one_character(option) for option in node.options]
         if None not in seen:
             return union(each[0] for each in seen if each), any(each[1] for each in seen if each)
-    if isinstance(node, Repeat) and node.least == 1:  # whether more follow, nobody asks
+    if isinstance(node, Repeat) and node.least == 1:  # it does not matter whether more follow
         return _one_character(node.part) if isinstance(node.part, Characters) else None
     return None

@@ -1,6 +1,6 @@
 """The tables of a pattern that kernels work with, made from its automata.
 
-What lies where in them, kernels/pieces/pattern_tables.py says.
+For their layout see kernels/pieces/pattern_tables.py.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Levels:
 
     edges, class_of_edge : as of Automaton
     automata : one a level
-    class_at : int64[n_levels, n_classes]    the class that each has for each automaton
+    class_at : int64[n_levels, n_classes]    the class of each class in each automaton
     """
 
     edges: NDArray[np.int64]
@@ -54,13 +54,13 @@ class Levels:
     def certain(self, relation_of: str) -> Relation:
         """Certain boundaries of all levels together, of "pairs" or "triples" of classes.
 
-        Where one level proves a boundary, and those before are cut there anyway or leave both sides between matches. For
-        three, they must leave the third character there, too: else a part of theirs may end before it.
+        There is one if one level proves it, and the levels before are cut there anyway or leave both sides between matches.
+        For three, they must leave the third character there, too: else a part of theirs may end before it.
         """
         n_indices = 2 if relation_of == "pairs" else 3
         found = np.zeros((self.n_classes,) * n_indices, dtype=bool)
         passes = np.ones((self.n_classes,) * 2, dtype=bool)
-        one_part = passes.copy()  # whether two characters side by side are left in one part by the levels before
+        one_part = passes.copy()  # whether the levels before leave two adjacent characters in one part
         for automaton, class_at in zip(self.automata, self.class_at, strict=True):
             relation = certain_pairs(automaton) if relation_of == "pairs" else certain_triples(automaton)
             lifted = relation[np.ix_(*[class_at] * n_indices)]
@@ -129,7 +129,7 @@ def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout
     numbers[layout.N_CLASSES] = levels.n_classes
     numbers[layout.UNDECODABLE] = levels.class_of(UNDECODABLE[0])
     if len(levels.classes_in(UNDECODABLE[0], UNDECODABLE[1] + 1)) > 1:
-        raise Unsupported("a set that tells bytes that are not UTF-8 apart")
+        raise Unsupported("a set that distinguishes bytes that are invalid UTF-8")
     for name, (first, end) in (layout.IDEOGRAPHS, _IDEOGRAPHS), (layout.HANGUL, _HANGUL):
         members = levels.classes_in(first, end)
         numbers[name] = members.pop() if len(members) == 1 else -1
@@ -144,7 +144,7 @@ def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout
 
 
 def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
-    """The tables of a pattern by which pieces are found as by these, and no kernel splits one: that is left to `regex`."""
+    """The tables of a pattern that finds the same pieces, and leaves splitting them to `regex`."""
     copy: layout.PatternTables = zeros(len(tables))
     copy[:] = tables
     copy.view(np.int64)[layout.BY_REGEX] = True
@@ -183,7 +183,7 @@ def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uin
     is_ascii[of_ascii] = True
     triples &= is_ascii[:, None]
     for_two = cover(pairs, 2 * layout.RULES)
-    # A rule may say again what rules for two say.
+    # A rule may repeat what rules for two say.
     for_three = cover(triples, layout.RULES, levels.certain("triples"))
     while True:
         rules = _packed(for_two, for_three, levels.n_classes)
@@ -205,8 +205,8 @@ def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uin
 def _packed(
     for_two: list[list[NDArray[np.bool_]]], for_three: list[list[NDArray[np.bool_]]], n_classes: int
 ) -> NDArray[np.uint8]:
-    """The rules of each class, uint8[5, n_classes]: rules for three are in the first parts, and with them those for two of
-    which there is room."""
+    """The rules of each class, uint8[5, n_classes]: rules for three are in the first parts, together with as many rules for
+    two as there is room for."""
     rules = np.zeros((layout.N_PARTS, n_classes, layout.RULES), dtype=bool)
     n_first = min(len(for_two), layout.RULES - len(for_three))
     for rule, parts in enumerate(for_two[:n_first] + for_three):
@@ -223,7 +223,7 @@ def cover(wanted: Relation, most: int, allowed: Relation | None = None) -> list[
 
     allowed : what products may cover; the relation itself by default
 
-    Each is grown from the place that is left which makes it the largest; fewer boundaries cost time only.
+    Each is grown from the remaining place that makes it the largest; fewer boundaries cost time only.
     """
     allowed = wanted if allowed is None else allowed
     left = wanted.copy()
@@ -257,12 +257,12 @@ def _grown(allowed: Relation, place: NDArray[np.int64]) -> list[NDArray[np.bool_
 def needs_memo(automaton: Automaton) -> bool:
     """Whether walk after walk may go over the same text in one state and then fail (see kernels/pieces/pretokens.py).
 
-    That takes a state that a walk stays in while no match is told, and that can fail; and walks that begin within what it
-    went over, or before it without a match between, and come to the same state. Raises Unsupported where walks could go
-    round several such states.
+    That requires a state that a walk stays in without reporting a match, and that can fail; and walks that begin inside the
+    text of that walk, or before it without a match between, and reach the same state. Raises Unsupported if walks could
+    cycle through several such states.
     """
     n = automaton.n_states
-    steps = np.zeros((n, n), dtype=bool)  # from a state to another without that a match ends before
+    steps = np.zeros((n, n), dtype=bool)  # from one state to another without a match that ends before
     for state in range(START, n):
         steps[state, automaton.next_state[state][~automaton.tells[state, :-1]]] = True
     fails = can_fail(automaton)
@@ -270,15 +270,15 @@ def needs_memo(automaton: Automaton) -> bool:
     steps[:, DEAD] = False
     reach = steps & ~np.eye(n, dtype=bool)
     for _ in range(n.bit_length()):
-        reach = reach | (reach.astype(np.float32) @ reach > 0)  # as floats, of which products are many times as fast
+        reach = reach | (reach.astype(np.float32) @ reach > 0)  # as floats, whose products are many times as fast
     if np.diagonal(reach).any():
-        raise Unsupported("a match that could be looked for in vain again and again")
+        raise Unsupported("a match that could be searched for again and again without success")
     loops = np.flatnonzero(np.diagonal(steps)).tolist()
     return any(_comes_again(automaton, state) or any(reach[other, state] for other in loops) for state in loops)
 
 
 def _comes_again(automaton: Automaton, loop: int) -> bool:
-    """Whether a walk that begins with the characters that keep another in a state comes to that state, too."""
+    """Whether a walk that begins with the characters that keep another in a state reaches that state, too."""
     classes = np.flatnonzero((automaton.next_state[loop] == loop) & ~automaton.tells[loop, :-1])
     states = {START}
     while (grown := states.union(*automaton.next_state[np.ix_(np.array(sorted(states)), classes)].tolist())) != states:
@@ -287,7 +287,7 @@ def _comes_again(automaton: Automaton, loop: int) -> bool:
 
 
 def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
-    """Whether each pretoken, taken as a text, is known to be one pretoken again.
+    """Whether each pretoken, split as a text, is known to be one pretoken again.
 
     For one automaton it is enough that a match which ends before some character would end as well if the text did, and
     that no run which finds nothing would find a match if the text ended sooner. All but the last of several must also
@@ -304,7 +304,7 @@ def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
 
 
 def _states_without_match(automaton: Automaton) -> NDArray[np.bool_]:
-    """The states that a run can be in before it was told of any match, bool[n_states]."""
+    """The states that a run can be in before any match is reported, bool[n_states]."""
     found = np.zeros(automaton.n_states, dtype=bool)
     waiting = [START]
     while waiting:
@@ -316,7 +316,7 @@ def _states_without_match(automaton: Automaton) -> NDArray[np.bool_]:
 
 
 def _matches_parts_of_matches(automaton: Automaton) -> bool:
-    """Whether each part of a match is known to be one match as a text of its own."""
+    """Whether each part of a match is known to be one match as a separate text."""
     # Of a run through a match, and of one that begins within it, the states that both can be in after the same character.
     waiting = {(state, START) for state in range(START, automaton.n_states)}
     seen = set(waiting)
@@ -343,7 +343,7 @@ def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], s
         found = _seams_of(levels, letters)
         if found is not None:
             return letters, *found
-        # Those of the most code points stay.
+        # Those with the most code points remain.
         widths = np.diff(levels.edges, append=N_CODE_POINTS)
         letters.remove(min(letters, key=lambda c: int(widths[levels.class_of_edge == c].sum())))
     return set(), set(), set()

@@ -1,10 +1,10 @@
-"""What is done to a text before it is split, where a tokenizer asks for more than one normal form.
+"""The preparation of a text before it is split, for tokenizers that need more than one normal form.
 
-In the order in which tokenizers (Hugging Face's) does it: special tokens are found in the text as it is, and each may take
-the whitespace beside it, or must stand alone; the stretches between them are normalized; tokens that are looked for in
-normalized text are found there; and what is left between all of these gets a space in front where that is wanted.
+The order is that of tokenizers (Hugging Face's): special tokens are found in the original text, and each may take the
+whitespace beside it, or must be a separate word; the stretches between them are normalized; tokens of normalized text are
+found there; and each stretch between all of these gets a space in front if the tokenizer says so.
 
-All of it is Python, a stretch at a time; a tokenizer that needs none of it never comes here.
+All of it is Python, a stretch at a time; a tokenizer without preparation never uses it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
     """How a special token is found.
 
     lstrip, rstrip : whether it takes the whitespace before it, and after it
-    single_word    : whether it is one only where no letter, digit or the like stands beside it
+    single_word    : whether it is found only if no letter, digit or the like is beside it
     """
 
     lstrip: bool = False
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A token in a text, or (`is_border`) what no token can look across."""
+    """A token in a text, or (`is_border`) a border that no rule looks across."""
 
     start: int
     end: int
@@ -53,7 +53,7 @@ class _Row(NamedTuple):
 
 @dataclass
 class Progress:
-    """How far a text is done that comes in parts.
+    """The progress in a text that comes in parts.
 
     begun    : the steps of the normalizer that have seen the beginning of the present stretch
     prefixed : whether the present stretch between tokens of both turns has its space in front, or begins with one
@@ -67,7 +67,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Preparation:
-    """What a tokenizer does to a text before it is split.
+    """How a tokenizer prepares a text before it is split.
 
     chain        : the normalizer
     rules        : by id, of the special tokens that have one
@@ -83,9 +83,9 @@ class Preparation:
     def prepared(
         self, text: bytes, rows: NDArray[np.int64], later: SpecialTokens, progress: Progress
     ) -> tuple[bytes, NDArray[np.int64]]:
-        """A part of a text as it is to be split, and its breaks.
+        """A part of a text, prepared for splitting, and its breaks.
 
-        rows  : int64[n, 3], the special tokens found in the text as it is, and the breaks without id between documents
+        rows  : int64[n, 3], the special tokens found in the original text, and the breaks without id between documents
         later : the tokens to look for in normalized text
         """
         data, found = self._normalized(text, self._ruled(text, _as_rows(rows)), progress)
@@ -100,7 +100,7 @@ class Preparation:
         return data, breaks
 
     def _normalized(self, text: bytes, rows: list[_Row], progress: Progress) -> tuple[bytes, list[_Row]]:
-        """The stretches between rows normalized; in place of what a row takes stands one byte."""
+        """The stretches between rows, normalized; one byte replaces the text of each row."""
         parts: list[bytes] = []
         found: list[_Row] = []
         done = n_bytes = of_document = 0
@@ -127,12 +127,12 @@ class Preparation:
             return
         at = next(at for at, byte in enumerate(stretch) if byte in self.lacking)
         raise ValueError(
-            f"byte {place + at:,} of the text is 0x{stretch[at]:02x}, which is in no valid UTF-8, and this tokenizer's "
+            f"byte {place + at:,} of the text is 0x{stretch[at]:02x}, which is invalid UTF-8, and this tokenizer's "
             "vocabulary has no token for it; decode the text with errors='replace' first"
         )
 
     def _ruled(self, text: bytes, rows: list[_Row]) -> list[_Row]:
-        """What is left of rows, and what they take, by the rules of their tokens. None lie within each other then."""
+        """The rows that remain, with the text that they take, by the rules of their tokens. They do not overlap then."""
         if not self.rules or not any(row.token_id in self.rules for row in rows):
             return rows
         limits = [row.start for row in rows if row.is_border] + [len(text)]
@@ -153,7 +153,7 @@ class Preparation:
                 if rule.rstrip:
                     end = _space_after(text, end, limit)
                 done = end
-            if found and found[-1].end > start:  # the token before took what is this one's
+            if found and found[-1].end > start:  # the token before took the text of this one
                 found[-1] = found[-1]._replace(end=start)
             found.append(row._replace(start=start, end=end))
         return found
@@ -218,9 +218,9 @@ def _space_after(text: bytes, place: int, limit: int) -> int:
 
 
 def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
-    """Whether a text can be prepared in parts, cut before whitespace that follows something else.
+    """Whether a text can be prepared in parts, cut before whitespace that follows another character.
 
-    later : the tokens that are looked for in normalized text, normalized: none may lie across such a place
+    later : the tokens that are looked for in normalized text, normalized: none may reach across such a place
     """
     later = list(later)
     if later and {step["type"] for step in chain.steps} - {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"}:
@@ -229,7 +229,7 @@ def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
 
 
 def last_cut(window: Window) -> int:
-    """The last such place of a window before its limit, where no token ends; the window's start where there is none."""
+    """The last such place of a window before its limit, where no token ends; the window's start if there is none."""
     data = window.data[window.start : window.limit].tobytes()
     ends = window.breaks[:, 1] - window.start
     stop = len(data)
@@ -249,7 +249,7 @@ def last_cut(window: Window) -> int:
 
 
 def prepared_window(window: Window, preparation: Preparation, later: SpecialTokens) -> Window:
-    """A whole window as it is to be split."""
+    """A whole window, prepared for splitting."""
     text, breaks = _part(window, window.end, preparation, later, Progress())
     return Window(padded(text), 0, len(text), len(text), breaks)
 
@@ -257,14 +257,14 @@ def prepared_window(window: Window, preparation: Preparation, later: SpecialToke
 def _part(
     window: Window, stop: int, preparation: Preparation, later: SpecialTokens, progress: Progress
 ) -> tuple[bytes, NDArray[np.int64]]:
-    """The text of a window up to `stop`, where it can be cut, as it is to be split, with the breaks in it."""
+    """The text of a window up to `stop`, where it can be cut, prepared for splitting, with the breaks in it."""
     text = window.data[window.start : stop].tobytes()
     rows = window.breaks[window.breaks[:, 0] < stop] - np.array([window.start, window.start, 0])
     return preparation.prepared(text, rows, later, progress)
 
 
 class PreparingReader:
-    """Windows of prepared text, from windows of text as it is, in which the first tokens are found already."""
+    """Windows of prepared text, from windows of text as it is, in which the tokens of the first turn are already found."""
 
     def __init__(self, reader: Windows, preparation: Preparation, later: SpecialTokens) -> None:
         self._reader = reader
@@ -281,7 +281,7 @@ class PreparingReader:
         rows = [breaks[breaks[:, 0] >= taken] - np.array([taken, taken, 0])]
         n_kept = n_bytes = end - taken
         whole = False
-        # At least twice as long as what was not taken, or a long piece would be looked through again and again.
+        # At least twice as long as the text that was not taken, or a long piece would be searched again and again.
         while not whole and n_bytes < max(2 * n_kept, 1):
             window = self._reader.advance(self._taken)
             if window is None:

@@ -1,4 +1,5 @@
-"""Splitting text by `regex` itself, within a limit of time: a pattern may come from anybody, and backtrack without end."""
+"""Splitting text by `regex` itself, within a limit of time: a pattern may come from an attacker, and backtrack without
+end."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import regex
 
 from ..system.lazy import lazy
 
-# What a document may take: no text that a pattern splits in reasonable time comes near it. At the usual 6 to 9 MB/s a
+# The limit for a document: no text that a pattern splits in reasonable time comes near it. At the usual 6 to 9 MB/s a
 # character takes some 0.15 µs. `regex` counts the processor time of the whole process, in which a hundred threads may be
 # busy; hence the factor of more than a hundred.
 BASE_SECONDS = 5.0
@@ -21,8 +22,8 @@ _GROUP = "nbbpe_match"
 _SHOWN = 100  # characters of a pattern and of a text in errors
 
 _ALLOWED_FLAGS = regex.UNICODE | regex.VERSION0 | regex.IGNORECASE | regex.MULTILINE | regex.DOTALL | regex.ASCII
-# What means something else within another regex, or is not certain to mean the same: references to groups and calls of
-# them, conditions, \G, \K, verbs, and fuzzy matching (braces that neither count nor name a property or character).
+# Syntax that means something else, or may do so, inside another regex: references to groups and calls of them, conditions,
+# \G, \K, verbs, and fuzzy matching (braces that neither count nor name a property or character).
 _NOT_WITHIN = regex.compile(r"\\[1-9gGKL]|\(\?(?:[R&(]|[-+]?\d|P[=>&])|\(\*|(?<!\\[pPN])\{(?!\d*+,?\d*+\})")
 
 
@@ -55,7 +56,7 @@ class RegexSplitter:
             return None
 
     def split(self, text: str) -> list[str]:
-        """The matches and what lies between them, in order, none of them empty; joined, they are the text.
+        """The matches and the text between them, in order, none of them empty; concatenated, they are the text.
 
         Raises ValueError where that takes longer than any pattern should.
         """
@@ -68,7 +69,7 @@ class RegexSplitter:
                 if parts is not None:
                     return parts
             except TimeoutError:
-                self.__dict__["_runs"] = None  # `regex` may know a short way for the pattern alone
+                self.__dict__["_runs"] = None  # `regex` may have a faster way for the pattern alone
         parts = []
         done = 0
         try:
@@ -83,7 +84,7 @@ class RegexSplitter:
     def _is_one(self, text: str, limit: float) -> bool:
         """Whether one match is all of a text: known in half of the time that the general way takes for a word.
 
-        Most of it is asking for the time, 2 us a call. Without a limit a short text, too, may take a pattern for ever.
+        Most of it is asking for the time, 2 us a call. Without a limit, even a short text may take for ever.
         """
         try:
             match = self.compiled.match(text, timeout=limit)
@@ -94,7 +95,7 @@ class RegexSplitter:
     def _split_by_runs(self, text: str, limit: float) -> list[str] | None:
         """`split` by runs of matches; None where a match is empty.
 
-        What follows an empty match is looked for in another way within a run than from match to match.
+        After an empty match, `regex` searches in another way within a run than from match to match.
         """
         parts: list[str] = []
         done = 0
@@ -124,7 +125,7 @@ class RegexSplitter:
 
 
 def _append(parts: list[str], text: str, done: int, match: tuple[int, int]) -> None:
-    """Append what lies between `done` and a match, and the match, unless empty."""
+    """Append the text between `done` and a match, and the match, unless empty."""
     start, end = match
     if start > done:
         parts.append(text[done:start])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_AT_ONCE = 1 << 20  # bytes of text that are looked through between two looks at Ctrl-C
+_AT_ONCE = 1 << 20  # bytes of text that are searched between two checks for Ctrl-C
 
 
 def find_breaks(data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens) -> NDArray[np.int64]:
@@ -21,7 +21,7 @@ def find_breaks(data: NDArray[np.uint8], start: int, end: int, stop: int, specia
 def specials_in(
     data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens, overlapping: bool
 ) -> NDArray[np.int64]:
-    """See `find_breaks`; with `overlapping`, those are listed, too, that begin within one before them."""
+    """See `find_breaks`; with `overlapping`, tokens that begin inside an earlier one are listed, too."""
     from ..kernels.pieces.special_tokens import NO_ROOM, find_specials
 
     parts = []
@@ -32,7 +32,7 @@ def specials_in(
         if len(breaks) == 0:
             breaks = np.empty((min(room, until - start), 3), dtype=np.int64)
         found, going_on = find_specials(data.ctypes.data, start, end, until, specials, breaks, overlapping)
-        if found == NO_ROOM:  # so many: as few bytes at once as there is room for whatever they hold
+        if found == NO_ROOM:  # very many: search so few bytes at once that there is always room
             at_once = 1 << 16
             room = max(at_once, specials.longest)
             breaks = breaks[:0]

@@ -19,7 +19,7 @@ _address_of_utf8.restype, _address_of_utf8.argtypes = ctypes.c_void_p, [ctypes.p
 
 
 class StrSource:
-    """The UTF-8 of a str, made as it is read; what surrogates become `to_bytes` says."""
+    """The UTF-8 of a str, made as it is read; for surrogates see `to_bytes`."""
 
     def __init__(self, text: str) -> None:
         from ..kernels.machine.text_argument import compiled_write_window
@@ -44,7 +44,7 @@ class StrSource:
 
 
 class _AsciiStr:
-    """The bytes of a str that is ASCII where Python keeps them, for NumPy, which keeps this, and so the str, alive."""
+    """The bytes of an ASCII str in place, for NumPy, which keeps this object, and so the str, alive."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -57,7 +57,7 @@ class _AsciiStr:
 
 
 def text_windows(text: str | Data, specials: SpecialTokens) -> Windows:
-    """The windows of a text; of a str, which must be of no derived type, they are made as they are asked for."""
+    """The windows of a text; those of a str, which must not be of a derived type, are made when they are requested."""
     if not isinstance(text, str):
         return TextReader(text, specials)
     if text.isascii():
@@ -66,7 +66,7 @@ def text_windows(text: str | Data, specials: SpecialTokens) -> Windows:
 
 
 def most_bytes(text: str | Data) -> int:
-    """The most bytes that a text can have as UTF-8, without a look at all of it."""
+    """The most bytes that a text can have as UTF-8, without reading all of it."""
     if not isinstance(text, str) or text.isascii():
         return len(text)
     # A str has as many bytes for each character as the greatest needs, and one of 1 or 2 needs one more as UTF-8.

@@ -1,4 +1,4 @@
-"""Text as UTF-8 bytes and back, with bytes that are not UTF-8 kept; what objects may be given as text."""
+"""Text as UTF-8 bytes and back, preserving bytes that are invalid UTF-8; and the objects that are accepted as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .byte_source import Source
 
 Data = bytes | memoryview
 Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
-_COPIED = 1 << 16  # bytes of a text in memory up to which it is sooner copied than made a window of where it is
+_COPIED = 1 << 16  # bytes of a text in memory up to which a copy is faster than a window in place
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 
 
@@ -35,7 +35,7 @@ codecs.register_error(_KEEP_SURROGATES, _keep_surrogates)
 
 
 def to_bytes(text: Text) -> bytes:
-    """A text as UTF-8. What `surrogateescape` made of undecodable bytes becomes those bytes again.
+    """A text as UTF-8. Surrogates from `surrogateescape` become the undecodable bytes again.
 
     Other lone surrogates, which have no UTF-8, become the three bytes that `surrogatepass` gives: nothing is lost.
     """
@@ -44,7 +44,7 @@ def to_bytes(text: Text) -> bytes:
 
 
 def check_texts(texts: object) -> None:
-    """Raise TypeError for one text where many are wanted: its letters, or bytes, would be taken for texts."""
+    """Raise TypeError for one text instead of many: its letters, or bytes, would become texts."""
     try:
         is_one = isinstance(texts, str) or memoryview(texts).format in ("B", "b", "c")  # type: ignore[arg-type]
     except TypeError:
@@ -54,7 +54,8 @@ def check_texts(texts: object) -> None:
 
 
 def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
-    """Each of some texts as UTF-8. A TypeError for one that is no text says which; `what` is what they are called."""
+    """Each of some texts as UTF-8. A TypeError for an object that is not a text says which; `what` names the texts in the
+    message."""
     for number, text in enumerate(texts):
         try:
             data = to_bytes(text)
@@ -64,13 +65,13 @@ def each_to_bytes(texts: Iterable[Text], what: str) -> Iterator[bytes]:
 
 
 def to_data(text: Text | Source) -> Data:
-    """As `to_bytes`, but of much text that is in no `bytes` (a mapped file, say) a view, without a copy.
+    """As `to_bytes`, but of a long text that is not `bytes` (such as a mapped file) a view, without a copy.
 
-    What is no text, but read from, is for `as_source`; here it is a TypeError.
+    For objects that text is read from see `as_source`; here they are a TypeError.
     """
     if isinstance(text, str):  # first, as it mostly is
         return text.encode("utf-8", _KEEP_SURROGATES)
-    if type(text) is bytes:  # and nothing derived, which a kernel would not know
+    if type(text) is bytes:  # and not of a derived type, which kernels do not take
         return text
     try:
         view = memoryview(text)  # type: ignore[arg-type]
@@ -80,16 +81,16 @@ def to_data(text: Text | Source) -> Data:
     if view.format not in ("B", "c") or view.ndim != 1 or not view.c_contiguous:
         raise TypeError(
             f"text must be str or bytes, not {type(text).__name__} of format {view.format!r} and shape {view.shape}, "
-            "which is no row of bytes (uint8) without gaps"
+            "which is not a contiguous row of bytes (uint8)"
         )
     return view.tobytes() if is_copied(len(view)) else view
 
 
 class Lent:
-    """For as long as a text is worked with that is somebody else's memory: after an error nothing of ours holds it.
+    """A context for work on text in memory of another owner: after an error, nothing of nbbpe refers to it.
 
-    Else the frames that an error has passed would, and a map of a file could not be closed while the error is on its way:
-    `with` would raise a BufferError of its own instead.
+    Otherwise the frames of the traceback would, and a mapped file could not be closed while the error propagates: `with`
+    would raise a BufferError instead.
     """
 
     def __init__(self, data: str | Data) -> None:
@@ -106,12 +107,12 @@ class Lent:
 
 
 def is_copied(n_bytes: int) -> bool:
-    """Whether so many bytes of text in memory are sooner copied than made a window of where they are."""
+    """Whether a copy of this many bytes of text in memory is faster than a window in place."""
     return n_bytes <= _COPIED
 
 
 def to_text(data: bytes) -> str:
-    """Bytes as the text that `regex` is asked about: an undecodable byte is a character of its own."""
+    """Bytes as the text that `regex` is given: each undecodable byte is one character."""
     return data.decode(errors="surrogateescape")
 
 

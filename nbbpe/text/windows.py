@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 WINDOW = 1 << 20  # bytes of a file in memory at a time, unless one piece is longer
-TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by what happens between two of them
+TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by the work between two windows
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
-SEPARATOR = b"\xff"  # stands between joined documents: no part of any UTF-8 text, so nothing grows together across it
+SEPARATOR = b"\xff"  # between concatenated documents: no part of any UTF-8 text, so nothing is joined across it
 
 
 class Window(NamedTuple):
     """A stretch of text in memory.
 
-    data   : uint8[>= end + PADDING]   the text lies at data[start:end]
-    start  : int                       first byte that is to be taken; a piece starts there
+    data   : uint8[>= end + PADDING]   the text is data[start:end]
+    start  : int                       the first byte to encode or count; a piece starts there
     end    : int
-    limit  : int                       boundaries after it cannot be trusted, because more text follows; else `end`
-    breaks : int64[n, 3]               start, end and id of each stretch that is no text, ascending
+    limit  : int                       boundaries after it are not certain, because more text follows; else `end`
+    breaks : int64[n, 3]               start, end and id of each stretch that is not text, ascending
     """
 
     data: NDArray[np.uint8]
@@ -47,7 +47,7 @@ class Window(NamedTuple):
 
 
 class TextStream:
-    """An iterable of texts as one stream of bytes; its errors pass through."""
+    """An iterable of texts as one stream of bytes; errors of the iterable pass through."""
 
     def __init__(self, texts: Iterable[Text]) -> None:
         self._texts = each_to_bytes(texts, "item")
@@ -69,7 +69,7 @@ class TextStream:
 def hold_back(specials: SpecialTokens) -> int:
     """How many bytes before the end of a window are not certain while more text follows.
 
-    A boundary needs the whole character after it; a special token that has only begun may yet be one.
+    A boundary needs the whole character after it; the beginning of a special token may become one.
     """
     return max(specials.longest, 1) - 1 + LONGEST_CHARACTER
 
@@ -85,7 +85,7 @@ class Windows(Protocol):
 
 
 class TextReader:
-    """Windows of a text in memory, without a copy but of its last bytes, which have nothing to read after them."""
+    """Windows of a text in memory, without a copy except of its last bytes, as kernels read past the end."""
 
     def __init__(self, text: Data, specials: SpecialTokens) -> None:
         from ..kernels.machine.intrinsics import PADDING
@@ -116,7 +116,7 @@ class TextReader:
 
 
 class Reader:
-    """Reads a source window by window; what was not taken of one window starts the next.
+    """Reads a source window by window; the text that was not taken of one window starts the next.
 
     The memory it holds is a window, or twice the longest piece where that is more; with `at_once`, the whole source.
     """
@@ -149,7 +149,7 @@ class Reader:
         return Window(self._data, 0, end, limit, find_breaks(self._data, 0, end, limit, self._specials))
 
     def _keep(self, taken: int) -> None:
-        """Move what was not taken to the front, of a buffer twice as long where it fills this one."""
+        """Move the text that was not taken to the front, of a buffer twice as long if it fills this one."""
         kept = self._end - taken
         data = self._data
         if kept == len(data) - self._padding:
@@ -183,7 +183,7 @@ class Reader:
 
 
 class DocumentReader:
-    """Reads whole documents, some BATCH bytes of them a window, each with a break after it."""
+    """Reads whole documents, about BATCH bytes a window, each with a break after it."""
 
     def __init__(self, documents: Iterable[bytes], specials: SpecialTokens, break_id: int) -> None:
         self._windows = batches(documents, specials, break_id)
@@ -194,13 +194,14 @@ class DocumentReader:
 
 
 def batches(documents: Iterable[Text], specials: SpecialTokens, break_id: int | None = None) -> Iterator[Window]:
-    """Documents joined into windows of some BATCH bytes, with breaks as `join` puts them. Errors of the iterable pass."""
+    """Documents concatenated into windows of about BATCH bytes, with breaks as `join` adds them. Errors of the iterable
+    pass through."""
     for group in groups(map(to_bytes, documents)):
         yield join(group, specials, break_id)
 
 
 def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Documents in lists of some BATCH bytes; no list is empty."""
+    """Documents in lists of about BATCH bytes; no list is empty."""
     gathered: list[bytes] = []
     size = 0
     for document in documents:
@@ -216,7 +217,7 @@ def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
 def join(documents: list[bytes], specials: SpecialTokens, break_id: int | None = None) -> Window:
     """One window of all documents, with special tokens found.
 
-    Without a `break_id`, a break of id -1 stands between any two; with one, such a break after each.
+    Without a `break_id`, there is a break of id -1 between any two; with one, a break of that id after each.
     """
     n_breaks = len(documents) - (break_id is None)
     text = SEPARATOR.join(documents if break_id is None else [*documents, b""])

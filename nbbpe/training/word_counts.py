@@ -25,7 +25,7 @@ from ..text.pattern import Pattern
 from ..text.utf8 import Text, to_text
 from ..text.windows import BATCH, Window
 
-MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and joining their counts costs more than it saves
+MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and adding their counts costs more than it saves
 _CHUNK_BYTES = 16 << 20  # what a worker takes at a time
 _SPLIT_BYTES = 1 << 20  # of pieces that are split at a time
 
@@ -44,7 +44,7 @@ class WordCounts(NamedTuple):
 
 
 def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
-    """Pack words given as a dict from bytes to count."""
+    """Words from a dict of counts by bytes."""
     joined = b"".join(counts)
     text = np.zeros(len(joined) + PADDING, dtype=np.uint8)
     text[: len(joined)] = np.frombuffer(joined, dtype=np.uint8)
@@ -53,7 +53,7 @@ def words_from_dict(counts: dict[bytes, int]) -> WordCounts:
 
 
 def _words_from_texts(counts: dict[str, int]) -> WordCounts:
-    """As `words_from_dict`, of words as `regex` gives them."""
+    """As `words_from_dict`, for words as str, as `regex` gives them."""
     return words_from_dict({word.encode(errors="surrogateescape"): n for word, n in counts.items()})
 
 
@@ -61,7 +61,7 @@ def corpus_fingerprint(words: WordCounts) -> str:
     """A digest of what training learns from: the distinct words and their counts, in any order; 16 hex digits.
 
     So it is the same for any number of workers and any order of files or documents, and for the same text from a file or
-    an iterable; another pattern or other special tokens make other words of it.
+    an iterable; another pattern or other special tokens give other words.
     """
     return f"{digest_words(words.text, words.starts, words.counts):016x}"
 
@@ -85,13 +85,13 @@ class WordTable:
             self.grow(int(words.starts[done + 1] - words.starts[done]))
 
     def take(self) -> WordCounts:
-        """Move all words out, counts and all."""
+        """Remove and return all words with their counts."""
         words = _empty_words(*count_pieces.measure_words(self.table))
         count_pieces.take_words(self.table, *words)
         return words
 
     def split_pieces(self, pattern: Pattern) -> None:
-        """Replace the pieces that hold several pretokens by those."""
+        """Replace the pieces of several pretokens by these pretokens."""
         tables = pattern.tables
         assert tables is not None
         scratch = new_split_scratch(tables)
@@ -104,7 +104,7 @@ class WordTable:
             parts.append(_first_words(words, n_words))
             if n_words == 0:
                 room *= 2  # for a piece longer than the room
-        # Only now, as what is added may come to lie in slots that were not looked at yet.
+        # Only now, as added words may get slots that were not read yet.
         for part in parts:
             self.add(part)
 
@@ -143,7 +143,7 @@ class Counter(ABC):
         self._on_error = on_error
 
     def run(self, part: Part) -> Iterator[int | Skipped]:
-        """Count the words of a part of a source; yields the bytes that were read, and at last the records left out."""
+        """Count the words of a part of a source; yields the bytes that were read, and at last the skipped records."""
         taken = 0
         tally = Tally(self._on_error)
         with part.open(self.specials, self.at_once, NO_ID, tally) as reader:
@@ -163,7 +163,7 @@ class Counter(ABC):
 
 
 class PieceCounter(Counter):
-    """Counts words by way of pieces, for a pattern that is compiled; pieces are split by its automaton or by `regex`."""
+    """Counts words by pieces, for a compiled pattern; pieces are split by its automaton or by `regex`."""
 
     at_once = False
 
@@ -237,7 +237,7 @@ def count_documents(
     special_tokens: Sequence[bytes],
     report: Callable[[int], None],
 ) -> WordCounts:
-    """Count the words of an iterable of documents, in this process; `report` is told the bytes taken."""
+    """Count the words of an iterable of documents, in this process; `report` is called with the bytes read."""
     return count_files([Documents(documents)], pattern, special_tokens, 1, report)
 
 
@@ -252,8 +252,8 @@ def count_files(
 ) -> WordCounts:
     """Count the words of files and iterables, in `n_workers` processes where that pays.
 
-    `report` is told the bytes read. With on_error="skip", bad records are left out, and one warning says which. With
-    `by_regex`, pieces are split by `regex`.
+    `report` is called with the bytes read. With on_error="skip", malformed records are skipped, and one warning says which.
+    With `by_regex`, pieces are split by `regex`.
     """
     total = sum(each.n_text() for each in inputs)
     if total < MIN_BYTES_FOR_WORKERS:

@@ -1,4 +1,4 @@
-"""Writing LLVM's intermediate code that reads Python's objects, for what kernels take."""
+"""Emits LLVM's intermediate code that reads Python's objects, for the arguments of kernels."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ VOID = ir.VoidType()
 
 
 class Emitter:
-    """A place in a function from which code goes on.
+    """A position in a function where more code is emitted.
 
     builder  : llvmlite's
-    layouts  : where Python keeps what is read
-    cleanups : called one after another to emit what is to be done after the kernel has run
+    layouts  : where Python stores what is read
+    cleanups : called one after another to emit the code that runs after the kernel
     """
 
     def __init__(self, builder: ir.IRBuilder, layouts: Layouts) -> None:
@@ -29,18 +29,18 @@ class Emitter:
         self.cleanups: list[Callable[[], None]] = []
 
     def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
-        """What a function of Python's C API returns, of that type. Its name must be one of symbols.ALLOWED."""
+        """The result, of that type, of a function of Python's C API. Its name must be one of symbols.ALLOWED."""
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         function = self.builder.module.globals.get(name) or ir.Function(self.builder.module, kind, name)
         return self.builder.call(function, arguments)
 
     def address_of(self, name: str) -> Any:
-        """The address of an object that Python's C API, or we, know by a name."""
+        """The address of an object that Python's C API, or nbbpe, has a name for."""
         module = self.builder.module
         return module.globals.get(name) or ir.GlobalVariable(module, I8, name)
 
     def read(self, item: Any, at: int, kind: ir.Type) -> Any:
-        """What stands in an object at an offset."""
+        """The value at an offset in an object."""
         place = self.builder.gep(item, [I64(at)])
         return self.builder.load(self.builder.bitcast(place, kind.as_pointer()))
 
@@ -49,7 +49,7 @@ class Emitter:
         return self.read(item, self.layouts.type_at, OBJECT)
 
     def is_exactly(self, item: Any, type_name: str) -> Any:
-        """Whether an object is of the type of this name in Python's C API, and of none derived from it."""
+        """Whether an object is exactly of the type of this name in Python's C API, not of a derived one."""
         return self.builder.icmp_unsigned("==", self.type_of(item), self.address_of(type_name))
 
     def variable(self, value: Any) -> Any:
@@ -61,7 +61,7 @@ class Emitter:
 
     @contextlib.contextmanager
     def loop(self, n: Any) -> Iterator[tuple[Any, Any]]:
-        """A loop of n rounds: (the number of the round, the block to go to so as to leave the loop)."""
+        """A loop of n rounds: (the number of the round, the block to branch to in order to leave the loop)."""
         builder = self.builder
         counter = self.variable(I64(0))
         head, body, end = (builder.append_basic_block(name) for name in ("loop.head", "loop.body", "loop.end"))

@@ -1,7 +1,7 @@
 """A kernel's entry: the function that Python calls, `PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t n)`.
 
-It looks at its arguments as they lie, and refuses with TypeError what is not exactly as the kernel was declared. It lets
-go of the interpreter's lock while the kernel runs.
+It reads its arguments in place, and raises TypeError for anything that is not exactly as the kernel was declared. It
+releases the interpreter's lock while the kernel runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FOREIGN_ORDER = ord(">" if sys.byteorder == "little" else "<")
 
 
 def emitter_for(types: tuple[Any, ...], called: str) -> Callable[..., None]:
-    """What emits the entry of a kernel of this name, that takes these, into a module; for compile_to_object."""
+    """A function that emits the entry of a kernel of this name and these arguments into a module; for compile_to_object."""
 
     def emit(module: ir.Module, context: Any, compiled: Any, name: str) -> None:
         kind = ir.FunctionType(OBJECT, [OBJECT, OBJECT.as_pointer(), I64])
@@ -44,7 +44,7 @@ class _Entry(Emitter):
         self.called = called
 
     def emit(self, compiled: Any, types: tuple[Any, ...]) -> None:
-        """The whole of it."""
+        """The whole entry."""
         builder = self.builder
         _, arguments, n = builder.function.args
         is_wrong = builder.icmp_signed("!=", n, I64(len(types)))
@@ -61,7 +61,7 @@ class _Entry(Emitter):
         self.call("PyEval_RestoreThread", VOID, thread)
         for clean_up in self.cleanups:
             clean_up()
-        # No kernel raises anything; an error of Numba's own code for it must not go unseen.
+        # No kernel raises anything; an error of Numba's own code for it must not be lost.
         with builder.if_then(status.is_error, likely=False):
             self.fail("PyExc_RuntimeError", "failed")
         builder.ret(self.boxed(result, compiled.fndesc.restype))
@@ -79,12 +79,12 @@ class _Entry(Emitter):
         self.builder.ret(ir.Constant(OBJECT, None))
 
     def refuse_if(self, is_wrong: Any, text: str) -> None:
-        """Raise TypeError where something is so."""
+        """Raise TypeError if a condition is true."""
         with self.builder.if_then(is_wrong, likely=False):
             self.fail("PyExc_TypeError", text)
 
     def return_if(self, has_error: Any) -> None:
-        """Return where an error was raised."""
+        """Return if an error was raised."""
         with self.builder.if_then(has_error, likely=False):
             for clean_up in self.cleanups:
                 clean_up()
@@ -118,7 +118,7 @@ class _Entry(Emitter):
         if declared.kind == "i":
             number = self.call("PyLong_AsLongLong", I64, item)
         else:
-            # Which does not take numbers of NumPy's, as the other does.
+            # This one does not take NumPy's numbers, as the other does.
             index = self.call("PyNumber_Index", OBJECT, item)
             self.return_if(builder.icmp_unsigned("==", index, nothing))
             number = self.call("PyLong_AsUnsignedLongLong", I64, index)
@@ -164,7 +164,7 @@ class _Entry(Emitter):
         value.nitems, value.itemsize = n_items, I64(declared.item.size)
         value.shape, value.strides = (self.packed(numbers) for numbers in (shape, strides))
         value.data = self.read(item, where.data, value.data.type)
-        # No references are counted: the caller has the array as long as the kernel runs.
+        # No references are counted: the caller keeps the array while the kernel runs.
         value.meminfo, value.parent = (ir.Constant(each.type, None) for each in (value.meminfo, value.parent))
         return value._getvalue()
 
@@ -184,10 +184,10 @@ class _Entry(Emitter):
             values.append(self.value(inside, field, f"{declared._fields[i]} of {what}"))
         return self.context.make_tuple(self.builder, numba_type(declared), values)
 
-    # And back
+    # From values to Python's objects
 
     def boxed(self, result: Any, kind: Any) -> Any:
-        """A result as an object of Python's: a number, a truth value, None, or a tuple of these."""
+        """A result as a Python object: a number, a bool, None, or a tuple of these."""
         name = str(kind)
         if name in ("none", "void"):
             none = self.address_of("_Py_NoneStruct")

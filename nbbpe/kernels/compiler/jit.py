@@ -1,9 +1,8 @@
-"""How kernels and all that they consist of are declared: plain Python functions, which need Numba only to be compiled.
+"""How kernels and their parts are declared: plain Python functions, which need Numba only to be compiled.
 
-A kernel is what Python calls. On its first call its machine code is taken from disk, and loaded without Numba (see
-obtain.py); only where none is stored, Numba is imported and compiles it. Parts and intrinsics are called by kernels: Numba,
-when it meets one of them in the code of another, asks the object for its `_numba_type_`, and only then they become
-anything of Numba's.
+Python calls kernels. On the first call, a kernel's machine code is read from disk and loaded without Numba (see obtain.py);
+only if none is stored, Numba is imported and compiles it. Kernels call parts and intrinsics: when Numba finds one of them
+in code that it compiles, it asks the object for its `_numba_type_`, and only then is a Numba object made for it.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import Any
 from .obtain import Obtained, obtain
 from .plain import is_plain, made
 
-KERNELS: list[Kernel] = []  # every kernel of the modules that are imported, in no order that matters
+KERNELS: list[Kernel] = []  # every kernel of the modules that are imported, in any order
 
 
 class _ImportedOnUse:
-    """A module whose names are looked up when they are used: intrinsics use Numba's only when they are compiled."""
+    """A module that is imported on first use: intrinsics use Numba's modules only when they are compiled."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -35,7 +34,7 @@ cgutils: Any = _ImportedOnUse("numba.core.cgutils")
 class Intrinsic:
     """A function that writes LLVM's intermediate code, as `numba.extending.intrinsic` has it, declared without Numba."""
 
-    is_declared = True  # so that it is known without asking for what it is to Numba
+    is_declared = True  # so that the type is known without asking for its `_numba_type_`
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -59,7 +58,7 @@ class Intrinsic:
 class Part(Intrinsic):
     """A function that kernels call and Python does not.
 
-    inlines : whether LLVM must inline it; None where it may do as it likes, False where it must not
+    inlines : True if LLVM must inline it, False if it must not, None to leave it to LLVM
     """
 
     def __init__(self, function: Callable[..., Any], inlines: bool | None = None) -> None:
@@ -68,7 +67,7 @@ class Part(Intrinsic):
         self._dispatcher: Any = None
 
     def dispatcher(self) -> Any:
-        """Numba's object for this function, as the present way of compiling wants it."""
+        """Numba's object for this function, for the way of compiling that is in use."""
         if is_plain():
             return made(self)
         if self._dispatcher is None:
@@ -85,7 +84,7 @@ class Part(Intrinsic):
 class Kernel(Part):
     """A function that Python calls: compiled once on a machine, and run without the GIL. Compiled code may call it, too.
 
-    types : what it takes, see signature.py
+    types : the types of its arguments, see signature.py
     name  : its module's and its own
     """
 
@@ -100,11 +99,11 @@ class Kernel(Part):
         return (self._entry or self.entry_point())(*arguments)
 
     def entry_point(self) -> Callable[..., Any]:
-        """The compiled code. Calling it costs less than calling the kernel, which counts where texts are short."""
+        """The compiled code. Calling it costs less than calling the kernel, which matters for short texts."""
         return self.obtained().entry
 
     def obtained(self) -> Obtained:
-        """The compiled code and where it came from, obtained if need be."""
+        """The compiled code and where it came from, obtained if necessary."""
         if self._obtained is None:
             self._obtained = obtain(self)
             self._entry = self._obtained.entry
@@ -112,7 +111,7 @@ class Kernel(Part):
 
     @property
     def folder(self) -> str | None:
-        """The folder that the kernel was read from or written to; None where neither has happened."""
+        """The folder that the kernel was read from or written to; None if there was none."""
         return self._obtained.folder if self._obtained else None
 
     @property
@@ -122,7 +121,7 @@ class Kernel(Part):
 
 
 def kernel(*types: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """What Python calls, with the types of its arguments; see signature.py."""
+    """Declares a function that Python calls, with the types of its arguments; see signature.py."""
 
     def declare(function: Callable[..., Any]) -> Kernel:
         declared = Kernel(function, types)
@@ -133,20 +132,23 @@ def kernel(*types: Any) -> Callable[[Callable[..., Any]], Kernel]:
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
-    """As `numba.extending.intrinsic`, which it becomes when it is compiled."""
+    """Declares an intrinsic as `numba.extending.intrinsic` does, which is applied when it is compiled."""
     return Intrinsic(function)
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """What kernels call and Python does not: compiled into each kernel that needs it, where LLVM may inline it or not."""
+    """Declares a function that only kernels call: compiled into each kernel that needs it, inlined or not, as LLVM
+    decides."""
     return Part(function)
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A part that LLVM must not inline: for a loop that should have all registers, and runs often enough for a call."""
+    """A part that LLVM must not inline: for a loop that should have all registers, and runs long enough to be worth a
+    call."""
     return Part(function, inlines=False)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A part that LLVM must inline: for what runs once a piece or more. It judges most of them too large."""
+    """A part that LLVM must inline: for code that runs once for each piece or more often. LLVM judges most of it too
+    large."""
     return Part(function, inlines=True)

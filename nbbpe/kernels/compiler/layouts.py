@@ -1,8 +1,8 @@
-"""Where Python and NumPy keep what kernels read of their objects: found by looking at objects whose content is known.
+"""The places in Python's and NumPy's objects that kernels read: found by inspecting objects whose content is known.
 
-Kernels read str and arrays as they lie in memory, as calling for each thing would take longer than encoding a short text.
-These places differ between versions. So they are found out here, are compiled in, and are a part of what a kernel is stored
-under: a process whose objects look otherwise finds no kernel that would misread them.
+Kernels read str and arrays directly from memory, because calling the C API for each value would take longer than encoding a
+short text. These places differ between versions. So they are found here, are compiled in, and are part of the key that a
+kernel is stored under: a process whose objects have another layout finds no kernel that would misread them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 
 class UnknownLayout(RuntimeError):
-    """An object does not look as we know it: kernels cannot read it by themselves."""
+    """An object has an unknown layout: kernels cannot read it directly."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"nbbpe's kernels do not run with this Python: {why}")
@@ -27,10 +27,10 @@ class Layouts(NamedTuple):
     """Offsets in bytes from the start of an object, unless said otherwise.
 
     type_at       : of every object, its type
-    text_length, text_state : of a str, the number of characters, and 32 bits that say how they are kept
-    text_kind     : the bit of the state from which on 3 bits say how many bytes a character has
+    text_length, text_state : of a str, the number of characters, and 32 bits that say how they are stored
+    text_kind     : the lowest of the 3 bits of the state that say how many bytes a character has
     text_compact, text_ascii : the bits of the state that say whether the characters follow, and whether all are ASCII
-    ascii_at, units_at : where they follow, of a str that is ASCII, and of others
+    ascii_at, units_at : where the characters follow, in a str that is ASCII, and in others
     data, n_dimensions, dimensions, strides, dtype, flags : of an array
     kind, byte_order, item_size : of a dtype: two letters, and the bytes of an item as an int32
     """
@@ -67,7 +67,7 @@ def layouts() -> Layouts:
 
 
 def _of_text() -> tuple[int, ...]:
-    # Long enough that no other number there is the same, and made anew so that none is shared.
+    # Long enough that no other number in the object is equal, and newly made so that it is not shared.
     n = 1237
     texts = [character * n for character in "aé中😀"]
     length = _first(range(16, 40, 8), lambda at: all(_word(text, at) == n for text in texts), "the length of a str")
@@ -101,7 +101,7 @@ def _of_array() -> tuple[int, ...]:
     places = range(16, 80, 8)
     data = _first(places, lambda at: _word(array, at) == array.ctypes.data, "the data of an array")
     n_dimensions = _first(places, lambda at: _word(array, at) & 0xFFFFFFFF == 3, "the dimensions of an array")
-    # All words are looked at, but only addresses are followed that stand where NumPy has had these two since its beginning.
+    # All words are read, but addresses are followed only at the places where NumPy has always stored these two.
     shape, strides = n_dimensions + 8, n_dimensions + 16
     for at, expected in (shape, (3, 5, 7)), (strides, (70, 14, 2)):
         _check(struct.unpack("3q", ctypes.string_at(_word(array, at), 24)) == expected, "the shape of an array")

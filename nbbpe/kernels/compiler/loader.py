@@ -1,4 +1,4 @@
-"""Object code to a function that Python calls, with llvmlite's binding alone."""
+"""Loads object code as a function that Python calls, with llvmlite's binding alone."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def load(content: bytes, entry: str, called: str, structures: list[type]) -> Cal
 
     structures : the NamedTuples that it takes
 
-    Raises UnknownObject where the object code has no such entry, or refers to what it may not.
+    Raises UnknownObject where the object code has no such entry, or refers to names that are not allowed.
     """
     check(content, provide(structures))
-    # Each has an engine of its own: entries of one name, as two versions of a kernel have, do not meet.
+    # Each has its own engine, so that entries of the same name, as of two versions of a kernel, do not collide.
     engine = _new_engine()
     engine.add_object_file(binding.ObjectFileRef.from_data(content))
     engine.finalize_object()

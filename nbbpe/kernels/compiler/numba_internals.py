@@ -1,10 +1,11 @@
-"""All that we use of Numba and its code generator beyond what they promise: kernels to object code that needs no Numba.
+"""Compiles kernels to object code that needs no Numba; all internals of Numba and its code generator that nbbpe uses are
+here.
 
-Used here, and nowhere else; tried with the oldest and the newest Numba that pyproject.toml allows. Where one is missing or
-does something else, kernels are compiled by a plain `njit` instead, see plain.py.
+They are used nowhere else, and tested with the oldest and the newest Numba that pyproject.toml allows. If one is missing or
+behaves differently, kernels are compiled by a plain `njit` instead, see plain.py.
 
     `_numba_type_`                    of an object that compiled code names: what it is to Numba
-    option `_nrt`                     no references are counted: kernels allocate nothing, and arrays are their caller's
+    option `_nrt`                     no references are counted: kernels allocate nothing, and their callers own the arrays
     njit's `pipeline_class`           to have each function in a library of ours
     Compiler, JITCodeLibrary          from which these are derived; of the library `_optimize_final_module`,
                                       `_finalize_final_module` and what it calls, `_final_module`, `_finalized`,
@@ -32,21 +33,21 @@ from numba.extending import intrinsic
 
 from .numba_types import numba_type
 
-njit: Any = numba.njit  # whose types do not know all of its options
+njit: Any = numba.njit  # its type annotations lack some of its options
 
 
 class _LinkedOnly(JITCodeLibrary):
-    """The intermediate code of one function, as its callers link it in.
+    """The intermediate code of one function, which its callers link in.
 
     Numba would optimize whatever it compiles, make machine code of it, and then link it into each caller, where it is
-    optimized again. Of a hundred small functions only what the kernel at their top becomes is ever run.
+    optimized again. But of a hundred small functions only the code of the kernel that calls them ever runs.
     """
 
     def _optimize_final_module(self) -> None:
-        """Leave it to the kernel, which optimizes all of its parts together."""
+        """Do nothing: the kernel optimizes all of its parts together."""
 
     def _finalize_final_module(self) -> None:
-        # What CodeLibrary does, without handing the code to the engine that makes machine code of all it gets.
+        # As in CodeLibrary, but without passing the code to the engine, which would make machine code of it.
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
@@ -58,7 +59,7 @@ class _LinkedOnly(JITCodeLibrary):
 
     @property
     def codegen(self) -> _LinkedOnly:
-        """What is asked to `set_env`, and that would look for the environment's place in machine code."""
+        """The object whose `set_env` is called, which would look up the environment in machine code."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
@@ -66,7 +67,7 @@ class _LinkedOnly(JITCodeLibrary):
 
 
 class _NeverInlined(_LinkedOnly):
-    """That of a part which LLVM is to leave a function: an attribute that Numba has no option for."""
+    """The code of a part that LLVM must not inline: an attribute that Numba has no option for."""
 
     def add_ir_module(self, ir_module: Any) -> None:
         for function in ir_module.functions:
@@ -76,12 +77,12 @@ class _NeverInlined(_LinkedOnly):
 
 
 class _WholeKernel(JITCodeLibrary):
-    """A kernel's code with all that it calls, optimized together, of which only the entry is seen from outside."""
+    """A kernel's code with everything that it calls, optimized together; only the entry is visible from outside."""
 
     entry = ""
 
     def _finalize_final_module(self) -> None:
-        # Not before: LLVM inlines what is called once, and nobody else can call, however large it is.
+        # Only after inlining: LLVM inlines an internal function that is called once, however large it is.
         for each in (*self._final_module.functions, *self._final_module.global_variables):
             if not each.is_declaration and each.name != self.entry:
                 each.linkage = "internal"
@@ -91,7 +92,7 @@ class _WholeKernel(JITCodeLibrary):
 
 
 class _PartCompiler(Compiler):
-    """Numba's compiler, which puts what it makes into a library of ours."""
+    """Numba's compiler with our library class for its code."""
 
     library_class = _LinkedOnly
 
@@ -107,11 +108,11 @@ class _NeverInlinedCompiler(_PartCompiler):
 def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
     """Numba's object for a function that compiled code calls; no machine code is made of it alone.
 
-    Where `inlines` is None it takes that from the function that is compiled when it is first called.
+    If `inlines` is None, it takes that from the function that is being compiled at its first use.
     """
     compiler = _NeverInlinedCompiler if inlines is False else _PartCompiler
     options = {} if inlines is None else {"forceinline": inlines}
-    # `error_model="numpy"` leaves out the checks for division by zero, which no kernel does.
+    # `error_model="numpy"` omits the checks for division by zero, which no kernel does.
     dispatcher: Any = njit(
         _nrt=False, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True,
         pipeline_class=compiler, **options,
@@ -120,7 +121,7 @@ def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
     def add_overload(compiled: Any) -> None:
         dispatcher.overloads[tuple(compiled.signature.args)] = compiled
 
-    dispatcher.add_overload = add_overload  # as Numba does, but without telling its dispatcher of an address to call
+    dispatcher.add_overload = add_overload  # as Numba does, but without an address to call for its dispatcher
     return dispatcher
 
 
@@ -132,7 +133,7 @@ def type_of_intrinsic(function: Callable[..., Any]) -> Any:
 
 
 def compile_to_object(dispatcher: Any, types: tuple[Any, ...], name: str, emit_entry: Callable[..., None]) -> bytes:
-    """The object code of a kernel: a function of that name as Python calls it, and all that it needs.
+    """The object code of a kernel: a function of that name for Python to call, and everything that it needs.
 
     emit_entry : called as emit_entry(module, context, compiled, name) to emit this function, see entry.py
     """

@@ -1,4 +1,4 @@
-"""What kernels take, see signature.py, as Numba's types."""
+"""The arguments of kernels, see signature.py, as Numba's types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .signature import Argument, Array, Scalar
 
 @functools.cache
 def numba_type(declared: Any) -> Any:
-    """The type of an argument as Numba has it."""
+    """Numba's type of an argument."""
     if isinstance(declared, Scalar):
         return getattr(numba.types, declared.name)
     if isinstance(declared, Array):
@@ -32,12 +32,12 @@ def _type_by_name(module: str, name: str) -> Any:
 
 
 def _type_of_argument(argument: Argument) -> Any:
-    """A type whose values are the numbers that are read off a Python object."""
+    """A type whose values are the numbers that are read from a Python object."""
     members = [(name, numba.types.int64) for name in argument.numbers]
 
     class Kind(numba.types.Type):
         def __reduce__(self) -> tuple[Any, ...]:
-            # Numba's cache on disk, see plain.py, would else take it for another type in each process.
+            # Otherwise Numba's cache on disk, see plain.py, would see another type in each process.
             return _type_by_name, (argument.take.__module__, argument.name)
 
     @register_model(Kind)
@@ -48,7 +48,7 @@ def _type_of_argument(argument: Argument) -> Any:
     for name in argument.numbers:
         make_attribute_wrapper(Kind, name, name)
 
-    # For `njit`, see plain.py; entries of our own call `take` themselves.
+    # For `njit`, see plain.py; our entries call `take` directly.
     @unbox(Kind)
     def take(kind: Any, item: Any, c: Any) -> NativeValue:
         emitter = Emitter(c.builder, layouts())

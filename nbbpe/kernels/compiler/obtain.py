@@ -20,7 +20,7 @@ class Obtained(NamedTuple):
     """A kernel that can be called.
 
     entry        : takes its arguments by position
-    folder       : the folder that it was read from or written to; None where there is none
+    folder       : the folder that it was read from or written to; None for no folder
     was_compiled : whether this process compiled it
     """
 
@@ -34,7 +34,7 @@ _has_said = False  # that kernels are compiled
 
 
 def _after_fork() -> None:
-    """The thread that had the lock is not there in a forked process."""
+    """A forked process does not have the thread that held the lock."""
     global _lock
     _lock = threading.RLock()
 
@@ -61,7 +61,8 @@ def obtain(kernel: Any) -> Obtained:
 
 
 def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
-    """Have a kernel stored, in this folder or else where it would be looked for; (the folder, whether it was compiled).
+    """Make sure that a kernel is stored, in this folder, or by default where it is looked for; (the folder, whether it was
+    compiled).
 
     It is not loaded: it may be for another processor. Raises RuntimeError where a plain `njit` compiles, which makes
     none for others.
@@ -84,14 +85,14 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
 
 
 def _stored(kernel: Any) -> Obtained | None:
-    """A kernel from disk; None where there is none that can be used."""
+    """A kernel from disk; None if no stored one can be used."""
     found = store.read(kernel.name)
     if found is None:
         return None
     content, folder = found
     try:
         return Obtained(load(content, entry_of(kernel), kernel.__name__, structures_of(kernel.types)), folder, False)
-    except (UnknownObject, RuntimeError):  # the second is llvmlite's, of what is no object code
+    except (UnknownObject, RuntimeError):  # llvmlite raises the second for invalid object code
         return None
 
 
@@ -110,7 +111,7 @@ def compiled(kernel: Any) -> bytes:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """Numba makes millions of objects that live on: looking through them for garbage takes a sixth of the time."""
+    """Numba makes millions of lasting objects: collecting garbage among them takes a sixth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -125,7 +126,7 @@ def _compiled_plainly(kernel: Any) -> Obtained:
 
 
 def _say_once() -> None:
-    """Say that kernels are being compiled, so that nobody wonders why the first use of any takes seconds."""
+    """Tell the user that kernels are being compiled, because the first use then takes seconds."""
     global _has_said
     if not _has_said:
         _has_said = True
@@ -141,5 +142,5 @@ def entry_of(kernel: Any) -> str:
 
 
 def structures_of(types: tuple[Any, ...]) -> list[type]:
-    """The NamedTuples among what a kernel takes."""
+    """The NamedTuples among the arguments of a kernel."""
     return [each for each in types if isinstance(each, type) and not isinstance(each, (Scalar, Array))]

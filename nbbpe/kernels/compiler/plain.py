@@ -1,8 +1,8 @@
-"""The way that stands behind: kernels compiled by a plain `njit(cache=True)`, with nothing but what Numba promises.
+"""The fallback: kernels compiled by a plain `njit(cache=True)`, with Numba's public API only.
 
-It takes over where Numba's insides are not as numba_internals.py knows them, after one warning, and where the user has set
-what concerns compiling by Numba: NUMBA_BOUNDSCHECK, or NUMBA_DISABLE_JIT, with which kernels are compiled all the same.
-Slower to start and to compile; ids and merges are the same.
+It is used if Numba's internals are not as numba_internals.py expects them, after one warning, and if the user has set an
+option of Numba's compiler: NUMBA_BOUNDSCHECK, or NUMBA_DISABLE_JIT, with which kernels are compiled all the same. It is
+slower to start and to compile; ids and merges are the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .trusted_folders import PrivateFolder, Untrusted
 _SETTINGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT")
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _took_over = False
-_made: dict[Any, Any] = {}  # what parts and intrinsics have become
+_made: dict[Any, Any] = {}  # Numba's objects for parts and intrinsics
 
 
 def is_plain() -> bool:
@@ -32,7 +32,7 @@ def is_plain() -> bool:
 
 
 def take_over(why: BaseException) -> None:
-    """Compile kernels in this way from now on, and say so. Raises what this way could do nothing against."""
+    """Compile kernels in this way from now on, and say so. Raises the error if this way could not avoid it."""
     global _took_over
     if isinstance(why, UnknownLayout) or (isinstance(why, ImportError) and why.name in ("numba", "llvmlite")):
         raise why
@@ -76,13 +76,13 @@ def compiled(kernel: Any, before: Callable[[], None]) -> Compiled:
         dispatcher: Any = numba.njit(cache=folder is not None, **_OPTIONS)(_with_made_globals(kernel.function))
         entry = dispatcher.compile(kinds)
         dispatcher.disable_compile()
-    # Numba's own look at arguments knows nothing of ours, which take any object.
+    # Numba's own type check does not know our argument types, which take any object.
     takes_ours = any(isinstance(each, Argument) for each in kernel.types)
     return Compiled(entry if takes_ours else dispatcher, folder, not dispatcher.stats.cache_hits)
 
 
 def kept() -> dict[str, int]:
-    """How many kernels Numba's cache has, in the folder that is used."""
+    """The number of kernels in Numba's cache, in the folder that is used."""
     folder = _trusted_folder()
     n_kernels = len(_indices(folder)) if folder else 0
     return {folder: n_kernels} if folder and n_kernels else {}
@@ -94,7 +94,7 @@ def _indices(folder: str, beginning: str = "") -> list[str]:
 
 
 def made(declared: Any) -> Any:
-    """A part or an intrinsic, see jit.py, as Numba has it."""
+    """Numba's object for a part or an intrinsic, see jit.py."""
     if declared not in _made:
         import numba
         from numba.extending import intrinsic
@@ -109,7 +109,7 @@ def made(declared: Any) -> Any:
 
 
 def _with_made_globals(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that names, in place of what is declared, what Numba knows."""
+    """A function that refers to Numba's objects in place of our declarations."""
     names = {**function.__globals__}
     for name in function.__code__.co_names:
         if _is_declared(names.get(name)):
@@ -129,7 +129,7 @@ def _is_declared(value: Any) -> bool:
 
 @contextlib.contextmanager
 def _jit_enabled() -> Iterator[None]:
-    """NUMBA_DISABLE_JIT is for functions of the user's: intrinsics have no form that Python runs."""
+    """NUMBA_DISABLE_JIT applies to the user's functions only: intrinsics have no form that Python can run."""
     from numba.core import config
 
     before = config.DISABLE_JIT  # type: ignore[attr-defined]
@@ -142,9 +142,9 @@ def _jit_enabled() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _cache_folder() -> Iterator[str | None]:
-    """A folder for Numba's cache, of these sources and settings alone; None where there is none that can be trusted.
+    """A folder for Numba's cache, for these sources and settings alone; None if no folder can be trusted.
 
-    Numba takes any folder for it, and looks only at the file that a kernel is in when it asks whether its code is outdated.
+    Numba would use any folder, and checks only the file of a kernel itself to decide whether its code is outdated.
     """
     from numba.core import config
 

@@ -1,8 +1,9 @@
-"""What kernels take, as they are declared: numbers, arrays, structures of arrays, and Python objects read as they lie.
+"""The types that kernels are declared with: numbers, arrays, structures of arrays, and Python objects that are read in
+place.
 
     @kernel(int64, uint8[:], reads(int32[:, :]), PieceTable)
 
-Nothing here needs Numba: a kernel is declared in every process, and compiled in few.
+Nothing here needs Numba: kernels are declared in every process, and compiled in few.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ T = TypeVar("T", bound=type)
 class Scalar:
     """A number; `int64[:]` and `int64[:, :]` are arrays of it.
 
-    name : as NumPy and Numba call it
+    name : the name in NumPy and Numba
     kind, size : NumPy's letter for such numbers, and how many bytes one has
     """
 
@@ -46,7 +47,7 @@ class Array:
 
 
 class Argument:
-    """A Python object that a kernel gets as numbers of 64 bits, read off it before the kernel runs.
+    """A Python object that a kernel gets as numbers of 64 bits, which are read from it before the kernel runs.
 
     name    : of the type
     numbers : the names of the numbers, as attributes in the kernel
@@ -69,7 +70,7 @@ uint16, uint8, boolean = Scalar("uint16", "u", 2), Scalar("uint8", "u", 1), Scal
 
 
 def reads(array: Array) -> Array:
-    """An array that the kernel does not write to, so that it may be one that cannot be written to."""
+    """An array that the kernel only reads, so that a read-only array can be given."""
     return Array(array.item, array.n_dimensions, read_only=True)
 
 

@@ -1,10 +1,12 @@
-"""Object code of kernels on disk: found by what it was made from, read wherever it lies, written where that is allowed.
+"""Object code of kernels on disk: found by a digest of its sources, read from any trusted folder, written where that is
+allowed.
 
 A file's name says what its content was made from and for, so that processes that start at once, machines with different
-processors and one home, and versions side by side never write over each other's. Before the content stands a digest of
-name and content. Whose folders these may be is the matter of trusted_folders.py: what is read from them runs.
+processors that share a home, and several versions never overwrite each other's files. A digest of name and content precedes
+the content. Which folders are trusted, trusted_folders.py decides: what is read from them is executed.
 
-What is made for others, for a wheel or for processors of a kind, is found whatever Numba there is, or none.
+Kernels that are made for other machines, for a wheel or for a kind of processors, are found with any version of Numba, or
+none.
 """
 
 from __future__ import annotations
@@ -45,9 +47,9 @@ class Found(NamedTuple):
 
 
 def folders() -> list[Folder]:
-    """Where compiled kernels may lie, in the order in which they are looked for and written.
+    """The folders for compiled kernels, in the order in which they are searched and written.
 
-    NUMBA_CACHE_DIR alone, where it is set and may be written to. Else the folder of the installed package, then the
+    NUMBA_CACHE_DIR alone, if it is set and may be written to. Else the folder of the installed package, then the
     user's cache folder.
     """
     return _folders(os.environ.get("NUMBA_CACHE_DIR", ""), getattr(os, "geteuid", int)())
@@ -55,7 +57,7 @@ def folders() -> list[Folder]:
 
 @functools.cache
 def _folders(chosen: str, user: int) -> list[Folder]:
-    """The folders for a NUMBA_CACHE_DIR; `user` is asked for as another may be trusted by others."""
+    """The folders for a NUMBA_CACHE_DIR; `user` is a parameter, as other users trust other folders."""
     ours: list[Folder] = [InstalledFolder(_IN_TREE), PrivateFolder(_users_folder())]
     if not chosen:
         return ours
@@ -71,7 +73,7 @@ def _folders(chosen: str, user: int) -> list[Folder]:
 
 
 def _users_folder() -> str:
-    """The user's cache folder; no absolute path where there is none."""
+    """The user's cache folder; a relative path if there is none."""
     home = os.path.expanduser("~")
     if os.name == "nt":
         base = os.path.join(os.environ.get("LOCALAPPDATA", ""), "nbbpe", "Cache")
@@ -79,14 +81,14 @@ def _users_folder() -> str:
         base = os.path.join(home, "Library", "Caches", "nbbpe")
     else:
         base = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(base):  # which the standard says to ignore
+        if not os.path.isabs(base):  # the standard says to ignore these
             base = os.path.join(home, ".cache")
         base = os.path.join(base, "nbbpe")
     return os.path.join(base, "kernels")
 
 
 def kept() -> dict[str, int]:
-    """How many kernels each folder has, as the sources are now; folders that have none are left out."""
+    """How many kernels each folder has, as the sources are now; without folders that have none."""
     found = {}
     for folder in [InstalledFolder(_IN_WHEEL), *folders()]:
         n = kept_in(folder)
@@ -110,7 +112,8 @@ def read_data(name: str) -> bytes | None:
 
 
 def keep_data(name: str, content: bytes) -> None:
-    """Write what kernels work with, and takes long to make, into the first folder that takes it; to none is no error."""
+    """Write data that kernels use, and that takes long to make, to the first writable folder; it is no error if there is
+    none."""
     for folder in folders():
         with contextlib.suppress(Untrusted, OSError):
             folder.write(name, _digest(name, content) + content)
@@ -124,9 +127,9 @@ def read(kernel: str) -> Found | None:
 
 
 def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
-    """Write object code into the first folder that takes it, and return which; where none does, say so once and go on.
+    """Write object code to the first writable folder, and return that; if there is none, warn once and go on.
 
-    into : the only folder to write to, where it is for others
+    into : the only folder to write to, for kernels for other machines
     """
     reasons = []
     name = _others_name(kernel) if into or label_of(present()) else _own_name(kernel)
@@ -147,13 +150,13 @@ def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
 
 @functools.cache
 def _say_that_none_is_kept(why: str) -> None:
-    say(f"compiled kernels cannot be kept: {why}. Each process will compile them again; {_WHAT_TO_SET}")
+    say(f"compiled kernels cannot be stored: {why}. Each process will compile them again; {_WHAT_TO_SET}")
 
 
 def _read(where: list[Folder], names: list[str]) -> Found | None:
     for folder in where:
         for name in names:
-            # Not there, not ours to read, perhaps of somebody else, or damaged by a crash: it is compiled and written anew.
+            # Missing, unreadable, untrusted, or damaged by a crash: it is compiled and written again.
             with contextlib.suppress(Untrusted, OSError):
                 data = folder.read(name)
                 digest, content = data[:_DIGEST], data[_DIGEST:]
@@ -163,7 +166,7 @@ def _read(where: list[Folder], names: list[str]) -> Found | None:
 
 
 def _read_for_kind(where: list[Folder], kernel: str) -> Found | None:
-    """Object code for a kind of processors to which this one belongs: what asks for most of it."""
+    """Object code for a kind of processors to which this one belongs: the one that uses most of its features."""
     beginning = f"{kernel}.{_PYTHON}.{_sources()}.for-"
     usable = set()
     for folder in where:
@@ -190,7 +193,7 @@ def _own_name(kernel: str) -> str:
 
 
 def _others_name(kernel: str, label: str | None = None) -> str:
-    """The file of a kernel that is made to be given to others, who may have another Numba; see target.label_of."""
+    """The file of a kernel that is made for other machines, which may have another Numba; see target.label_of."""
     label = label_of(present()) if label is None else label
     target = parse(label) if label else present()
     return f"{kernel}.{_PYTHON}.{_sources()}.for-{label or 'one'}.{_key(target)}.nbk"
@@ -205,7 +208,8 @@ def _key(more: tuple[object, ...]) -> str:
 
 
 def _remove_outdated(kernel: str) -> None:
-    """Remove what earlier sources were compiled to. Only where those sources lay: other folders serve several."""
+    """Remove the kernels of earlier sources. Only in the folder of the sources: other folders serve several
+    installations."""
     for path in glob.glob(os.path.join(glob.escape(_IN_TREE), f"{kernel}.{_PYTHON}.*.nbk")):
         if not os.path.basename(path).startswith(f"{kernel}.{_PYTHON}.{_sources()}."):
             with contextlib.suppress(OSError):
@@ -220,7 +224,7 @@ def version_of(package: str) -> str:
     found = importlib.util.find_spec(package)
     if found is None or not found.origin:
         return ""
-    # By its metadata's folder, which is there beside most installations: to ask importlib.metadata takes 30 ms.
+    # From the name of its metadata's folder, which most installations have: importlib.metadata takes 30 ms.
     beside = os.path.dirname(os.path.dirname(found.origin))
     folders = glob.glob(os.path.join(glob.escape(beside), f"{package}-*.dist-info"))
     if len(folders) == 1:
@@ -234,10 +238,10 @@ def version_of(package: str) -> str:
 
 @functools.cache
 def _sources() -> str:
-    """A digest of all that kernels are made from: the modules of kernels.
+    """A digest of the sources of kernels: the modules of kernels.
 
-    Any change makes all of them anew, as helpers of one file are compiled into kernels of another. Contents, not times:
-    those do not survive an image.
+    Any change compiles all of them again, as helpers of one file are compiled into kernels of another. It covers contents,
+    not times, which do not survive in an image.
     """
     digest = hashlib.sha256()
     for path in sorted(glob.glob(os.path.join(glob.escape(_KERNELS), "**", "*.py"), recursive=True)):
@@ -253,5 +257,5 @@ def sources() -> str:
 
 
 def _digest(name: str, content: bytes) -> bytes:
-    """What stands before a kernel on disk: machine code that is not what was written there must not run."""
+    """The digest before a kernel on disk: machine code that is not what was written there must not run."""
     return hashlib.sha256(name.encode() + b"\0" + content).digest()

@@ -1,7 +1,7 @@
-"""The names that a kernel's object code may refer to, where they lie, and which ones an object does refer to.
+"""The names that a kernel's object code may refer to, their addresses, and the names that an object does refer to.
 
-The loader takes the address of a name that it does not know to be 0. So what an object refers to is read from it, when it
-is made and when it is loaded, and an object that needs anything else is not used.
+The loader uses address 0 for an unknown name. So the names that an object refers to are read from it, when it is made and
+when it is loaded, and an object that needs any other name is not used.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _OBJECTS = (
     *("PyBytes_Type", "PyExc_RuntimeError", "PyExc_TypeError", "PyList_Type", "PyLong_Type", "PyUnicode_Type"),
     "_Py_NoneStruct",
 )
-# Of C's library, which LLVM makes of loops.
+# Of C's library, to which LLVM turns loops.
 _OF_C = ("memcpy", "memmove", "memset")
 NDARRAY = "nbbpe_ndarray"  # NumPy's type of arrays
 _STRUCTURE = "nbbpe_structure_"  # before the name of a NamedTuple
 
 
 class UnknownObject(Exception):
-    """Object code that we cannot read, or that refers to what it may not refer to."""
+    """Object code that cannot be read, or that refers to names that are not allowed."""
 
 
 def symbol_of(structure: type) -> str:
@@ -42,7 +42,7 @@ def symbol_of(structure: type) -> str:
 
 
 def provide(structures: list[type]) -> set[str]:
-    """Tell the loader where the allowed names lie; returns them."""
+    """Give the loader the addresses of the allowed names; returns these names."""
     names = _provide_fixed() | {symbol_of(each) for each in structures}
     for each in structures:
         binding.add_symbol(symbol_of(each), id(each))
@@ -69,13 +69,13 @@ def check(content: bytes, allowed: set[str]) -> None:
     try:
         others = referred(content) - allowed
     except (struct.error, IndexError, OverflowError, ValueError) as error:
-        raise UnknownObject(f"no object code of a form that we know: {error}") from None
+        raise UnknownObject(f"object code of an unknown format: {error}") from None
     if others:
         raise UnknownObject(f"object code that refers to {', '.join(sorted(others))}")
 
 
 def referred(content: bytes) -> set[str]:
-    """The names that object code, of ELF's or Mach-O's form for 64 bits and little-endian, has not itself."""
+    """The names that object code (64-bit little-endian ELF or Mach-O) refers to and does not define."""
     if content[:6] == b"\x7fELF\x02\x01":
         return _of_elf(content)
     if content[:4] == b"\xcf\xfa\xed\xfe":

@@ -1,4 +1,4 @@
-"""Which processor kernels are compiled for, and which of those that they were compiled for this one can run."""
+"""Which processor kernels are compiled for, and whether this one can run kernels for others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llvmlite import binding
 _V2 = {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
 _V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
 _V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-# Processors that stand for many, and the features that each of these must have.
+# Levels of processors, and the features that a processor of each must have.
 LEVELS = {"generic": set[str](), "x86-64": set[str](), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
 
 
@@ -20,7 +20,7 @@ class Target(NamedTuple):
 
     triple    : architecture, vendor and system, as LLVM names them
     processor : LLVM's name, or one of LEVELS
-    features  : what the processor has beside what its name says, as "+avx2,-sse4a"
+    features  : how the processor differs from its name, as "+avx2,-sse4a"
     """
 
     triple: str
@@ -33,15 +33,15 @@ class Target(NamedTuple):
 
 
 class UnknownProcessor(ValueError):
-    """A processor that kernels cannot be compiled for ahead."""
+    """A processor that kernels cannot be compiled for in advance."""
 
 
 @functools.cache
 def host() -> Target:
-    """This machine's, which Numba compiles for, too."""
+    """The target of this machine, for which Numba compiles by default."""
     try:
         features = binding.get_host_cpu_features().flatten()
-    except RuntimeError:  # LLVM does not know how to ask on this system
+    except RuntimeError:  # LLVM cannot detect them on this system
         features = ""
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features)
 
@@ -67,13 +67,13 @@ def parse(label: str) -> Target:
     if processor not in levels:
         raise UnknownProcessor(
             f"kernels cannot be made for the processor {label!r}: give one of {', '.join(levels)}, with more features "
-            "if need be, as x86-64-v4+avx512vbmi+avx512vbmi2"
+            "if needed, as x86-64-v4+avx512vbmi+avx512vbmi2"
         )
     return Target(host().triple, processor, ",".join(f"+{feature}" for feature in sorted(features)))
 
 
 def label_of(target: Target) -> str:
-    """As `parse` takes it; empty for what is no level, and so for one kind of machine only."""
+    """The label, as `parse` takes it; empty for a target that is not a level, and so for one kind of machine only."""
     if target.processor not in LEVELS or "-" in target.features:
         return ""
     return target.processor + target.features.replace(",", "")

@@ -1,12 +1,12 @@
-"""Folders that code may be loaded from: nobody may write to them but this user and root, or who can change nbbpe itself.
+"""Folders that code may be loaded from: only this user and root may write to them, or whoever can change nbbpe itself.
 
-What lies in a file of machine code runs. So it is read only where nobody else can have put it, as ssh does with its keys:
-each folder on the way belongs to this user or to root, and others can write to none of them. A folder in which everybody
-may make entries but nobody may touch those of others (sticky, as /tmp) may be passed, as nobody can exchange there what is
-ours: a private folder below /tmp is as good as any. Files never lie in such a folder itself.
+A file of machine code is executed. So it is read only if nobody else can have written it, as ssh does with its keys: each
+folder of the path belongs to this user or to root, and others can write to none of them. A folder in which everybody may
+create entries but nobody may change those of others (sticky, as /tmp) may be part of the path, as nobody can replace our
+entries there: a private folder below /tmp is as good as any. Files are never stored in such a folder itself.
 
 Windows has neither these owners nor these modes, and gives each user a cache folder that others cannot write to: there,
-a folder must have an absolute path, and no more is asked.
+a folder must have an absolute path, and nothing else is checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Untrusted(Exception):
 class Folder(ABC):
     """A folder that may hold machine code.
 
-    path : where it lies; it need not be there
+    path : its path; it need not exist
     """
 
     def __init__(self, path: str) -> None:
@@ -36,11 +36,11 @@ class Folder(ABC):
 
     @abstractmethod
     def check(self) -> str:
-        """The path of this folder without links. Raises Untrusted, or OSError where it is missing or closed to us."""
+        """The path of this folder without symlinks. Raises Untrusted, or OSError if it is missing or not accessible."""
 
     @abstractmethod
     def make(self) -> str:
-        """Make this folder unless it is there; as `check` otherwise."""
+        """Make this folder unless it exists; otherwise as `check`."""
 
     def owners(self) -> set[int]:
         """The users whose files may be read."""
@@ -49,13 +49,13 @@ class Folder(ABC):
     def read(self, name: str) -> bytes:
         """The content of a file. Raises Untrusted where others could have written it, OSError where it cannot be read."""
         path = os.path.join(self.check(), name)
-        # Not through a link; and opening a pipe would wait for a writer.
+        # Symlinks are not followed; and opening a pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | _flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
         try:
-            # What is opened, not what lies there by now.
+            # Check what was opened, not what is there by now.
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                raise Untrusted(f"{path} is no regular file")
+                raise Untrusted(f"{path} is not a regular file")
             if _HAS_OWNERS and (found.st_uid not in self.owners() or found.st_mode & _BY_OTHERS):
                 raise Untrusted(f"others can write to {path}")
             with open(descriptor, "rb", closefd=False) as file:
@@ -64,7 +64,7 @@ class Folder(ABC):
             os.close(descriptor)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, as readable as this folder, that appears under its name only when it is whole.
+        """Write a file atomically, as readable as this folder.
 
         Raises Untrusted, or OSError.
         """
@@ -87,7 +87,7 @@ class Folder(ABC):
 
 
 class PrivateFolder(Folder):
-    """A folder that this user, or root, keeps from all others."""
+    """A folder that only this user, or root, can write to."""
 
     def check(self) -> str:
         return _real_path(self.path, self.owners())
@@ -106,15 +106,15 @@ class PrivateFolder(Folder):
                 raise
             parent = self._make(os.path.dirname(path))
         made = os.path.join(parent, os.path.basename(path))
-        with contextlib.suppress(FileExistsError):  # by another process; whose, `check` asks
+        with contextlib.suppress(FileExistsError):  # made by another process; `check` tests its owner
             os.mkdir(made, 0o700)
         return made
 
 
 class InstalledFolder(Folder):
-    """A folder in that of the package's sources: who can write to it can also change what we run.
+    """A folder in that of the package's sources: who can write to it can also change the code that runs.
 
-    So it is as good as the sources are, whoever owns them; and it can be read by whoever can read them.
+    So it is as trustworthy as the sources, whoever owns them; and it can be read by whoever can read them.
     """
 
     def __init__(self, path: str) -> None:
@@ -127,12 +127,12 @@ class InstalledFolder(Folder):
     def check(self) -> str:
         found = os.lstat(self.path)
         if not stat.S_ISDIR(found.st_mode):
-            raise Untrusted(f"{self.path} is no folder")
+            raise Untrusted(f"{self.path} is not a folder")
         if _HAS_OWNERS:
             sources = os.stat(self._sources)
             also = sources.st_mode if found.st_gid == sources.st_gid else sources.st_mode & ~stat.S_IWGRP
             if found.st_uid not in self.owners() or found.st_mode & _BY_OTHERS & ~also:
-                raise Untrusted(f"{self.path} can be written to by others than the folder it lies in")
+                raise Untrusted(f"{self.path} can be written to by others than the folder that contains it")
         return self.path
 
     def make(self) -> str:
@@ -144,11 +144,11 @@ class InstalledFolder(Folder):
 
 
 def _real_path(path: str, owners: set[int], may_be_sticky: bool = False) -> str:
-    """The path of a folder without links, where nobody but the owners can exchange any part of it.
+    """The path of a folder without symlinks, if nobody but the owners can replace any part of it.
 
-    may_be_sticky : whether others may make entries in the folder itself, but not touch those of others
+    may_be_sticky : whether others may create entries in the folder itself, but not change those of others
 
-    Raises Untrusted, or OSError where the folder is missing or closed to us.
+    Raises Untrusted, or OSError if the folder is missing or not accessible.
     """
     if not os.path.isabs(path):
         raise _not_absolute(path)
@@ -168,7 +168,7 @@ def _real_path(path: str, owners: set[int], may_be_sticky: bool = False) -> str:
         if stat.S_ISLNK(entry_found.st_mode):
             n_links += 1
             if n_links > _MAX_LINKS:
-                raise Untrusted(f"{path} leads through too many links")
+                raise Untrusted(f"{path} leads through too many symlinks")
             target = os.readlink(entry)
             parts += target.split("/")[::-1]
             if os.path.isabs(target):
@@ -184,19 +184,19 @@ def _check_entry(path: str, found: os.stat_result, owners: set[int]) -> None:
     if found.st_uid not in owners:
         raise Untrusted(f"{path} belongs to another user (uid {found.st_uid})")
     if stat.S_ISLNK(found.st_mode):
-        return  # a link has no mode of its own; who can exchange it is asked of its folder
+        return  # a symlink has no mode; its folder determines who can replace it
     if not stat.S_ISDIR(found.st_mode):
-        raise Untrusted(f"{path} is no folder")
+        raise Untrusted(f"{path} is not a folder")
     if found.st_mode & _BY_OTHERS and not found.st_mode & stat.S_ISVTX:
         raise Untrusted(f"others can write to {path}")
 
 
 def _not_absolute(path: str) -> Untrusted:
-    return Untrusted(f"{path!r} is no absolute path")
+    return Untrusted(f"{path!r} is not an absolute path")
 
 
 def _flags(*names: str) -> int:
-    """What this system has of these flags of os.open."""
+    """Those of these flags of os.open that this system has."""
     flags = 0
     for name in names:
         flags |= getattr(os, name, 0)

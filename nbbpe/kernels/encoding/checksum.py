@@ -1,4 +1,4 @@
-"""The checksum of ids in a file: a polynomial of the numbers there, so that parts of them can be summed up in any order."""
+"""The checksum of the ids in a file: a polynomial of its numbers, so that parts of a file can be summed in any order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import kernel
 from ..compiler.signature import reads, uint16, uint64
 
-# A number with no pattern in its bits, and odd, so that no change of a single number goes unseen.
+# A number with no pattern in its bits; it is odd, so that every change of a single number is detected.
 BASE = 0x9E3779B97F4A7C15
 _AT_ONCE = 512  # numbers whose weights are in the fastest cache
 
@@ -23,7 +23,7 @@ def hash_numbers(numbers, weights):
     numbers : uint16[n]
     weights : uint64[m + 1], the powers of BASE from m down to 0, see new_weights
 
-    Cost: O(n), 0.1 ns a number, as the inner loop has nothing to wait for and is made of vectors.
+    Cost: O(n), 0.1 ns a number, as the inner loop is vectorised and its steps do not depend on each other.
     """
     at_once = len(weights) - 1
     value = np.uint64(0)

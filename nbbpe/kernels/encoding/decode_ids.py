@@ -21,7 +21,7 @@ _LENGTH_BITS = 32
 def new_pool(vocab: dict[int, bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The bytes of tokens, one after another, uint8[* + PADDING]; and of each its place there and its length, int64[n].
 
-    Where no token has the number, NO_TOKEN stands in the second array. Of others the low 32 bits are the length.
+    The second array holds NO_TOKEN for a number without token; else its low 32 bits are the length.
     """
     tokens = list(map(vocab.get, range(max(vocab) + 1), repeat(b"")))
     lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
@@ -33,7 +33,7 @@ def new_pool(vocab: dict[int, bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int
 
 
 class DecodeState(NamedTuple):
-    """What `decode_ids` works with: the addresses of arrays, how many places there are, and the room in `out`."""
+    """What `decode_ids` works with: the addresses of arrays, the number of places, and the room in `out`."""
 
     places: int
     n_tokens: int
@@ -53,11 +53,11 @@ def decode_ids(state_at, ids, ids_at, n):
     """Write the tokens of ids one after another.
 
     state_at : address of a DecodeState; its `out`, uint8[room + PADDING], is filled, also the PADDING
-    ids      : an IdsArgument; where it is no list, the ids are int64[n] at the address `ids_at`, and n < 0 for none
+    ids      : an IdsArgument; if it is not a list, the ids are int64[n] at the address `ids_at`; n < 0 for no ids
 
-    Returns the number of bytes of all tokens, also where `out` has no room for them: then it holds the first of them only.
-    UNKNOWN where an id has no token, or where there are no ids to look at. Cost: one step for each 16 bytes of a token, or
-    part of them; 2 ns an id.
+    Returns the number of bytes of all tokens, even if `out` has no room for all: then it holds the first of them only.
+    UNKNOWN if an id has no token, or if there are no ids. Cost: one step for each 16 bytes of a token, or part of them; 2
+    ns an id.
     """
     state = read_fields(DecodeState, state_at)
     if ids.n != NO_LIST:

@@ -20,24 +20,25 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
     """Write the ids of a piece that is not in the cache to `ids_at`, and cache them.
 
     slot   : the free slot where the piece belongs, or NO_SLOT
-    key_at : address of a copy of the piece, which nobody else changes (see pending_pieces.py), with PADDING bytes after it
+    key_at : address of a copy of the piece, which no other thread changes (see pending_pieces.py), with PADDING bytes after
+    it
     merge  : merge_if_short or merge_pretoken
 
-    Returns how many bytes they take, or, less than 0, the status with which `encode_pieces` must return if no piece is
+    Returns the number of bytes that they take; or, if negative, the status that `encode_pieces` must return if no piece is
     pending. Cost: half a microsecond for a word.
     """
     state = state_of(state_at)
     cache, pattern_at = state.cache, state.scan.tables
     if length > SHORT and needs_room(cache, length, id_size):
-        return -NEED_CACHE  # before a megabyte is merged in vain
+        return -NEED_CACHE  # before a megabyte is merged for nothing
     next_at = ids_at
     at = key_at
     is_stable = number_of(pattern_at, STABLE) != 0
     begin_piece(state.split, pattern_at)
     while at < key_at + length:
         end = pretoken_end(at, key_at + length, pattern_at, state.split)
-        # One of several pretokens is often cached as a piece. But a piece of these bytes may be split, which a pretoken is
-        # not: `ab(?=c)|.` makes one of "ab" before "c", and two where no c follows.
+        # One of several pretokens is often cached as a piece. But a piece of the same bytes may be split, and a pretoken is
+        # not: `ab(?=c)|.` makes one pretoken of "ab" before "c", and two if no c follows.
         n_bytes = copy_hit(cache, at, end - at, next_at) if is_stable and end - at < length else 0
         if n_bytes == 0:
             n_ids = merge(at, end - at, state.merges, state.scratch, next_at, id_size)
@@ -53,8 +54,8 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 
 @part
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size):
-    """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long for a copy, has a pretoken that
-    is too long for a lane, or is for `regex` to split."""
+    """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long to copy, has a pretoken that is
+    too long for a lane, or must be split by `regex`."""
     if length > MOST_COPIED or number_of(state_of(state_at).scan.tables, BY_REGEX) != 0:
         return -NEED_LONG
     copy_at = own_copy(state_at, key_at, length, low, high)
@@ -69,15 +70,15 @@ def slot_of_copy(state_at, key_at, length):
     low, high = key_of(key_at, length, table_at.state)
     slot = find(table_at, key_at, length, low, high)
     if not is_free(table_at, slot):
-        slot = np.int64(NO_SLOT)  # the text has changed to a piece that is cached
+        slot = np.int64(NO_SLOT)  # the text was changed meanwhile, to a piece that is cached
     return slot, low, high
 
 
 @kernel(int64, int64, int64, int64, int64)
 def encode_long_piece(state_at, key_at, length, ids_at, id_size):
-    """Do for a copy of a piece, at an address, what `encode_pieces` left with NEED_LONG; see `encode_and_cache`.
+    """Encode a piece, from a copy, for which `encode_pieces` returned NEED_LONG; see `encode_and_cache`.
 
-    Apart from it, as it takes seconds to compile, and most processes never need it.
+    It is a separate kernel, as it takes seconds to compile and most processes never need it.
     """
     state = state_of(state_at)
     if length > state.longest:

@@ -1,4 +1,4 @@
-"""The ids of pretokens that something else has found, as `regex` does."""
+"""The ids of pretokens that `regex` has found."""
 
 from ..compiler.jit import kernel
 from ..compiler.signature import int64, reads, uint8, uint64
@@ -9,7 +9,7 @@ from .merge_table import Merges, merges_addresses
 
 @kernel(reads(uint8[:]), reads(int64[:]), Merges, uint64[:], int64, int64, int64[:])
 def encode_pretokens(text, starts, merges, scratch, ids_at, id_size, ends):
-    """Write the ids of pretokens that stand side by side.
+    """Write the ids of adjacent pretokens.
 
     text    : uint8[* + PADDING], read
     starts  : int64[n + 1], read       where each pretoken starts in it

@@ -1,4 +1,4 @@
-"""The state of encoding: the addresses of all that its kernels work with, in one array; and the reasons why they stop.
+"""The state of encoding: the addresses of everything that its kernels use, in one array; and the reasons why they stop.
 
 A call takes one address, that of a state. Passing twenty arrays from Python would take longer than encoding a short text.
 """
@@ -24,19 +24,19 @@ DONE, NEED_OUT, NEED_SCRATCH, NEED_CACHE, NEED_LONG = range(5)
 
 
 class EncodeState(NamedTuple):
-    """What the array of a state holds: int64 each, addresses where nothing else is said.
+    """What the array of a state holds: int64 each, addresses unless stated otherwise.
 
-    scan, merges       : what is known of the pattern, with scratch of the scan, and of the merges
+    scan, merges       : the tables of the pattern with scratch of the scan, and the tables of merges
     joins              : the places that merges join at
     split              : scratch, see pretokens.new_split_scratch
     batch, n_rows      : scratch of the scan, and its rows
     scratch, longest   : scratch for merging pretokens of up to `longest` bytes
     cache              : the cache of pieces
-    former, n_former   : slots whose entries are to be moved into the cache's table, and their words; 0 for none
+    former, n_former   : slots whose entries must be moved into the cache's table, and their number of words; 0 for none
     pending            : new pieces that are merged together, see pending_pieces.new_pending
-    text, out, out_bytes, id_size : where a short text is copied to, and where its ids go
+    text, out, out_bytes, id_size : where a short text is copied to, and where its ids are written
     specials           : the special tokens to find in a short text
-    breaks, n_breaks   : where they are listed then, and how many there is room for
+    breaks, n_breaks   : where they are listed, and how many there is room for
     work               : what is to be encoded, see Work
     """
 
@@ -63,17 +63,17 @@ class EncodeState(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is to be encoded, and how far it has come, int64 each; kernels change position, n_ids and piece_end.
+    """What must be encoded, and how much of it is done, int64 each; kernels change position, n_ids and piece_end.
 
     text      : address of a text with PADDING bytes after `end`
-    position  : start of a piece; the ids before it are there
+    position  : start of a piece; the ids of the text before it are written
     end       : end of the text
-    limit     : boundaries after it are not trusted yet; `end` where no text follows
-    breaks, n_breaks : see piece_batch.Breaks; a break's id stands for it, -1 for nothing
+    limit     : boundaries after it are not certain yet; `end` if no text follows
+    breaks, n_breaks : see piece_batch.Breaks; the id of a break is written for it, nothing for -1
     marks     : address of int64[n_breaks], filled with the number of ids before each break without id (-1) that was
-                reached; or 0
-    out, out_bytes : where ids go, and how much room is there
-    n_ids     : how many ids there are already
+                reached; 0 for no marks
+    out, out_bytes : where ids are written, and the room there
+    n_ids     : how many ids are written already
     id_size   : bytes of each, 2 or 4
     step      : id_size; or 0 to count the ids only, where `out` is just scratch
     piece_end : where encoding stopped before all was done, the end of what there must be room for, from `position` on
@@ -94,7 +94,7 @@ class Work(NamedTuple):
     piece_end: int
 
 
-# Where in the array of a work its numbers are.
+# The places of a Work's numbers in its array.
 POSITION, N_IDS, PIECE_END = (Work._fields.index(name) for name in ("position", "n_ids", "piece_end"))
 _FORMER = offset_of(EncodeState, "former")
 _SPECIALS = offset_of(EncodeState, "specials") // 8
@@ -208,7 +208,7 @@ def work_of(work_at):
 
 @inlined
 def leave(work_at, position, piece_end, n_ids):
-    """Write down how far the work has come."""
+    """Store how much of the work is done."""
     write_i64(work_at + 8 * POSITION, position)
     write_i64(work_at + 8 * PIECE_END, piece_end)
     write_i64(work_at + 8 * N_IDS, n_ids)
@@ -216,7 +216,7 @@ def leave(work_at, position, piece_end, n_ids):
 
 @inlined
 def move_former(state_at):
-    """Move entries into a table that has grown. A kernel for that alone would take 2 ms to load."""
+    """Move entries into a table that has grown. A separate kernel would take 2 ms to load."""
     state = state_of(state_at)
     if state.former != 0:
         table_at = state.cache.table

@@ -1,7 +1,7 @@
 """From text to ids in one pass: scan, look-up, and for new pieces merging and caching.
 
-`encode_pieces` is what Python calls; below it `encode_work` goes from batch to batch of pieces, `encode_rows` through a
-batch, and `encode_row` does one piece that the loop over hits does not know.
+Python calls `encode_pieces`; it calls `encode_work` for all batches of pieces, which calls `encode_rows` for one batch, and
+that calls `encode_row` for a piece that is not a hit in its home slot.
 """
 
 from collections.abc import Callable
@@ -44,9 +44,10 @@ _ZERO = np.uint64(0)
 
 @inlined
 def take_short(state_at, text, with_specials):
-    """Make the whole of a short text a state's work, with the state's own place for it and for its ids.
+    """Make all of a short text the work of a state, which has room for the text and its ids.
 
-    Returns False where it is not short, has more special tokens than there is room for, or is for Python to make UTF-8 of.
+    Returns False if it is not short, has more special tokens than there is room for, or must be converted to UTF-8 by
+    Python.
     """
     state = state_of(state_at)
     n = copy_utf8(text, state.text, SHORT_TEXT)
@@ -67,25 +68,26 @@ def take_short(state_at, text, with_specials):
 def encode_pieces(state_at, text, what):
     """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
 
-    state_at : address of an EncodeState; what it leads to is modified
-    text     : a TextArgument, of which `what` says what to do
-    what     : ORDINARY, a short text is encoded as a whole, and its ids go to the state's own output. WITH_SPECIALS, as
-               that, and the state's special tokens are found in it. WORK_ALONE, the text is not looked at: what is to be
-               encoded stands in the state's work, see encode_state.Work
+    state_at : address of an EncodeState; what its addresses point to is modified
+    text     : a TextArgument; `what` says what to do with it
+    what     : ORDINARY, all of a short text is encoded, and its ids are written to the state's output. WITH_SPECIALS, the
+               same, and the state's special tokens are found in it. WORK_ALONE, the text is not read: the state's work says
+               what to encode, see encode_state.Work
 
-    Returns the number of ids where all is done that can be, else less than 0. Of a text: where it has more than SHORT_TEXT
-    bytes, or does not fit otherwise, so that it must be made work. Of work: how far it has come was left in it then.
-    -NEED_OUT, -NEED_CACHE: give more room, for what lies between position and piece end at least, and call again with the
-    same work. -NEED_LONG: give what lies between them to `encode_long_piece`, and go on behind it. Cost: scan, one look-up
-    and a 16-byte write a piece, 2 ns a byte.
+    Returns the number of ids if everything that can be encoded is, else less than 0. For a text: it has more than
+    SHORT_TEXT bytes, or does not fit for another reason, and must be encoded as work. For work, in which the progress is
+    stored: -NEED_OUT, -NEED_CACHE: give more room, at least for the text between position and piece end, and call again
+    with the same work. -NEED_LONG: give this text to `encode_long_piece`, and go on after it. Cost: scan, one look-up and a
+    16-byte write a piece, 2 ns a byte.
 
-    One kernel for texts of all sizes, as all of encoding is compiled into it.
+    There is one kernel for texts of all sizes, as all of encoding is compiled into each such kernel.
     """
     if what != WORK_ALONE and not take_short(state_at, text, what == WITH_SPECIALS):
         return -NEED_OUT
     n_rows = state_of(state_at).n_rows
-    # A long piece ends the call, and the next call finds what follows anew. So the first batch ends with the first piece
-    # (an empty one may come before it): where one long piece follows another, full batches took half of the time.
+    # A long piece ends the call, and the next call scans again what follows it. So the first batch ends with the first
+    # piece (an empty one may precede it): with full batches, texts of one long piece after another took half of their time
+    # for scanning.
     return encode_work(state_at, MIN_ROWS + 1 if what == WORK_ALONE else n_rows)
 
 
@@ -152,12 +154,12 @@ def encode_work(state_at, n_wanted):
 def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_at, n_out):
     """Encode the pieces and breaks in the first `found` rows of a batch.
 
-    state, work : what stands at `state_at`, read before
+    state, work : what is at `state_at`, already read
     next_break  : the first break that does not end before them
-    ids_at, first_at, n_out : where ids go; a place before it in the output from which on they are not counted, and how
-        many there are before that
+    ids_at, first_at, n_out : where ids are written; an earlier place in the output, from which on ids are not counted yet,
+        and the number of ids before it
 
-    Returns DONE or the status with which `encode_pieces` must return, the new `ids_at`, and the next break.
+    Returns DONE or the status that `encode_pieces` must return, the new `ids_at`, and the next break.
     """
     pool_at, pending_at, id_size = state.cache.ids_pool, state.pending, work.id_size
     may_wait = (bound_of(batch, found) - bound_of(batch, 0)) * id_size <= BEHIND_BYTES
@@ -165,7 +167,7 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
     break_row = row_of_break(batch, 0, found, work, next_break)
     row = 0
     while row < found:
-        # Most pieces are hits. They get a loop of their own, so that all it needs stays in registers.
+        # Most pieces are hits. They have a separate loop, so that everything it needs stays in registers.
         while row < break_row:
             slot_at = home_of(batch, row)
             if not has_key(batch, row, slot_at):
@@ -175,7 +177,7 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
         if row == found:
             break
         is_marked = row == break_row and work.marks != 0 and id_of_break(work.breaks, next_break) < 0
-        # What is marked are ids that must be there to be counted.
+        # A mark is a number of ids, so all ids before it must have been written.
         if (must_end or n_pending(pending_at) == MOST_PENDING or is_marked) and n_pending(pending_at) > 0:
             ids_at = encode_pending(state_at, ids_at, first_at, n_out, id_size)
             if ids_at == 0:
@@ -198,7 +200,7 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
             ids_at = following_at
             row += 1
         elif n_pending(pending_at) > 0:
-            must_end = True  # those before it come first; then the loop comes here again
+            must_end = True  # encode those before it first; then the loop comes here again
         else:
             leave(state.work, bound_of(batch, row), bound_of(batch, row + 1), n_out + (ids_at - first_at) // id_size)
             return following_at, ids_at, next_break
@@ -220,10 +222,11 @@ def row_of_break(batch, row, n_found, work, next_break):
 def encode_row(state_at, state, work, batch, row, may_wait, ids_at):
     """Encode the piece in a row that is not a hit in its home slot: a hit elsewhere, a miss, or empty.
 
-    state, work : what stands at `state_at`, read before
-    may_wait    : whether there is room behind the pending pieces for the ids of the batch
+    state, work : what is at `state_at`, already read
+    may_wait    : whether there is room after the pending pieces for the ids of the batch
 
-    Returns where the next ids go; or, less than 0, the status with which `encode_pieces` must return if none is pending.
+    Returns where the next ids are written; or, if negative, the status that `encode_pieces` must return if no piece is
+    pending.
     """
     table_at = state.cache.table
     piece, length = bound_of(batch, row), bound_of(batch, row + 1) - bound_of(batch, row)
@@ -235,7 +238,8 @@ def encode_row(state_at, state, work, batch, row, may_wait, ids_at):
         slot = bring_home(batch, row, table_at, slot, length)
         return ids_at + copy_slot(table_at.slots + 8 * slot, state.cache.ids_pool, ids_at)
     low, high = prepared_key(batch, row)
-    # The first piece of a call is encoded at once: after the cache was emptied, others might take its room again and again.
+    # The first piece of a call is never pending: after the cache was emptied, other pieces might take its room again and
+    # again.
     following_at = add_pending(state_at, key_at, length, low, high, ids_at) if may_wait and piece > work.position else 0
     if following_at != 0:
         return following_at

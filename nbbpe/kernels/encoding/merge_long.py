@@ -2,8 +2,8 @@
 
 Merges ascend if each has a higher rank than those that make its two sides. Then a merge only ever makes pairs of higher
 ranks than its own, so that ranks can be done one after another, all pairs of one at a time. A heap costs log n for a pair,
-and what it hands out lies anywhere in memory, one after another; a list costs the same for any pair, and its places are
-asked for ahead. All lists that training makes ascend; a list of somebody's own may not.
+and its pairs are at random places in memory, each known only when it comes; a list costs the same for every pair, and its
+places are prefetched. All merges from training ascend; those of other tokenizer files may not.
 """
 
 import numpy as np
@@ -25,9 +25,9 @@ from .merge_table import ask_for_pair, byte_pair_rank, id_of, merged_symbol, pai
 
 CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a node's children are in one or two cache lines
 PLACES = 14  # in a block of a list, which is a cache line with two numbers more
-AHEAD = 8  # how many pairs ahead the cache line is asked for where a pair would be found
+AHEAD = 8  # how many pairs in advance the cache line of a pair in the table is prefetched
 
-# Where a row has its columns, and a block what it has besides places, in bytes.
+# The offsets in bytes of the columns of a row, and of what a block has besides places.
 _SYMBOL, _RANK = 0, 4
 _N_PLACES, _NEWER = 4 * PLACES, 4 * PLACES + 4
 _NONE = -1
@@ -45,8 +45,8 @@ def long_scratch(longest: int, n_ascending: int) -> int:
     rows = _ROW * (longest + 2)
     if not n_ascending:
         return rows + _HEAP_BYTES * longest + 48
-    # Each merge takes a place out of the lists and adds two at the most. The list of every rank may have one block that
-    # is not full.
+    # Each merge removes a place from the lists and adds two at most. The list of every rank may have one block that is not
+    # full.
     n_places = 2 * longest
     n_blocks = n_places // PLACES + min(n_places, n_ascending)
     ranks = 8 * n_ascending + 8 * (n_ascending // 64 + 1) + 8 * (n_ascending // 4096 + 1)
@@ -58,8 +58,8 @@ def start_rows(rows_at, text_at, n, merges_at):
     """Fill the rows of a pretoken's n bytes.
 
     rows_at : address of int32[n, 2], with a row before it and one after it, filled    for each position
-        the symbol that starts there. Of a symbol of several bytes, which none of the first 256 is, the second and the last
-        position have its length, less than 0, so that the symbols before and after any other are found beside it
+        the symbol that starts there. Of a symbol of several bytes (none of the first 256), the second and the last position
+        hold minus its length, so that the neighbours of any symbol are found from the rows beside it
         the rank of the pair that starts there, or -1
     """
     write_u32(rows_at - _ROW + _SYMBOL, 0)  # of one byte: before position 0 comes -1
@@ -97,7 +97,7 @@ def after_row(rows_at, position):
 
 @inlined
 def write_ids(rows_at, n, merges_at, ids_at, id_size):
-    """Write the ids of the symbols that are left; returns their number."""
+    """Write the ids of the remaining symbols; returns their number."""
     n_ids = 0
     position = np.int64(0)
     while position < n:
@@ -109,7 +109,7 @@ def write_ids(rows_at, n, merges_at, ids_at, id_size):
 
 @inlined
 def join(rows_at, position, symbol):
-    """Put a symbol in the place of that at a position and the next, without a rank."""
+    """Replace the symbol at a position and the next one by one symbol, without a rank."""
     row_at = rows_at + _ROW * position
     removed = after_row(rows_at, position)
     after = after_row(rows_at, removed)
@@ -122,7 +122,7 @@ def join(rows_at, position, symbol):
 
 @inlined
 def new_rank(rows_at, n, left, merges_at):
-    """Look up and note the rank of the pair at a position; returns it, or -1."""
+    """Look up and store the rank of the pair at a position; returns it, or -1."""
     right = after_row(rows_at, left)
     rank = np.int64(_NONE)
     if right < n:
@@ -156,7 +156,7 @@ def push(queues_at, room, ends_at, entry):
     """Add an entry: to a sorted queue whose last is not greater, in one step, or else to the heap, in O(log size) steps.
 
     queues_at, room : address of uint64[3, room]   two sorted queues and a heap
-    ends_at         : address of int64[6]          of each the first and the one after the last
+    ends_at         : address of int64[6]          the first entry of each and the one after the last
     """
     for i in range(2):
         queue_at, limits_at = queues_at + 8 * room * i, ends_at + 16 * i
@@ -184,7 +184,7 @@ def push(queues_at, room, ends_at, entry):
 
 @inlined
 def pop(queues_at, room, ends_at):
-    """Take the least entry out; _NO_RANKS where there is none."""
+    """Remove and return the least entry; _NO_RANKS if there is none."""
     least = _NO_RANKS
     at = -1
     for i in range(3):
@@ -211,9 +211,10 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
     In the scratch lie
 
-    queues : uint64[3, 3 n]   rank << 32 | position, with entries that have become void: two queues in which they come in
-                         order, and a heap, a tree in an array where a node has CHILDREN children, for those that do not.
-                         In a million of one letter nearly all come in order, and the heap would take most of the time
+    queues : uint64[3, 3 n]   rank << 32 | position, including entries that have become invalid: two queues for entries that
+                         come in order, and a heap (a tree in an array where a node has CHILDREN children) for the others.
+                         In a million times one letter nearly all entries come in order, and a heap would take most of the
+                         time
     ends : int64[6]      see `push`
     rows : int32[n, 2]   see `start_rows`
 
@@ -251,7 +252,7 @@ def add_place(lists, free, n_blocks, rank, position):
     """Add a position to the list of a rank.
 
     lists          : see `merge_by_rank`
-    free, n_blocks : the first of the blocks that are free again, or -1; the number of blocks that were ever in use
+    free, n_blocks : the first of the blocks that were freed, or -1; the number of blocks that were ever in use
 
     Returns `free` and `n_blocks`.
     """
@@ -289,7 +290,7 @@ def add_place(lists, free, n_blocks, rank, position):
 
 @inlined
 def take_rank(groups_at, words_at, group):
-    """The lowest rank that has a list, of those in a group that is not empty; from now on it has none."""
+    """The lowest rank that has a list, of those in a group that is not empty; its list is removed."""
     group_at = groups_at + 8 * group
     words = read_u64(group_at)
     word = group << 6 | trailing_zeros(words)
@@ -303,10 +304,10 @@ def take_rank(groups_at, words_at, group):
 
 @inlined
 def merge_run(rows_at, position, rank, symbol, merged_at, n_merged):
-    """Merge the pairs of a rank that lie in each other, of which one is at `position`, from left to right.
+    """Merge a run of overlapping pairs of one rank, of which one is at `position`, from left to right.
 
-    merged_at, n_merged : address of int32[*], filled on from n_merged     the positions of the new symbols, whose pairs are
-                          not known yet
+    merged_at, n_merged : address of int32[*], filled on from n_merged     the positions of the new symbols, whose pairs
+                          must be looked up
 
     Returns n_merged.
     """
@@ -332,15 +333,15 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
     In the scratch lie
 
     groups : uint64[*]        bit w % 64 of number w / 64 says that words[w] is not 0; else words[w] means nothing
-    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] means nothing. So of all
-                              ranks, nothing is cleared and looked at but one bit for 64 of them
+    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] means nothing. So
+                              clearing and searching cost one bit for 64 ranks
     ends   : int32[n_ranks, 2]   of each rank the first and the last block of its list
     rows   : int32[n, 2]      see `start_rows`
     merged : int32[n / 2]     see `merge_run`
     blocks : int32[*, 16]     PLACES positions, how many of them are filled, and the block after this one (or -1), of the
-                              list or of those that are free again. A position whose pair has changed is void, and seen to
-                              be when its rank comes. They mostly ascend, so that a run of pairs that lie in each other is
-                              met where it begins
+                              list or of those that are free again. A position whose pair has changed is invalid, which is
+                              detected when its rank comes. Positions mostly ascend, so that a run of overlapping pairs is
+                              found at its first pair
 
     Cost: O(n), whatever the text is, and one step for 4096 ranks.
     """

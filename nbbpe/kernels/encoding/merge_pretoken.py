@@ -26,9 +26,9 @@ def merge_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
 @inlined
 def merge_if_short(text_at, n, merges_at, scratch_at, ids_at, id_size):
-    """As merge_pretoken; but of more than SHORT bytes nothing is merged, and the result is -1.
+    """As merge_pretoken; but a pretoken of more than SHORT bytes is not merged, and the result is -1.
 
-    What calls it is compiled in seconds less than what calls merge_pretoken, and few texts have longer ones.
+    Its callers compile seconds faster than those of merge_pretoken, and few texts have longer pretokens.
     """
     if merges_at.whole != 0:
         token_id = whole_token(merges_at.whole, text_at, n)
@@ -48,8 +48,8 @@ def merge_pretoken(text_at, n, merges_at, scratch_at, ids_at, id_size):
 
     text_at    : address of the pretoken, with PADDING bytes after it
     merges_at  : MergeAddresses
-    scratch_at : address of a scratch that is large enough for n bytes (unchecked), overwritten
-    ids_at     : where the ids go, each of `id_size` (2 or 4) bytes; up to n of them
+    scratch_at : address of scratch that is large enough for n bytes (unchecked), overwritten
+    ids_at     : where the ids are written, each of `id_size` (2 or 4) bytes; up to n of them
 
     Returns the number of ids.
     """

@@ -1,7 +1,8 @@
 """Merging short pretokens, several at a time: each in a lane, with a turn for each of its pairs; the least is next.
 
-Merging is a chain of look-ups each of which waits for the one before. So what a merge does and what it then has to look up
-are two steps, which are done in all lanes before the next one: while a lane's cache lines come, others go on.
+Merging is a chain of look-ups, each of which waits for the one before. So a merge and the look-ups that it needs are two
+steps, and each step is done in all lanes before the next one: while the cache lines of one lane are loaded, the other lanes
+proceed.
 """
 
 import numpy as np
@@ -41,16 +42,16 @@ from .merge_table import (
 
 SHORT = 254  # bytes up to which a pretoken's positions, with one more at each end, are numbers of one byte
 POSITION_BITS = 8  # of a turn, see turn_of
-RANK_AT = POSITION_BITS + CONTEST_BITS  # from which bit of a turn on is its rank
+RANK_AT = POSITION_BITS + CONTEST_BITS  # the lowest bit of the rank in a turn
 CONTESTED = BOTH_CONTESTED << POSITION_BITS
 NO_TURN = 0xFFFFFFFF
-# Where in a lane what is, see start_short.
+# The offsets in a lane, see start_short.
 N_VECTORS_AT, NEXT_AT, OWN_AT, TURNS_AT = 8, 16, 24, 64
 SYMBOLS_AT = TURNS_AT + 4 * 256
 BEFORE_AT = SYMBOLS_AT + 4 * 256
 AFTER_AT = BEFORE_AT + 256 + 16
 LANE_BYTES = AFTER_AT + 256 + 16 + 32
-# Where lanes start from.
+# The initial content of lanes.
 _NO_TURNS = np.full(16, 255, dtype=np.uint8)
 _BEFORE = np.arange(-1, 271).astype(np.uint8)
 _AFTER = np.arange(1, 273).astype(np.uint8)
@@ -59,10 +60,10 @@ _ONE = np.uint64(1)
 
 @inlined
 def turn_of(rank, position):
-    """When the pair of a rank at a position is merged, as a number of 32 bits: that with the least is next.
+    """When the pair of a rank at a position is merged, as a number of 32 bits: the pair with the least turn is next.
 
-    Of equal ranks the leftmost is, and where its position is needs no other look. NO_RANK gives more than any rank. Between
-    rank and position a turn tells what settle_short asks of pairs of bytes; those it does not ask of count as contested.
+    Of equal ranks the leftmost is, and the turn itself holds the position. NO_RANK gives more than any rank. Between rank
+    and position are the contest bits that settle_short uses for pairs of bytes; all other pairs count as contested.
     """
     return (rank << RANK_AT) | (CONTESTED + position)
 
@@ -72,16 +73,16 @@ def start_short(lane_at, text_at, n, merges_at):
     """Put a pretoken of 1 to SHORT bytes into a lane, with the turns of its pairs.
 
     lane_at : address of LANE_BYTES, 64-byte aligned, overwritten: n, the number of vectors of turns, and from NEXT_AT what
-              is to be looked up next, int64 each; from OWN_AT 40 bytes that are the caller's; from TURNS_AT a turn and from
+              is to be looked up next, int64 each; from OWN_AT 40 bytes for the caller; from TURNS_AT a turn and from
               SYMBOLS_AT a symbol for each of 256 positions, uint32; from BEFORE_AT and AFTER_AT the positions of the
               symbols before and after it, uint8
 
-    Position p + 1 stands for byte p; positions 0 and n + 1 hold NO_SYMBOL, which merges with nothing. A symbol keeps its
+    Position p + 1 is byte p; positions 0 and n + 1 hold NO_SYMBOL, which merges with nothing. A symbol keeps its
     first position.
     """
     symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
     n_vectors = (n - 1) // LANES + 1
-    for at in range(turns_at, turns_at + 4 * LANES * n_vectors + 16, 16):  # with one more, which settle_short compares with
+    for at in range(turns_at, turns_at + 4 * LANES * n_vectors + 16, 16):  # and one more, which settle_short compares with
         copy_16(address_of(_NO_TURNS), at)
     for i in range(0, n + 2, 16):
         copy_16(address_of(_BEFORE) + i, lane_at + BEFORE_AT + i)
@@ -94,7 +95,7 @@ def start_short(lane_at, text_at, n, merges_at):
         write_u32(symbols_at + 4 * i + 4, right)
         write_u32(turns_at + 4 * i, (byte_pair(merges_at, left, right) << POSITION_BITS) | i)
         left = right
-    write_u32(turns_at + 4, np.int64(read_u32(turns_at + 4)) & ~(LEFT_CONTESTED << POSITION_BITS))  # nothing is before it
+    write_u32(turns_at + 4, np.int64(read_u32(turns_at + 4)) & ~(LEFT_CONTESTED << POSITION_BITS))  # nothing precedes it
     write_u32(symbols_at + 4 * n + 4, NO_SYMBOL)
     write_i64(lane_at, n)
     write_i64(lane_at + N_VECTORS_AT, n_vectors)
@@ -102,14 +103,14 @@ def start_short(lane_at, text_at, n, merges_at):
 
 @inlined
 def settle_short(lane_at, merges_at):
-    """Do at once the merges of bytes in a lane, just filled, that nothing can come before: two in five of an English word.
+    """Do at once those merges of bytes in a new lane that no other merge can precede: two in five merges of an English
+    word.
 
     No other merge takes a byte of a pair that is not contested (see merge_table.contested_bytes) and whose neighbours have
-    their turns after it. What it becomes merges at higher ranks only, as merges ascend where any pair is not contested. So
-    it may as well be merged first; and while each step waits for the one before, these wait for nothing.
+    their turns after it. The new symbol merges at higher ranks only, as merges ascend if any pair is not contested. So the
+    pair can be merged first; and while each ordinary step waits for the one before, these merges do not wait.
 
-    What it leaves to find_settled is to look up the pairs that are new, the cache lines of which it asks for. Only the
-    first BLOCK positions are looked at.
+    It prefetches the cache lines of the new pairs, and find_settled looks them up. Only the first BLOCK positions are read.
     """
     symbols_at, turns_at, after_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT, lane_at + AFTER_AT
     settled = least_of_three(turns_at, CONTESTED)
@@ -155,8 +156,8 @@ def pair_at(lane_at, position):
 def step_short(lane_at, merges_at):
     """Do the next merge in a lane; False where there is none.
 
-    What it leaves to find_stepped is to look up the two pairs that are new, the cache lines of which it asks for. Cost:
-    some 10 ns, and 5 for each further 16 bytes.
+    It prefetches the cache lines of the two new pairs, and find_stepped looks them up. Cost: some 10 ns, and 5 for each
+    further 16 bytes.
     """
     symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
     before_at, after_at = lane_at + BEFORE_AT, lane_at + AFTER_AT
@@ -181,7 +182,7 @@ def step_short(lane_at, merges_at):
 
 @inlined
 def find_stepped(lane_at, merges_at):
-    """Look up the pairs that step_short has made. Cost: two look-ups, which wait together."""
+    """Look up the pairs that step_short has made. Cost: two look-ups, which wait for memory together."""
     turns_at = lane_at + TURNS_AT
     stepped = read_i64(lane_at + NEXT_AT)
     removed, position = stepped >> POSITION_BITS, stepped & ((1 << POSITION_BITS) - 1)

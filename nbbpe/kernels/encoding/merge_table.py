@@ -1,16 +1,16 @@
-"""The merges of a tokenizer as tables: which symbols a pair becomes, and how soon.
+"""The merges of a tokenizer as tables: which symbol a pair becomes, and at which rank.
 
-Inside of the kernels a token is a *symbol*: 0 to 255 are the single bytes, and all others follow. Two tables say what a
+Inside the kernels a token is a *symbol*: 0 to 255 are the single bytes, and all others follow. Two tables say what a
 pair's rank is. Pairs of bytes, with which every pretoken begins, are found in a table of all 65,536. All other pairs are
 in a hash table whose buckets are cache lines of eight entries, compared all at once: a look-up has no branch that could be
 mispredicted, and most look-ups of a new pretoken find nothing.
 
-Tokenizers come from anybody, so which line a pair belongs to depends on a secret (see secret.py). The pair, a number of 42
-bits, is multiplied by a secret odd number modulo 2^64, and the bits from 32 on say which line. Let two pairs differ by an
-odd number times 2^t. Then their products differ by a number whose bit t is set and whose higher bits are uniform. If t <
+Tokenizer files may come from an attacker, so the line of a pair depends on a secret (see secret.py). The pair, a number of
+42 bits, is multiplied by a secret odd number modulo 2^64, and the bits from 32 on select the line. Let two pairs differ by
+an odd number times 2^t. Then their products differ by a number whose bit t is set and whose higher bits are uniform. If t <
 32, the pairs share one of n lines with a chance of 2 : n at the most. If t >= 32, bit t keeps them apart, as a tokenizer
-that has so many symbols has so many lines that bit t counts. Where too many entries come together all the same,
-`fill_merges` says so, and the table is made with another secret.
+that has so many symbols has so many lines that bit t counts. If too many entries collide all the same, `fill_merges`
+reports it, and the table is made again with another secret.
 """
 
 from typing import Any, NamedTuple
@@ -40,38 +40,38 @@ from ..pieces.piece_table import STATE_SIZE, PieceTable, TableAddresses, find, i
 from ..pieces.unmergeable_boundaries import MOST_BYTES, byte_ends, folded, join_ends, mark_joins
 
 _SYMBOL_BITS = 21
-NO_SYMBOL = (1 << _SYMBOL_BITS) - 1  # no symbol has this number: it stands beside the ends of a pretoken
+NO_SYMBOL = (1 << _SYMBOL_BITS) - 1  # no symbol has this number: it is before and after a pretoken
 MAX_RANKS = 1 << RANK_BITS
-CONTEST_BITS = 2  # of a pair of bytes: which of the two other merges may take before its turn
+CONTEST_BITS = 2  # of a pair of bytes: which of the two bytes another merge may take before the turn of the pair
 RIGHT_CONTESTED, LEFT_CONTESTED, BOTH_CONTESTED = 1, 2, 3
 _NO_BYTE_PAIR = NO_RANK << CONTEST_BITS | BOTH_CONTESTED
 
-MOST_LINES = 64  # that a look-up reads; half full, one table in 10^20 would have to let it read more
+MOST_LINES = 64  # that a look-up reads; of tables that are half full, one in 10^20 would need more
 
 _FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SYMBOL_SHIFT = np.uint64(_SYMBOL_BITS)
 _KEY_SHIFT = np.uint64(KEY_SHIFT)
-_LAST = np.uint64(1 << RANK_BITS)  # of the last entry of a line: no entry that belongs there stands in the next line
+_LAST = np.uint64(1 << RANK_BITS)  # of the last entry of a line: no entry of this line is in the next line
 
 
 @structure(uint64[:], uint32[:], uint32[:], uint32[:], uint64[:], int64, uint8[:], uint64)
 class Merges(NamedTuple):
     """The merges of a tokenizer, read only; made by `new_merges`.
 
-    entries     : uint64[LINE * n_lines]  (left << 43 | right << 22 | 1 << 21 | rank) of each pair, all ones where free; a
-                                          power of two of lines, each a cache line. Bit 21 of a line's last entry is 0 where
-                                          entries that did not find room in the line stand in the next
+    entries     : uint64[LINE * n_lines]  (left << 43 | right << 22 | 1 << 21 | rank) of each pair, all ones where free; the
+                                          number of lines is a power of two, each a cache line. Bit 21 of a line's last
+                                          entry is 0 if entries without room in the line are in the next one
     byte_pairs  : uint32[65536]           of each pair of bytes, at [left << 8 | right], rank << CONTEST_BITS and which of
                                           its bytes are contested, see `contested_bytes`; all ones where it has no rank
-    symbols     : uint32[*]               the symbol that a pair of each rank becomes, as `without_final_run` cuts it
+    symbols     : uint32[*]               the symbol that a pair of each rank becomes, shortened by `without_final_run`
     ids         : uint32[*]               the id of each symbol, likewise
-    whole       : uint64[*]               tokens that a pretoken is though merging does not give them, see `pack_whole`;
-                                          most vocabularies have none, and this has no entries
+    whole       : uint64[*]               tokens that a whole pretoken becomes though merging does not give them, see
+                                          `pack_whole`; no entries for most vocabularies
     n_ascending : int                     the number of ranks, if each merge has a higher one than those that make its two
                                           sides: then a long pretoken can be merged rank by rank (merge_long); else 0
-    joins       : uint8[*]                bits of the places that merges join at (unmergeable_boundaries); no entries where
-                                          these are not known, or parts of a pretoken would not be merged as it is
-    secret      : np.uint64               what says which line a pair belongs to; odd
+    joins       : uint8[*]                bits of the places that merges join at (unmergeable_boundaries); no entries if
+                                          they are unknown, or if parts of a pretoken would merge otherwise than all of it
+    secret      : np.uint64               determines the line of each pair; odd
     """
 
     entries: NDArray[np.uint64]
@@ -87,7 +87,7 @@ class Merges(NamedTuple):
 class MergeAddresses(NamedTuple):
     """What compiled code takes of Merges.
 
-    entries, byte_pairs, symbols, ids, whole : where these arrays are; 0 for a `whole` without entries
+    entries, byte_pairs, symbols, ids, whole : the addresses of these arrays; 0 for a `whole` without entries
     last_entry, last_symbol, last_id         : the number of the last of entries, symbols and ids
     n_ascending, secret                      : as in Merges, but int64
     """
@@ -105,12 +105,12 @@ class MergeAddresses(NamedTuple):
 
 
 def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], numbers: NDArray[np.uint64]) -> Merges:
-    """Make tables that have room for `n_merges` merges, none of which is entered yet.
+    """Make empty tables with room for `n_merges` merges.
 
     symbols, ids : as in Merges, of any integer type
     numbers      : a secret
 
-    Raises ValueError where there are more tokens or ranks than an entry can tell apart: some two million of each.
+    Raises ValueError for more tokens or ranks than an entry can distinguish: some two million of each.
     """
     if len(ids) >= NO_SYMBOL or len(symbols) >= MAX_RANKS:
         raise ValueError(
@@ -121,7 +121,7 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], number
     n_lines = 1
     while n_lines * LINE < 2 * n_merges:
         n_lines *= 2
-    entries = zeros(LINE * n_lines)  # a look-up reads a line at once, so none may lie across two cache lines
+    entries = zeros(LINE * n_lines)  # a look-up reads one line at once, so each must be within one cache line
     entries[:] = _FREE
     whole, joins = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint8)
     return Merges(
@@ -130,10 +130,10 @@ def empty_merges(n_merges: int, symbols: NDArray[Any], ids: NDArray[Any], number
 
 
 def without_final_run(numbers: NDArray[Any]) -> NDArray[np.uint32]:
-    """Numbers without the run n, n + 1, n + 2, ... that they end with, of which only n is kept; uint32[*], not empty.
+    """Numbers of which the last run n, n + 1, n + 2, ... is shortened to n; uint32[*], not empty.
 
-    Most vocabularies number their tokens in the order of the merges, so that few numbers are kept. Then a merge need not
-    look up what it makes, at an address that is mostly in no cache, which takes 3 to 10 % off a first pass.
+    Most vocabularies number their tokens in the order of the merges, so that few numbers remain. Then a merge need not look
+    up its result, at an address that is mostly in no cache, which takes 3 to 10 % off a first pass.
     """
     steps = np.flatnonzero(np.diff(numbers) != 1)
     n_kept = steps[-1] + 2 if len(steps) else 1
@@ -182,7 +182,7 @@ def new_merges(
 
 
 def _others(numbers: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """What np.setdiff1d gives: the distinct numbers that are not known, ascending. NumPy imports numpy.ma for it, 10 ms."""
+    """As np.setdiff1d, for which NumPy imports numpy.ma, 10 ms: the distinct numbers that are not in `known`, ascending."""
     numbers, known = np.sort(numbers), np.sort(known)
     distinct = numbers[np.diff(numbers, prepend=numbers[:1] - 1) != 0]
     return distinct[known[np.searchsorted(known, distinct).clip(max=len(known) - 1)] != distinct]
@@ -197,13 +197,13 @@ def contested_bytes(
     lefts, rights, ranks : int64[n], int64[n], int32[n]    symbols and ranks of all merges, by ascending rank, each higher
                  than those that make its sides
 
-    The left byte is contested if a symbol of several bytes merges with it, standing before it, at a lower rank than the
-    pair; the right byte likewise. Where none is, nothing but the pairs of bytes beside it can come before the pair.
+    The left byte is contested if a symbol of several bytes before it merges with it at a lower rank than the pair; the
+    right byte likewise. If neither is, only the pairs of bytes beside it can merge before the pair.
     """
     # The lowest rank at which each byte merges with a symbol of several bytes after it, and before it.
     first_after, first_before = np.full((2, 256), NO_RANK, dtype=np.uint32)
     for firsts, bytes_, others in (first_after, lefts, rights), (first_before, rights, lefts):
-        found = np.flatnonzero((bytes_ < 256) & (others >= 256))[::-1]  # where one place is written twice, the last stays
+        found = np.flatnonzero((bytes_ < 256) & (others >= 256))[::-1]  # if a place is written twice, the last value stays
         firsts[bytes_[found]] = ranks[found]
     pair_ranks = byte_ranks.reshape(256, 256)
     contested = (pair_ranks >= first_before[:, None]) * LEFT_CONTESTED + (pair_ranks >= first_after) * RIGHT_CONTESTED
@@ -240,9 +240,9 @@ def enter_merge(merges, left, right, rank):
 
 @inlined
 def has_long_searches(entries):
-    """Whether a look-up would read more than MOST_LINES lines: so many run over that stand side by side."""
+    """Whether a look-up would read more than MOST_LINES lines, as this many adjacent lines overflow."""
     n_over = 0
-    for i in range(LINE - 1, 2 * entries.shape[0], LINE):  # twice, as the first line follows the last
+    for i in range(LINE - 1, 2 * entries.shape[0], LINE):  # twice, because the first line follows the last
         n_over = n_over + 1 if entries[i & (entries.shape[0] - 1)] & _LAST == 0 else 0
         if n_over >= MOST_LINES:
             return True
@@ -257,7 +257,7 @@ def fill_merges(lefts, rights, ranks, results, ends, merges):
     ends   : int64[number of symbols], overwritten    the ends of each symbol
     merges : Merges, modified
 
-    Returns how many bits of `joins` are set; -1 where look-ups would take too long, and the table needs another secret.
+    Returns how many bits of `joins` are set; -1 if look-ups would take too long, so that the table needs another secret.
     """
     for byte in range(min(256, ends.shape[0])):
         ends[byte] = byte_ends(byte)
@@ -273,7 +273,7 @@ def fill_merges(lefts, rights, ranks, results, ends, merges):
 
 
 def pack_whole(table: PieceTable) -> NDArray[np.uint64]:
-    """A piece table from tokens to ids as one array, which costs less to pass: length of the slots, state, slots, pool."""
+    """A piece table from tokens to ids as one array, which is cheaper to pass: length of the slots, state, slots, pool."""
     pool = np.zeros(-(-len(table.pool) // 8), dtype=np.uint64)
     pool.view(np.uint8)[: len(table.pool)] = table.pool
     return np.concatenate([np.array([len(table.slots)], dtype=np.uint64), table.state.view(np.uint64), table.slots, pool])
@@ -281,7 +281,7 @@ def pack_whole(table: PieceTable) -> NDArray[np.uint64]:
 
 @inlined
 def whole_token(whole_at, key_at, length):
-    """The id of the token of `length` bytes at an address, or -1 where what is at `whole_at` (see pack_whole) has none."""
+    """The id of the token of `length` bytes at an address, or -1 if the table at `whole_at` (see pack_whole) has none."""
     n_words = read_i64(whole_at)
     state_at = whole_at + 8
     slots_at = state_at + 8 * STATE_SIZE
@@ -330,8 +330,8 @@ def pair_rank(merges_at, left, right):
     key = pair_key(left, right)
     entry = first_entry(key, mask, np.uint64(merges_at.secret))
     rank = rank_in_line(entries_at + 8 * entry, key)
-    # Few lines run over, so few look-ups go on. Asking this first keeps the branch predictable: one that is not throws
-    # away what was begun behind it, which takes as long as several look-ups.
+    # Few lines overflow, so few look-ups go on. Testing this first keeps the branch predictable: a mispredicted branch
+    # discards the work that was begun after it, which costs as much as several look-ups.
     while read_u64(entries_at + 8 * (entry + LINE - 1)) & _LAST == 0 and rank == NO_RANK:
         entry = (entry + LINE) & mask
         rank = rank_in_line(entries_at + 8 * entry, key)
@@ -340,7 +340,7 @@ def pair_rank(merges_at, left, right):
 
 @inlined
 def ask_for_pair(merges_at, left, right):
-    """Ask for the cache line where `pair_rank` will look for a pair."""
+    """Prefetch the cache line where `pair_rank` will look for a pair."""
     entry = first_entry(pair_key(left, right), merges_at.last_entry, np.uint64(merges_at.secret))
     prefetch_shared(merges_at.entries + 8 * entry)
 
@@ -359,7 +359,7 @@ def byte_pair(merges_at, left, right):
 
 @inlined
 def number_at(numbers_at, last, i):
-    """Number i of those that `without_final_run` has cut; at an address are numbers 0 to `last`."""
+    """Number i of a sequence that `without_final_run` shortened to numbers 0 to `last`, which are at an address."""
     listed = min(i, last)
     return np.int64(read_u32(numbers_at + 4 * listed)) + (i - listed)
 

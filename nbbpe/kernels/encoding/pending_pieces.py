@@ -1,15 +1,15 @@
 """Pending pieces: new pieces that are merged together later, while what follows them is encoded.
 
-New words of a text come one by one, but merging one alone is mostly waiting for memory. So a new piece gets a lane and is
-pending until MOST_PENDING are, or until their ids are needed: the text ends, or a document. How many ids it will have is
-not known before, nor, therefore, where the ids of what follows go: those are kept behind the lanes meanwhile, and then all
-are put together. Of 40 MB of English, with 84,000 new pieces, a first pass takes three quarters of the time that it takes
-when each piece is merged as it comes.
+New words of a text come one by one, but merging one alone mostly waits for memory. So a new piece gets a lane and is
+pending until MOST_PENDING are, or until their ids are needed: the text ends, or a document. The number of its ids is not
+known until then, nor, therefore, where the ids of the text after it belong: those are written to a buffer after the lanes
+meanwhile, and in the end all are copied to the output in order. Of 40 MB of English, with 84,000 new pieces, a first pass
+takes three quarters of the time that it takes when each piece is merged as it comes.
 
-A new piece is copied first, and its ids are those of the copy: the text may be a bytearray, or a map of a file, that
-another thread changes meanwhile. Then nobody can say which ids this call gives, but the cache has none that are wrong. A
-short piece is copied from its key. The copy of a long one may have another key than was looked up; in the pool, with that
-one's hash, it will be found as neither.
+A new piece is copied first, and its ids are those of the copy: the text may be a bytearray, or a mapped file, that another
+thread changes meanwhile. Then the ids of this call are undefined, but the cache has no wrong ids. A short piece is copied
+from its key. The copy of a long one may have another key than was looked up; it is stored with the hash that was looked up,
+so that no look-up finds it.
 """
 
 import numpy as np
@@ -39,11 +39,11 @@ from .piece_cache import SPARE_BYTES, cache_ids, copy_ids, copy_slot
 
 MOST_PENDING = 16
 BEHIND_BYTES = 1 << 14  # room for the ids of what follows the pending pieces
-MOST_COPIED = 1 << 12  # bytes of a piece that is not pending of which there is room for a copy
+MOST_COPIED = 1 << 12  # bytes of the longest piece that is copied without being pending
 
-# Where what is, see new_pending; and of a lane, in what is its owner's.
+# Offsets in the memory, see new_pending; and in the caller's bytes of a lane.
 _OUT, _LANES = 8, 64
-_COPIES = _LANES + (MOST_PENDING + 1) * LANE_BYTES  # the last lane only says where the ids of the one before it end
+_COPIES = _LANES + (MOST_PENDING + 1) * LANE_BYTES  # the last lane only stores where the ids after the one before it end
 _COPY_BYTES = 256 + PADDING
 _COPY = _COPIES + MOST_PENDING * _COPY_BYTES
 _BEHIND = _COPY + MOST_COPIED + PADDING
@@ -55,9 +55,9 @@ _BYTE = np.uint64(0xFF)
 def new_pending() -> NDArray[np.uint64]:
     """Make room for pending pieces; 64-byte aligned.
 
-    It holds how many there are, and the address where the ids of the first one will go; MOST_PENDING lanes and one more,
-    each with the address of the piece, its key words, and where the ids of what follows it are; copies of the pieces; one
-    of a piece that is not pending; and the ids of what follows.
+    It holds their number, and the address where the ids of the first one belong; MOST_PENDING lanes and one more, each with
+    the address of the piece, its key words, and where the ids of the text after it are; copies of the pieces; a copy of a
+    piece that is not pending; and the ids of the text after each.
     """
     return zeros((_BEHIND + BEHIND_BYTES + SPARE_BYTES) // 8)
 
@@ -71,7 +71,8 @@ def n_pending(pending_at):
 @inlined
 def lacks_room(pending_at, ids_at, n_bytes, end_at, id_size, out_end):
     """Whether the next `n_bytes` of text, up to the address `end_at`, may have more ids than there is room for while pieces
-    are pending: behind the lanes, where the next id goes to `ids_at`, or in the output, for all since the first piece."""
+    are pending: after the lanes, where the next id is written to `ids_at`, or in the output, for all since the first
+    piece."""
     out_at, first_at = read_i64(pending_at + _OUT), read_i64(pending_at + _LANES + _KEY)
     return (
         ids_at + n_bytes * id_size > pending_at + _BEHIND + BEHIND_BYTES
@@ -81,7 +82,7 @@ def lacks_room(pending_at, ids_at, n_bytes, end_at, id_size, out_end):
 
 @inlined
 def copy_piece(to_at, key_at, length, low, high):
-    """Copy a piece, of which the key is known, and up to BLOCK - 1 bytes that follow it."""
+    """Copy a piece whose key is known, and up to BLOCK - 1 bytes after it."""
     if length <= INLINE_BYTES:
         write_u64(to_at, low)
         write_u64(to_at + 8, high)
@@ -92,7 +93,7 @@ def copy_piece(to_at, key_at, length, low, high):
 
 @inlined
 def own_copy(state_at, key_at, length, low, high):
-    """The address of a copy of a piece of up to MOST_COPIED bytes, for the time that it is worked on."""
+    """The address of a temporary copy of a piece of up to MOST_COPIED bytes."""
     copy_at = state_of(state_at).pending + _COPY
     copy_piece(copy_at, key_at, length, low, high)
     return copy_at
@@ -100,13 +101,13 @@ def own_copy(state_at, key_at, length, low, high):
 
 @called
 def add_pending(state_at, key_at, length, low, high, ids_at):
-    """Make a piece pending that is not in the cache.
+    """Make a piece that is not in the cache pending.
 
     key_at, length, low, high : where it is in the text, and its key
-    ids_at : where its ids would go
+    ids_at : where its ids would be written
 
-    There must be fewer than MOST_PENDING (unchecked). Returns where the ids of what follows go; or 0, and does nothing,
-    where the piece is not one short pretoken whose ids are found by merging.
+    There must be fewer than MOST_PENDING (unchecked). Returns where the ids of the text after it are written; or 0, and
+    does nothing, if the piece is not one short pretoken whose ids are found by merging.
     """
     if length > SHORT:
         return np.int64(0)
@@ -132,13 +133,13 @@ def add_pending(state_at, key_at, length, low, high, ids_at):
 
 @called
 def encode_pending(state_at, ids_end, first_at, n_ids, id_size):
-    """Merge the pending pieces, cache them, and write their ids to the output, each with those of what follows it.
+    """Merge the pending pieces, cache them, and write their ids to the output, each followed by those of the text after it.
 
-    ids_end : where the ids end of what follows the last of them
+    ids_end : where the ids of the text after the last of them end
     first_at, n_ids : a place in the output before the first of them, and how many ids there are before it
 
-    Returns where the ids end in the output; or 0 where a piece cannot be cached, and has then left the work where that
-    piece begins. None is pending any more.
+    Returns where the ids end in the output; or 0 if a piece cannot be cached: then the position of the work is where that
+    piece begins. After it, no piece is pending.
     """
     state = state_of(state_at)
     cache, merges_at, pending_at = state.cache, state.merges, state.pending
@@ -156,7 +157,7 @@ def encode_pending(state_at, ids_end, first_at, n_ids, id_size):
                 start = read_i64(lane_at + _KEY) - work_of(state.work).text
                 leave(state.work, start, start + length, n_ids + (out_at - first_at) // id_size)
                 return np.int64(0)
-        else:  # the same piece stood in a lane before
+        else:  # an earlier lane held the same piece
             n_bytes = copy_slot(cache.table.slots + 8 * slot, cache.ids_pool, out_at)
         out_at += n_bytes
         following_at = read_i64(lane_at + _FOLLOWING)
@@ -169,12 +170,12 @@ def encode_pending(state_at, ids_end, first_at, n_ids, id_size):
 
 @inlined
 def is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
-    """Whether a piece, of which there is a copy and the key, is one pretoken whose ids are found by merging."""
+    """Whether a piece, given by a copy and its key, is one pretoken whose ids are found by merging."""
     if merges_at.whole != 0 and whole_token(merges_at.whole, copy_at, length) >= 0:
         return False
     if number_of(pattern_at, BY_REGEX) != 0:
         return False
-    # The key need not be read from where it has just been written to.
+    # The key is passed, so that it need not be read from where it has just been written.
     is_plain = is_plain_key(low, high, length) if length <= INLINE_BYTES else is_plain_word(copy_at, length)
     if is_plain and number_of(pattern_at, PLAIN_WORDS) != 0:
         return True
@@ -187,7 +188,8 @@ def is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
 def is_plain_word(key_at, length):
     """Whether a piece is a word of ASCII in less than BLOCK bytes: perhaps a space, and letters, only the first a capital.
 
-    Most new pieces are, most patterns take them for one pretoken (PLAIN_WORDS), and this is sooner known than its end.
+    Most new pieces are, most patterns make one pretoken of them (PLAIN_WORDS), and this test is faster than a walk to the
+    end.
     """
     lower, upper = mask_between(key_at, ord("a"), 26), mask_between(key_at, ord("A"), 26)
     return length < BLOCK and are_plain(np.int64(read_u8(key_at)), lower, upper, length)
@@ -195,7 +197,7 @@ def is_plain_word(key_at, length):
 
 @inlined
 def is_plain_key(low, high, length):
-    """As `is_plain_word`, of a piece that lies in its key."""
+    """As `is_plain_word`, of a piece that is stored in its key."""
     lower, upper = mask_of_16(low, high, ord("a"), 26), mask_of_16(low, high, ord("A"), 26)
     return are_plain(np.int64(low & _BYTE), lower, upper, length)
 

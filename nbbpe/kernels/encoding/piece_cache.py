@@ -1,9 +1,9 @@
 """The cache of pieces: the ids of each, in a piece table.
 
-The two values of a slot, 16 bytes, hold the ids themselves where they are few, as they will stand in the output, and in the
-last two bytes how many bytes they take; else POOLED in these, and before them how many bytes they take, and where they
-begin in a pool. A slot's ids are written to the output as 16 bytes, however few they are: what was too much is overwritten
-by the next.
+The two values of a slot, 16 bytes, hold the ids themselves if they are few, in the format of the output, and in the last
+two bytes how many bytes they take; else POOLED in the last two bytes, and before them how many bytes the ids take and where
+they begin in a pool. A slot's ids are written to the output as 16 bytes, however few they are: the next piece overwrites
+the surplus.
 
 At its limits the cache is emptied: single pieces are never evicted.
 """
@@ -17,11 +17,11 @@ from ..machine.intrinsics import copy_16, read_i64, read_u16, read_u64, write_i6
 from ..pieces.piece_table import KEY_OVERHEAD, N_ENTRIES, NO_SLOT, POOL_START, TableAddresses, find, insert, is_free, key_of
 from ..pieces.piece_table import POOL_USED as KEY_BYTES
 
-IDS_USED, LIMIT = 0, 1  # where the state of the cache keeps its numbers
-INLINE_ID_BYTES = 14  # what ids may take that lie in a slot
+IDS_USED, LIMIT = 0, 1  # the places of the numbers in the state of the cache
+INLINE_ID_BYTES = 14  # of ids that are stored in a slot
 POOLED = 0xFFFF
-SPARE_BYTES = 16  # room after the ids in the output and in the pool: they are copied so many bytes at a time
-BYTES_PER_PIECE = 64  # what the pool of long keys may take for each piece that may be cached
+SPARE_BYTES = 16  # room after the ids in the output and in the pool: they are copied this many bytes at a time
+BYTES_PER_PIECE = 64  # of the pool of long keys for each piece that may be cached, at most
 
 _SIZE_SHIFT = np.uint64(48)
 _BELOW_SIZE = np.uint64((1 << 48) - 1)
@@ -43,7 +43,7 @@ class CacheAddresses(NamedTuple):
 
 @inlined
 def is_within_limits(cache, length):
-    """Whether the limits allow another piece of so many bytes."""
+    """Whether the limits allow another piece of this many bytes."""
     limit = read_i64(cache.state + 8 * LIMIT)
     key_bytes = read_i64(cache.table.state + 8 * KEY_BYTES)
     return read_i64(cache.table.state + 8 * N_ENTRIES) < limit and key_bytes + length <= BYTES_PER_PIECE * limit
@@ -57,7 +57,7 @@ def is_never_cached(cache, length):
 
 @inlined
 def needs_room(cache, length, id_size):
-    """Whether a pool may be too small to cache a piece of so many bytes, or the cache must be emptied first."""
+    """Whether a pool may be too small to cache a piece of this many bytes, or the cache must be emptied first."""
     if not is_within_limits(cache, length):
         return read_i64(cache.table.state + 8 * N_ENTRIES) > 0 and not is_never_cached(cache, length)
     ids_end = read_i64(cache.state + 8 * IDS_USED) + length * id_size + SPARE_BYTES
@@ -67,7 +67,7 @@ def needs_room(cache, length, id_size):
 
 @inlined
 def copy_ids(from_at, to_at, n_bytes):
-    """Copy the bytes of ids, SPARE_BYTES at a time: up to so many more than there are."""
+    """Copy the bytes of ids, SPARE_BYTES at a time: up to as many more than there are."""
     for i in range(0, n_bytes, SPARE_BYTES):
         copy_16(from_at + i, to_at + i)
 
@@ -91,8 +91,8 @@ def cache_ids(cache, slot, key_at, length, low, high, ids_at, n_bytes):
     slot, key_at, length, low, high : as for piece_table.insert
     ids_at, n_bytes : the ids; SPARE_BYTES more may be read
 
-    Returns False, and keeps nothing, where there is no room: the table or a pool should grow, or at the limits be emptied.
-    What could not even be kept in an empty table is not kept, and True returned; likewise where the slot is NO_SLOT.
+    Returns False, and stores nothing, if there is no room: the table or a pool must grow, or be emptied at the limits. A
+    piece that would not even fit into an empty cache is not stored, and True is returned; likewise if the slot is NO_SLOT.
     """
     if slot == NO_SLOT:
         return True

@@ -1,18 +1,18 @@
-"""Merging by the rank of joined bytes: what a vocabulary without a list of merges means.
+"""Merging by the rank of joined bytes, for a vocabulary without a list of merges.
 
-Such a vocabulary merges the adjacent pair whose joined bytes are the token of lowest rank. Mostly this comes to a list of
-merges. Call a token *regular* if its bytes, merged by ranks below its own, end as exactly two tokens: its two sides.
-Where every token is regular, no other two sides of a token ever meet:
+Such a vocabulary merges the adjacent pair whose joined bytes are the token of lowest rank. Mostly this is equivalent to a
+list of merges. Call a token *regular* if its bytes, merged by ranks below its own, become exactly two tokens: its two
+sides. Where every token is regular, no other two sides of a token ever meet:
 
 Say that so far all merges were of such sides, and that the next pair to merge joins to the token t. Nothing has been
-merged across the edges of t's bytes, so what happened between them is what happens to them alone; and as the lowest
-rank comes first, all pairs between the edges that join to a rank below t's have been merged. So the pair is what t's
-bytes come to by ranks below t's: its two sides. (That no merge brings up a pair of a lower rank than its own follows in
-the same way: such a pair's token would have been made of its own sides before.)
+merged across the edges of t's bytes, so these bytes were merged as they would be alone; and as the lowest
+rank comes first, all pairs between the edges that join to a rank below t's have been merged. So the pair is what t's bytes
+become by ranks below t's: its two sides. (That no merge makes a pair of a lower rank than its own follows in the same way:
+such a pair's token would have been made of its own sides before.)
 
-So there a table of one pair for each token is enough, and every token is what its own bytes are merged to. Elsewhere the
-table needs all pairs of tokens that join to a token, and whole pretokens must be looked up first, as a pretoken that is a
-token is that token.
+So for such vocabularies a table of one pair for each token is enough, and the bytes of every token merge to that token. For
+others the table needs all pairs of tokens that join to a token, and whole pretokens must be looked up first, as a pretoken
+that equals a token becomes that token.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def find_sides(text, starts, merges, scratch, out, sides):
     scratch : see merge_pretoken.new_scratch;  out : uint32[*]     room for the longest token
     sides   : int64[n, 2], filled    symbols; of a token of one byte, its own and -1
 
-    Returns the number of the first token that is not regular, or n; -1 where the table found no line for a pair, and needs
+    Returns the number of the first token that is not regular, or n; -1 if the table found no line for a pair, and needs
     another secret. Cost: merging n tokens.
     """
     merges_at = merges_addresses(merges)
@@ -60,10 +60,10 @@ def enter_tokens(text, starts, ids, chosen, table):
     """Enter tokens into a piece table, with their ids as values.
 
     text   : uint8[* + PADDING];  starts : int64[n + 1];  ids : int32[n]
-    chosen : bool[n]                which of them
+    chosen : bool[n]                which tokens to enter
     table  : PieceTable, modified   empty, with room for them all
 
-    Returns how many were entered, up to one that found no slot or no room.
+    Returns how many were entered, up to the first one that found no slot or no room.
     """
     table_at = table_addresses(table)
     n_entered = 0

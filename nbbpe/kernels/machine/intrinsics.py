@@ -1,4 +1,4 @@
-"""The few LLVM operations that Numba does not offer: unaligned loads, 64-byte compares, bit tricks, prefetch.
+"""LLVM operations that Numba does not offer: unaligned loads, 64-byte compares, operations on bits, prefetch.
 
 Everything here is portable LLVM IR. A `<64 x i8>` compare becomes one AVX-512
 instruction, two AVX2 ones or four NEON ones, as the machine has it.
@@ -18,8 +18,8 @@ BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
 LINE = 8  # entries of 64 bits in a cache line
 UNITS = 32  # code points of a str that one vector operation looks at
 LANES = 16  # numbers of 32 bits that one vector operation looks at
-RANK_BITS = 21  # of an entry of a merge table (see kernels/encoding/merge_table.py) that are its rank
-KEY_SHIFT = RANK_BITS + 1  # from which bit of it on is its key; what the bit between says, Merges tells
+RANK_BITS = 21  # the bits of the rank in an entry of a merge table (see kernels/encoding/merge_table.py)
+KEY_SHIFT = RANK_BITS + 1  # the lowest bit of the key in an entry; for the bit between rank and key see Merges
 NO_RANK = (1 << 30) - 1  # greater than any rank
 PADDING = 128  # spare bytes that every text buffer has after its text, so that block loads may run past the end
 
@@ -164,13 +164,13 @@ def _prefetcher(writes):
 
 @intrinsic
 def prefetch(typingctx, address):
-    """Ask for the cache line at an address, to be written soon; nothing is read, and any address is allowed."""
+    """Prefetch the cache line at an address, which is written soon; nothing is read, and any address is allowed."""
     return _prefetcher(1)
 
 
 @intrinsic
 def prefetch_shared(typingctx, address):
-    """As `prefetch`, for what is only read, by several threads perhaps: other cores keep the line, too."""
+    """As `prefetch`, for memory that is only read, perhaps by several threads: other cores keep the line, too."""
     return _prefetcher(0)
 
 
@@ -203,7 +203,7 @@ def mask_of_16(typingctx, first, second, low, span):
 
 
 def _narrower(bits):
-    """What writes UNITS code points of so many bits, see narrow_8."""
+    """An intrinsic that writes UNITS code points of this many bits, see narrow_8."""
 
     def narrow(typingctx, from_at, to_at):
         def codegen(context, builder, signature, args):
@@ -312,7 +312,7 @@ def write_homes(typingctx, to_at, keys_at, secret, mask, slots_at):
         products = [builder.mul(builder.and_(each, low_half), shifted(each, 32)) for each in sums]
         mixed = builder.mul(builder.add(*products), factor)
         mask, slots = (lanes_of(builder, value, lanes) for value in args[3:])
-        # What home_slot says, times 8 * SLOT.
+        # As home_slot, times 8 * SLOT.
         mask = builder.shl(mask, ir.Constant(lanes, [3] * LINE))
         homes = builder.and_(shifted(mixed, 27), mask)
         builder.store(builder.add(homes, slots), pointer(builder, args[0], lanes), align=1)

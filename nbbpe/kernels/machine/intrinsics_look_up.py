@@ -1,9 +1,9 @@
-"""Looking up 64 bytes at once, each in the form that the processor has; and packing, which has one form only.
+"""Looking up 64 bytes at once, in the form that the processor has; and compressing vectors, which has one form only.
 
 FORM says which: "avx512" with VBMI and VBMI2 (since Ice Lake and Zen 4) looks up 64 bytes in a table of 64 or 128 by one
-instruction. "avx2" looks up in 16, and larger tables are looked up row by row: all of a vector in each row, where those of
-other rows find 0. "neon" likewise, in up to 64. "portable" looks up one byte after the other. Tables are best from the
-start of a cache line on. See intrinsics.py for what all processors have, and for loads.
+instruction. "avx2" looks up in 16, and larger tables are looked up row by row: all bytes of a vector in each row, where
+those of other rows find 0. "neon" likewise, in up to 64. "portable" looks up one byte after the other. Tables are best from
+the start of a cache line on. See intrinsics.py for what all processors have, and for loads.
 """
 
 from llvmlite import ir
@@ -54,7 +54,7 @@ def _together(builder, parts):
 
 
 def _call(builder, name, *arguments):
-    """What an intrinsic of LLVM makes of vectors; it returns one like the last of them."""
+    """The result of an LLVM intrinsic for vectors; it is of the type of the last one."""
     kind = ir.FunctionType(arguments[-1].type, [each.type for each in arguments])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
@@ -62,7 +62,7 @@ def _call(builder, name, *arguments):
 def _look_up_in_one(builder, table_at, n, indices):
     """See look_up, with "avx512"."""
     if n <= BLOCK:
-        # What is read past a short table is not looked up.
+        # The bytes that are read past a short table are not looked up.
         return _call(builder, "llvm.x86.avx512.permvar.qi.512", _load_64(builder, table_at), indices)
     low, high = (_load(builder, table_at, first, BLOCK) for first in (0, BLOCK))
     kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
@@ -81,7 +81,7 @@ def _look_up_by_rows(builder, table_at, n, indices):
         row = builder.shuffle_vector(row, row, repeated)
         for i, numbers in enumerate(halves):
             if n > ROW:
-                # What is of this row becomes less than ROW, and what is not has its top bit set, which finds 0.
+                # An index of this row becomes less than ROW, and any other gets its top bit set, which finds 0.
                 numbers = builder.xor(numbers, ir.Constant(vector, [first] * 2 * ROW))
                 numbers = _call(builder, "llvm.uadd.sat.v32i8", numbers, ir.Constant(vector, [0x80 - ROW] * 2 * ROW))
             found[i] = builder.or_(found[i], _call(builder, "llvm.x86.avx2.pshuf.b", row, numbers))
@@ -89,7 +89,7 @@ def _look_up_by_rows(builder, table_at, n, indices):
 
 
 def _look_up_by_neon(builder, table_at, n, indices):
-    """See look_up, with "neon": in up to four rows at once, where an index that is of none of them finds 0."""
+    """See look_up, with "neon": in up to four rows at once, where an index of no row finds 0."""
     n_rows = min(n // ROW, 4)
     found = []
     for first in range(0, BLOCK, ROW):
@@ -140,7 +140,7 @@ def _cuts_by_rules(context, builder, signature, look_up_rules, pair_rules, enter
     first, second, third = (look_up_rules(part) for part in range(3))
     both = builder.and_(_following(builder, first, entering), second)
     pairs = builder.icmp_unsigned("!=", builder.and_(both, splat(builder, builder.trunc(pair_rules, I8))), zero)
-    # What stands after the block is not known: no rule of three sees a boundary before its last byte.
+    # The bytes after the block are unknown: no rule for three finds a boundary before its last byte.
     triples = builder.icmp_unsigned("!=", builder.and_(both, _moved(builder, third, zero, 1)), zero)
     found = builder.bitcast(pairs, I64), builder.bitcast(triples, I64), _last(builder, first)
     return context.make_tuple(builder, signature.return_type, found)
@@ -226,16 +226,18 @@ _CHOSEN = ir.VectorType(ir.IntType(1), BLOCK)
 
 
 def compressed(builder, vector, chosen):
-    """The bytes of a vector whose bit is set in another, <64 x i1>, side by side; anything follows. With packing only."""
+    """The bytes of a vector whose bit is set in another, <64 x i1>, side by side; undefined bytes follow. Only with
+    HAS_PACKING."""
     kind = ir.FunctionType(VECTOR, [VECTOR, VECTOR, _CHOSEN])
     compress = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.mask.compress.v64i8")
     return builder.call(compress, [vector, vector, chosen])
 
 
 def _places_writer(n_places):
-    """What writes as int64 the places of the first `n_places` set bits of a uint64, each added to `first`.
+    """An intrinsic that writes the places of the first `n_places` set bits of a uint64 as int64, each added to `first`.
 
-    Where there are less, anything follows. With HAS_PACKING only. Cost: some five instructions, and three for LINE places.
+    If there are fewer, undefined values follow. Only with HAS_PACKING. Cost: some five instructions, and three for LINE
+    places.
     """
 
     def write_places(typingctx, to_at, bits, first):
@@ -267,7 +269,7 @@ def _more_cuts(n_arguments):
 
 
 def _ascii_rules(builder, block_at, rules_at, kinds_at):
-    """What gives the rules of each byte of a block that is all ASCII."""
+    """A function that gives the rules of each byte of a block that is all ASCII."""
     block = _load_64(builder, block_at)
     if FORM in ("avx512", "portable"):
         return lambda part: look_up(builder, builder.add(rules_at, I64(2 * BLOCK * part)), 2 * BLOCK, block)
@@ -276,21 +278,21 @@ def _ascii_rules(builder, block_at, rules_at, kinds_at):
 
 
 def _class_rules(builder, classes_at, rules_at):
-    """What gives the rules of each byte of a block by its class."""
+    """A function that gives the rules of each byte of a block by its class."""
     classes = _load_64(builder, classes_at)
     return lambda part: look_up(builder, builder.add(rules_at, I64(BLOCK * part)), BLOCK, classes)
 
 
 @intrinsic
 def ascii_cuts(typingctx, block_at, rules_at, kinds_at, pair_rules, entering):
-    """Where the rules of a pattern see a boundary in 64 bytes that are all ASCII.
+    """Where the rules of a pattern find a boundary in 64 bytes that are all ASCII.
 
     rules_at   : address of uint8[5, 128]    see pattern_tables.ASCII_RULES
     kinds_at   : address of uint8[128], and then uint8[5, ROW]    the same: the kind of each, and the rules of each kind
     pair_rules : int64                       the bits of the rules for two among those of the first parts
     entering   : int64                       the first rules of the byte before the block
 
-    Returns (cuts, more cuts, entering): bit i, uint64, says that a rule for two, or for three, sees a boundary before byte
+    Returns (cuts, more cuts, entering): bit i, uint64, says that a rule for two, or for three, finds a boundary before byte
     i; the last is for the next block.
     """
 

@@ -1,7 +1,7 @@
-"""A text as a kernel argument: a Python str or bytes, read where it lies, without making an object.
+"""A text as a kernel argument: a Python str or bytes, read in place, without making an object.
 
 Python's `str.encode` and Numba's unboxing of `bytes` cost 0.15 µs together, a fifth of what encoding "hello world"
-takes. And of a str that is not ASCII, no UTF-8 stays behind in the object, as it does with PyUnicode_AsUTF8.
+takes. And a str that is not ASCII does not keep its UTF-8, as it does after PyUnicode_AsUTF8.
 """
 
 from collections.abc import Callable
@@ -48,9 +48,10 @@ def _take(emitter, item):
 #   at   : address of its units
 #   n    : how many there are
 #   kind : bytes of a unit, each unit a code point, as PEP 393 has them: 1, 2 or 4. BYTES where the units are the bytes of
-#          the text's UTF-8: of bytes, and of a str that is ASCII. NO_TEXT for an object of another type, also a derived one
+#          the text's UTF-8: of bytes, and of a str that is ASCII. NO_TEXT for an object of another type, also of a derived
+# one
 #
-# The text is the caller's, who keeps it. Any object may be given; it is for the kernel to tell what kinds it refuses.
+# The caller owns the text and keeps it alive. Any object may be given; the kernel decides which kinds it refuses.
 TEXT_ARGUMENT = Argument("TextArgument", ("at", "n", "kind"), _take)
 
 
@@ -58,7 +59,7 @@ TEXT_ARGUMENT = Argument("TextArgument", ("at", "n", "kind"), _take)
 def copy_utf8(text, to_at, room):
     """Write the UTF-8 of a text to an address, where there must be `room` for it; returns its length.
 
-    Or -1, and has then written a part of it, where it has more than `room` bytes, or where it is no text.
+    Or -1 if it has more than `room` bytes, of which a part may be written then, or if it is not a text.
     """
     at, n = text.at, text.n
     if n > room or text.kind == NO_TEXT:
@@ -78,8 +79,8 @@ def write_utf8(at, n, kind, first, to_at, room):
     at, n, kind : see TextArgument; the kind is 1, 2 or 4
 
     A surrogate of surrogateescape's becomes the byte that it stands for, any other the three bytes that surrogatepass
-    gives: as text.utf8.to_bytes has it. Returns how far it has come, as the number of a code point, and how many bytes it
-    has written. Cost: some five instructions for UNITS characters that are ASCII; for others see write_utf8_8.
+    gives: as in text.utf8.to_bytes. Returns the number of the code point that comes next, and how many bytes were written.
+    Cost: some five instructions for UNITS characters that are ASCII; for others see write_utf8_8.
     """
     i, length = first, 0
     while i < n:

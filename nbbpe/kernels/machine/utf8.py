@@ -62,14 +62,14 @@ def encode_character(code_point, to_at):
 
 
 def _utf8_writer(bits):
-    """What writes the UTF-8 of LANES code points of so many bits, see write_utf8_8."""
+    """An intrinsic that writes the UTF-8 of LANES code points of this many bits, see write_utf8_8."""
     lanes = ir.VectorType(ir.IntType(32), LANES)
 
     def number(value):
         return ir.Constant(lanes, [value - (value >> 31 << 32)] * LANES)
 
     def six_bits(builder, code, shift, to):
-        """Of each code point the six bits from bit `shift` on, moved to bit `to`."""
+        """The six bits from bit `shift` on of each code point, moved to bit `to`."""
         moved = builder.lshr(code, number(shift - to)) if shift >= to else builder.shl(code, number(to - shift))
         return builder.and_(moved, number(0x3F << to))
 
@@ -77,9 +77,9 @@ def _utf8_writer(bits):
         def codegen(context, builder, signature, args):
             code = builder.load(pointer(builder, args[0], ir.VectorType(ir.IntType(bits), LANES)), align=1)
             code = code if bits == 32 else builder.zext(code, lanes)
-            # Four bytes a code point, of which the shorter forms are the upper ones; the last byte is the highest.
+            # Four bytes a code point, of which shorter forms use the upper ones; the last byte is the highest.
             data = builder.or_(six_bits(builder, code, 0, 24), six_bits(builder, code, 6, 16))
-            marks = number(0x80C00000)  # the bits that say which byte of how many each is
+            marks = number(0x80C00000)  # the marker bits of lead and continuation bytes
             if bits > 8:
                 data = builder.or_(data, builder.or_(six_bits(builder, code, 12, 8), six_bits(builder, code, 18, 0)))
                 for least, longer in (0x800, 0x8080E000), (0x10000, 0x808080F0):
@@ -99,7 +99,7 @@ def _utf8_writer(bits):
 
 
 def _write_compressed(builder, data, used, to_at):
-    """Write those bytes of `data` which are not 0 in `used`, in one instruction; returns how many they are."""
+    """Write those bytes of `data` that are not 0 in `used`, in one instruction; returns their number."""
     chosen = builder.icmp_unsigned("!=", builder.bitcast(used, VECTOR), ir.Constant(VECTOR, [0] * BLOCK))
     data = compressed(builder, builder.bitcast(data, VECTOR), chosen)
     builder.store(data, pointer(builder, to_at, VECTOR), align=1)

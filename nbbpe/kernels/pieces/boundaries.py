@@ -1,14 +1,14 @@
 """Finding certain boundaries: the places in a text that no match of the split pattern can straddle.
 
-Where boundaries lie follows from the classes of characters that stand side by side, by the rules of the pattern (see
-pattern_tables.py). Rules are bits here: a byte has eight of them that say before which rules' boundaries it may stand,
-eight for after, and so on. So a boundary stands between two bytes whose rules, of the one before and of the other after,
-have a bit in common: of 64 bytes all boundaries come from a few look-ups and operations on vectors, without a branch.
+Boundaries follow from the classes of adjacent characters, by the rules of the pattern (see pattern_tables.py). Rules are
+bits here: each byte has eight bits that say by which rules a boundary may follow it, eight that say by which rules one may
+precede it, and so on. There is a boundary between two bytes if these two sets of bits have one in common: all boundaries of
+64 bytes come from a few look-ups and vector operations, without a branch.
 
 Rules of ASCII are looked up at once. In other blocks each byte gets the class of its character first, and then the rules of
 its class. Characters that differ in their last byte only, as those of most alphabets do, are classed all at once, others
-one at a time, by decoding UTF-8 and looking their code point up. A byte that is not part of valid UTF-8 is a character of
-its own, exactly as Python's `surrogateescape` and `regex` see it.
+one at a time, by decoding UTF-8 and looking up their code point. A byte that is not part of valid UTF-8 is one character,
+exactly as Python's `surrogateescape` and `regex` see it.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ from .pattern_tables import (
 )
 
 # Of the state of a scan: rules that the last byte takes part in, of the first parts and of the last; then how many bytes of
-# the last character stand in the next block, and its class.
+# the last character are in the next block, and its class.
 MORE_ENTERED, ENTERED, ENTERED_CLASS, STATE_BITS = 8, 16, 20, 26
 MANY = 12  # non-ASCII bytes in a block from which on classing them together costs less than one character at a time
 
@@ -59,18 +59,17 @@ def new_classes() -> NDArray[np.uint64]:
 
 @inlined
 def class_together(block_at, high, classes_at, pattern_at):
-    """Class the characters of two and of three bytes of a block, all those at once that differ in their last byte only.
+    """Class the characters of two and of three bytes of a block, those at once that differ in their last byte only.
 
-    high       : uint64     the non-ASCII bytes but those that continue a character of the block before
+    high       : uint64     the non-ASCII bytes, without those that continue a character of the block before
     classes_at : uint8[64], modified at the bytes of characters that are classed
 
-    Returns the bits of these bytes. Left are longer characters, one that reaches into the next block, and bytes that are no
-    UTF-8. Cost: some 10 ns, and 6 for each beginning that characters have in common, of which most scripts have one or two
-    in a block.
+    Returns the bits of these bytes. Not classed are longer characters, one that continues in the next block, and invalid
+    UTF-8. Cost: some 10 ns, and 6 for each distinct prefix of characters, of which most scripts have one or two in a block.
     """
     tables_at = pattern_at + LOW_CLASSES
     following = mask_between(block_at, 0x80, 0x40)
-    # Of each character the last byte gets its class.
+    # The last byte of each character gets its class.
     ends = np.uint64(0)
     left = mask_between(block_at, 0xC2, 0x1E) & high & (following >> _ONE)
     while left:
@@ -80,8 +79,8 @@ def class_together(block_at, high, classes_at, pattern_at):
         ends |= same << _ONE
         left ^= same
     threes = mask_between(block_at, 0xE0, 0x10) & high & (following >> _ONE) & (following >> _TWO)
-    # U+5000 to U+8FFF are ideographs and U+B000 to U+CFFF Hangul, mostly of one class each, where beginnings have little in
-    # common.
+    # U+5000 to U+8FFF are ideographs and U+B000 to U+CFFF Hangul, each mostly of one class; their characters have many
+    # distinct prefixes.
     of_ideographs, of_hangul = number_of(pattern_at, IDEOGRAPHS), number_of(pattern_at, HANGUL)
     ideographs = mask_between(block_at, 0xE5, 4) & threes if of_ideographs >= 0 else np.uint64(0)
     hangul = mask_between(block_at, 0xEB, 2) & threes if of_hangul >= 0 else np.uint64(0)
@@ -92,7 +91,7 @@ def class_together(block_at, high, classes_at, pattern_at):
         first, second = np.int64(read_u8(block_at + bit)), np.int64(read_u8(block_at + bit + 1))
         same = mask_between(block_at, first, 1) & (mask_between(block_at, second, 1) >> _ONE) & left
         page = (first & 0x0F) << 6 | (second & 0x3F)
-        # What has a shorter form, or is a surrogate, is no UTF-8.
+        # Overlong forms and surrogates are invalid UTF-8.
         if page >= _FIRST_LONG and (page < _FIRST_SURROGATE or page >= _END_SURROGATES):
             look_up_64(tables_at + (page << 6), block_at, same << _TWO, classes_at)
             ends_of_three |= same << _TWO
@@ -116,8 +115,8 @@ def block_cuts(block_at, state, pattern_at, classes_at):
     pattern_at : address of the pattern's tables
     classes_at : address of scratch (new_classes), filled with the class of each byte where not all of them are ASCII
 
-    Returns (cuts, more cuts, state): bit i of cuts says that a boundary stands before byte i; of more cuts, that one does
-    if byte i + 1 belongs to the text. Cost: some 5 ns for ASCII, 10 without AVX-512.
+    Returns (cuts, more cuts, state): bit i of cuts says that there is a boundary before byte i; of more cuts, that there is
+    one if byte i + 1 belongs to the text. Cost: some 5 ns for ASCII, 10 without AVX-512.
     """
     pair_rules, has_more = number_of(pattern_at, PAIR_RULES), number_of(pattern_at, MORE_RULES) != 0
     rules_entered, more_entered = state & 0xFF, (state >> MORE_ENTERED) & 0xFF
@@ -150,7 +149,7 @@ def block_cuts(block_at, state, pattern_at, classes_at):
 
 @inlined
 def class_bits(character_class, classes_at):
-    """The bytes of a class of the block that `block_cuts` has looked at last, if not all of it is ASCII."""
+    """The bytes of a class in the last block of `block_cuts`, if not all of it is ASCII."""
     return mask_between(classes_at, character_class, 1)
 
 
@@ -161,7 +160,7 @@ def mark_cuts(text, n, pattern, classes, is_cut):
     text    : uint8[n + PADDING], read
     pattern : uint64[*], read    see pattern_tables.py
     classes   : scratch, see `new_classes`
-    is_cut  : uint8[n], filled    1 where a certain boundary stands before the byte, else 0; is_cut[0] is 0
+    is_cut  : uint8[n], filled    1 if there is a certain boundary before the byte, else 0; is_cut[0] is 0
     """
     pattern_at, classes_at = address_of(pattern), address_of(classes)
     state = 0

@@ -15,7 +15,7 @@ _ONE = np.uint64(1)
 def class_each(block_at, high, classes_at, pattern_at):
     """Class non-ASCII characters of a block of 64 bytes, one at a time.
 
-    high       : uint64   the bytes that they, or bytes that are no UTF-8, consist of
+    high       : uint64   their bytes, and bytes that are invalid UTF-8
     classes_at : address of uint8[64], modified    the class of each byte
     pattern_at : see pattern_tables.py
 

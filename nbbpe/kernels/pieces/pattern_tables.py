@@ -1,4 +1,4 @@
-"""What kernels need to know of a split pattern, in one array: where its parts are. It is made by `text/pattern_tables.py`.
+"""The tables of a split pattern for kernels, in one array: the offsets of its parts. `text/pattern_tables.py` makes it.
 
     numbers      int64[32]               see the names below
     ASCII_RULES  uint8[5, 128]           of each ASCII character, the rules it takes part in: bit r says so of rule r
@@ -11,10 +11,10 @@
     LOW_CLASSES  uint8[0x10000]          the class of each code point below 0x10000
     PAGE_OF      uint16[0x1100]          the page of each 256 code points;  PAGES  uint8[n_pages, 256]
 
-A *rule* finds certain boundaries by the classes of characters that stand side by side. Rules for two: "after any class of
-one set, before any of another". Rules for three: a boundary lies after the first of three characters, whose classes are of
-three sets. Parts 0 and 1 are the first and the second set of up to eight rules, of which PAIR_RULES are for two; part 2 is
-the third set of the others. Parts 3 and 4 are of as many more rules for two, where MORE_RULES says that there are any.
+A *rule* finds certain boundaries by the classes of adjacent characters. Rules for two: "after any class of one set, before
+any of another". Rules for three: a boundary is after the first of three characters whose classes are in three sets.
+Parts 0 and 1 are the first and the second set of up to eight rules, of which PAIR_RULES are for two; part 2 is the third
+set of the others. Parts 3 and 4 are for as many more rules for two, if MORE_RULES says that there are any.
 """
 
 import numpy as np
@@ -36,9 +36,9 @@ N_CLASSES, PAIR_RULES, MORE_RULES = 3, 4, 5
 SEAM_LETTERS, SEAM_HARM, SEAM_KEEP = 6, 7, 8  # sets of classes, see unmergeable_boundaries.py
 PLAIN_WORDS = 9  # whether ASCII letters with a space before them are always one pretoken
 N_STATES, MEMO = 10, 11  # MEMO: whether failed walks are noted, see pretokens.py
-MOVES_AT, PAGES_AT = 12, 13  # where these parts begin
-STABLE = 15  # whether each pretoken, taken as a text, is one pretoken again
-N_LEVELS, STARTS = 16, 17  # how many automata split in turn, and the start of each
+MOVES_AT, PAGES_AT = 12, 13  # the offsets of these parts
+STABLE = 15  # whether each pretoken, split as a text, is one pretoken again
+N_LEVELS, STARTS = 16, 17  # how many automata split in turn, and the start state of each
 BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does
 
 N_PARTS = 5

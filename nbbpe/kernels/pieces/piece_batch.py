@@ -1,9 +1,9 @@
-"""The next pieces of a text, in batches: found, hashed, and the cache lines asked for that looking them up will need.
+"""The next pieces of a text, in batches: found, hashed, and the cache lines for their look-ups prefetched.
 
 Each step does the whole of a batch before the next one begins: the ends of pieces, block by block; their keys; then their
-homes, eight at a time. A loop over the pieces of each block would end at another number of them each time, which no
-processor foresees: with these, that happens once a batch. The steps are functions of their own, which have all registers to
-themselves. Together that takes 8 % off a pass over English or code of which the pieces are known.
+homes, eight at a time. A loop over the pieces of each block would have another number of rounds each time, which no
+processor predicts: here, that happens once a batch. Each step is a separate function, which can use all registers. Together
+that takes 8 % off a pass over English or code whose pieces are cached.
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ ROW = 4  # words in a row of a batch
 MIN_ROWS = BLOCK + LINE  # what a batch must have room for: the pieces of a block, and as many as homes are found together
 
 _ONE = np.uint64(1)
-# For each length of a key that lies in its slot: the bytes that it uses of 16, and its length in the last of them.
+# For each length of a key that is stored in its slot: which of the 16 bytes it uses, and its length in the last of them.
 _KEY_MASKS = np.array(
     [
         [(1 << 8 * min(n, 8)) - 1, (1 << 8 * max(n - 8, 0)) - 1, 0, n << 56]  # as key_of says
@@ -46,9 +46,9 @@ _KEY_MASKS = np.array(
 
 
 def new_batch(n_pieces: int = 256) -> NDArray[np.uint64]:
-    """Make scratch for some `n_pieces` pieces, which are hashed together and then looked up: uint64[n, ROW], see batch_of.
+    """Make scratch for about `n_pieces` pieces, which are hashed together and then looked up: uint64[n, ROW], see batch_of.
 
-    Few enough that it, and the cache lines that are asked for, stay in the fastest cache. 64-byte aligned.
+    Choose few enough that the scratch and the prefetched cache lines stay in the fastest cache. 64-byte aligned.
     """
     n_rows = n_pieces + MIN_ROWS
     return zeros(ROW * n_rows).reshape(n_rows, ROW)
@@ -69,17 +69,17 @@ class BatchAddresses(NamedTuple):
 
 
 class ScanAddresses(NamedTuple):
-    """What a scan needs of a pattern: the addresses of its tables, and of scratch (see boundaries.block_cuts)."""
+    """What a scan needs: the addresses of the pattern's tables, and of scratch (see boundaries.block_cuts)."""
 
     tables: int
     masks: int
 
 
 class Breaks(NamedTuple):
-    """The stretches of a text that are no text of a piece: special tokens, and separators of documents.
+    """The parts of a text that belong to no piece: special tokens, and separators of documents.
 
     at    : address of int64[n, 3], the start, end and id of each; ascending
-    first : the first of them that does not end before the place where a scan goes on
+    first : the first of them that does not end before the position where a scan continues
     n     : their number
     """
 
@@ -108,7 +108,7 @@ def end_of_break(breaks_at, i):
 
 @inlined
 def id_of_break(breaks_at, i):
-    """The id of a break; less than 0 where none stands for it."""
+    """The id of a break; less than 0 if it has none."""
     return read_i64(breaks_at + 24 * i + 16)
 
 
@@ -135,13 +135,14 @@ def home_of(batch, row):
 
 @inlined
 def home_in(batch, row, table_at):
-    """The slot where the search for the piece in a row starts, as a table's functions name it."""
+    """The slot where the search for the piece in a row starts, as the functions of a table take it."""
     return (home_of(batch, row) - table_at.slots) >> 3
 
 
 @inlined
 def has_key(batch, row, slot_at):
-    """Whether the key in a row is that in a slot; never true of a long key, of which a slot has the place in the pool."""
+    """Whether the key in a row equals that in a slot; never true for a long key, as its slot holds its offset in the
+    pool."""
     return same_16(batch.keys + 16 * row, slot_at)
 
 
@@ -160,13 +161,13 @@ def find_prepared(batch, row, table_at, key_at, length):
 
 @inlined
 def bring_home(batch, row, table_at, slot, length):
-    """Let the piece in a row, found in a slot, change places with the one in its home slot; returns its slot then.
+    """Swap the piece in a row, found in a slot, with the one in its home slot; returns its new slot.
 
-    A table that fills while a text goes on has what is rare where it came first. This way a piece that comes often is soon
-    where it is looked for first: of a text in many languages one look-up in 60 goes on, and was one in four.
+    A table that fills during a text keeps rare pieces in home slots if they came first. With swaps, a frequent piece is
+    soon in its home slot: for a text in many languages one look-up in 60 searches on, instead of one in four.
     """
     home = home_in(batch, row, table_at)
-    if slot == home or length > INLINE_BYTES:  # has_key is never true of a long key
+    if slot == home or length > INLINE_BYTES:  # has_key is never true for a long key
         return slot
     swap_slots(table_at, slot, home)
     return home
@@ -185,19 +186,19 @@ def write_key(to_at, key_at, length, state_at):
 
 @inlined
 def write_ends(to_at, cuts, block):
-    """Write where the pieces of a block end, int64, and after them anything, BLOCK numbers in all at the most.
+    """Write where the pieces of a block end, int64, and after them undefined values, at most BLOCK numbers in all.
 
     cuts : uint64    bit i says that a piece ends before byte `block + i`
 
-    Returns how many they are.
+    Returns their number.
     """
     n_cuts = popcount(cuts)
     if HAS_PACKING:
         write_24_places(to_at, cuts, block)
-        if n_cuts > 24:  # which a block of prose never has, so that the branch is foreseen
+        if n_cuts > 24:  # which a block of prose never has, so that the branch is predicted
             write_64_places(to_at, cuts, block)
     else:
-        # So many at once that the branch behind them is mostly foreseen.
+        # As many at once that the next branch is mostly predicted.
         for _ in range(2 * LINE):
             write_i64(to_at, block + trailing_zeros(cuts))
             cuts &= cuts - _ONE
@@ -212,7 +213,8 @@ def write_ends(to_at, cuts, block):
 
 @called
 def prepare(batch, n_pieces, text_at, table_at):
-    """Give the first rows of a batch, which have their bounds, their keys and homes; and ask for the cache lines of these.
+    """Write keys and homes to the first rows of a batch, which have their bounds; and prefetch the cache lines of the
+    homes.
 
     Cost: 1.5 ns a piece.
     """
@@ -221,14 +223,14 @@ def prepare(batch, n_pieces, text_at, table_at):
         end = bound_of(batch, row + 1)
         write_key(batch.keys + 16 * row, text_at + start, end - start, table_at.state)
         start = end
-    home_secret = home_secret_of(table_at.state)  # once: for all the compiler knows, the batch could be written over it
+    home_secret = home_secret_of(table_at.state)  # once: to the compiler, writes to the batch might change it
     for row in range(0, n_pieces, LINE):
         ask_for_homes(batch.homes + 8 * row, batch.keys + 16 * row, table_at, home_secret)
 
 
 @inlined
 def force_breaks(cuts, start, breaks_at, next_break, n_breaks):
-    """Put the edges of breaks into a block's cuts and take out what lies inside of them."""
+    """Add the edges of breaks to a block's cuts, and remove the cuts inside them."""
     while next_break < n_breaks:
         break_start, break_end = start_of_break(breaks_at, next_break), end_of_break(breaks_at, next_break)
         if break_start >= start + BLOCK:
@@ -252,15 +254,15 @@ def next_pieces(text_at, piece, block, end, state, breaks, scan, joins, table_at
 
     text_at : address of a text with PADDING bytes after its end
     piece   : int64     start of the first of them
-    block   : int64     where to scan on: at first the start of a piece, then what the last call returned
+    block   : int64     where the scan continues: at first the start of a piece, then what the last call returned
     end     : int64     end of the text
     state   : int64     0 at first, then what the last call returned
     breaks  : Breaks
     scan    : ScanAddresses
     joins   : Joins, see unmergeable_boundaries.seam_cuts, or NO_JOINS
     table_at : TableAddresses
-    batch   : BatchAddresses, with n_rows >= MIN_ROWS; a break is a piece of its own, and a piece may be empty
-              where a break, or the text, starts or ends
+    batch   : BatchAddresses, with n_rows >= MIN_ROWS; a break is a separate piece, and a piece may be empty where a break,
+              or the text, starts or ends
 
     Returns (number of pieces, block, state); the text is exhausted when block >= end, and the last piece ends with it.
     Cost: one block_cuts for 64 bytes, and 2 ns a piece.

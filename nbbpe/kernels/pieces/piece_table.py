@@ -1,16 +1,16 @@
-"""A hash table whose keys are byte strings: all distinct pieces (or words) that were seen.
+"""A hash table whose keys are byte strings: all distinct pieces (or words) so far.
 
 Open addressing over slots of 32 bytes, two in a cache line, of which a look-up mostly touches one:
 
     slot = [key_low, key_high, value_0, value_1]      four uint64
 
-A key of up to 15 bytes lies in the slot itself: bytes 0-7 in key_low, bytes 8-14 in key_high, and its length in
-key_high's top byte (so b"a" and b"a\\0" differ, and an empty slot has key_high 0). A longer key lies in the pool, as
-8 bytes of length and then its bytes; its slot holds its 64-bit hash in key_low, and 0xFF with its pool offset in key_high.
-What the two values mean is up to the user of the table: counting keeps a count, encoding caches token ids.
+A key of up to 15 bytes is stored in the slot itself: bytes 0-7 in key_low, bytes 8-14 in key_high, and its length in
+key_high's top byte (so b"a" and b"a\\0" differ, and an empty slot has key_high 0). A longer key is stored in the pool, as 8
+bytes of length and then its bytes; its slot holds its 64-bit hash in key_low, and 0xFF with its pool offset in key_high.
+The user of the table defines the two values: counting stores a count, encoding caches token ids.
 
-Keys come from anybody's text. So where they lie depends on a secret (see secret.py), and a search ends after MOST_PROBES
-slots.
+Keys come from text that an attacker may have written. So their slots depend on a secret (see secret.py), and a search ends
+after MOST_PROBES slots.
 
 Home slots. With s0 and s1, secret numbers of 64 bits, and f, a secret odd one:
 
@@ -19,14 +19,14 @@ Home slots. With s0 and s1, secret numbers of 64 bits, and f, a secret odd one:
 
 The first is NH of UMAC (Black et al., 1999): whatever two keys are, the difference of their n has no value with a chance
 of more than 1 : 2^32. (Say that key_low differs, and fix s1. Where its low half differs, fix the low half of s0, too, and
-with it what is carried: by the proof there, one upper half of s0 at the most gives the value. Else one low half does.) Now
+with it what is carried: by the proof there, one upper half of s0 at the most gives the value. Else one low half does.) Now,
 let this difference be an odd number times 2^t, and let there be 2^m slots, m <= 32. If t < 32, the bits from 32 on of the
 difference of the two products are uniform, and the homes are equal with a chance of 2 : 2^m at the most. If t < 32 + m,
 bit t keeps them apart. And that t is more, or the difference 0, has a chance of 2^(32 - m) : 2^32. So two keys share a
 home with a chance of 3 : 2^m at the most, whatever they are, for whoever does not know the secret: no bits drop out.
 
-As the lowest bits of the upper half count, the order of a table's slots goes through a smaller table many times: keys that
-are taken from the one in order do not all lie together in the other.
+As the lowest bits of the upper half select the home, the slots of a table, in order, go around a smaller table many times:
+keys that are moved in this order do not all come together in the smaller one.
 
 Long keys. The hash is a polynomial in a secret number modulo the prime 2^61 - 1. Its coefficients are the length and, for
 each 16 bytes, their n with two more secret numbers. For two different keys one coefficient differs, or their n do by one
@@ -50,14 +50,14 @@ from ..machine.large_pages import longer, zeros
 from ..machine.secret import HOME, LONG
 
 SLOT = 4  # uint64 words in a slot
-INLINE_BYTES = 15  # the longest key that lies in its slot
-KEY_OVERHEAD = 16  # pool bytes that a long key needs beside its own: 8 for its length, 8 for reads past its end
-POOL_START = 8  # no long key has offset 0, so none in a slot looks like _LONG_KEY itself, which a search is for
-N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # where PieceTable.state keeps its numbers
+INLINE_BYTES = 15  # the longest key that is stored in its slot
+KEY_OVERHEAD = 16  # pool bytes that a long key needs besides its bytes: 8 for its length, 8 for reads past its end
+POOL_START = 8  # no long key has offset 0, so none in a slot equals _LONG_KEY itself, which a search uses
+N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # the places of the numbers in PieceTable.state
 STATE_SIZE = SECRET + secret.SIZE
-# Slots that a search looks at. In a table that is half full, one search in 10^20 would look at more.
+# The most slots that a search reads. In a table that is half full, one search in 10^20 would need more.
 MOST_PROBES = 256
-NO_SLOT = -1  # what a search finds that has looked at all of these
+NO_SLOT = -1  # the result of a search that has read all of these
 
 _LENGTH_SHIFT = np.uint64(56)
 _LONG_KEY = np.uint64(0xFF << 56)  # key_high of a long key; in a slot its lower 56 bits are the pool offset
@@ -84,7 +84,8 @@ class PieceTable(NamedTuple):
 
 
 class TableAddresses(NamedTuple):
-    """What compiled code takes of a PieceTable: where its arrays are, and how long slots (in words) and pool are."""
+    """What compiled code takes of a PieceTable: the addresses of its arrays, and the lengths of slots (in words) and
+    pool."""
 
     slots: int
     n_words: int
@@ -95,7 +96,7 @@ class TableAddresses(NamedTuple):
 
 def new_table(capacity: int, pool_size: int) -> PieceTable:
     """Make an empty table of `capacity` slots (a power of two, 2 or more) with room for `pool_size` bytes of long keys."""
-    slots = zeros(capacity * SLOT)  # none of which crosses a cache line
+    slots = zeros(capacity * SLOT)  # no slot crosses a cache line
     pool = np.empty(max(pool_size, POOL_START), dtype=np.uint8)
     return PieceTable(slots, pool, _new_state(0, POOL_START, secret.of_process()))
 
@@ -105,21 +106,21 @@ def _new_state(n_entries: int, pool_used: int, numbers: NDArray[np.uint64]) -> N
 
 
 def clear(table: PieceTable) -> None:
-    """Take all keys out of a table, which keeps its size and its secret."""
+    """Remove all keys from a table, which keeps its size and its secret."""
     table.slots[:] = 0
     table.state[:SECRET] = 0, POOL_START
 
 
 def with_another_secret(table: PieceTable) -> PieceTable:
-    """A table like another, but without its entries, which `rehash` has to move, and with a secret of its own."""
+    """A table like another with a new secret, and without its entries, which `rehash` must move."""
     n_entries, pool_used = table.state[:SECRET].tolist()
     return table._replace(slots=zeros(len(table.slots)), state=_new_state(n_entries, pool_used, secret.fresh()))
 
 
 def with_room(table: PieceTable, longest_key: int) -> tuple[PieceTable, NDArray[np.uint64] | None]:
-    """A table to take the place of another that has more room: two to eight times the slots, or a larger pool, as need be.
+    """A larger table to replace another: with two to eight times the slots, or a larger pool, as needed.
 
-    Returns it and, where it has new slots, the old ones, the entries of which `move_entries` has to move.
+    Returns it and, where it has new slots, the old ones, whose entries `move_entries` must move.
     """
     capacity = len(table.slots) // SLOT
     former = None
@@ -135,7 +136,8 @@ def with_room(table: PieceTable, longest_key: int) -> tuple[PieceTable, NDArray[
 
 
 def grown(table: PieceTable, longest_key: int) -> PieceTable:
-    """As `with_room`, with all entries moved; where there is room, a table with another secret, which finds other slots."""
+    """As `with_room`, with all entries moved; if there is room already, a table with another secret, for which other slots
+    are free."""
     larger, former = with_room(table, longest_key)
     if larger is not table and former is None:
         return larger
@@ -150,7 +152,7 @@ def grown(table: PieceTable, longest_key: int) -> PieceTable:
 
 @inlined
 def move_entries(from_at, n_from, table_at, rekeyed):
-    """Put every entry of slots of `n_from` words at an address into a table with empty slots and the same pool.
+    """Insert every entry of slots of `n_from` words at an address into a table with empty slots and the same pool.
 
     rekeyed : whether the table has another secret than the slots were filled with
 
@@ -161,7 +163,7 @@ def move_entries(from_at, n_from, table_at, rekeyed):
     for slot_at in range(from_at, from_at + 8 * n_from, 8 * SLOT):
         low, high = read_u64(slot_at), read_u64(slot_at + 8)
         if high != 0:
-            # A long key's place in the pool is no part of what a search knows.
+            # A search does not know the offset of a long key in the pool.
             if rekeyed and high >= _LONG_KEY:
                 stored_at = table_at.pool + np.int64(high ^ _LONG_KEY)
                 low = long_hash(stored_at + 8, read_i64(stored_at), table_at.state)
@@ -183,13 +185,13 @@ def move_entries(from_at, n_from, table_at, rekeyed):
 
 @kernel(reads(uint64[:]), PieceTable, boolean)
 def rehash(slots, table, rekeyed):
-    """Put every entry of `slots` into a table, see `move_entries`; returns whether all found one of its slots."""
+    """Insert every entry of `slots` into a table, see `move_entries`; returns whether all found a slot."""
     return move_entries(address_of(slots), slots.shape[0], table_addresses(table), rekeyed) == 0
 
 
 @inlined
 def home_secret_of(state_at):
-    """What `home_slot` takes of a table's secret."""
+    """The part of a table's secret that `home_slot` takes."""
     at = state_at + 8 * (SECRET + HOME)
     return read_u64(at), read_u64(at + 8), read_u64(at + 16)
 
@@ -215,8 +217,8 @@ def mixed_words(low, high, low_secret, high_secret):
 
 @inlined
 def next_slot(slot, home, n_words):
-    """The slot that follows another in the search that starts at `home`: the other one of its cache line, which is there
-    already, and from the next line on one after another."""
+    """The slot that follows another in the search that starts at `home`: first the other slot of its cache line, which is
+    loaded already, and from the next line on one after another."""
     if slot == home:
         return slot ^ SLOT
     if slot == home ^ SLOT:
@@ -226,7 +228,7 @@ def next_slot(slot, home, n_words):
 
 @inlined
 def ask_for_homes(to_at, keys_at, table_at, home_secret):
-    """Write the addresses of the home slots of LINE keys that stand side by side, and ask for their cache lines."""
+    """Write the addresses of the home slots of LINE adjacent keys, and prefetch their cache lines."""
     write_homes(to_at, keys_at, home_secret, table_at.n_words - SLOT, table_at.slots)
     for i in range(LINE):
         prefetch(read_i64(to_at + 8 * i))
@@ -236,7 +238,7 @@ def ask_for_homes(to_at, keys_at, table_at, home_secret):
 def key_of(key_at, length, state_at):
     """The two key words of the `length` (>= 1) bytes at an address; for a long key, its hash and _LONG_KEY.
 
-    state_at : address of the state of the table in which it is looked for
+    state_at : address of the state of the table that is searched
 
     Reads 16 bytes or more, which must exist (unchecked).
     """
@@ -323,12 +325,11 @@ def find_from(table_at, home, key_at, length, key_low, key_high):
 
 @inlined
 def swap_slots(table_at, slot, other):
-    """Let two keys, and their values, change places, of which one stands in the home slot of the other: all are found as
-    before.
+    """Swap two keys, with their values, of which one is in the home slot of the other: all keys are found as before.
 
-    (The search for the key that goes further away comes to its former slot, and goes on as the search for the other key
-    did, which met no free slot. Where both are of one cache line it looks at both, in whatever order. Only if it then goes
-    on for more than MOST_PROBES the key is not found any more, which a cache may do without.)
+    (The search for the key that moves away from its home reaches its former slot, and goes on as the search for the other
+    key did, which met no free slot. If both are in one cache line, it reads both, in either order. Only if it then needs
+    more than MOST_PROBES slots is the key not found any more, which is harmless in a cache.)
     """
     slot_at, other_at = table_at.slots + 8 * slot, table_at.slots + 8 * other
     for i in range(0, 8 * SLOT, 8):
@@ -345,10 +346,10 @@ def is_free(table_at, slot):
 
 @part
 def insert(table_at, slot, key_at, length, key_low, key_high):
-    """Put a key into the free slot that `find` gave, with both values 0.
+    """Insert a key into the free slot that `find` returned, with both values 0.
 
-    Returns False, and changes nothing, where the table is half full, the pool has no room, or the slot is NO_SLOT: grow
-    it, find again.
+    Returns False, and changes nothing, if the table is half full, the pool has no room, or the slot is NO_SLOT: grow the
+    table and find again.
     """
     state_at = table_at.state
     n_entries = read_u64(state_at + 8 * N_ENTRIES)

@@ -1,15 +1,17 @@
 """Pretokens of a piece: the matches of a pattern's automaton, walked character by character.
 
-A walk looks one entry up a character, which says whether a match ends before it, and the next state; nothing else depends
-on the pattern. The last end before the dead state is the match. What is left between two matches is a pretoken, too.
+A walk looks up one entry for each character, which gives the next state and whether a match ends before the character;
+nothing else depends on the pattern. The last such end before the dead state is the end of the match. The text between two
+matches is a pretoken, too.
 
 Several automata that split in turn have a level each: a part of one level is split by the next, as if it were a text.
 
-*Memo.* A walk may run far and fail, so that the next one, a character on, does the same: `\\s*\\n|\\s` over spaces. It
-then stays in one state (patterns in which it would go round several are not compiled). So it is noted, by state, from where
-to where a walk was that found no match after: who comes there in the same state will find none either.
+*Memo.* A walk may go far and fail, and the next one, which starts a character later, does the same: `\\s*\\n|\\s` over
+spaces. It then stays in one state (patterns where it would cycle through several are not compiled). So for each state the
+memo stores the range of a walk that found no match after it: a walk that enters this range in the same state will find none
+either.
 
-`regex` remains the authority: tests hold these walks against it.
+`regex` remains the authority: tests compare these walks with it.
 """
 
 import numpy as np
@@ -48,7 +50,7 @@ def class_at(at, end, pattern_at):
 
 @inlined
 def walk(at, end, start, pattern_at):
-    """Where the match ends that begins at an address, or 0 where none does.
+    """Where the match that begins at an address ends, or 0 if none does.
 
     at, end : addresses    a text, not empty
     start   : int64        the start of an automaton
@@ -113,7 +115,7 @@ def note_failure(memo_at, state, since, at):
 
 @inlined
 def match_end(at, end, start, pattern_at, memo_at):
-    """Where the match ends that begins at an address, or 0 where none does."""
+    """Where the match that begins at an address ends, or 0 if none does."""
     if number_of(pattern_at, MEMO) != 0:
         return walk_with_memo(at, end, start, pattern_at, memo_at)
     return walk(at, end, start, pattern_at)

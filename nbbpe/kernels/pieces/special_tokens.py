@@ -1,8 +1,8 @@
 """Finding special tokens in a text, in time linear in the text whatever they are.
 
-The longest token that begins at each place is found by reading the text from right to left: of what lies to the right of a
-place only the longest ending of a token that begins there counts. These endings are the nodes of an automaton (Aho and
-Corasick's, of the tokens backwards). Which tokens are taken is then decided from left to right.
+The longest token that begins at each place is found by reading the text from right to left: of the text to the right of a
+place only the longest suffix of a token that begins there matters. These suffixes are the nodes of an automaton (Aho and
+Corasick's, of the reversed tokens). Which tokens are recognised is then decided from left to right.
 """
 
 from typing import NamedTuple
@@ -15,12 +15,12 @@ from ..compiler.signature import boolean, int32, int64, reads, structure, uint8
 from ..machine.intrinsics import BLOCK, address_of, leading_zeros, mask_between, read_i32, read_i64, read_u8, write_i64
 
 NO_TOKEN = -1
-NO_ROOM = -1  # in the place of a number of tokens: there are more than there is room for
+NO_ROOM = -1  # instead of a number of tokens: there are more than there is room for
 FIRST, BYTE, FALLBACK, TOKEN = range(4)  # columns of nodes
 _NODE_BYTES = 16
-_MOST_RANGES = 16  # of last bytes, that are looked for by vectors; the text is read byte by byte where there are more
-_MOST_BYTES = (1 << 31) - 3  # of all tokens together: nodes have numbers of 32 bits
-_NODES_AT_ONCE = 1 << 20  # that are made before Ctrl-C is answered
+_MOST_RANGES = 16  # of last bytes that are searched with vectors; with more, the text is read byte by byte
+_MOST_BYTES = (1 << 31) - 3  # of all tokens together, as nodes have numbers of 32 bits
+_NODES_AT_ONCE = 1 << 20  # that are made between two checks for Ctrl-C
 _ONE = np.uint64(1)
 
 
@@ -28,8 +28,8 @@ _ONE = np.uint64(1)
 class SpecialTokens(NamedTuple):
     """Special tokens as an automaton that reads a text from right to left.
 
-    Each node is a distinct ending of tokens; whole tokens are among them. They are numbered by their lengths, and 0 is the
-    empty one. The children of a node have one more byte in front; they stand side by side, in the order of that byte.
+    Each node is a distinct suffix of tokens, whole tokens included. They are numbered by their lengths, and 0 is the empty
+    one. The children of a node have one more byte in front; they are adjacent, in the order of that byte.
 
     nodes      : int32[n + 1, 4]  of each node: FIRST, its first child, up to the FIRST of the next node; BYTE, its first
                                   byte; FALLBACK, the longest shorter node that it begins with; TOKEN, the number of the
@@ -48,7 +48,8 @@ class SpecialTokens(NamedTuple):
 
 
 class SpecialAddresses(NamedTuple):
-    """What compiled code takes of SpecialTokens: where its arrays are, how many ranges of last bytes, and the longest."""
+    """What compiled code takes of SpecialTokens: the addresses of its arrays, the number of ranges of last bytes, and the
+    longest."""
 
     nodes: int
     root: int
@@ -59,9 +60,9 @@ class SpecialAddresses(NamedTuple):
 
 
 def new_special_tokens(tokens: list[bytes], ids: list[int]) -> SpecialTokens:
-    """Special tokens, none of which is empty or comes twice, with what is to be reported for each.
+    """Special tokens (distinct, none empty), with the number that is reported for each.
 
-    Cost: 20 to 200 ns for each of their bytes, and at most 24 bytes of memory, of which 16 are kept. Raises ValueError for
+    Cost: 20 to 200 ns for each of their bytes, and at most 24 bytes of memory, of which 16 remain. Raises ValueError for
     more than 2 GB of them.
     """
     if not tokens:
@@ -71,7 +72,7 @@ def new_special_tokens(tokens: list[bytes], ids: list[int]) -> SpecialTokens:
     lengths = [len(tokens[i]) for i in order]
     n_bytes = sum(lengths)
     if n_bytes > _MOST_BYTES:
-        raise ValueError(f"special tokens have {n_bytes:,} bytes together; there must be at most {_MOST_BYTES:,}")
+        raise ValueError(f"special tokens have {n_bytes:,} bytes together; at most {_MOST_BYTES:,} are possible")
     text = np.frombuffer(b"".join(backwards[i] for i in order), dtype=np.uint8)
     starts = np.cumsum([0, *lengths], dtype=np.int64)
     nodes = np.empty((n_bytes + 2, 4), dtype=np.int32)
@@ -102,7 +103,7 @@ _NONE = SpecialTokens(
 
 
 def _ranges(values: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Ascending bytes as ranges; two of them that hold every byte where there would be too many."""
+    """Ascending bytes as ranges; if there would be too many, two ranges with every byte."""
     gaps = np.flatnonzero(np.diff(values) > 1)
     firsts = values[np.concatenate([[0], gaps + 1])]
     lasts = values[np.concatenate([gaps, [len(values) - 1]])]
@@ -116,11 +117,11 @@ def _ranges(values: NDArray[np.int32]) -> NDArray[np.uint8]:
 def add_nodes(text, starts, nodes, spans, progress, n_at_once):
     """Make the nodes of special tokens, shorter ones first.
 
-    text, starts : uint8[*] and int64[k + 1]    the tokens backwards, sorted, and where each starts
-    nodes        : int32[>= n + 1, 4], filled   see SpecialTokens; there is room for as many as the text has bytes, and two
+    text, starts : uint8[*] and int64[k + 1]    the reversed tokens, sorted, and where each starts
+    nodes        : int32[>= n + 1, 4], filled   see SpecialTokens; with room for two more than the text has bytes
     spans        : int32[>= n, 2], scratch      of each node the first token that ends with it, and the one after the last
-    progress     : int64[4], changed            nodes that are done and that there are, their length, and the first longer
-                                                one; zeros at first
+    progress     : int64[4], changed            the numbers of nodes that are done and that exist, their length, and the
+                                                first longer one; zeros at first
 
     Does `n_at_once` nodes; returns whether all are done. Cost: linear in the bytes of the text.
     """
@@ -218,7 +219,7 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
     """Write the longest special token at each place from `start` to `stop` into the last rows of breaks, of `room` rows.
 
     Returns the first of these rows, or NO_ROOM. Cost: a few instructions for 64 bytes, and a step of the automaton for each
-    byte from one that a token ends with, to the left, as long as an ending of a token may begin there.
+    byte from one that a token ends with, to the left, as long as a suffix of a token may begin there.
     """
     row = room
     node = 0
@@ -254,7 +255,7 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
 
 @part
 def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapping):
-    """See find_specials, of SpecialAddresses and the address of breaks, for `room` of which there is room."""
+    """As find_specials, for SpecialAddresses and the address of breaks, of which there is room for `room`."""
     if specials.n_ranges == 0:
         return 0, stop
     row = stack_specials(text_at, start, end, stop, specials, breaks_at, room)
@@ -277,11 +278,11 @@ def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapp
 
 @kernel(int64, int64, int64, int64, SpecialTokens, int64[:, :], boolean)
 def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
-    """List the special tokens that start before `stop`, leftmost first, the longest where several match.
+    """List the special tokens that start before `stop`, leftmost first, the longest if several match.
 
     text_at     : address of a text with PADDING bytes after `end`
     breaks      : int64[n, 3], filled    start, end and id of each
-    overlapping : whether those are listed, too, that begin within one before them
+    overlapping : whether tokens that begin inside an earlier one are listed, too
 
     Returns (number listed, position to go on from, `stop` or beyond); or (NO_ROOM, start) where `breaks` may be too short:
     with a row for each byte from `start` to `stop` it never is. Cost: linear in the bytes up to `stop` and the longest
@@ -294,7 +295,7 @@ def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
 
 @kernel(int64, int64, int64, SpecialTokens)
 def beginning_node(text_at, start, end, specials):
-    """The node of the longest ending of a special token that a text begins with; 0 for none.
+    """The node of the longest suffix of a special token that a text begins with; 0 for none.
 
     text_at : address of the text, of which the bytes from `start` to `end` are read
     """

@@ -1,21 +1,22 @@
-"""Seams: places in a word that no merge joins across, where it can be cut and each part encoded by itself.
+"""Seams: places in a word across which no merge joins, so that it can be cut there and each part encoded separately.
 
-Chinese, Japanese or Thai has no spaces, so that words are long and most of them new. But most vocabularies have few tokens
-of several of their characters. A merge joins two tokens at one place, and where a text has no place like it, between the
-same characters, nothing is ever merged across. Parts between such seams are mostly known where whole words are new. (GPT-2:
-0.9 of the places inside of Chinese and Japanese words are seams, and a text has 45,000 distinct parts instead of 185,000
-distinct words, which takes a first pass from 110 to 42 ms.)
+Chinese, Japanese and Thai have no spaces, so that words are long and most of them new. But most vocabularies have few
+tokens of several of their characters. A merge joins two tokens at one place, and nothing is ever merged across a place
+whose neighbouring characters no merge joins. Parts between such seams are mostly cached even if whole words are new.
+(GPT-2: 0.9 of the places inside Chinese and Japanese words are seams, and a text has 45,000 distinct parts instead of
+185,000 distinct words, which takes a first pass from 110 to 42 ms.)
 
-Which places merges join at is kept as bits in a hash table of what stands there: 2 bytes before and 3 after. Where two
-such places have one bit, a seam is not seen, which costs time only. Only places between two caseless letters (ideographs
-and letters of most scripts of Asia and Africa) of which the one after has three bytes or more are looked at. In others
-there would be few seams, or parts would be so short that cutting costs more than it saves.
+The places at which merges join are stored as bits in a hash table, by the 2 bytes before and the 3 bytes after a place. If
+two places share a bit, a seam may be missed, which costs time only. Only places between two caseless letters (ideographs
+and letters of most scripts of Asia and Africa) of which the second has three bytes or more are tested. Elsewhere there
+would be few seams, or parts would be so short that cutting costs more than it saves.
 
 That the parts of a cut word are merged as the word would be: wherever a run of the pattern's automaton can be after a *seam
 letter*, a match may end there, and another seam letter leads to the state that it leads to from the start; so the pretoken
-is cut in two, and its end stays where it is. Where patterns know case, that does not hold behind a lower-case letter: such
-classes do *harm*, which some others, marks say, *keep*; seam letters that follow harm are not looked at. Which classes
-these are is derived from the automaton (text/pattern_tables.py). No merge of the word is lost or new, as none joins there.
+is cut in two, and its end stays the same. In patterns that distinguish case, that does not hold after a lower-case letter:
+such classes do *harm*, which some others, such as marks, *keep*; seam letters that follow harm are not tested. Which
+classes these are is derived from the automaton (text/pattern_tables.py). No merge of the word is lost or new, as none joins
+there.
 """
 
 from typing import NamedTuple
@@ -29,7 +30,7 @@ from .boundaries import class_bits
 from .pattern_tables import SEAM_HARM, SEAM_KEEP, SEAM_LETTERS, number_of
 
 MOST_BYTES = 1 << 20  # of a table of joins
-BITS_PER_JOIN = 32  # at least, so that hardly any place looks like another
+BITS_PER_JOIN = 32  # at least, so that places rarely share a bit
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HASH_SHIFT = np.uint64(32)
@@ -46,11 +47,11 @@ class Joins(NamedTuple):
     last_bit: int
 
 
-NO_JOINS = Joins(0, 0)  # where words are not to be cut
+NO_JOINS = Joins(0, 0)  # for words that must not be cut
 
 
 def folded(joins: NDArray[np.uint8], n_set: int) -> NDArray[np.uint8]:
-    """A table of joins, of which `n_set` bits are set, as a smaller one that stays in a core's cache."""
+    """A table of joins, of which `n_set` bits are set, shrunk so that it stays in a core's cache."""
     n_bytes = len(joins)
     while n_bytes > 8 and 8 * n_bytes >= 2 * BITS_PER_JOIN * n_set:
         n_bytes //= 2
@@ -59,7 +60,8 @@ def folded(joins: NDArray[np.uint8], n_set: int) -> NDArray[np.uint8]:
 
 @inlined
 def place_bit(before, after, last_bit):
-    """The number of the bit for a place between what stands before and after it; `last_bit` is that of the table's last."""
+    """The number of the bit for a place, from the bytes before and after it; `last_bit` is the number of the table's last
+    bit."""
     key = np.uint64(before | (after << 16))
     return np.int64((key * _MULTIPLIER) >> _HASH_SHIFT) & last_bit
 
@@ -72,7 +74,7 @@ def byte_ends(byte):
 
 @inlined
 def join_ends(left, right):
-    """The ends of the token that two join to; and they are, each as one number.
+    """The ends of the token that two tokens join to; the ends of each are one number.
 
     Bits 0 to 23 are the first three bytes of a token, 24 to 39 its last two, and from 40 on its length, 3 for more.
     """
@@ -90,14 +92,14 @@ def mark_joins(joins, left, right):
 
     joins : uint8[*], modified    as many as a power of two
 
-    Returns how many were set. Cost: nothing for most merges; where a token has too few bytes to know its places by, a bit
-    for each byte that may stand beside it.
+    Returns how many were set. Cost: nothing for most merges; if a token has too few bytes to determine its places, a bit
+    for each byte that may be beside it.
     """
     before, n_left = (left >> 24) & 0xFFFF, left >> 40
     after, n_right = right & 0xFFFFFF, right >> 40
     n_set = 0
     if (before >> 8) & 0xC0 == 0x80 and after & 0xFF >= _FIRST_OF_3:
-        # Before the last byte of a letter is one that begins or goes on with it; its third byte goes on with it.
+        # Before the last byte of a letter is a lead byte or a continuation byte; its third byte is a continuation byte.
         befores = (0x80, 0xE0) if n_left == 1 else (0, 1)
         afters = (0x80, 0xC0) if n_right == 2 else (0, 1)
         for i in range(*befores):
@@ -116,7 +118,7 @@ def is_set(joins_at, bit):
 
 @inlined
 def bits_of_classes(classes, classes_at):
-    """The bytes of a set of classes of the block that `block_cuts` has looked at last; one or two classes mostly."""
+    """The bytes of a set of classes, mostly one or two, in the last block of `block_cuts`."""
     bits = np.uint64(0)
     while classes:
         bits |= class_bits(trailing_zeros(classes), classes_at)
@@ -126,14 +128,14 @@ def bits_of_classes(classes, classes_at):
 
 @inlined
 def seam_cuts(block_at, state, joins, pattern_at, classes_at):
-    """The seams of the block of 64 bytes that `block_cuts` has looked at last.
+    """The seams in the last block of `block_cuts`, 64 bytes.
 
-    state  : uint64   what the block before left, 0 at the start of a piece: bit 0, a seam may lie before the first byte;
-                      bit 1, harm may stand before it, or before the letters that do
+    state  : uint64   what the block before left, 0 at the start of a piece: bit 0, a seam may be before the first byte; bit
+                      1, harm may be before it, or before the letters that precede it
     joins  : Joins, the table of places that merges join at
     pattern_at, classes_at : see boundaries.block_cuts
 
-    Returns (cuts, state): bit i of cuts says that a seam lies before byte i. Cost: 2 ns a place.
+    Returns (cuts, state): bit i of cuts says that there is a seam before byte i. Cost: 2 ns a place.
     """
     cuts = np.uint64(0)
     firsts = mask_between(block_at, _FIRST_OF_3, 256 - _FIRST_OF_3)

@@ -1,9 +1,9 @@
 """The texts of JSON records, taken from their lines as UTF-8.
 
-A line is taken only where Python's `json` takes it, too, and gives the same text: all of it is checked, also what is
-skipped. What is unusual is left to `json`, which alone says what it means or what is wrong with it: another value than a
-string in the field, or none; the field twice; a lone surrogate anywhere; NaN and Infinity; nesting deeper than MOST_DEPTH;
-a BOM; and whatever is not JSON or not UTF-8.
+A line is read only if Python's `json` reads it, too, and gives the same text: all of it is checked, also the values that
+are not needed. Unusual lines are left to `json`, which alone decides what they mean or what is wrong with them: a field
+that is missing or not a string; the field twice; a lone surrogate anywhere; NaN and Infinity; nesting deeper than
+MOST_DEPTH; a BOM; and everything that is invalid JSON or invalid UTF-8.
 """
 
 import numpy as np
@@ -36,8 +36,8 @@ _UNICODE_ESCAPE = int.from_bytes(b"\\u", "little")
 _ONE = np.uint64(1)
 _LAST = np.uint64(1 << (BLOCK - 1))  # of the 64 bytes of a block
 
-# What the character after a backslash stands for, 0 where it stands for nothing; and the values of hexadecimal digits, -1
-# for all other bytes.
+# The meaning of the character after a backslash, 0 if it has none; and the values of hexadecimal digits, -1 for all other
+# bytes.
 _ESCAPED = np.zeros(256, dtype=np.uint8)
 _ESCAPED[list(b'"\\/bfnrt')] = list(b'"\\/\b\f\n\r\t')
 _DIGITS = np.full(256, -1, dtype=np.int64)
@@ -46,7 +46,7 @@ _DIGITS[list(b"0123456789abcdef")] = _DIGITS[list(b"0123456789ABCDEF")] = range(
 
 @inlined
 def after_space(at):
-    """The first address from `at` on that holds no whitespace of JSON, or a newline, which ends the line."""
+    """The first address from `at` on that does not hold JSON's whitespace, or holds a newline, which ends the line."""
     byte = read_u8(at)
     while byte in (_SPACE, _TAB, _RETURN):
         at += 1
@@ -90,7 +90,7 @@ def after_word(at):
 
 @inlined
 def hexadecimal(at):
-    """The number of the four hexadecimal digits at an address, less than 0 where other bytes stand there."""
+    """The number of the four hexadecimal digits at an address, less than 0 if there are other bytes."""
     digits_at = address_of(_DIGITS)
     number = 0
     for i in range(4):
@@ -100,12 +100,13 @@ def hexadecimal(at):
 
 @inlined
 def invalid_utf8(at, high):
-    """Which of the 64 bytes at an address are not as UTF-8 has them. A character may go on behind them, but not before.
+    """Which of the 64 bytes at an address are invalid UTF-8. A character may continue after them, but none from before
+    them.
 
     high : uint64    the bytes that are not ASCII
 
-    Returns (bits of such bytes; a byte that should follow and does not counts, too; how many bytes come before the
-    character that may go on). Cost: some ten vector compares.
+    Returns (bits of such bytes, also where a continuation byte is missing; how many bytes come before the character that
+    may continue). Cost: some ten vector compares.
     """
     two, three, four = mask_between(at, 0xC2, 30), mask_between(at, 0xE0, 16), mask_between(at, 0xF0, 5)
     following = mask_between(at, 0x80, 64)
@@ -126,7 +127,7 @@ def invalid_utf8(at, high):
 def take_string(at, to_at):
     """Write a string, which begins at an address after its quotation mark, as UTF-8 to another one.
 
-    Returns (address after the string's other quotation mark, address after what was written), or (0, 0) where this is no
+    Returns (address after the string's other quotation mark, address after what was written), or (0, 0) for an invalid
     string, or one with a lone surrogate. Writes up to BLOCK bytes more. Cost: 10 ns for 64 bytes, and 3 ns an escape.
     """
     escaped_at = address_of(_ESCAPED)
@@ -186,14 +187,14 @@ def is_same(at, other_at, n):
 def take_record(at, field_at, field_bytes, to_at):
     """Write the text of the record that begins at an address to another one.
 
-    Returns (address after the record, address after the text), or (0, 0) where the record is left to `json`. What else the
-    record has is written behind the text, where it is written over. Cost: 2 ns for each byte outside of strings.
+    Returns (address after the record, address after the text), or (0, 0) where the record is left to `json`. Other strings
+    of the record are written after the text, where they are overwritten later. Cost: 2 ns for each byte outside of strings.
     """
     if read_u8(at) != _OBJECT:
         return 0, 0
     at += 1
     has_text = False
-    is_empty = True  # nothing is in the innermost object or array yet
+    is_empty = True  # the innermost object or array is still empty
     depth = 1
     objects = 1  # a bit for each object or array that is open, the lowest for the innermost; 1 for an object
     while True:
@@ -228,7 +229,7 @@ def take_record(at, field_at, field_bytes, to_at):
                 if is_wanted:
                     to_at = end_at
                     has_text = True
-            elif byte >= 0x3A:  # no digit and no minus sign
+            elif byte >= 0x3A:  # neither a digit nor a minus sign
                 at = after_word(at)
             else:
                 at = after_number(at)
@@ -261,18 +262,18 @@ def after_line(at, end_at):
 
 @kernel(reads(uint8[:]), int64, int64, boolean, reads(uint8[:]), uint8[:], int64, int64[:, :], int64, int64)
 def take_lines(lines, start, end, is_last, field, out, n_bytes, breaks, n_records, break_id):
-    """Write the texts of JSON lines one after another, each with a SEPARATOR behind it, which is a break.
+    """Write the texts of JSON lines one after another, each followed by a SEPARATOR, which is a break.
 
-    lines    : uint8[>= end + PADDING], read    the lines from `start` to `end`, where a byte 0 must stand
-    is_last  : bool                             whether the last of them is whole though it has no newline
-    field    : uint8[*], read                   the name of the field that holds the text
+    lines    : uint8[>= end + PADDING], read    the lines from `start` to `end`, where a byte 0 is required
+    is_last  : bool                             whether the last of them is complete though it has no newline
+    field    : uint8[*], read                   the name of the field with the text
     out      : uint8[>= n_bytes + end - start + PADDING], filled from `n_bytes` on; no text is longer than its line
     breaks   : int64[n, 3], filled from `n_records` on    start, end and id of the break after each text
     break_id : int64
 
-    Returns (position after the last line that was taken, position after the next one if that is left to `json`, bytes in
-    `out`, records in `breaks`). The first two are equal where nothing is left but what needs more room in `breaks`, or a
-    line of which only the beginning is there. Cost: 0.2 ns a byte of long texts.
+    Returns (position after the last line that was read, position after the next one if that is left to `json`, bytes in
+    `out`, records in `breaks`). The first two are equal if all lines are read, or the next one needs more room in `breaks`
+    or is incomplete. Cost: 0.2 ns a byte of long texts.
     """
     lines_at, field_at, out_at, breaks_at = address_of(lines), address_of(field), address_of(out), address_of(breaks)
     end_at = lines_at + end

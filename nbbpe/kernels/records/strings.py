@@ -1,4 +1,4 @@
-"""Strings that lie side by side in memory, as Arrow has them, put into a window with a break after each."""
+"""Adjacent strings in memory, as Arrow stores them, copied into a window with a break after each."""
 
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, reads, uint8
@@ -8,7 +8,7 @@ from .json_lines import SEPARATOR
 
 @inlined
 def copy_bytes(from_at, to_at, n):
-    """Copy `n` bytes from one address to another; none but these are read or written."""
+    """Copy `n` bytes from one address to another; no others are read or written."""
     done = 0
     while done + BLOCK <= n:
         copy_64(from_at + done, to_at + done)
@@ -23,15 +23,15 @@ def copy_bytes(from_at, to_at, n):
 
 @kernel(int64, reads(int64[:]), int64, uint8[:], int64[:, :], int64)
 def take_strings(data_at, offsets, first, out, breaks, break_id):
-    """Write strings one after another, each with a SEPARATOR behind it, which is a break.
+    """Write strings one after another, each followed by a SEPARATOR, which is a break.
 
     data_at : address of the strings' bytes
     offsets : int64[n + 1], read    where each string starts in them; string i ends where string i + 1 starts
-    first   : int64                 the first string to be taken
-    out     : uint8[*], filled      strings are taken as long as PADDING bytes are left
+    first   : int64                 the first string to copy
+    out     : uint8[*], filled      strings are copied as long as PADDING bytes remain
     breaks  : int64[m, 3], filled   start, end and id of the break after each string
 
-    Returns (the first string that was not taken, bytes written). Cost: that of copying.
+    Returns (the first string that was not copied, bytes written). Cost: that of copying.
     """
     out_at, breaks_at = address_of(out), address_of(breaks)
     room = out.shape[0] - PADDING
