@@ -1,4 +1,4 @@
-"""The names by which users of tiktoken call what a Tokenizer does."""
+"""tiktoken's names for the methods of a Tokenizer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _END = "<|endoftext|>"
 
 
 class TiktokenNames:
-    """Methods and properties of tiktoken's Encoding, for a Tokenizer. `num_threads` is how many threads at most."""
+    """Methods and properties of tiktoken's Encoding, for a Tokenizer. `num_threads` is the greatest number of threads."""
 
     name = "nbbpe"
     _model: Model

@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001  (ambiguous characters are the point of the text)
-"""Checks on a text that a tokenizer gives the same ids as the libraries that own its formats.
+"""Checks that a tokenizer gives the same ids for a text as the libraries that define its formats.
 
-It is written as each library's file, read by that library, and both encode the text.
+The tokenizer is written as each library's file, the library reads it, and both encode the text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .formats.tiktoken import split_regex
 from .model.model import Model
 from .system.excerpt import shown
 
-# What formats and patterns differ in: whitespace, digits, apostrophes, marks, scripts, invisible characters.
+# Text that formats and patterns treat differently: whitespace, digits, apostrophes, marks, scripts, invisible characters.
 HARD_TEXT = (
     "It's the first day, isn't it? They'LL say \"we've won\": 3,141.59 or 2,718!\n\n\n"
     "  def f(x):\n\t\treturn x  # half   \nNaïve façades — über-große Straßen; ¿qué pasa?  Добрый день 12345\r\n\r\n"
@@ -29,7 +29,7 @@ Encode = Callable[[str], list[int]]
 
 
 class Verified(Protocol):
-    """What is verified, as a Tokenizer is."""
+    """What verification needs of a Tokenizer."""
 
     _model: Model
 
@@ -60,10 +60,10 @@ class Verified(Protocol):
 
 
 class _Owner(NamedTuple):
-    """A library that owns a format.
+    """A library that defines a format.
 
     package   : what is imported
-    file      : what the file is called, so that the library takes it
+    file      : the file name that the library expects
     write     : writes a tokenizer as that file
     read      : reads it with the library, and returns what encodes a text
     plain     : whether the library recognises no special tokens in a text
@@ -96,7 +96,7 @@ def _read_gpt2(tokenizer: Verified, paths: Sequence[str]) -> Encode:
 
 
 def _pre_tokenizer(part: dict[str, Any]) -> Any:
-    """A pre_tokenizer of tokenizers', from its JSON: it can be read as a part of a tokenizer only."""
+    """A pre_tokenizer of tokenizers', from its JSON: it can be read only as a part of a tokenizer."""
     import json
 
     import tokenizers
@@ -127,7 +127,7 @@ def _read_tekken(tokenizer: Verified, paths: Sequence[str]) -> Encode:
 
 
 def _write_tiktoken(tokenizer: Verified, path: str) -> None:
-    tokenizer.to_tiktoken()  # which refuses what the library cannot say though a file of ranks could
+    tokenizer.to_tiktoken()  # it refuses tokenizers that the library cannot express though a file of ranks could
     tokenizer.save_tiktoken(path)
 
 
@@ -165,7 +165,7 @@ def verify(tokenizer: Verified, text: str | None = None) -> dict[str, str]:
 
 
 def verify_written(tokenizer: Verified, format_name: str, paths: Sequence[str], text: str | None = None) -> str:
-    """Compare the ids of a text with those of the library that owns the format of files that were written.
+    """Compare the ids of a text with those of the library that defines the format of the written files.
 
     Returns what was done. Raises ValueError at the first id that differs, ImportError where that library is missing.
     """
@@ -179,7 +179,7 @@ def verify_written(tokenizer: Verified, format_name: str, paths: Sequence[str], 
     owner = _READERS[format_name]
     if importlib.util.find_spec(owner.package) is None:
         name = owner.package.replace("_", "-")
-        raise ImportError(f"{name} is not installed, and would be what verifies this format: pip install {name}")
+        raise ImportError(f"{name} is needed to verify this format, and is not installed: pip install {name}")
     n_ids = _compare(tokenizer, owner, owner.read(tokenizer, paths), text)
     return f"{owner.package} gives the same {n_ids:,} ids"
 
@@ -193,7 +193,7 @@ def _text(text: str | None) -> str:
 
 
 def _compare(tokenizer: Verified, owner: _Owner, encode: Encode, text: str) -> int:
-    """How many ids a text has. Raises ValueError that shows the first place where a library's ids are others."""
+    """How many ids a text has. Raises ValueError that shows the first place where a library's ids differ."""
     ours = tokenizer.encode_ordinary(text) if owner.plain else tokenizer.encode(text)
     theirs = list(encode(text))
     if ours == theirs:
@@ -204,6 +204,6 @@ def _compare(tokenizer: Verified, owner: _Owner, encode: Encode, text: str) -> i
     start = len(tokenizer.decode(ours[:place]))
     around = text[max(start - _SHOWN // 2, 0) : start + _SHOWN]
     raise ValueError(
-        f"{owner.package} gives other ids from id {place:,} on (character {start:,}, in {shown(around)}): "
+        f"{owner.package} gives different ids from id {place:,} on (character {start:,}, in {shown(around)}): "
         f"{theirs[place : place + 5]}, and nbbpe {ours[place : place + 5]}"
     )

@@ -334,7 +334,7 @@ def test_digits_after_bytes_that_would_be_joined_to_one_are_refused(trained):
     vocab = document["model"]["vocab"]
     vocab[spell(b"\xb25")] = len(vocab)
     document["model"]["merges"].append([spell(b"\xb2"), "5"])
-    with pytest.raises(ValueError, match=r"joins a digit and a byte that Digits takes for one"):
+    with pytest.raises(ValueError, match=r"joins a digit and a byte that Digits treats as one"):
         nbbpe.load(tokenizers.Tokenizer.from_str(json.dumps(document)))
 
 

@@ -21,16 +21,21 @@ SAY = {
     r"JSON beside": "sidecar",
     r"remember\w*|forg[eo]t\w*": "cache, evict",
     r"\bblanks?\b": "space, whitespace",
-    r"\bunpack(?:s|ed|ing)?\b": "decompress",
+    r"(?<!struct\.)\bunpack(?:s|ed|ing)?\b": "decompress",
     r"\bsome 100\b": "about 100",
     r"\bbit by bit\b|\bin bits\b": "in chunks",
     r"white space": "whitespace",
 }
-FOLDERS = ["cli", "formats", "sources", "idfiles", "model", "system", "kernels/training", "kernels/machine"]
+FOLDERS = ["cli", "encoding", "formats", "idfiles", "model", "sources", "system", "text", "training"]
+KERNELS = ["compiler", "encoding", "machine", "pieces", "records", "training"]
 TEXTS = [
     *(ROOT / page for page in pages.pages(ROOT)),
     *sorted((ROOT / "nbbpe").glob("*.py")),
-    *(path for folder in FOLDERS for path in sorted((ROOT / "nbbpe" / folder).glob("*.py"))),
+    *(
+        path
+        for folder in [*FOLDERS, *(f"kernels/{each}" for each in KERNELS)]
+        for path in sorted((ROOT / "nbbpe" / folder).glob("*.py"))
+    ),
 ]
 
 

@@ -27,7 +27,7 @@ def test_a_difference_is_shown(small, monkeypatch):
     owner = verification._OWNERS["huggingface"]
     wrong = owner._replace(read=lambda tokenizer, paths: lambda text: tokenizer.encode(text)[:3] + [0] * 9)
     monkeypatch.setitem(verification._OWNERS, "huggingface", wrong)
-    with pytest.raises(ValueError, match=r"tokenizers gives other ids from id 3 on \(character 3, in 'xyz a"):
+    with pytest.raises(ValueError, match=r"tokenizers gives different ids from id 3 on \(character 3, in 'xyz a"):
         small.verify("xyz a text")
 
 

@@ -1,6 +1,6 @@
-"""Tokenizers by the names that people know them by, through the libraries that have them: tiktoken, huggingface_hub.
+"""Tokenizers by their well-known names, through the libraries that provide them: tiktoken, huggingface_hub.
 
-They keep what they fetch in their own caches, and fetch it as they are set to.
+These libraries download files as they are configured, into their own caches.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from typing import Any
 
 _ORG_MODEL = re.compile(r"[\w.-]+/[\w.-]+")
-# Which files of a model's repository are a tokenizer, in the order in which one that is there is taken.
+# The files of a model's repository that are a tokenizer; the first one that exists is used.
 _FILES = [["tokenizer.json"], ["tekken.json"], ["vocab.json", "merges.txt"]]
 _ENCODINGS = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
 
 
 def found_by_name(name: str) -> Any:
-    """An encoding of tiktoken's, or the path, or paths, of a model's files; None for what is no name of one.
+    """An encoding of tiktoken's, or the path, or paths, of a model's files; None for a name of neither form.
 
     Raises FileNotFoundError that says what is missing: the library, the network, or such files.
     """
@@ -38,7 +38,7 @@ def _encoding(name: str) -> Any:
 
     try:
         return tiktoken.get_encoding(name)
-    except Exception as error:  # of whatever tiktoken fetches with
+    except Exception as error:  # errors of any library that tiktoken downloads with
         raise FileNotFoundError(
             f"{name!r} is not a file here, and tiktoken could not fetch the encoding of this name "
             f"({type(error).__name__}: {str(error)[:200]}). Without a network, put its file into a folder and name "
@@ -64,7 +64,7 @@ def _of_hub(name: str) -> Any:
             continue
         except EntryNotFoundError:
             continue
-        except Exception as error:  # of whatever it fetches with
+        except Exception as error:  # errors of any library that it downloads with
             problem = error
             break
         return paths[0] if len(paths) == 1 else paths

@@ -1,7 +1,7 @@
-"""The pre_tokenizer of a tokenizer.json: which split pattern it comes to, and how a pattern is written as one.
+"""The pre_tokenizer of a tokenizer.json: which split pattern it is equivalent to, and how a pattern is written as one.
 
-Each step that only says where a text is cut becomes a regex of the pattern. What takes text away, or cuts it where no regex
-of one kind of characters does, is an error that names the step.
+Each step that only cuts the text becomes a regex of the pattern. A step that removes text, or that cuts it in a way that no
+regex expresses, is an error that names the step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .dialects import escaped, translated
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 
-# What Punctuation takes for punctuation: all signs of ASCII, and Unicode's.
+# The punctuation of the step Punctuation: all signs of ASCII, and Unicode's.
 _PUNCTUATION = "".join(f"\\{sign}" for sign in string.punctuation) + r"\p{P}"
 _ONE_SET = regex.compile(
     r"(?:\\p\{\^?\w+\}|\\[sSdD]|\[(?:[^\\\[\]^&|~-]|\\.\{?\w*\}?|(?<=\w)-(?=\w))+\]|[^\\\[\](){}.*+?|^$])"
@@ -33,7 +33,7 @@ class Splitting(NamedTuple):
     """How a text is cut.
 
     pattern      : the split pattern
-    prefix_space : whether a space is put in front of each stretch of text that begins with none
+    prefix_space : whether each stretch of text gets a space in front, unless it begins with one
     """
 
     pattern: Pattern
@@ -41,20 +41,20 @@ class Splitting(NamedTuple):
 
 
 def read(steps: Sequence[dict[str, Any]], name: str, error: Error) -> Splitting:
-    """What the steps of a pre_tokenizer come to; `name` is the file's, and `error` makes an error that names it."""
+    """The equivalent of the steps of a pre_tokenizer; `name` is the file's, and `error` makes an error that names it."""
     kinds = [step["type"] for step in steps]
     where = "pre_tokenizer"
     known = {"Split", "Digits", "Punctuation", "ByteLevel"}
     if "ByteLevel" not in kinds or not set(kinds) <= known or kinds.count("ByteLevel") > 1:
         found = cut(" and ".join(kinds), 200) or "null"
         unknown = next((kind for kind in kinds if kind not in known), None)
-        why = f"; of these {shown(unknown)} is not known to cut a text without taking any of it away" if unknown else ""
+        why = f"; of these {shown(unknown)} is not known to cut a text without removing any of it" if unknown else ""
         raise error(
             f"{where} is {found}; nbbpe can honour ByteLevel, with Split, Digits and Punctuation beside it or none{why}"
         )
     place = kinds.index("ByteLevel")
     byte_level = steps[place]
-    # An option that the file does not have is on, as in tokenizers.
+    # An option that the file lacks is on, as in tokenizers.
     prefix_space = byte_level.get("add_prefix_space", True)
     if not isinstance(prefix_space, bool):
         raise error(f"{where}: add_prefix_space must be true or false, and is {shown(prefix_space)}")
@@ -84,15 +84,15 @@ def without_mixed(
 ) -> list[tuple[bytes, bytes]]:
     """The merges that can happen where Digits comes after ByteLevel, and so cuts at the bytes that are numbers to it.
 
-    What it cuts apart never merges; so it is the same to leave such merges out. Raises ValueError where a token has both
-    such a byte and a digit, between which it does not cut, and the split pattern does.
+    Text that it separates never merges; so omitting such merges gives the same ids. Raises ValueError if a token has both
+    such a byte and a digit: Digits does not cut between them, and the split pattern does.
     """
     single = any(step["type"] == "Digits" and step.get("individual_digits", False) for step in steps)
     kept = []
     for left, right in merges:
         token = set(left + right)
         if token & _NUMERIC and token & _DIGITS:
-            raise error(f"model.merges: {shown(left + right)} joins a digit and a byte that Digits takes for one")
+            raise error(f"model.merges: {shown(left + right)} joins a digit and a byte that Digits treats as one")
         if not token & _NUMERIC or (token <= _NUMERIC and not single):
             kept.append((left, right))
     return kept
@@ -106,12 +106,12 @@ def _step(step: dict[str, Any], where: str, error: Error) -> Pattern:
     behavior = step.get("behavior", "Isolated")
     made = _of_set(_PUNCTUATION, behavior)
     if made is None:
-        raise error(f"{where} is Punctuation with behavior {shown(behavior)}, which takes text away or is not known")
+        raise error(f"{where} is Punctuation with behavior {shown(behavior)}, which removes text or is not known")
     return get_pattern(made)
 
 
 def _of_set(members: str, behavior: object) -> str | None:
-    """The regex of what a Split by one character of a set leaves; None for a behavior that takes text away."""
+    """The regex of the parts that a Split by one character of a set makes; None for a behavior that removes text."""
     inside, outside = f"[{members}]", f"[^{members}]"
     return {
         "Isolated": f"[{members}]",
@@ -122,15 +122,15 @@ def _of_set(members: str, behavior: object) -> str | None:
 
 
 def _after_bytes(step: dict[str, Any], where: str, error: Error) -> Pattern:
-    """A step that comes when the text is spelled in the alphabet of bytes."""
+    """A step after the text was written in the alphabet of bytes."""
     if step["type"] == "Digits":
-        # The characters of other bytes that it takes for numbers are looked after in `without_mixed`.
+        # For the characters of other bytes that it treats as numbers see `without_mixed`.
         return get_pattern("[0-9]" if step.get("individual_digits", False) else "[0-9]+")
     pattern = step.get("pattern")
     text = pattern.get("Regex") if isinstance(pattern, dict) else None
     if step["type"] != "Split" or not isinstance(text, str) or not _AFTER_BYTES.fullmatch(text):
         raise error(
-            f"{where} has a {step['type']} after ByteLevel, where bytes are characters, and it would cut other text"
+            f"{where} has a {step['type']} after ByteLevel, where bytes are characters, and it would cut the text elsewhere"
         )
     return _split(step, where, error)
 
@@ -165,7 +165,7 @@ def _split(part: dict[str, Any], where: str, error: Error) -> Pattern:
 
 
 def _set_of(wanted: Any, pattern: Pattern) -> str | None:
-    """What stands between brackets where a Split is by one character of a set; None where it is by anything else."""
+    """The set, without its brackets, if a Split is by one character of a set; None for any other Split."""
     if "String" in wanted:
         return escaped(wanted["String"])[3:-1] if len(wanted["String"]) == 1 else None
     text = str(pattern.regex)
@@ -176,7 +176,7 @@ def _set_of(wanted: Any, pattern: Pattern) -> str | None:
 
 @functools.cache
 def _named_spellings() -> dict[str, Pattern]:
-    """The named patterns of one regex by it in Oniguruma's dialect, as `write` spells them."""
+    """The named patterns of one regex, by that regex in Oniguruma's dialect, as `write` gives it."""
     named = {pattern.regexes[0]: pattern for pattern in NAMED.values() if not pattern.then}
     return {translated(each, "regex", "Oniguruma"): pattern for each, pattern in named.items()}
 
@@ -196,7 +196,8 @@ def write(pattern: Pattern, prefix_space: bool = False) -> dict[str, Any]:
         for each in pattern.regexes
     ]
     if prefix_space:
-        # The space must come first, and ByteLevel only cuts where it spells; a first one would spell too early.
+        # The space must come first, and ByteLevel cuts only while it writes text in its alphabet; as the first step it
+        # would do so too early.
         raise ValueError(
             "this tokenizer puts a space in front of a text and splits it by a custom pattern, which tokenizer.json "
             "cannot say together"

@@ -1,4 +1,4 @@
-"""Mistral's tekken.json: ranks as tiktoken's, whose ids start after those of the special tokens."""
+"""Mistral's tekken.json: ranks as in tiktoken's files, with ids that start after those of the special tokens."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .collector import paused_collector
 from .json_text import read_json
 from .tiktoken import split_regex
 
-# What a file without special tokens means, up to its version v7; the rest are <SPECIAL_20> and so on.
+# The special tokens of a file that lists none, up to its version v7; the rest are <SPECIAL_20> and so on.
 _FIRST = (
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),
     *("[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]"),
     *("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
 )
 _OLD = {"v1", "v2", "v3", "v7"}
-_VERSION = "v3"  # of what is written: with special tokens said, nothing in it depends on the version
+_VERSION = "v3"  # of files that are written: they list their special tokens, so that nothing in them depends on the version
 
 
 @paused_collector()
 def read_model(path: Path) -> Model:
     """Read a tekken.json: the ids are those of mistral-common's Tekkenizer.
 
-    Images, audio and templates of chats, which such a file may hold too, are ignored. Raises OSError, or ValueError that
-    names the file and what is broken.
+    Images, audio and chat templates, which such a file may contain too, are ignored. Raises OSError, or ValueError that
+    names the file and the invalid part.
     """
     name = os.fspath(path)
     document = read_json(path)
@@ -78,7 +78,7 @@ def _token(entry: object, rank: int) -> bytes:
         token = a2b_base64(spelled) if isinstance(spelled, str) and spelled.isascii() else b""
     except NoBase64:
         token = b""
-    if b2a_base64(token, newline=False).decode() != spelled:  # a2b_base64 passes over what is no base64
+    if b2a_base64(token, newline=False).decode() != spelled:  # a2b_base64 ignores invalid characters
         token = b""
     if not token or not isinstance(entry, dict) or entry.get("rank") != rank:
         raise ValueError(f"vocab[{rank}] must have the rank {rank} and token_bytes in base64, and is {shown(entry)}")
@@ -90,7 +90,7 @@ def _token(entry: object, rank: int) -> bytes:
 def _special_tokens(entries: object, version: object, n_special: int) -> dict[str, int]:
     if entries is None:
         if version not in _OLD:
-            raise ValueError(f"version {shown(version)} needs special_tokens, and there are none")
+            raise ValueError(f"version {shown(version)} needs special_tokens, and the file has none")
         names = list(_FIRST[:n_special])
     elif isinstance(entries, list) and len(entries) <= n_special:
         names = []

@@ -1,6 +1,6 @@
 """What a tokenizer.json says beyond vocabulary, merges, special tokens, pattern and normalizer.
 
-How each added token is found, whether a text gets a space in front, and what is put around a text on request.
+How each added token is found, whether a text gets a space in front, and the tokens that are put around a text on request.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from ..text.normalizer import Chain
 
-# How an added token differs from a special token of nbbpe's own, which has none of these.
+# How an added token differs from an ordinary special token, which has none of these flags.
 #   lstrip, rstrip : it takes the whitespace before it, and after it
-#   single_word    : it is one only where no letter, digit or the like stands beside it
-#   normalized     : it is looked for in normalized text, its own content normalized
+#   single_word    : it is found only if no letter, digit or the like is beside it
+#   normalized     : it is looked for in normalized text, and its content is normalized
 #   plain          : it is not special: `decode(skip_special_tokens=True)` keeps it
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain")
 _RULES = {"lstrip", "rstrip", "single_word"}
@@ -22,9 +22,9 @@ Flags = tuple[str, ...]
 
 
 class Extras(NamedTuple):
-    """What most tokenizers have none of.
+    """Settings that most tokenizers do not have.
 
-    flags        : from added token to its flags, of FLAGS, in their order; those without any are left out
+    flags        : from added token to its flags, of FLAGS, in their order; without tokens that have no flags
     prefix_space : whether each stretch of text between special tokens gets a space in front, unless it begins with one
     surround     : the post_processor of a tokenizer.json, as there; None for none
     """
@@ -35,7 +35,7 @@ class Extras(NamedTuple):
 
     @property
     def ruled(self) -> dict[str, Flags]:
-        """The tokens that have a rule of how they are found."""
+        """The tokens with a rule that says how they are found."""
         return {token: flags for token, flags in self.flags.items() if _RULES.intersection(flags)}
 
     @property
@@ -58,8 +58,8 @@ NO_EXTRAS = Extras()
 def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[str]:
     """The tokens that must be looked for in normalized text, in a second turn; none where one turn finds the same.
 
-    One turn does where normalized tokens stand in the text just where they stand in the normalized text, where none of
-    them can overlap one of the others, and where no rule of one turn reaches what the other finds.
+    One turn is enough if normalized tokens are in the original text exactly where they are in the normalized text, if none
+    of them can overlap one of the others, and if no rule of one turn affects what the other turn finds.
     """
     from .special_tokens import find_overlap
 

@@ -1,12 +1,12 @@
 """Merging by rank as a list of merges: every pair of tokens that joins to a token, in the order of their results.
 
-For vocabularies of ranks that no shorter list says (see model/rank_vocab.py), in formats that have lists, where a pretoken
-that is a token is taken whole.
+For vocabularies of ranks that are not equivalent to a shorter list (see model/rank_vocab.py), in formats that have lists
+and in which a pretoken that equals a token becomes that token.
 
 By rank, of several pairs that join to one token the leftmost merges first, whichever it is; by a list, all places of the
 pair that comes first do. That is the same where pairs of one result never overlap in a text, or overlap only as the list
-has them: x y z with x+y = y+z. Whether such three tokens ever stand side by side, merging x+y+z alone by lower ranks tells:
-what stands side by side in a longer text has been merged there as it would be alone.
+has them: x y z with x+y = y+z. Merging x+y+z alone by lower ranks shows whether three such tokens are ever adjacent: tokens
+that are adjacent in a longer text were merged there as they would be alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Pair = tuple[int, int]
 
 
 def pairs_by_result(vocab: Mapping[int, bytes]) -> dict[int, list[Pair]]:
-    """From each token that joins from two, by ascending id, to its pairs of ids; of the shortest left first."""
+    """The pairs of ids that join to each token, by ascending id; the shortest left side first."""
     ordered = [token_id for token_id in sorted(vocab) if vocab[token_id]]
     columns = joining_pairs([vocab[token_id] for token_id in ordered], np.array(ordered, dtype=np.int32))
     found: dict[int, list[Pair]] = {}
@@ -49,8 +49,8 @@ def ordered_pairs(vocab: Mapping[int, bytes]) -> list[Pair]:
             )
             if free is None:
                 raise ValueError(
-                    f"the pairs that join to {shown(vocab[result])} (id {result}) overlap in texts in any order, so that "
-                    "no list of merges does what its rank does"
+                    f"the pairs that join to {shown(vocab[result])} (id {result}) overlap in texts in every order, so that "
+                    "no list of merges gives the same ids"
                 )
             listed.append(free)
             pairs = [pair for pair in pairs if pair != free]
@@ -58,7 +58,7 @@ def ordered_pairs(vocab: Mapping[int, bytes]) -> list[Pair]:
 
 
 def check_pairs(vocab: Mapping[int, bytes], merges: list[tuple[int, int, int]]) -> None:
-    """Raise ValueError unless a list of merges does what merging by rank does, where ids are ranks.
+    """Raise ValueError unless a list of merges gives the same ids as merging by rank, where ids are ranks.
 
     merges : the ids of left, right and result of each, in order
     """
@@ -90,14 +90,14 @@ def _check_sides(vocab: Mapping[int, bytes], found: Mapping[int, list[Pair]]) ->
             if side > result and len(found.get(side, ())) > 1:
                 raise ValueError(
                     f"{shown(vocab[side])} (id {side}) joins to {shown(vocab[result])}, whose id {result} is lower, so "
-                    "that no list of merges does what ranks do"
+                    "that no list of merges gives the same ids"
                 )
 
 
 def _overlaps(
     vocab: Mapping[int, bytes], ranks: Mapping[bytes, int], result: int, pairs: list[Pair]
 ) -> list[tuple[Pair, Pair]]:
-    """Pairs of one result of which the second can begin with the end of the first in a text."""
+    """Two pairs of one result that can overlap in a text: the right side of the first is the left side of the second."""
     by_left = dict(pairs)
     found = []
     for pair in pairs:
@@ -110,7 +110,7 @@ def _overlaps(
 
 
 def merged_below(text: bytes, ranks: Mapping[bytes, int], limit: int) -> list[int]:
-    """The tokens that a text ends as when merged by ranks below a limit, one merge after another."""
+    """The tokens that a text becomes when it is merged by ranks below a limit, one merge after another."""
     parts = [text[at : at + 1] for at in range(len(text))]
     while True:
         joined = [ranks.get(left + right, limit) for left, right in itertools.pairwise(parts)]

@@ -1,6 +1,6 @@
-"""What is put around a text on request: a token at its start, at its end, between the two texts of a pair.
+"""The tokens that are put around a text on request: at its start, at its end, between the two texts of a pair.
 
-It is the post_processor of a tokenizer.json, as tokenizers (Hugging Face's) means it, and is kept as it stands there.
+It is the post_processor of a tokenizer.json, as in tokenizers (Hugging Face's), and is stored unchanged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..system.excerpt import shown
 
 # A piece of a template: ids, or "A" or "B" for the ids of the first or second text.
 Template = list[list[int] | str]
-_NOTHING = {"ByteLevel"}  # says only what offsets are
+_NOTHING = {"ByteLevel"}  # it changes only offsets
 
 
 class Surround(NamedTuple):
@@ -22,7 +22,7 @@ class Surround(NamedTuple):
     pair: Template
 
     def around(self, first: list[int], second: list[int] | None = None) -> list[int]:
-        """The ids of a text, or of a pair, with what is put around."""
+        """The ids of a text, or of a pair, with the tokens around it."""
         ids: list[int] = []
         for part in self.single if second is None else self.pair:
             ids += part if isinstance(part, list) else first if part == "A" else second or []
@@ -33,7 +33,7 @@ PLAIN = Surround(["A"], ["A", "B"])
 
 
 def read_surround(part: Mapping[str, Any] | None) -> Surround:
-    """What a post_processor puts around texts. Raises ValueError that names a part which is not known, or broken."""
+    """The templates of a post_processor. Raises ValueError that names a part that is unknown or invalid."""
     found = [each for each in map(_read, _steps(part)) if each is not None]
     if len(found) > 1:
         raise ValueError("post_processor is a Sequence of several that add tokens, and nbbpe can honour one")
@@ -41,7 +41,7 @@ def read_surround(part: Mapping[str, Any] | None) -> Surround:
 
 
 def _steps(part: object) -> list[Mapping[str, Any]]:
-    """The steps that a post_processor consists of: none where it is null, those of a Sequence, within it too."""
+    """The steps of a post_processor: none if it is null, those of a Sequence, also of nested ones."""
     if part is None:
         return []
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
@@ -95,7 +95,7 @@ def _template(pieces: object, tokens: Mapping[str, Any]) -> Template:
 
 
 def _named(piece: object) -> tuple[str, str]:
-    """The kind of a piece of a template, and what it names; "" where it is none."""
+    """The kind of a piece of a template, and what it names; "" if it is invalid."""
     if isinstance(piece, dict):
         for kind in "Sequence", "SpecialToken":
             if isinstance(piece.get(kind), dict) and isinstance(piece[kind].get("id"), str):

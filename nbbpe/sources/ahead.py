@@ -1,4 +1,4 @@
-"""A stream read by a thread of its own, ahead of the work: what is compressed is inflated while other text is encoded."""
+"""A stream that a separate thread reads in advance: compressed text is decompressed while other text is encoded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Source(Protocol):
 def read_ahead(source: Source, name: str) -> Iterator[_Ahead]:
     """A stream of the same bytes, and of the same error if there is one.
 
-    The thread has ended when the context has. So the source must be one that does not wait for anybody.
+    The thread ends with the context. So reading the source must not block for ever.
     """
     ahead = _Ahead(source, name)
     thread = threading.Thread(target=ahead.run, daemon=True)
@@ -36,7 +36,7 @@ def read_ahead(source: Source, name: str) -> Iterator[_Ahead]:
 
 
 class _Ahead:
-    """Blocks go around: `_free` has those to be filled, `_full` those that were, with their length and an error."""
+    """Blocks circulate: `_free` has those to be filled, `_full` the filled ones, with their length and an error."""
 
     def __init__(self, source: Source, name: str) -> None:
         self.name = name
@@ -45,7 +45,7 @@ class _Ahead:
         self._full: SimpleQueue[tuple[memoryview, int, BaseException | None]] = SimpleQueue()
         for _ in range(_N_BLOCKS - 1):
             self._free.put(memoryview(bytearray(_BLOCK)))
-        self._block = memoryview(bytearray(_BLOCK))  # what is read from now, up to `_end`
+        self._block = memoryview(bytearray(_BLOCK))  # the block that is read from at present, up to `_end`
         self._position = self._end = 0
         self._is_last = False
         self._error: BaseException | None = None
@@ -64,7 +64,7 @@ class _Ahead:
                 return
 
     def stop(self) -> None:
-        """Have the thread end when it has filled its block."""
+        """Make the thread end when it has filled its block."""
         while not self._free.empty():
             self._free.get()
         self._free.put(None)

@@ -1,4 +1,4 @@
-"""Text in memory as Arrow has it: columns, tables and streams of whatever library speaks Arrow's C interface."""
+"""Text in Arrow's memory format: columns, tables and streams of any library with Arrow's C interface."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NAME = "Arrow data"
 
 
 def is_arrow(data: object) -> bool:
-    """Whether an object speaks Arrow's C interface, as columns and tables of pyarrow, polars, pandas and duckdb do."""
+    """Whether an object has Arrow's C interface, as columns and tables of pyarrow, polars, pandas and duckdb do."""
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
 def arrow_columns(data: Any, field: str) -> Iterator[Any]:
-    """The arrays of strings that Arrow data has: its chunks, or the column `field` of each of its record batches.
+    """The arrays of strings in Arrow data: its chunks, or the column `field` of each of its record batches.
 
-    A stream is read as the arrays are asked for. Raises ValueError for data without text, ImportError without pyarrow.
+    A stream is read as the arrays are requested. Raises ValueError for data without text, ImportError without pyarrow.
     """
     arrow = require("pyarrow", _NAME)
     if not hasattr(data, "__arrow_c_stream__") or isinstance(data, arrow.RecordBatch):
@@ -41,12 +41,12 @@ def arrow_columns(data: Any, field: str) -> Iterator[Any]:
             return iter([found])
         check_column(_NAME, found.schema, field)
         return iter([found.column(field)])
-    if isinstance(data, arrow.ChunkedArray):  # which older versions take from no stream
+    if isinstance(data, arrow.ChunkedArray):  # older versions do not take this from a stream
         check_kind(_NAME, data.type)
         return iter(data.chunks)
     try:
         reader = arrow.RecordBatchReader.from_stream(data)
-    except (arrow.ArrowInvalid, TypeError, ValueError):  # a column, which is no table
+    except (arrow.ArrowInvalid, TypeError, ValueError):  # a column, not a table
         column = arrow.chunked_array(data)
         check_kind(_NAME, column.type)
         return iter(column.chunks)

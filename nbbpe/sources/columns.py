@@ -1,4 +1,4 @@
-"""Columns of strings, as Arrow has them: one document a row, which goes into a window from where it lies."""
+"""Columns of strings, as Arrow stores them: one document a row, which is copied into a window from Arrow's memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_NAMED = 10  # columns that are named where the wanted one is missing
 
 
 def check_column(name: str, schema: Any, column: str) -> None:
-    """Raise ValueError where a table has no such column, or one that holds no text."""
+    """Raise ValueError if a table has no such column, or if the column is not text."""
     if schema.names.count(column) != 1:
         columns = ", ".join(map(repr, schema.names[:_MAX_NAMED])) + (", ..." if len(schema.names) > _MAX_NAMED else "")
         number = "no" if column not in schema.names else "more than one"
@@ -27,7 +27,7 @@ def check_column(name: str, schema: Any, column: str) -> None:
 
 
 def check_kind(name: str, kind: Any, what: str = "") -> None:
-    """Raise ValueError for an Arrow type that is not one of strings or binary; `what` is what has it."""
+    """Raise ValueError for an Arrow type that is not one of strings or binary; `what` names the column in the message."""
     value = kind.value_type if hasattr(kind, "value_type") and str(kind).startswith("dictionary") else kind
     if str(value) not in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
         raise ValueError(f"the {what or name} is of type {kind}, and must hold strings")
@@ -36,7 +36,7 @@ def check_kind(name: str, kind: Any, what: str = "") -> None:
 def as_strings(column: Any) -> Any:
     """An Arrow array of strings or binary of any kind, as one of pyarrow's type large_binary; the bytes are not copied.
 
-    (But for dictionaries, whose strings are repeated as often as they are meant, and for views.)
+    (Except for dictionaries, whose strings are repeated as often as they occur, and for views.)
     """
     arrow = require("pyarrow", "Arrow")
     if arrow.types.is_dictionary(column.type):
@@ -62,7 +62,7 @@ class ColumnReader:
         self._columns = columns
         self._specials = specials
         self._separator = separator
-        self._strings: Any = None  # those at hand, which the address below is of
+        self._strings: Any = None  # the present ones, to which the address below belongs
         self._data_at = 0
         self._offsets = np.zeros(1, dtype=np.int64)
         self._row = 0  # of the next one
@@ -97,6 +97,6 @@ class ColumnReader:
         self._data_at = 0 if data is None else data.address
         if len(column):
             self._offsets = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
-            self._offsets.flags.writeable = False  # as most are, so that there is one kernel for all
+            self._offsets.flags.writeable = False  # the most common type, so that there is one kernel for all
         else:
             self._offsets = np.zeros(1, dtype=np.int64)

@@ -350,7 +350,7 @@ def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], s
 
 
 def _seams_of(levels: Levels, letters: set[int]) -> tuple[set[int], set[int]] | None:
-    """Which classes do harm, and keep it, where seams lie between some letters; None where they cannot."""
+    """Which classes do harm, and keep it, for seams between some letters; None if there can be no seams."""
     harm: set[int] = set()
     keep: set[int] = set()
     for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):

@@ -210,7 +210,7 @@ def test_a_kernel_in_a_folder_of_others_does_not_run(stage, compiled, case):
     stage.plant(folder, *compiled, folder.stat().st_uid)
     used = stage.use(user, cwd, **environment)
     assert used.compiled == ["fill_links"]
-    assert used.said.count("set NUMBA_CACHE_DIR to a folder of your own, by its absolute path") <= 2
+    assert used.said.count("set NUMBA_CACHE_DIR to the absolute path of a folder that only you can write to") <= 2
     assert used.said.count("compiled kernels cannot be stored: ") == 1
     assert used.said.count("NUMBA_CACHE_DIR is not used, as ") == ("NUMBA_CACHE_DIR" in environment)
 

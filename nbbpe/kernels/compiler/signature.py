@@ -77,8 +77,8 @@ def reads(array: Array) -> Array:
 def structure(*fields: Scalar | Array) -> Callable[[T], T]:
     """Decorator of a NamedTuple that kernels take: the types of its fields."""
 
-    def remember(cls: T) -> T:
+    def add_types(cls: T) -> T:
         cls.kernel_fields = fields  # type: ignore[attr-defined]
         return cls
 
-    return remember
+    return add_types

@@ -36,7 +36,7 @@ _FORMAT = 1  # of entries and files
 _NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
 
 
-_WHAT_TO_SET = "set NUMBA_CACHE_DIR to a folder of your own, by its absolute path, that nobody else can write to"
+_WHAT_TO_SET = "set NUMBA_CACHE_DIR to the absolute path of a folder that only you can write to"
 
 
 class Found(NamedTuple):
