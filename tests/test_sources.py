@@ -563,7 +563,7 @@ def test_options_that_cannot_be_meant_are_told(assert_refused, small, tmp_path):
         with pytest.raises(error, match=message):
             small.encode_file(iter(["a"]), tmp_path / "ids.bin", separator=separator)
     plain = nbbpe.Tokenizer(small.vocab, small.merges)
-    with pytest.raises(ValueError, match="which are: none"):
+    with pytest.raises(ValueError, match="those are: none"):
         plain.encode_file(iter(["a"]), tmp_path / "ids.bin", separator=texts.SPECIAL)
     for source in 5, None, b"text":
         with pytest.raises(TypeError, match="input_path must be a path, a list of paths, or an iterator of documents"):

@@ -20,9 +20,9 @@ _NO_FSYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}  # from file systems tha
 def put(whole: str, path: Path) -> None:
     """Give a finished file its name, or a finished folder a name that is free or an empty folder's.
 
-    Who may read what was there before may read it now. Where the name is a link, the file comes to lie where the link
-    leads, see `target_of`. From another disk it is copied first, so that under its name it is always whole. All is on the
-    disk before it has its name, and the name when this returns, so that a power cut leaves the old file or the new one.
+    The mode of a file that is replaced is kept. If the name is a symlink, the file that it points to is replaced, see
+    `target_of`. A file on another disk is copied first, so that under its name it is always complete. The content is synced
+    to disk before the rename, and the rename before this returns: a power cut leaves the old file or the new one.
     """
     target = target_of(path)
     for name in os.listdir(whole) if os.path.isdir(whole) else ():
