@@ -111,7 +111,9 @@ def tree_ends(tree, text, at):
             yield at
         if most is None or most > 0:
             for middle in tree_ends(part, text, at):
-                if middle > at or least > 0:
+                if middle == at and least == 0:
+                    yield at  # a turn that takes nothing is the last one
+                else:
                     again = "repeat", part, max(least - 1, 0), None if most is None else most - 1, mode
                     yield from tree_ends(again, text, middle)
         if mode == "greedy" and least == 0:
