@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nbbpe.kernels.machine.intrinsics import PADDING
-from nbbpe.kernels.records import json_lines
+from nbbpe.kernels.records import rows
 from nbbpe.kernels.records.json_lines import MOST_DEPTH, take_lines
 from nbbpe.text import windows
 
@@ -277,4 +277,4 @@ def test_nothing_is_read_behind_the_padding():
 
 
 def test_the_separator_is_that_of_windows():
-    assert bytes([json_lines.SEPARATOR]) == windows.SEPARATOR
+    assert bytes([rows.SEPARATOR]) == windows.SEPARATOR

@@ -268,7 +268,7 @@ def test_a_text_that_was_lent_is_let_go_after_threads_have_failed(small, monkeyp
     def fail(*_):
         raise MemoryError("no room")
 
-    monkeypatch.setattr(threads._PartEncoder, "run", fail)
+    monkeypatch.setattr(threads, "_encode_part", fail)
     with pytest.raises(MemoryError, match="no room"):
         small.encode_array(data, num_threads=2)
     data.append(0)  # BufferError while somebody holds it

@@ -148,47 +148,58 @@ split_with_option = click.option(
 )
 
 
-def split_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """How text is divided into words, for the commands that count them."""
-    for option in (
-        click.option(
-            "--memory-limit",
-            metavar="SIZE",
-            help="Memory for all processes, such as 4GB; counts that exceed it go to temporary files.  [default: three "
-            "quarters of what is free]",
-        ),
-        click.option(
-            "--weight",
-            "weights",
-            multiple=True,
-            type=_FRACTION,
-            metavar="W",
-            help="What the counts of an input are multiplied by, a number or a fraction such as 1/3; given once for each.",
-        ),
-        click.option(
-            "--pattern",
-            "patterns",
-            multiple=True,
-            help="How text is split: a name, a regex, or `none`. If repeated, the patterns split in turn.  [default: gpt2]",
-        ),
-        click.option(
-            "--special", multiple=True, metavar="TOKEN", help="A special token that separates documents; may be repeated."
-        ),
-    ):
+def with_options(options: Sequence[Callable[..., Any]], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with options, which --help lists in this order."""
+    for option in reversed(options):
         function = option(function)
     return function
+
+
+_SPLIT_OPTIONS = (
+    click.option(
+        "--special", multiple=True, metavar="TOKEN", help="A special token that separates documents; may be repeated."
+    ),
+    click.option(
+        "--pattern",
+        "patterns",
+        multiple=True,
+        help="How text is split: a name, a regex, or `none`. If repeated, the patterns split in turn.  [default: gpt2]",
+    ),
+    click.option(
+        "--weight",
+        "weights",
+        multiple=True,
+        type=_FRACTION,
+        metavar="W",
+        help="What the counts of an input are multiplied by, a number or a fraction such as 1/3; given once for each.",
+    ),
+    click.option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Memory for all processes, such as 4GB; counts that exceed it go to temporary files.  [default: three "
+        "quarters of what is free]",
+    ),
+)
+_SOURCE_OPTIONS = (
+    click.option("--field", help="The field or column of a record that holds the text.  [default: text]"),
+    click.option(
+        "--on-error",
+        type=click.Choice(["raise", "skip"]),
+        default="raise",
+        show_default=True,
+        help="What to do with malformed records.",
+    ),
+)
+
+
+def split_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """How text is divided into words, for the commands that count them."""
+    return with_options(_SPLIT_OPTIONS, function)
 
 
 def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    on_error = click.Choice(["raise", "skip"])
-    for option in (
-        click.option(
-            "--on-error", type=on_error, default="raise", show_default=True, help="What to do with malformed records."
-        ),
-        click.option("--field", help="The field or column of a record that holds the text.  [default: text]"),
-    ):
-        function = option(function)
-    return function
+    """Which part of a record is its text, and what happens to malformed ones."""
+    return with_options(_SOURCE_OPTIONS, function)
 
 
 def shown_path(path: str) -> str:

@@ -36,7 +36,14 @@ from .options import (
     split_with_option,
     workers_option,
 )
-from .training_options import mixture_option, read_mixture, rules_options, superwords_of, superwords_option
+from .training_options import (
+    min_frequency_option,
+    mixture_option,
+    read_mixture,
+    rules_options,
+    superwords_of,
+    superwords_option,
+)
 
 
 @command(
@@ -83,13 +90,7 @@ from .training_options import mixture_option, read_mixture, rules_options, super
     show_default=True,
     help="Which pair is merged if counts are equal.",
 )
-@click.option(
-    "--min-frequency",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Pairs that occur less often are not merged.",
-)
+@min_frequency_option
 @click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes than this.")
 @rules_options
 @superwords_option
@@ -263,13 +264,7 @@ def count_words(
     type=click.Choice(TIE_BREAKS),
     help="Which pair is merged if counts are equal.  [default: as TOKENIZER was trained, else bytes]",
 )
-@click.option(
-    "--min-frequency",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Pairs that occur less often are not merged.",
-)
+@min_frequency_option
 @click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No new token gets more bytes than this.")
 @rules_options
 @pattern_option

@@ -16,7 +16,7 @@ from ..training.superwords import Superwords
 from ..training.token_rules import TokenRules
 from ..words.mixture import Mixture
 from ..words.parity import Parity
-from .options import as_usage
+from .options import as_usage, with_options
 
 _RULES = (
     click.option(
@@ -37,10 +37,13 @@ _RULES = (
 _RULE_NAMES = [field.name for field in fields(TokenRules)]
 
 
-def _with_options(options: tuple[Any, ...], function: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(options):
-        function = option(function)
-    return function
+min_frequency_option = click.option(
+    "--min-frequency",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Pairs that occur less often are not merged.",
+)
 
 
 def rules_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,7 +56,7 @@ def rules_options(function: Callable[..., Any]) -> Callable[..., Any]:
             rules = TokenRules(**said) if said else None
         return function(**given, rules=rules)
 
-    return _with_options(_RULES, with_rules)
+    return with_options(_RULES, with_rules)
 
 
 superwords_option = click.option(

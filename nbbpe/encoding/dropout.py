@@ -11,7 +11,7 @@ import functools
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +22,12 @@ from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..model.model import Model
 from ..system.lazy import lazy
-from ..system.workers import ENDED, run_jobs
 from ..text.utf8 import Text, check_texts, each_to_bytes, to_text
 from ..text.windows import Window, groups
 from .encoder import Encoder
 from .long_merges import interruptible_if_long
 from .special_choice import Chosen, pack_special_tokens
-from .threads import check_threads, threads_for
+from .threads import check_threads, run_tasks, threads_for
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -78,7 +77,7 @@ class DropoutEncoder:
 
     def encode_document(self, document: bytes, specials: SpecialTokens) -> NDArray[Any]:
         """The ids of one document."""
-        return self.encode_documents([document], specials)[0]
+        return self._encode_documents([document], specials)[0]
 
     def encode_batch_flat(
         self, texts: Iterable[Text], chosen: Chosen, num_threads: int | None
@@ -91,18 +90,13 @@ class DropoutEncoder:
             chosen.check(document, f"text {number:,} (from 0)")
         shares = list(groups(documents))
         n_threads = min(threads_for(sum(map(len, documents)), most), max(len(shares), 1))
-        make_job = functools.partial(_DocumentsJob, self, chosen.recognised or pack_special_tokens({}))
-        found = {
-            number: result
-            for number, result in run_jobs(make_job, shares, n_threads, in_threads=n_threads > 1)
-            if number is not None and result is not ENDED
-        }
-        parts = [found[number] for number in range(len(shares))]
+        encode = functools.partial(self._encode_documents, specials=chosen.recognised or pack_special_tokens({}))
+        parts = run_tasks(encode, shares, n_threads)
         ids = [np.empty(0, dtype=self.dtype), *(ids for ids, _ in parts)]
         counts = [np.zeros(1, dtype=np.int64), *(counts for _, counts in parts)]
         return np.concatenate(ids), np.cumsum(np.concatenate(counts))
 
-    def encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _encode_documents(self, documents: list[bytes], specials: SpecialTokens) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all documents, and int64[n]: how many ids each one has."""
         work = _Work(self._tables, self._threshold)
         parts = [np.empty(0, dtype=self.dtype)]
@@ -111,21 +105,6 @@ class DropoutEncoder:
             random = np.frombuffer(digest, dtype="<u8").astype(np.uint64)
             parts.append(work.encode(self._tables.encoder.window_of([document], specials), random))
         return np.concatenate(parts), np.array([len(part) for part in parts[1:]], dtype=np.int64)
-
-
-class _DocumentsJob:
-    """Encodes lists of documents: a Job for threads."""
-
-    def __init__(self, encoder: DropoutEncoder, specials: SpecialTokens) -> None:
-        self._encoder = encoder
-        self._specials = specials
-
-    def run(self, documents: list[bytes]) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """Encode a list of documents."""
-        yield self._encoder.encode_documents(documents, self._specials)
-
-    def finish(self) -> None:
-        """Nothing remains to be reported."""
 
 
 class _Work:

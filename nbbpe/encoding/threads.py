@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from ..text.windows import Windows
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
     from .encoder import Encoder
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 BYTES_PER_THREAD = 1 << 20  # of text; one more thread does not pay for less
 PART_BYTES = 1 << 21  # of text that a thread takes at a time, at most: few ids wait in buffers
@@ -89,10 +92,9 @@ def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, nu
     parts = stretches(encoder, text, specials or _no_specials(), n_threads)
     if len(parts) == 1:
         return encoder.count(text, specials)
-    make_job = partial(_PartCounter, encoder, specials or _no_specials())
+    sought = specials or _no_specials()
     with encoder.sharing():
-        results = run_jobs(make_job, parts, n_threads, in_threads=True)
-        return sum(result for number, result in results if number is not None and result is not ENDED)
+        return sum(run_tasks(lambda part: encoder.count_windows(part.open(sought)), parts, n_threads))
 
 
 def _no_specials() -> SpecialTokens:
@@ -130,43 +132,42 @@ class _Array:
         return self._room.cut(self._n)
 
 
-class _PartEncoder:
-    """Encodes parts: a Job for threads."""
+class _Each:
+    """Calls a function for each task: a Job."""
 
-    def __init__(self, encoder: Encoder, specials: SpecialTokens, writer_of: Callable[[int], Writer]) -> None:
-        self._encoder = encoder
-        self._specials = specials
-        self._writer_of = writer_of
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self._work = work
 
-    def run(self, task: tuple[int, Part]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Encode a part; yields the number of its ids, and how many there are up to each break without id."""
-        number, part = task
-        n_ids, ends = 0, [np.empty(0, dtype=np.int64)]
-        with self._writer_of(number) as write:
-            for ids, marks in self._encoder.encode_all(part.open(self._specials)):
-                write(ids.data)
-                if len(marks):
-                    ends.append(marks + n_ids)
-                n_ids += len(ids)
-        yield n_ids, np.concatenate(ends) if len(ends) > 2 else ends[-1]
+    def run(self, task: Any) -> Iterator[Any]:
+        """Do one task."""
+        yield self._work(task)
 
     def finish(self) -> None:
-        """Nothing remains to be reported."""
+        """Nothing is gathered: each task has its result."""
 
 
-class _PartCounter:
-    """Counts the ids of parts: a Job for threads."""
+def run_tasks(work: Callable[[T], R], tasks: Sequence[T], n_threads: int) -> list[R]:
+    """What a function returns for each task, in their order; several threads call it, unless `n_threads` is 1."""
+    found: list[Any] = [None] * len(tasks)
+    for number, result in run_jobs(partial(_Each, work), tasks, n_threads, in_threads=n_threads > 1):
+        if number is not None and result is not ENDED:
+            found[number] = result
+    return found
 
-    def __init__(self, encoder: Encoder, specials: SpecialTokens) -> None:
-        self._encoder = encoder
-        self._specials = specials
 
-    def run(self, part: Part) -> Iterator[int]:
-        """Count the ids of a part."""
-        yield self._encoder.count_windows(part.open(self._specials))
-
-    def finish(self) -> None:
-        """Nothing remains to be reported."""
+def _encode_part(
+    encoder: Encoder, specials: SpecialTokens, writer_of: Callable[[int], Writer], task: tuple[int, Part]
+) -> tuple[int, NDArray[np.int64]]:
+    """Encode a part; returns the number of its ids, and how many there are up to each break without id."""
+    number, part = task
+    n_ids, ends = 0, [np.empty(0, dtype=np.int64)]
+    with writer_of(number) as write:
+        for ids, marks in encoder.encode_all(part.open(specials)):
+            write(ids.data)
+            if len(marks):
+                ends.append(marks + n_ids)
+            n_ids += len(ids)
+    return n_ids, np.concatenate(ends) if len(ends) > 2 else ends[-1]
 
 
 def encode_parts(
@@ -179,10 +180,7 @@ def encode_parts(
     encoder, sought = encoder.allowing(specials)
     out = _Array(n_bytes, encoder.dtype)
     writer_of = Joiner(out, 2 * n_threads).part if n_threads > 1 else out.part
-    found: list[Any] = [None] * len(parts)
-    make_job = partial(_PartEncoder, encoder, sought, writer_of)
+    work = partial(_encode_part, encoder, sought, writer_of)
     with encoder.sharing() if n_threads > 1 else nullcontext():
-        for number, result in run_jobs(make_job, list(enumerate(parts)), n_threads, in_threads=n_threads > 1):
-            if number is not None and result is not ENDED:
-                found[number] = result
+        found = run_tasks(work, list(enumerate(parts)), n_threads)
     return out.cut(), found

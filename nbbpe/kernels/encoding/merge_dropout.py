@@ -19,7 +19,7 @@ from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import address_of, read_u64, write_u64
 from ..machine.large_pages import zeros
 from ..pieces.pretokens import begin_piece, pretoken_end
-from .merge_long import CHILDREN, before_row, join, new_rank, rank_of_row, sift_down, start_rows, write_ids
+from .merge_long import before_row, join, new_rank, rank_of_row, sift_down, sift_up, start_rows, write_ids
 from .merge_table import Merges, merged_symbol, merges_addresses, whole_token, write_id
 
 SHARE_BITS = 53  # of a random number, and of the threshold that it is compared with
@@ -45,19 +45,6 @@ def is_dropped(random_at, threshold):
     mixed = (state ^ (state >> _30)) * _FACTOR
     mixed = (mixed ^ (mixed >> _27)) * _FACTOR_2
     return (mixed ^ (mixed >> _31)) >> _11 < threshold
-
-
-@inlined
-def push(heap_at, size, entry):
-    """Add an entry to a heap of `size` entries."""
-    child = size
-    while child > 0:
-        above = read_u64(heap_at + 8 * ((child - 1) // CHILDREN))
-        if above <= entry:
-            break
-        write_u64(heap_at + 8 * child, above)
-        child = (child - 1) // CHILDREN
-    write_u64(heap_at + 8 * child, entry)
 
 
 @inlined
@@ -88,7 +75,7 @@ def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, 
     for i in range(n - 1):
         rank = rank_of_row(rows_at, i)
         if rank >= 0:
-            push(heap_at, size, entry_of(rank, i))
+            sift_up(heap_at, size, entry_of(rank, i))
             size += 1
     while size > 0:
         # The dropped ones lie behind the heap, from `top` downwards: each that is taken from the heap leaves room for one.
@@ -113,13 +100,13 @@ def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, 
         for i in range(n_dropped):
             entry = read_u64(heap_at + 8 * (top - n_dropped + i))
             if rank_of_row(rows_at, np.int64(entry & _LOW)) == np.int64(entry >> _32):
-                push(heap_at, size, entry)
+                sift_up(heap_at, size, entry)
                 size += 1
         for left in (merged, before_row(rows_at, merged)):
             if left >= 0:
                 rank = new_rank(rows_at, n, left, merges_at)
                 if rank >= 0:
-                    push(heap_at, size, entry_of(rank, left))
+                    sift_up(heap_at, size, entry_of(rank, left))
                     size += 1
     return write_ids(rows_at, n, merges_at, ids_at, id_size)
 

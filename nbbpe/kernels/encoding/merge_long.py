@@ -140,6 +140,18 @@ def new_rank(rows_at, n, left, merges_at):
 
 
 @inlined
+def sift_up(heap_at, child, entry):
+    """Put an entry at a free node of a heap, or move it up as far as its value wants; entries above move down."""
+    while child > 0:
+        above = read_u64(heap_at + 8 * ((child - 1) // CHILDREN))
+        if above <= entry:
+            break
+        write_u64(heap_at + 8 * child, above)
+        child = (child - 1) // CHILDREN
+    write_u64(heap_at + 8 * child, entry)
+
+
+@inlined
 def sift_down(heap_at, size, parent, entry):
     """Put `entry` at `parent` or below, where the heap property holds. Cost: O(log size)."""
     while True:
@@ -177,15 +189,9 @@ def push(queues_at, room, ends_at, entry):
             write_i64(limits_at + 8, end + 1)
             return
     heap_at = queues_at + 16 * room
-    child = read_i64(ends_at + 40)
-    write_i64(ends_at + 40, child + 1)
-    while child > 0:
-        above = read_u64(heap_at + 8 * ((child - 1) // CHILDREN))
-        if above <= entry:
-            break
-        write_u64(heap_at + 8 * child, above)
-        child = (child - 1) // CHILDREN
-    write_u64(heap_at + 8 * child, entry)
+    size = read_i64(ends_at + 40)
+    write_i64(ends_at + 40, size + 1)
+    sift_up(heap_at, size, entry)
 
 
 @inlined

@@ -19,13 +19,12 @@ from ..machine.intrinsics import (
     read_u8,
     read_u32,
     trailing_zeros,
-    write_i64,
     write_u8,
 )
 from ..machine.utf8 import encode_character
+from .rows import end_row
 
 MOST_DEPTH = 60  # of objects and arrays within each other
-SEPARATOR = 0xFF  # as text/windows.py has it
 
 _TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
 _QUOTE, _BACKSLASH, _COLON, _COMMA, _MINUS, _PLUS, _POINT, _ZERO = b'"\\:,-+.0'
@@ -288,11 +287,6 @@ def take_lines(lines, start, end, is_last, field, out, n_bytes, breaks, n_record
             is_begun = after_at == end_at and not is_last and read_u8(end_at - 1) != _NEWLINE
             return line_at - lines_at, (line_at if is_begun else after_at) - lines_at, to_at - out_at, n_records
         line_at = min(at + 1, end_at)
-        write_u8(text_end_at, SEPARATOR)
-        row_at = breaks_at + 24 * n_records
-        write_i64(row_at, text_end_at - out_at)
-        to_at = text_end_at + 1
-        write_i64(row_at + 8, to_at - out_at)
-        write_i64(row_at + 16, break_id)
+        to_at = out_at + end_row(out_at, text_end_at - out_at, breaks_at + 24 * n_records, break_id)
         n_records += 1
     return line_at - lines_at, line_at - lines_at, to_at - out_at, n_records

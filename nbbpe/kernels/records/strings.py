@@ -2,8 +2,8 @@
 
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, reads, uint8
-from ..machine.intrinsics import BLOCK, PADDING, address_of, copy_64, read_u8, write_i64, write_u8
-from .json_lines import SEPARATOR
+from ..machine.intrinsics import BLOCK, PADDING, address_of, copy_64, read_u8, write_u8
+from .rows import end_row
 
 
 @inlined
@@ -44,12 +44,6 @@ def take_strings(data_at, offsets, first, out, breaks, break_id):
         if length + 1 > room - n_bytes:
             break
         copy_bytes(data_at + start, out_at + n_bytes, length)
-        n_bytes += length
-        write_u8(out_at + n_bytes, SEPARATOR)
-        row_at = breaks_at + 24 * (row - first)
-        write_i64(row_at, n_bytes)
-        n_bytes += 1
-        write_i64(row_at + 8, n_bytes)
-        write_i64(row_at + 16, break_id)
+        n_bytes = end_row(out_at, n_bytes + length, breaks_at + 24 * (row - first), break_id)
         row += 1
     return row, n_bytes

@@ -2,10 +2,10 @@
 
 from ..compiler.jit import kernel
 from ..compiler.signature import int64, uint8
-from ..machine.intrinsics import PADDING, address_of, write_i64, write_u8
+from ..machine.intrinsics import PADDING, address_of
 from ..machine.text_argument import BYTES, NO_TEXT, write_utf8
 from ..machine.texts_argument import TEXTS_ARGUMENT, prefetch_text, text_of
-from .json_lines import SEPARATOR
+from .rows import end_row
 from .strings import copy_bytes
 
 
@@ -56,12 +56,6 @@ def take_texts(texts, first, last, out, breaks, break_id):
             done, length = write_utf8(at, n, kind, 0, out_at + n_bytes, room - n_bytes - 1)
             if done < n:
                 break
-        n_bytes += length
-        write_u8(out_at + n_bytes, SEPARATOR)
-        row_at = breaks_at + 24 * (row - first)
-        write_i64(row_at, n_bytes)
-        n_bytes += 1
-        write_i64(row_at + 8, n_bytes)
-        write_i64(row_at + 16, break_id)
+        n_bytes = end_row(out_at, n_bytes + length, breaks_at + 24 * (row - first), break_id)
         row += 1
     return row, n_bytes

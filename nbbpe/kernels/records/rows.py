@@ -1,0 +1,19 @@
+"""Where a row of a window ends: the byte after its text, and the break that this byte is."""
+
+from ..compiler.jit import inlined
+from ..machine.intrinsics import write_i64, write_u8
+
+SEPARATOR = 0xFF  # as text/windows.py has it
+
+
+@inlined
+def end_row(out_at, n_bytes, row_at, break_id):
+    """Write a SEPARATOR after the first `n_bytes` of a window, and the break that it is; returns the bytes with it.
+
+    row_at : address of int64[3], filled    the start, end and id of the break
+    """
+    write_u8(out_at + n_bytes, SEPARATOR)
+    write_i64(row_at, n_bytes)
+    write_i64(row_at + 8, n_bytes + 1)
+    write_i64(row_at + 16, break_id)
+    return n_bytes + 1
