@@ -124,8 +124,10 @@ def _remove_if_left(folder: str) -> None:
 def _remove(folder: str, owner: int) -> None:
     """Remove a scratch folder with what is in it, as far as possible, and close the descriptor that holds its lock.
 
-    The file that was locked goes last, so that a rest is taken up by the next run.
+    The file that was locked goes last, so that a rest is taken up by the next run; and before its lock is dropped, as
+    another process that has just made this folder could lock the file then, and work in a folder that is removed.
     """
+    lock = os.path.join(folder, _OWNER)
     with suppress(OSError):
         try:
             for name in os.listdir(folder):
@@ -134,8 +136,11 @@ def _remove(folder: str, owner: int) -> None:
                     shutil.rmtree(path)
                 elif name != _OWNER:
                     os.remove(path)
+            if fcntl is not None:
+                with suppress(FileNotFoundError):
+                    os.remove(lock)
         finally:
-            os.close(owner)  # on Windows an open file cannot be removed
+            os.close(owner)
         with suppress(FileNotFoundError):
-            os.remove(os.path.join(folder, _OWNER))
+            os.remove(lock)  # on Windows, where an open file cannot be removed
         os.rmdir(folder)

@@ -289,6 +289,25 @@ def test_many_at_once_take_nothing_from_each_other(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_folder_that_is_removed_is_never_one_that_can_be_locked(tmp_path, monkeypatch):
+    """A process that has just made the folder locks it when it can, and would work in a folder that goes away."""
+    path = leftover(tmp_path)
+    maker = os.open(path / ".nbbpe-owner", os.O_RDWR)  # of that process, before it could lock
+    close, seen = os.close, []
+
+    def close_and_lock(descriptor: int) -> None:
+        close(descriptor)
+        seen.append(scratch.try_lock(maker) and os.fstat(maker).st_nlink)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scratch.os, "close", close_and_lock)
+        remove_leftovers(str(tmp_path))
+    os.close(maker)
+    assert seen
+    assert not any(seen)
+    assert os.listdir(tmp_path) == []
+
+
 def test_where_files_cannot_be_locked_all_works_and_leftovers_stay(tmp_path, monkeypatch):
     path = leftover(tmp_path)
 
