@@ -78,12 +78,14 @@ def compile_all(into: str | None) -> tuple[int, int]:
 
 
 def store_tables(into: str | None) -> None:
-    """Have the tables of all named patterns stored, where kernels are or in a folder, so that no process makes them."""
+    """Have the tables of all named patterns stored, where kernels are or in a folder, so that no process makes them; and
+    their digests, by which a custom regex is known to be one of them."""
     from .model.provenance import classes_digest
-    from .text.pattern import NAMED
+    from .text.pattern import NAMED, names_of_digests
     from .text.stored_tables import store_pattern_tables
 
     classes_digest(into)
+    names_of_digests(into)
     for pattern in NAMED.values():
         tables = pattern.tables  # which are stored where kernels are, if they were not there
         if into is not None and tables is not None:

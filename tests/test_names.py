@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import processes
 import pytest
 import real_patterns
-import regex
-from conftest import ROOT
 
-from nbbpe.text import named_digests
-from nbbpe.text import pattern as pattern_module
-from nbbpe.text.pattern import ALIASES, NAMED, digests_of_names, get_pattern
+from nbbpe.text.pattern import ALIASES, NAMED, get_pattern, names_of_digests
 
 # Another spelling of each regex of DeepSeek's sequence.
 DEEPSEEK = [
@@ -22,38 +14,17 @@ DEEPSEEK = [
     "(?:[一-龥]|[\u3040-ゟ\u30a0-ヿ])+",
     real_patterns.DEEPSEEK_WORDS.replace(r"\s*[\r\n]+", r"\s*(?:\r|\n)+"),
 ]
-needs_this_regex = pytest.mark.skipif(
-    regex.__version__ != named_digests.REGEX_VERSION, reason="the digests of the package are of another version of regex"
-)
 
 
 @pytest.fixture
-def without_digests(monkeypatch):
-    """As with another version of `regex`."""
-    monkeypatch.setattr(named_digests, "REGEX_VERSION", "another")
-    pattern_module._names.cache_clear()
+def empty_store(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    names_of_digests.cache_clear()
     yield
-    pattern_module._names.cache_clear()
+    names_of_digests.cache_clear()
 
 
-@needs_this_regex
-def test_the_digests_of_the_package_are_those_of_today():
-    assert digests_of_names() == named_digests.NAMES, "run `python scripts/make_digests.py`"
-    assert set(named_digests.NAMES.values()) == set(NAMED)
-
-
-@needs_this_regex
-def test_the_script_makes_the_digests_as_they_are(tmp_path):
-    copy = tmp_path / "named_digests.py"
-    whole = (ROOT / "nbbpe/text/named_digests.py").read_text(encoding="utf-8")
-    copy.write_text(whole.partition("REGEX_VERSION")[0] + "REGEX_VERSION = 'old'\nNAMES = {}\n", encoding="utf-8")
-    script = f"import nbbpe.text.named_digests as d; d.__file__ = {str(copy)!r}\nimport make_digests; make_digests.main()"
-    paths = os.pathsep.join([str(ROOT), str(ROOT / "scripts")])
-    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "PYTHONPATH": paths})
-    assert copy.read_text(encoding="utf-8") == whole
-
-
-def test_names_are_known_with_another_version_of_regex(without_digests):
+def test_names_are_known_where_no_digest_is_stored(empty_store):
     assert get_pattern(real_patterns.GPT2) is NAMED["gpt2"]
     assert get_pattern(DEEPSEEK) is NAMED["deepseek3"]
     assert get_pattern(r"\w+|\W").name is None
@@ -70,12 +41,13 @@ def test_a_sequence_in_any_spelling_is_the_named_one(digits, rest):
 
 
 def test_no_two_names_split_alike_and_no_alias_is_a_name():
-    assert len(set(digests_of_names())) == len(NAMED) + 1  # starcoder is known as two lists
+    assert len(names_of_digests()) == len(NAMED) + 1  # starcoder is known as two lists
+    assert set(names_of_digests().values()) == set(NAMED)
     assert not set(ALIASES) & set(NAMED)
     assert set(ALIASES.values()) <= set(NAMED)
 
 
-@needs_this_regex
-def test_a_first_custom_regex_compiles_no_named_pattern():
+def test_a_custom_regex_compiles_no_named_pattern_once_their_digests_are_stored():
+    names_of_digests()
     script = r"import nbbpe.text.pattern as p; p.get_pattern(r'\w+|\W'); print(p._automaton_or_why_not.cache_info())"
     assert processes.run(script).startswith("CacheInfo(hits=0, misses=1")

@@ -13,7 +13,7 @@ from nbbpe.kernels.compiler import store
 from nbbpe.model import provenance
 from nbbpe.text import stored_tables
 from nbbpe.text.code_points import read_off
-from nbbpe.text.pattern import NAMED, Pattern
+from nbbpe.text.pattern import NAMED, Pattern, names_of_digests
 from nbbpe.text.pattern_tables import new_pattern_tables
 
 WARMUP = sys.modules["nbbpe.warmup"]  # the function has the name of its module
@@ -42,10 +42,12 @@ def test_nothing_is_made_where_a_wheel_has_it(wheel, monkeypatch):
     monkeypatch.setattr(Pattern, "automata", property(lambda self: pytest.fail("an automaton was made")))
     monkeypatch.setattr(provenance, "_digest_of_classes", lambda: pytest.fail("characters were classed"))
     provenance.classes_digest.cache_clear()
-    assert len(list(wheel.iterdir())) == len(NAMED) + 1
+    assert len(list(wheel.iterdir())) == len(NAMED) + 2
     for pattern in NAMED.values():
         assert Pattern(pattern.name, pattern.regex, pattern.then).tables is not None
     assert len(provenance.classes_digest()) == 16
+    names_of_digests.cache_clear()
+    assert set(names_of_digests().values()) == set(NAMED)
 
 
 @pytest.mark.parametrize("changed", ["the version of regex", "the modules that make them", "the content"])

@@ -8,6 +8,7 @@ derived: where the certain boundaries of a text are, and how a piece is split in
 from __future__ import annotations
 
 import functools
+import json
 import random
 import re
 import time
@@ -347,17 +348,24 @@ _KNOWN = {tuple(pattern.regexes): name for name, pattern in NAMED.items()}
 _KNOWN |= {(r"\p{N}", *NAMED["gpt2"].regexes): "starcoder"}
 
 
-def digests_of_names() -> dict[str, str]:
-    """The name of each known list of regexes, by the digests of their automata with a space between. Takes about 0.5 s."""
-    return {" ".join(_automaton(each, False).digest() for each in regexes): name for regexes, name in _KNOWN.items()}
-
-
 @functools.cache
-def _names() -> dict[str, str]:
-    """As `digests_of_names`; the digests in the package are for one version of `regex`, and so of Unicode."""
-    from . import named_digests
+def names_of_digests(into: str | None = None) -> dict[str, str]:
+    """The name of each known list of regexes, by the digests of their automata with a space between.
 
-    return named_digests.NAMES if regex.__version__ == named_digests.REGEX_VERSION else digests_of_names()
+    It is stored beside the kernels, in the folder `into` if that is given, as it takes 0.5 s; another version of `regex`,
+    and so of Unicode, makes it anew.
+    """
+    from .stored_tables import stored_text
+
+    def made() -> str:
+        return json.dumps({" ".join(_digest(each) for each in regexes): name for regexes, name in _KNOWN.items()})
+
+    names: dict[str, str] = json.loads(stored_text("names of digests", made, into))
+    return names
+
+
+def _digest(regex: str) -> str:
+    return _automaton(regex, checked=False).digest()
 
 
 def _name_of(*regexes: str) -> str | None:
@@ -370,7 +378,7 @@ def _name_of(*regexes: str) -> str | None:
         digests = [_automaton(each, checked=True).digest() for each in regexes]
     except Unsupported:
         return None
-    return _names().get(" ".join(digests))
+    return names_of_digests().get(" ".join(digests))
 
 
 # A word (also "gpt-4" or "qwen2.5") is far more likely a misspelt name than a regex.
