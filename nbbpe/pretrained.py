@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from .formats.folder import ABOUT
 from .formats.for_transformers import CONFIG, JSON, ROLES, new_config, write_json
+from .model.model import Model
 from .system.atomic_files import whole_file
 from .system.excerpt import shown
 from .system.paths import Path
@@ -17,9 +18,7 @@ _MAP = "special_tokens_map.json"
 class WritesJson(Protocol):
     """What is written as a tokenizer.json, as a Tokenizer is."""
 
-    @property
-    def special_tokens(self) -> dict[str, int]:
-        """The special tokens with their ids."""
+    _model: Model
 
     def to_hf(self, path: Path) -> None:
         """Write a tokenizer.json."""
@@ -36,8 +35,8 @@ def save_pretrained(
     if unknown:
         raise TypeError(f"save_pretrained takes {', '.join(ROLES)}, and not {unknown[0]!r}")
     for role, token in roles.items():
-        if token not in tokenizer.special_tokens:
-            known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
+        if token not in tokenizer._model.special:
+            known = ", ".join(map(repr, tokenizer._model.special)) or "none"
             raise ValueError(
                 f"{role}={shown(token)} is not a special token of the tokenizer ({known:.300}); "
                 f"tok.with_special_tokens([{shown(token)}]) gives a tokenizer that has it"

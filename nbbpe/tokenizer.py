@@ -23,14 +23,10 @@ from .encoding.segments import encode_segments
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
-from .formats import folder, gpt2, huggingface, tekken, tiktoken, to_huggingface
 from .idfiles import writer
 from .model.model import Merge, Model, Vocab
 from .model.surround import PLAIN, Surround, read_surround
-from .pretrained import save_pretrained
 from .system.lazy import lazy
-from .system.paths import Path
-from .system.progress import ProgressOption
 from .system.workers import check_positive
 from .text.byte_source import Source, as_source, bytes_left
 from .text.normalizer import Chain
@@ -38,17 +34,15 @@ from .text.pattern import PatternLike, splits_by_regex
 from .text.utf8 import Data, Lent, Text, to_bytes, to_data, to_text
 from .text.windows import Reader, TextStream
 from .tiktoken_names import TiktokenNames
-from .vocabulary.frequencies import frequencies, token_bytes, unreachable, unused
+from .tokenizer_files import TokenizerFiles
+from .tokenizer_vocabulary import TokenizerVocabulary
+from .vocabulary.frequencies import frequencies
 
 if TYPE_CHECKING:
     from .encoding.dropout import DropoutEncoder, Dropouts
     from .kernels.encoding.encode_into import Tables
     from .kernels.pieces.special_tokens import SpecialTokens
     from .sources import Part, Tally
-    from .system.memory_limits import MemoryLimit
-    from .training.fitting import MinWordCount
-    from .training.token_rules import TokenRules
-    from .words.mixture import Mixture
 
 MAX_PIECES = 1_000_000
 _NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
@@ -56,7 +50,7 @@ _MAX_UINT16_VOCAB = 1 << 16
 _MAX_CHOICES = 100  # of special tokens that are cached; callers that make a new set for each text choose the same few
 
 
-class Tokenizer(TiktokenNames):
+class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     """A byte-level BPE tokenizer.
 
     Parameters
@@ -84,6 +78,7 @@ class Tokenizer(TiktokenNames):
     The examples of the methods go on with this `tok`.
     """
 
+    _max_pieces = MAX_PIECES
     _by_regex = False  # whether `regex` splits new pieces
 
     def __init__(
@@ -102,446 +97,6 @@ class Tokenizer(TiktokenNames):
             raise ValueError(f"max_pieces must not be negative, and is {max_pieces}")
         self._model = Model.checked(vocab, merges, special_tokens, pattern, normalizer)
         self._max_pieces = min(max_pieces.__index__(), _NO_LIMIT)
-
-    @classmethod
-    def _of(cls, model: Model) -> Tokenizer:
-        """From a model that fits together."""
-        self = cls.__new__(cls)
-        self._model = model
-        self._max_pieces = MAX_PIECES
-        return self
-
-    @classmethod
-    def from_files(
-        cls,
-        vocab_path: Path,
-        merges_path: Path,
-        special_tokens: Sequence[str] | None = None,
-        pattern: PatternLike = "gpt2",
-    ) -> Tokenizer:
-        """Read a GPT-2 style vocab.json and merges.txt.
-
-        Parameters
-        ----------
-        vocab_path, merges_path : the two files; the first line of the second may be its version
-        special_tokens : those that the vocab has keep their ids, others get the next ids after its highest
-        pattern : a name, a regex, a list of these, or None (see `nbbpe.train`); the files do not name it
-
-        Raises OSError, or ValueError that names the file and the line that is broken.
-
-        >>> tok.save_gpt2("vocab.json", "merges.txt")
-        >>> nbbpe.Tokenizer.from_files("vocab.json", "merges.txt", ["<|endoftext|>"]) == tok
-        True
-        """
-        return cls._of(gpt2.read_model(vocab_path, merges_path, [] if special_tokens is None else special_tokens, pattern))
-
-    @classmethod
-    def from_tiktoken(
-        cls,
-        path_or_encoding: Path | Any,
-        pattern: PatternLike = None,
-        special_tokens: Mapping[str, int] | Sequence[str] | None = None,
-    ) -> Tokenizer:
-        """Read a rank file of tiktoken (`.tiktoken`), or take a `tiktoken.Encoding`; the ids are those of tiktoken.
-
-        Parameters
-        ----------
-        path_or_encoding : path of a rank file, or an Encoding
-        pattern : a name or a regex. None takes that of the Encoding, or of the known encoding whose file this is
-            (r50k_base, p50k_base, cl100k_base, o200k_base), which is recognised by content or else by name
-        special_tokens : a dict from special tokens to ids, which may leave gaps; or a list, for the next ids after the
-            highest rank. None takes those of the Encoding or the known encoding; other files have none
-
-        A token's rank is its id. The adjacent pair whose concatenated bytes have the lowest rank is merged first, and a
-        pretoken that is itself a token becomes that token. Where a list of merges gives the same ids (as in all known
-        encodings), `merges` is that list.
-
-        Raises ValueError that names the file and the line that is broken, or if the pattern is not known; OSError for a
-        file that is missing or cannot be read; TypeError for any other object.
-
-        >>> tok.save_tiktoken("mine.tiktoken")
-        >>> nbbpe.Tokenizer.from_tiktoken("mine.tiktoken", "gpt2", tok.special_tokens) == tok
-        True
-        """
-        return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
-
-    @classmethod
-    def from_hf(cls, path_or_tokenizer: Path | Any, *, normalizer: Literal["apply", "ignore"] = "apply") -> Tokenizer:
-        """Read a byte-level BPE `tokenizer.json` of Hugging Face, or take a `tokenizers.Tokenizer` or a
-        `PreTrainedTokenizerFast`; the ids are those of its `encode(text, add_special_tokens=False)`.
-
-        Parameters
-        ----------
-        path_or_tokenizer : path of a tokenizer.json, or an object of tokenizers or transformers
-        normalizer : "apply" keeps the file's normalizer, such as NFC (as in Qwen's); "ignore" drops it, for callers who
-            normalize texts themselves
-
-        All added tokens become special tokens, which are found in text as tokenizers finds them. Tokens that a
-        post_processor adds are added with `encode(text, add_special_tokens=True)`; truncation and padding are ignored. Any
-        other part that nbbpe cannot honour exactly is an error that names it.
-
-        Raises ValueError that names the file and the part that is broken or cannot be honoured.
-
-        >>> tok.to_hf("tokenizer.json")
-        >>> nbbpe.Tokenizer.from_hf("tokenizer.json") == tok
-        True
-        """
-        return cls._of(huggingface.read_model(path_or_tokenizer, normalizer))
-
-    def save(self, path: Path) -> None:
-        """Write the tokenizer to a folder of plain JSON and text, which is made if it is missing; `nbbpe.load` reads it.
-
-        A large vocabulary gets a copy as arrays, too, `nbbpe.tables`, which loads faster and may be deleted. Beside these
-        files stand tokenizer.json and tokenizer_config.json, so that transformers' `AutoTokenizer.from_pretrained(folder)`
-        reads the folder, too; a tokenizer that `to_hf` refuses goes without them, and nbbpe.json says why.
-
-        A tokenizer that `save` wrote there is replaced; in tokenizer_config.json, what users and transformers added stays,
-        as far as its tokens are special tokens of this tokenizer. Raises FileExistsError for files of these names that it
-        did not write, another OSError if the folder cannot be written to, and ValueError for two ids with equal bytes,
-        which the files cannot distinguish.
-
-        >>> tok.save("tokenizer")
-        >>> nbbpe.load("tokenizer") == tok
-        True
-        """
-        folder.write(path, self._model)
-
-    @classmethod
-    def load(cls, path: Path, *, check: bool = True) -> Tokenizer:
-        """Read a folder that `save` wrote (see `nbbpe.load`).
-
-        >>> tok.save("tokenizer")
-        >>> nbbpe.Tokenizer.load("tokenizer") == tok
-        True
-        """
-        return cls._of(folder.read_model(path, check))
-
-    def save_pretrained(
-        self,
-        folder: Path,
-        *,
-        chat_template: str | None = None,
-        model_max_length: int | None = None,
-        **roles: str,
-    ) -> list[str]:
-        """Write the files that transformers' `AutoTokenizer.from_pretrained(folder)` reads, and `nbbpe.load(folder)` too.
-
-        chat_template    : a Jinja template
-        model_max_length : how many ids a model takes at most
-        roles            : bos_token, eos_token, unk_token, sep_token, pad_token, cls_token, mask_token; each a special
-            token of this tokenizer
-
-        In a folder that `save` wrote, nbbpe's own files are replaced, too. Returns the paths of the files: tokenizer.json,
-        tokenizer_config.json, special_tokens_map.json. Raises ValueError for a role that is not a special token, and where
-        `to_hf` does.
-
-        >>> files = tok.save_pretrained("my-model", eos_token="<|endoftext|>")
-        >>> nbbpe.load("my-model") == tok
-        True
-        """
-        return save_pretrained(self, folder, chat_template, model_max_length, roles)
-
-    def to_hf(self, path: Path) -> None:
-        """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` reads, and transformers'
-        `PreTrainedTokenizerFast(tokenizer_file=path)`, with the same ids.
-
-        Raises ValueError for what that format cannot hold: a custom pattern with parts that mean something else in the
-        regex engine of tokenizers, special tokens that share an id or are spelled like another token, or a vocabulary
-        of ranks without a list of merges. Characters that are newer than the Unicode version of that engine may be split or
-        normalized differently there.
-
-        >>> tok.to_hf("tokenizer.json")
-        >>> nbbpe.load("tokenizer.json") == tok
-        True
-        """
-        to_huggingface.write(path, self._model)
-
-    def save_gpt2(self, vocab_path: Path, merges_path: Path, *, version_line: bool = True) -> None:
-        """Write GPT-2's vocab.json and merges.txt, byte for byte as OpenAI's were; `from_files` reads them.
-
-        `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files name neither the
-        pattern nor the special tokens, so pass these to `from_files`. Raises ValueError for what the files cannot hold: two
-        ids with equal bytes, a normalizer, or a vocabulary of ranks without a list of merges.
-
-        >>> tok.save_gpt2("vocab.json", "merges.txt")
-        >>> open("merges.txt").readlines()[:2]
-        ['#version: 0.2\\n', 'a t\\n']
-        """
-        gpt2.write(vocab_path, merges_path, self._model, version_line)
-
-    def to_tiktoken(self, name: str = "nbbpe") -> Any:
-        """A `tiktoken.Encoding` that gives the same ids; needs tiktoken.
-
-        Raises ImportError if tiktoken is not installed. Raises ValueError if ranks would give other ids than the merges
-        (never for what nbbpe trains), if the pattern or special tokens mean something else in tiktoken, and with a
-        normalizer.
-
-        >>> encoding = tok.to_tiktoken()
-        >>> encoding.encode("the cat") == tok.encode("the cat")
-        True
-        """
-        return tiktoken.new_encoding(name, self._model)
-
-    def save_tiktoken(self, path: Path) -> None:
-        """Write a `.tiktoken` file of ranks. The file does not hold the pattern and the special tokens, so pass
-        these to `from_tiktoken`. Raises ValueError if ranks would give other ids than the merges, or with a normalizer.
-
-        >>> tok.save_tiktoken("mine.tiktoken")
-        >>> len(open("mine.tiktoken").readlines())
-        263
-        """
-        tiktoken.write(path, self._model)
-
-    def save_tekken(self, path: Path) -> None:
-        """Write Mistral's `tekken.json`, which mistral-common's `Tekkenizer.from_file` reads, and `nbbpe.load` too.
-
-        Raises ValueError unless the special tokens have the first ids and the bytes the next ones, in order, and if merging
-        by ranks would give other ids.
-
-        >>> vocab = {0: b"<s>"} | {i + 1: bytes([i]) for i in range(256)} | {257: b"th", 258: b"the"}
-        >>> small = nbbpe.Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], ["<s>"])
-        >>> small.save_tekken("tekken.json")
-        >>> nbbpe.load("tekken.json").encode("<s>the")
-        [0, 258]
-        """
-        tekken.write(path, self._model)
-
-    def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Tokenizer:
-        """A copy of this tokenizer with more special tokens; this one does not change.
-
-        special_tokens : a list, of which new ones get the next ids after the highest (or the id of a token of the vocab
-            that has their bytes and takes no part in merges); or a dict from string to id, for exactly these ids
-
-        Special tokens that it has already keep their ids. Raises ValueError for an id that another token has.
-
-        >>> chat = tok.with_special_tokens(["<|user|>", "<|end|>"])
-        >>> chat.special_tokens
-        {'<|endoftext|>': 263, '<|user|>': 264, '<|end|>': 265}
-        >>> tok.with_special_tokens({"<|pad|>": 300}).vocab_size
-        301
-        """
-        other = copy.copy(self)
-        other._model = self._model.with_special_tokens(special_tokens)
-        return other
-
-    # Larger and smaller vocabularies
-
-    def extend(
-        self,
-        source: Path | Sequence[Path] | Iterator[Text] | Mixture | None = None,
-        vocab_size: int | None = None,
-        *,
-        tie_break: str | None = None,
-        min_frequency: int = 1,
-        max_token_length: int | None = None,
-        workers: int | None = None,
-        progress: ProgressOption = None,
-        field: str | None = None,
-        on_error: str = "raise",
-        split_with: str | None = None,
-        documents: Iterable[Text] | None = None,
-        rules: TokenRules | None = None,
-        on_interrupt: str = "raise",
-        counts: Any = None,
-        weights: Sequence[Any] | None = None,
-        memory_limit: MemoryLimit = None,
-        min_word_count: MinWordCount = None,
-        executor: Any = None,
-    ) -> Tokenizer:
-        """A tokenizer with more tokens, learned from a source; this one does not change.
-
-        vocab_size : of the result, as the property of this name counts; new tokens get the ids after the highest one
-        tie_break  : as in `nbbpe.train`; None takes the rule by which nbbpe trained this tokenizer, else "bytes"
-        source, documents, field, on_error, workers, progress, split_with, counts, weights, memory_limit, min_word_count,
-        executor : as in `nbbpe.train`
-        min_frequency, max_token_length, rules, on_interrupt : as in `nbbpe.train`, for new tokens
-
-        All tokens keep their ids, special tokens too. Text is prepared and split as this tokenizer does it, its merges
-        are applied to each word, and training goes on from there. Trained by nbbpe from the same text with the same rules,
-        the result has the merges of training in one go. Works for loaded tokenizers as well, with or without a list of
-        merges; where tokens merge by rank, new ones get the next ranks.
-
-        Warns where the text has too few pairs, of new tokens that older merges make unreachable, and of words that the
-        result encodes otherwise than they were trained (5,000 are tried); the last two happen only for vocabularies that
-        have tokens which their merges do not make.
-
-        Raises ValueError for a `vocab_size` below that of this tokenizer; other errors are those of `nbbpe.train`.
-
-        >>> larger = tok.extend(documents=["a dog and a dog"], vocab_size=266)
-        >>> larger.encode("a dog<|endoftext|>"), larger.id_to_token(265)
-        ([97, 32, 265, 263], b'dog')
-        """
-        from .vocabulary.extension import extend
-        from .words.asked import how_to_count
-
-        asked = how_to_count(workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count)
-        model = extend(
-            self._model,
-            asked,
-            source,
-            documents,
-            counts,
-            weights,
-            vocab_size,
-            tie_break,
-            min_frequency,
-            max_token_length,
-            rules,
-            on_interrupt,
-        )
-        return self._with_model(model)
-
-    def truncate(self, n: int, *, renumber: bool = True) -> tuple[Tokenizer, NDArray[np.int64]]:
-        """The tokenizer that has only the first of the merges, and the new id of each old id; this one does not change.
-
-        n        : the `vocab_size` of the result; the tokens that were made last are dropped, one for each id less. Bytes,
-            special tokens and tokens that no merge makes stay. Where tokens merge by rank, the highest ranks are dropped
-        renumber : True moves each id down by the number of dropped ids below it, so that special tokens at the end follow
-            the last merge, as in training. False leaves all ids as they are, with gaps where tokens were dropped
-
-        Returns (tokenizer, old_to_new): int64[vocab_size], -1 for a dropped token and for an id that has no token.
-        What nbbpe trained becomes what training to the smaller size would have made, and what `extend` added is taken away
-        again. Raises TypeError or ValueError for an `n` that is no size, above this one, or below what stays.
-
-        >>> smaller, old_to_new = tok.truncate(260)
-        >>> smaller.merges, smaller.special_tokens
-        ([(b'a', b't'), (b't', b'h'), (b'th', b'e')], {'<|endoftext|>': 259})
-        >>> old_to_new[256:]
-        array([256, 257, 258,  -1,  -1,  -1,  -1, 259])
-        """
-        from .vocabulary.reduction import truncate
-
-        reduced = truncate(self._model, n, renumber)
-        return self._with_model(reduced.model), reduced.old_to_new
-
-    def prune(
-        self,
-        source: Path | Sequence[Path] | Iterator[Text] | None = None,
-        n: int | None = None,
-        *,
-        renumber: bool = True,
-        workers: int | None = None,
-        progress: ProgressOption = None,
-        field: str | None = None,
-        on_error: str = "raise",
-        allowed_special: Choice | None = None,
-        documents: Iterable[Text] | None = None,
-    ) -> tuple[Tokenizer, NDArray[np.int64]]:
-        """The tokenizer without the tokens that a source uses least, and the new id of each old id.
-
-        n        : the `vocab_size` of the result, as in `truncate`
-        renumber : see `truncate`
-        source, documents, workers, progress, field, on_error, allowed_special : as in `frequencies`
-
-        One token after another is dropped, of those that no other one is made of: the one that the source uses least, and
-        of several the one with the highest id. Its two parts take its place, and count as used as often as it was. Bytes
-        and special tokens stay, and every token that stays can still be made.
-
-        Returns (tokenizer, old_to_new) as `truncate` does, for the rows of an embedding. Raises TypeError or ValueError for
-        an `n` that is no size, above this one, or below what stays; other errors are those of `frequencies`.
-
-        >>> smaller, old_to_new = tok.prune(documents=["the hat, the mat"], n=260)
-        >>> smaller.merges
-        [(b'a', b't'), (b't', b'h'), (b'th', b'e')]
-        """
-        from .vocabulary.reduction import check_smaller_size, prune
-
-        if n is None:
-            raise TypeError("n is missing: the vocab_size of the result")
-        check_smaller_size(self._model, n)
-        counts = self.frequencies(
-            source,
-            workers,
-            progress,
-            field=field,
-            on_error=on_error,
-            allowed_special=allowed_special,
-            documents=documents,
-        )
-        reduced = prune(self._model, counts, n, renumber)
-        return self._with_model(reduced.model), reduced.old_to_new
-
-    def _with_model(self, model: Model) -> Tokenizer:
-        """A copy with another model."""
-        other = copy.copy(self)
-        other._model = model
-        return other
-
-    # How a source uses it
-
-    # Its docstring is there; the first parameter is the tokenizer.
-    frequencies = frequencies
-
-    def unused(
-        self,
-        source: Path | Sequence[Path] | Iterator[Text] | None = None,
-        workers: int | None = None,
-        progress: ProgressOption = None,
-        **options: Any,
-    ) -> NDArray[np.int64]:
-        """The ids of the tokens that a source does not use, int64[n], ascending, without special tokens.
-
-        Arguments and errors are those of `frequencies`.
-
-        >>> tok.decode_batch([[token_id] for token_id in tok.unused(documents=["the cat"]).tolist() if token_id > 255])
-        ['at', 'th', 'cat', ' the', 'sat']
-        """
-        return unused(self._model, self.frequencies(source, workers, progress, **options))
-
-    def unreachable(self) -> NDArray[np.int64]:
-        """The ids of the tokens that merging never gives, int64[n], ascending, without special tokens.
-
-        These are the tokens whose own bytes, as one pretoken, become other ids. A token that is not among them may still be
-        in no text, where the split pattern always cuts its bytes in two. Empty for everything that nbbpe trains.
-
-        >>> tok.unreachable()
-        array([], dtype=int64)
-        """
-        return unreachable(self._model)
-
-    @property
-    def token_bytes(self) -> NDArray[np.int32]:
-        """The number of bytes of each id, int32[vocab_size], as a new array: 0 for special tokens and ids without token.
-
-        With it a loss in nats for each token becomes bits for each byte of text, whatever the vocabulary is: the sum of the
-        losses of tokens that have bytes, divided by ln 2 and by the sum of their bytes. Special tokens stand for no text.
-        Raises ValueError for a vocabulary whose ids leave gaps much larger than itself.
-        """
-        return token_bytes(self._model)
-
-    def report(
-        self,
-        path: Path,
-        on: Mapping[str, Any] | Sequence[Path] | Path,
-        *,
-        name: str = "tokenizer",
-        workers: int | None = None,
-        progress: ProgressOption = None,
-        field: str | None = None,
-        on_error: str = "raise",
-    ) -> None:
-        """Write a report on this vocabulary as one HTML page, which needs nothing else and runs no script.
-
-        path : of the page; a file that is there is replaced
-        on   : the texts to report on: a path, a list of paths, or a dict from names to sources, each a path, a list of
-            paths or an iterator of documents
-        name : what the page calls the tokenizer
-        workers, progress, field, on_error : as in `nbbpe.train`
-
-        For each text and each script: compression at every size of the vocabulary (the first merges of this one), tokens
-        per word, and what twice the vocabulary would gain. Of the tokens: the longest, those that begin or end inside a
-        character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. The
-        distinct words of all texts are held in memory.
-
-        Raises TypeError or ValueError for texts that are none, OSError for what cannot be read or written.
-
-        >>> tok.report("report.html", {"cats": iter(["the cat sat"]), "dogs": iter(["a dog"])})
-        >>> "Compression of each script" in open("report.html").read()
-        True
-        """
-        from .vocabulary.report import write_report
-
-        write_report(path, name, self._model, on, workers, progress, field, on_error)
 
     # What it is
 
@@ -1069,8 +624,9 @@ class Tokenizer(TiktokenNames):
         with part.open(specials, encoder.at_once, separator, tally) as reader:
             yield from encoder.encode_all(reader)
 
-    # Its docstring is there; the first parameter is the tokenizer.
+    # Their docstrings are there; the first parameter is the tokenizer.
     encode_file = writer.encode_file
+    frequencies = frequencies
 
     # Ids to text
 

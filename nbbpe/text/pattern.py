@@ -353,7 +353,7 @@ def names_of_digests(into: str | None = None) -> dict[str, str]:
     """The name of each known list of regexes, by the digests of their automata with a space between.
 
     It is stored beside the kernels, in the folder `into` if that is given, as it takes 0.5 s; another version of `regex`,
-    and so of Unicode, makes it anew.
+    and so of Unicode, makes it again.
     """
     from .stored_tables import stored_text
 

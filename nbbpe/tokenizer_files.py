@@ -1,0 +1,223 @@
+"""A Tokenizer's methods that read and write files, and objects of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from .formats import folder, gpt2, huggingface, tekken, tiktoken, to_huggingface
+from .model.model import Model
+from .pretrained import save_pretrained
+from .system.paths import Path
+from .text.pattern import PatternLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class TokenizerFiles:
+    """What a Tokenizer reads and writes; each format is a module of `formats`."""
+
+    _model: Model
+
+    @classmethod
+    def _of(cls, model: Model) -> Self:
+        """From a model that fits together."""
+        self = cls.__new__(cls)
+        self._model = model
+        return self
+
+    @classmethod
+    def from_files(
+        cls,
+        vocab_path: Path,
+        merges_path: Path,
+        special_tokens: Sequence[str] | None = None,
+        pattern: PatternLike = "gpt2",
+    ) -> Self:
+        """Read a GPT-2 style vocab.json and merges.txt.
+
+        Parameters
+        ----------
+        vocab_path, merges_path : the two files; the first line of the second may be its version
+        special_tokens : those that the vocab has keep their ids, others get the next ids after its highest
+        pattern : a name, a regex, a list of these, or None (see `nbbpe.train`); the files do not name it
+
+        Raises OSError, or ValueError that names the file and the line that is broken.
+
+        >>> tok.save_gpt2("vocab.json", "merges.txt")
+        >>> nbbpe.Tokenizer.from_files("vocab.json", "merges.txt", ["<|endoftext|>"]) == tok
+        True
+        """
+        return cls._of(gpt2.read_model(vocab_path, merges_path, [] if special_tokens is None else special_tokens, pattern))
+
+    @classmethod
+    def from_tiktoken(
+        cls,
+        path_or_encoding: Path | Any,
+        pattern: PatternLike = None,
+        special_tokens: Mapping[str, int] | Sequence[str] | None = None,
+    ) -> Self:
+        """Read a rank file of tiktoken (`.tiktoken`), or take a `tiktoken.Encoding`; the ids are those of tiktoken.
+
+        Parameters
+        ----------
+        path_or_encoding : path of a rank file, or an Encoding
+        pattern : a name or a regex. None takes that of the Encoding, or of the known encoding whose file this is
+            (r50k_base, p50k_base, cl100k_base, o200k_base), which is recognised by content or else by name
+        special_tokens : a dict from special tokens to ids, which may leave gaps; or a list, for the next ids after the
+            highest rank. None takes those of the Encoding or the known encoding; other files have none
+
+        A token's rank is its id. The adjacent pair whose concatenated bytes have the lowest rank is merged first, and a
+        pretoken that is itself a token becomes that token. Where a list of merges gives the same ids (as in all known
+        encodings), `merges` is that list.
+
+        Raises ValueError that names the file and the line that is broken, or if the pattern is not known; OSError for a
+        file that is missing or cannot be read; TypeError for any other object.
+
+        >>> tok.save_tiktoken("mine.tiktoken")
+        >>> nbbpe.Tokenizer.from_tiktoken("mine.tiktoken", "gpt2", tok.special_tokens) == tok
+        True
+        """
+        return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
+
+    @classmethod
+    def from_hf(cls, path_or_tokenizer: Path | Any, *, normalizer: Literal["apply", "ignore"] = "apply") -> Self:
+        """Read a byte-level BPE `tokenizer.json` of Hugging Face, or take a `tokenizers.Tokenizer` or a
+        `PreTrainedTokenizerFast`; the ids are those of its `encode(text, add_special_tokens=False)`.
+
+        Parameters
+        ----------
+        path_or_tokenizer : path of a tokenizer.json, or an object of tokenizers or transformers
+        normalizer : "apply" keeps the file's normalizer, such as NFC (as in Qwen's); "ignore" drops it, for callers who
+            normalize texts themselves
+
+        All added tokens become special tokens, which are found in text as tokenizers finds them. Tokens that a
+        post_processor adds are added with `encode(text, add_special_tokens=True)`; truncation and padding are ignored. Any
+        other part that nbbpe cannot honour exactly is an error that names it.
+
+        Raises ValueError that names the file and the part that is broken or cannot be honoured.
+
+        >>> tok.to_hf("tokenizer.json")
+        >>> nbbpe.Tokenizer.from_hf("tokenizer.json") == tok
+        True
+        """
+        return cls._of(huggingface.read_model(path_or_tokenizer, normalizer))
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer to a folder of plain JSON and text, which is made if it is missing; `nbbpe.load` reads it.
+
+        A large vocabulary gets a copy as arrays, too, `nbbpe.tables`, which loads faster and may be deleted. Beside these
+        files stand tokenizer.json and tokenizer_config.json, so that transformers' `AutoTokenizer.from_pretrained(folder)`
+        reads the folder, too; a tokenizer that `to_hf` refuses goes without them, and nbbpe.json says why.
+
+        A tokenizer that `save` wrote there is replaced; in tokenizer_config.json, what users and transformers added stays,
+        as far as its tokens are special tokens of this tokenizer. Raises FileExistsError for files of these names that it
+        did not write, another OSError if the folder cannot be written to, and ValueError for two ids with equal bytes,
+        which the files cannot distinguish.
+
+        >>> tok.save("tokenizer")
+        >>> nbbpe.load("tokenizer") == tok
+        True
+        """
+        folder.write(path, self._model)
+
+    @classmethod
+    def load(cls, path: Path, *, check: bool = True) -> Self:
+        """Read a folder that `save` wrote (see `nbbpe.load`).
+
+        >>> tok.save("tokenizer")
+        >>> nbbpe.Tokenizer.load("tokenizer") == tok
+        True
+        """
+        return cls._of(folder.read_model(path, check))
+
+    def save_pretrained(
+        self,
+        folder: Path,
+        *,
+        chat_template: str | None = None,
+        model_max_length: int | None = None,
+        **roles: str,
+    ) -> list[str]:
+        """Write the files that transformers' `AutoTokenizer.from_pretrained(folder)` reads, and `nbbpe.load(folder)` too.
+
+        chat_template    : a Jinja template
+        model_max_length : how many ids a model takes at most
+        roles            : bos_token, eos_token, unk_token, sep_token, pad_token, cls_token, mask_token; each a special
+            token of this tokenizer
+
+        In a folder that `save` wrote, nbbpe's own files are replaced, too. Returns the paths of the files: tokenizer.json,
+        tokenizer_config.json, special_tokens_map.json. Raises ValueError for a role that is not a special token, and where
+        `to_hf` does.
+
+        >>> files = tok.save_pretrained("my-model", eos_token="<|endoftext|>")
+        >>> nbbpe.load("my-model") == tok
+        True
+        """
+        return save_pretrained(self, folder, chat_template, model_max_length, roles)
+
+    def to_hf(self, path: Path) -> None:
+        """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` reads, and transformers'
+        `PreTrainedTokenizerFast(tokenizer_file=path)`, with the same ids.
+
+        Raises ValueError for what that format cannot hold: a custom pattern with parts that mean something else in the
+        regex engine of tokenizers, special tokens that share an id or are spelled like another token, or a vocabulary
+        of ranks without a list of merges. Characters that are newer than the Unicode version of that engine may be split or
+        normalized differently there.
+
+        >>> tok.to_hf("tokenizer.json")
+        >>> nbbpe.load("tokenizer.json") == tok
+        True
+        """
+        to_huggingface.write(path, self._model)
+
+    def save_gpt2(self, vocab_path: Path, merges_path: Path, *, version_line: bool = True) -> None:
+        """Write GPT-2's vocab.json and merges.txt, byte for byte as OpenAI's were; `from_files` reads them.
+
+        `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files name neither the
+        pattern nor the special tokens, so pass these to `from_files`. Raises ValueError for what the files cannot hold: two
+        ids with equal bytes, a normalizer, or a vocabulary of ranks without a list of merges.
+
+        >>> tok.save_gpt2("vocab.json", "merges.txt")
+        >>> open("merges.txt").readlines()[:2]
+        ['#version: 0.2\\n', 'a t\\n']
+        """
+        gpt2.write(vocab_path, merges_path, self._model, version_line)
+
+    def to_tiktoken(self, name: str = "nbbpe") -> Any:
+        """A `tiktoken.Encoding` that gives the same ids; needs tiktoken.
+
+        Raises ImportError if tiktoken is not installed. Raises ValueError if ranks would give other ids than the merges
+        (never for what nbbpe trains), if the pattern or special tokens mean something else in tiktoken, and with a
+        normalizer.
+
+        >>> encoding = tok.to_tiktoken()
+        >>> encoding.encode("the cat") == tok.encode("the cat")
+        True
+        """
+        return tiktoken.new_encoding(name, self._model)
+
+    def save_tiktoken(self, path: Path) -> None:
+        """Write a `.tiktoken` file of ranks. The file does not hold the pattern and the special tokens, so pass
+        these to `from_tiktoken`. Raises ValueError if ranks would give other ids than the merges, or with a normalizer.
+
+        >>> tok.save_tiktoken("mine.tiktoken")
+        >>> len(open("mine.tiktoken").readlines())
+        263
+        """
+        tiktoken.write(path, self._model)
+
+    def save_tekken(self, path: Path) -> None:
+        """Write Mistral's `tekken.json`, which mistral-common's `Tekkenizer.from_file` reads, and `nbbpe.load` too.
+
+        Raises ValueError unless the special tokens have the first ids and the bytes the next ones, in order, and if merging
+        by ranks would give other ids.
+
+        >>> vocab = {0: b"<s>"} | {i + 1: bytes([i]) for i in range(256)} | {257: b"th", 258: b"the"}
+        >>> small = nbbpe.Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], ["<s>"])
+        >>> small.save_tekken("tekken.json")
+        >>> nbbpe.load("tekken.json").encode("<s>the")
+        [0, 258]
+        """
+        tekken.write(path, self._model)

@@ -1,0 +1,262 @@
+"""A Tokenizer's methods that make its vocabulary larger or smaller, or say how texts use it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .encoding.special_choice import Choice
+from .model.model import Model
+from .system.paths import Path
+from .system.progress import ProgressOption
+from .text.utf8 import Text
+from .vocabulary.frequencies import token_bytes, unreachable, unused
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .system.memory_limits import MemoryLimit
+    from .training.fitting import MinWordCount
+    from .training.token_rules import TokenRules
+    from .words.mixture import Mixture
+
+
+class TokenizerVocabulary:
+    """How a Tokenizer's vocabulary is extended, cut, counted and reported on."""
+
+    _model: Model
+    frequencies: Callable[..., NDArray[np.int64]]
+
+    def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Self:
+        """A copy of this tokenizer with more special tokens; this one does not change.
+
+        special_tokens : a list, of which new ones get the next ids after the highest (or the id of a token of the vocab
+            that has their bytes and takes no part in merges); or a dict from string to id, for exactly these ids
+
+        Special tokens that it has already keep their ids. Raises ValueError for an id that another token has.
+
+        >>> chat = tok.with_special_tokens(["<|user|>", "<|end|>"])
+        >>> chat.special_tokens
+        {'<|endoftext|>': 263, '<|user|>': 264, '<|end|>': 265}
+        >>> tok.with_special_tokens({"<|pad|>": 300}).vocab_size
+        301
+        """
+        other = copy.copy(self)
+        other._model = self._model.with_special_tokens(special_tokens)
+        return other
+
+    def extend(
+        self,
+        source: Path | Sequence[Path] | Iterator[Text] | Mixture | None = None,
+        vocab_size: int | None = None,
+        *,
+        tie_break: str | None = None,
+        min_frequency: int = 1,
+        max_token_length: int | None = None,
+        workers: int | None = None,
+        progress: ProgressOption = None,
+        field: str | None = None,
+        on_error: str = "raise",
+        split_with: str | None = None,
+        documents: Iterable[Text] | None = None,
+        rules: TokenRules | None = None,
+        on_interrupt: str = "raise",
+        counts: Any = None,
+        weights: Sequence[Any] | None = None,
+        memory_limit: MemoryLimit = None,
+        min_word_count: MinWordCount = None,
+        executor: Any = None,
+    ) -> Self:
+        """A tokenizer with more tokens, learned from a source; this one does not change.
+
+        vocab_size : of the result, as the property of this name counts; new tokens get the ids after the highest one
+        tie_break  : as in `nbbpe.train`; None takes the rule by which nbbpe trained this tokenizer, else "bytes"
+        source, documents, field, on_error, workers, progress, split_with, counts, weights, memory_limit, min_word_count,
+        executor : as in `nbbpe.train`
+        min_frequency, max_token_length, rules, on_interrupt : as in `nbbpe.train`, for new tokens
+
+        All tokens keep their ids, special tokens too. Text is prepared and split as this tokenizer does it, its merges
+        are applied to each word, and training goes on from there. Trained by nbbpe from the same text with the same rules,
+        the result has the merges of training in one go. Works for loaded tokenizers as well, with or without a list of
+        merges; where tokens merge by rank, new ones get the next ranks.
+
+        Warns where the text has too few pairs, of new tokens that older merges make unreachable, and of words that the
+        result encodes otherwise than they were trained (5,000 are tried); the last two happen only for vocabularies that
+        have tokens which their merges do not make.
+
+        Raises ValueError for a `vocab_size` below that of this tokenizer; other errors are those of `nbbpe.train`.
+
+        >>> larger = tok.extend(documents=["a dog and a dog"], vocab_size=266)
+        >>> larger.encode("a dog<|endoftext|>"), larger.id_to_token(265)
+        ([97, 32, 265, 263], b'dog')
+        """
+        from .vocabulary.extension import extend
+        from .words.asked import how_to_count
+
+        asked = how_to_count(workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count)
+        model = extend(
+            self._model,
+            asked,
+            source,
+            documents,
+            counts,
+            weights,
+            vocab_size,
+            tie_break,
+            min_frequency,
+            max_token_length,
+            rules,
+            on_interrupt,
+        )
+        return self._with_model(model)
+
+    def truncate(self, n: int, *, renumber: bool = True) -> tuple[Self, NDArray[np.int64]]:
+        """The tokenizer that has only the first of the merges, and the new id of each old id; this one does not change.
+
+        n        : the `vocab_size` of the result; the tokens that were made last are dropped, one for each id less. Bytes,
+            special tokens and tokens that no merge makes stay. Where tokens merge by rank, the highest ranks are dropped
+        renumber : True moves each id down by the number of dropped ids below it, so that special tokens at the end follow
+            the last merge, as in training. False leaves all ids as they are, with gaps where tokens were dropped
+
+        Returns (tokenizer, old_to_new): int64[vocab_size], -1 for a dropped token and for an id that has no token.
+        What nbbpe trained becomes what training to the smaller size would have made, and what `extend` added is taken away
+        again. Raises TypeError or ValueError for an `n` that is no size, above this one, or below what stays.
+
+        >>> smaller, old_to_new = tok.truncate(260)
+        >>> smaller.merges, smaller.special_tokens
+        ([(b'a', b't'), (b't', b'h'), (b'th', b'e')], {'<|endoftext|>': 259})
+        >>> old_to_new[256:]
+        array([256, 257, 258,  -1,  -1,  -1,  -1, 259])
+        """
+        from .vocabulary.reduction import truncate
+
+        reduced = truncate(self._model, n, renumber)
+        return self._with_model(reduced.model), reduced.old_to_new
+
+    def prune(
+        self,
+        source: Path | Sequence[Path] | Iterator[Text] | None = None,
+        n: int | None = None,
+        *,
+        renumber: bool = True,
+        workers: int | None = None,
+        progress: ProgressOption = None,
+        field: str | None = None,
+        on_error: str = "raise",
+        allowed_special: Choice | None = None,
+        documents: Iterable[Text] | None = None,
+    ) -> tuple[Self, NDArray[np.int64]]:
+        """The tokenizer without the tokens that a source uses least, and the new id of each old id.
+
+        n        : the `vocab_size` of the result, as in `truncate`
+        renumber : see `truncate`
+        source, documents, workers, progress, field, on_error, allowed_special : as in `frequencies`
+
+        One token after another is dropped, of those that no other one is made of: the one that the source uses least, and
+        of several the one with the highest id. Its two parts take its place, and count as used as often as it was. Bytes
+        and special tokens stay, and every token that stays can still be made.
+
+        Returns (tokenizer, old_to_new) as `truncate` does, for the rows of an embedding. Raises TypeError or ValueError for
+        an `n` that is no size, above this one, or below what stays; other errors are those of `frequencies`.
+
+        >>> smaller, old_to_new = tok.prune(documents=["the hat, the mat"], n=260)
+        >>> smaller.merges
+        [(b'a', b't'), (b't', b'h'), (b'th', b'e')]
+        """
+        from .vocabulary.reduction import check_smaller_size, prune
+
+        if n is None:
+            raise TypeError("n is missing: the vocab_size of the result")
+        check_smaller_size(self._model, n)
+        counts = self.frequencies(
+            source,
+            workers,
+            progress,
+            field=field,
+            on_error=on_error,
+            allowed_special=allowed_special,
+            documents=documents,
+        )
+        reduced = prune(self._model, counts, n, renumber)
+        return self._with_model(reduced.model), reduced.old_to_new
+
+    def _with_model(self, model: Model) -> Self:
+        """A copy with another model."""
+        other = copy.copy(self)
+        other._model = model
+        return other
+
+    def unused(
+        self,
+        source: Path | Sequence[Path] | Iterator[Text] | None = None,
+        workers: int | None = None,
+        progress: ProgressOption = None,
+        **options: Any,
+    ) -> NDArray[np.int64]:
+        """The ids of the tokens that a source does not use, int64[n], ascending, without special tokens.
+
+        Arguments and errors are those of `frequencies`.
+
+        >>> tok.decode_batch([[token_id] for token_id in tok.unused(documents=["the cat"]).tolist() if token_id > 255])
+        ['at', 'th', 'cat', ' the', 'sat']
+        """
+        return unused(self._model, self.frequencies(source, workers, progress, **options))
+
+    def unreachable(self) -> NDArray[np.int64]:
+        """The ids of the tokens that merging never gives, int64[n], ascending, without special tokens.
+
+        These are the tokens whose own bytes, as one pretoken, become other ids. A token that is not among them may still be
+        in no text, where the split pattern always cuts its bytes in two. Empty for everything that nbbpe trains.
+
+        >>> tok.unreachable()
+        array([], dtype=int64)
+        """
+        return unreachable(self._model)
+
+    @property
+    def token_bytes(self) -> NDArray[np.int32]:
+        """The number of bytes of each id, int32[vocab_size], as a new array: 0 for special tokens and ids without token.
+
+        With it a loss in nats for each token becomes bits for each byte of text, whatever the vocabulary is: the sum of the
+        losses of tokens that have bytes, divided by ln 2 and by the sum of their bytes. Special tokens stand for no text.
+        Raises ValueError for a vocabulary whose ids leave gaps much larger than itself.
+        """
+        return token_bytes(self._model)
+
+    def report(
+        self,
+        path: Path,
+        on: Mapping[str, Any] | Sequence[Path] | Path,
+        *,
+        name: str = "tokenizer",
+        workers: int | None = None,
+        progress: ProgressOption = None,
+        field: str | None = None,
+        on_error: str = "raise",
+    ) -> None:
+        """Write a report on this vocabulary as one HTML page, which needs nothing else and runs no script.
+
+        path : of the page; a file that is there is replaced
+        on   : the texts to report on: a path, a list of paths, or a dict from names to sources, each a path, a list of
+            paths or an iterator of documents
+        name : what the page calls the tokenizer
+        workers, progress, field, on_error : as in `nbbpe.train`
+
+        For each text and each script: compression at every size of the vocabulary (the first merges of this one), tokens
+        per word, and what twice the vocabulary would gain. Of the tokens: the longest, those that begin or end inside a
+        character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. The
+        distinct words of all texts are held in memory.
+
+        Raises TypeError or ValueError for texts that are none, OSError for what cannot be read or written.
+
+        >>> tok.report("report.html", {"cats": iter(["the cat sat"]), "dogs": iter(["a dog"])})
+        >>> "Compression of each script" in open("report.html").read()
+        True
+        """
+        from .vocabulary.report import write_report
+
+        write_report(path, name, self._model, on, workers, progress, field, on_error)
