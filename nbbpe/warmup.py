@@ -45,7 +45,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     >>> nbbpe.warmup().n_compiled
     0
     """
-    from .kernels.compiler import plain, store, target
+    from .kernels.compiler import kernel_files, plain, target
     from .kernels.compiler.trusted_folders import PrivateFolder
 
     began = time.perf_counter()
@@ -57,9 +57,9 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     else:
         n_compiled, n_lost = compile_all(folder)
     store_tables(folder)
-    found = plain.count_stored() if plain.is_plain() else store.count_stored()
+    found = plain.count_stored() if plain.is_plain() else kernel_files.count_stored()
     if folder is not None:
-        found = {path: n for path, n in [(folder, store.count_stored_in(PrivateFolder(folder)))] if n}
+        found = {path: n for path, n in [(folder, kernel_files.count_stored_in(PrivateFolder(folder)))] if n}
     return Warmup(n_compiled, found, time.perf_counter() - began, n_lost)
 
 

@@ -18,7 +18,7 @@ import processes
 import pytest
 
 import nbbpe
-from nbbpe.kernels.compiler import layouts, obtain, plain, store, symbols, target
+from nbbpe.kernels.compiler import kernel_files, layouts, obtain, plain, store, symbols, target
 from nbbpe.kernels.compiler.jit import Kernel
 from nbbpe.kernels.compiler.signature import int64
 
@@ -206,51 +206,52 @@ def test_object_code_without_our_entry_or_that_refers_to_other_names_is_compiled
     assert compiles()
     rewritten(path, original.replace(b"PyLong_AsLongLong", b"PyRun_SimpleStrin"))
     with pytest.raises(symbols.UnknownObject, match="refers to PyRun_SimpleStrin"):
-        symbols.check(path.read_bytes()[store._DIGEST :], symbols.provide([]))
+        symbols.check(path.read_bytes()[store._DIGEST :], symbols.addresses([]))
     assert compiles()
     assert not compiles()
 
 
 def test_objects_that_refer_to_other_names_are_not_stored(compiles, tmp_path, monkeypatch):
-    allowed = symbols.provide([]) - {"PyLong_AsLongLong"}
-    monkeypatch.setattr(obtain, "provide", lambda _: allowed)
+    allowed = symbols.addresses([])
+    del allowed["PyLong_AsLongLong"]
+    monkeypatch.setattr(obtain, "addresses", lambda _: allowed)
     with pytest.raises(symbols.UnknownObject, match="refers to PyLong_AsLongLong"):
         obtain.compiled(Kernel(add_one, (int64,)))
 
 
 def test_a_change_of_any_source_compiles_kernels_again(compiles, tmp_path, monkeypatch):
     sources = tmp_path / "sources"
-    shutil.copytree(store._KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(store, "_KERNELS", str(sources))
-    store._sources.cache_clear()
+    shutil.copytree(store.KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(kernel_files, "KERNELS", str(sources))
+    kernel_files._sources.cache_clear()
     try:
         assert compiles()
         (sources / "machine" / "intrinsics.py").touch()
-        store._sources.cache_clear()
+        kernel_files._sources.cache_clear()
         assert not compiles()
         with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
             file.write("\n")
-        store._sources.cache_clear()
+        kernel_files._sources.cache_clear()
         assert compiles()
-        assert len(store.count_stored()) == 1
+        assert len(kernel_files.count_stored()) == 1
     finally:
-        store._sources.cache_clear()
+        kernel_files._sources.cache_clear()
 
 
 def test_two_versions_of_nbbpe_side_by_side_keep_their_own_kernels(compiles, tmp_path, monkeypatch):
     sources = tmp_path / "sources"
-    shutil.copytree(store._KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(store.KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
     with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
         file.write("\n")
-    versions = [store._KERNELS, str(sources)]
+    versions = [store.KERNELS, str(sources)]
     compiled = []
     try:
         for version in versions * 2:
-            monkeypatch.setattr(store, "_KERNELS", version)
-            store._sources.cache_clear()
+            monkeypatch.setattr(kernel_files, "KERNELS", version)
+            kernel_files._sources.cache_clear()
             compiled.append(compiles())
     finally:
-        store._sources.cache_clear()
+        kernel_files._sources.cache_clear()
     assert compiled == [True, True, False, False]
 
 
@@ -292,7 +293,7 @@ def test_an_upgrade_compiles_kernels_again_and_the_former_are_found_again(compil
     assert compiles()
     version_of = store.version_of
     with monkeypatch.context() as upgraded:
-        upgraded.setattr(store, "version_of", lambda name: "999" if name == package else version_of(name))
+        upgraded.setattr(kernel_files, "version_of", lambda name: "999" if name == package else version_of(name))
         assert compiles()
         assert not compiles()
     assert not compiles()
@@ -302,10 +303,10 @@ def test_an_upgrade_compiles_kernels_again_and_the_former_are_found_again(compil
     "change",
     [
         lambda patch: patch.setenv("NUMBA_OPT", "2"),
-        lambda patch: patch.setattr(store, "layouts", lambda: layouts.layouts()._replace(type_at=16)),
-        lambda patch: patch.setattr(store, "present", lambda: target.present()._replace(features="+other")),
-        lambda patch: patch.setattr(store, "present", lambda: target.present()._replace(processor="other")),
-        lambda patch: patch.setattr(store, "_FORMAT", 999),
+        lambda patch: patch.setattr(kernel_files, "layouts", lambda: layouts.layouts()._replace(type_at=16)),
+        lambda patch: patch.setattr(kernel_files, "present", lambda: target.present()._replace(features="+other")),
+        lambda patch: patch.setattr(kernel_files, "present", lambda: target.present()._replace(processor="other")),
+        lambda patch: patch.setattr(kernel_files, "_FORMAT", 999),
     ],
     ids=["settings", "layouts", "features", "processor", "format"],
 )
@@ -313,20 +314,20 @@ def test_what_a_kernel_was_made_for_is_a_part_of_its_name(compiles, monkeypatch,
     assert compiles()
     with monkeypatch.context() as changed:
         change(changed)
-        assert store.read("test_disk_cache.add_one") is None
+        assert kernel_files.read("test_disk_cache.add_one") is None
     assert not compiles()
 
 
 def test_outdated_kernels_are_removed_from_the_package_and_from_nowhere_else(compiles, tmp_path, monkeypatch):
-    outdated = tmp_path / "nbbpe" / f"test_disk_cache.add_one.{store._PYTHON}.0123456789abcdef.0.nbk"
-    others = outdated.with_name(f"test_disk_cache.add_one_more.{store._PYTHON}.0123456789abcdef.0.nbk")
+    outdated = tmp_path / "nbbpe" / f"test_disk_cache.add_one.{kernel_files._PYTHON}.0123456789abcdef.0.nbk"
+    others = outdated.with_name(f"test_disk_cache.add_one_more.{kernel_files._PYTHON}.0123456789abcdef.0.nbk")
     outdated.parent.mkdir(mode=0o700)
     for path in outdated, others:
         path.write_bytes(b"old")
     assert compiles()
     assert outdated.exists()
-    next(path for path in outdated.parent.iterdir() if path not in (outdated, others)).unlink()
-    monkeypatch.setattr(store, "_IN_TREE", str(outdated.parent))
+    next(path for path in outdated.parent.glob("*.nbk") if path not in (outdated, others)).unlink()
+    monkeypatch.setattr(store, "IN_TREE", str(outdated.parent))
     assert compiles()
     assert not outdated.exists()
     assert others.exists()
@@ -348,7 +349,7 @@ def test_kernels_for_a_wheel_are_found_whatever_numba_there_is(compiles, tmp_pat
     folder = tmp_path / "objects"
     monkeypatch.setattr(store, "_IN_WHEEL", str(folder))
     assert obtain.obtain_object(Kernel(add_one, (int64,)), str(folder)) == (str(folder), True)
-    monkeypatch.setattr(store, "version_of", lambda _: "")
+    monkeypatch.setattr(kernel_files, "version_of", lambda _: "")
     found = obtained()
     assert (found.folder, found.was_compiled) == (str(folder), False)
     with monkeypatch.context() as set_by_user:
@@ -363,7 +364,7 @@ def test_kernels_for_a_kind_of_processors_are_found_by_those_of_this_kind_only(c
     kernel = Kernel(add_one, (int64,))
     content = obtain.compiled(kernel)
     for label in "x86-64", "x86-64-v2", "x86-64-v2+sse4a", "x86-64-v4", "generic+nothing":
-        name = store._others_name(kernel.name, label)
+        name = kernel_files._others_name(kernel.name, label)
         folder.mkdir(exist_ok=True)
         (folder / name).write_bytes(store._digest(name, label.encode()) + label.encode())
     own = target.host()
@@ -375,7 +376,7 @@ def test_kernels_for_a_kind_of_processors_are_found_by_those_of_this_kind_only(c
         (",".join(f"+{each}" for each in target.LEVELS["x86-64-v4"]), b"x86-64-v4"),
     ]:
         monkeypatch.setattr(target, "host", lambda features=features: own._replace(processor="other", features=features))
-        found = store.read(kernel.name)
+        found = kernel_files.read(kernel.name)
         assert found is not None
         assert found.content == expected
     assert content
@@ -430,7 +431,7 @@ def test_the_names_that_an_object_refers_to_are_read_from_it():
     if not plain.is_plain():
         names = symbols.referred(obtain.compiled(Kernel(add_one, (int64,))))
         assert {"PyEval_SaveThread", "PyLong_AsLongLong", "PyLong_FromLongLong"} <= names
-        assert names <= symbols.provide([])
+        assert names <= set(symbols.addresses([]))
     for content in b"", b"MZ", b"\x7fELF", b"\xcf\xfa\xed\xfe", mach_o(["a", "b"])[:50]:
         with pytest.raises(symbols.UnknownObject):
             symbols.check(content, set())

@@ -38,13 +38,14 @@ import numpy as np
 sys.path.insert(0, sys.argv[1])
 from nbbpe.kernels.training import linked_words as words
 if sys.argv[4:]:
-    from nbbpe.kernels.compiler import obtain, target
+    from llvmlite import binding
+    from nbbpe.kernels.compiler import obtain
     with open(sys.argv[4], "rb") as file:
         content = file.read()
     obtain.compiled = lambda kernel: obtain._say_once() or content
     kernel = words.fill_links
     obtain.load(content, obtain.entry_of(kernel), kernel.__name__, obtain.structures_of(kernel.types))
-    target.present()
+    binding.get_host_cpu_features()
 else:
     import numba
     numba.njit(lambda x: x[0])(np.zeros(1))
@@ -134,7 +135,7 @@ def compiled(tmp_path_factory) -> tuple[str, bytes]:
     folder = tmp_path_factory.mktemp("compiled")
     (folder / "stage").mkdir()
     Stage(folder / "stage", None).use(US, NUMBA_CACHE_DIR=str(folder))
-    (path,) = (folder / "nbbpe").iterdir()
+    (path,) = (folder / "nbbpe").glob("*.nbk")
     return path.name, path.read_bytes()
 
 

@@ -9,10 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from .layouts import Layouts
-
-I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
-OBJECT = I8.as_pointer()
-VOID = ir.VoidType()
+from .llvm import I8, I64, OBJECT
 
 
 class Emitter:

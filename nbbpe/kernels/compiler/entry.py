@@ -12,8 +12,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from .emitter import I8, I32, I64, OBJECT, VOID, Emitter
+from .emitter import Emitter
 from .layouts import layouts
+from .llvm import I8, I32, I64, OBJECT, VOID
 from .numba_internals import declare_compiled
 from .numba_types import numba_type
 from .signature import Argument, Array, Scalar

@@ -18,7 +18,7 @@ KERNELS: list[Kernel] = []  # every kernel of the modules that are imported, in 
 
 
 class _ImportedOnUse:
-    """A module that is imported on first use: intrinsics use Numba's modules only when they are compiled."""
+    """A module that is imported on first use: intrinsics use those of Numba and llvmlite only when they are compiled."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -29,6 +29,8 @@ class _ImportedOnUse:
 
 types: Any = _ImportedOnUse("numba.types")
 cgutils: Any = _ImportedOnUse("numba.core.cgutils")
+ir: Any = _ImportedOnUse("llvmlite.ir")
+llvm: Any = _ImportedOnUse(f"{__package__}.llvm")
 
 
 class Intrinsic:

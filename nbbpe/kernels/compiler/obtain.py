@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from . import plain, store
+from . import kernel_files, plain
 from .loader import load
 from .notices import say
 from .signature import Array, Scalar
-from .symbols import UnknownObject, check, provide
+from .symbols import UnknownObject, addresses, check
 
 
 class Obtained(NamedTuple):
@@ -57,7 +57,7 @@ def obtain(kernel: Any) -> Obtained:
         except Exception as error:
             plain.take_over(error)
             return _compiled_plainly(kernel)
-        return Obtained(entry, store.write(kernel.name, content), True)
+        return Obtained(entry, kernel_files.write(kernel.name, content), True)
 
 
 def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
@@ -68,7 +68,7 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
     none for others.
     """
     with _lock:
-        content, folder = (b"", None) if plain.is_plain() else store.read(kernel.name) or (b"", None)
+        content, folder = (b"", None) if plain.is_plain() else kernel_files.read(kernel.name) or (b"", None)
         if content and into is None:
             return folder, False
         if not content and not plain.is_plain():
@@ -77,7 +77,7 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
             except Exception as error:
                 plain.take_over(error)
         if content:
-            return store.write(kernel.name, content, into), folder is None
+            return kernel_files.write(kernel.name, content, into), folder is None
         if into is not None:
             raise RuntimeError("kernels that a plain njit compiles cannot be written to a folder for others")
         done = kernel.obtained()
@@ -86,7 +86,7 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
 
 def _stored(kernel: Any) -> Obtained | None:
     """A kernel from disk; None if no stored one can be used."""
-    found = store.read(kernel.name)
+    found = kernel_files.read(kernel.name)
     if found is None:
         return None
     content, folder = found
@@ -105,7 +105,7 @@ def compiled(kernel: Any) -> bytes:
     emit = emitter_for(kernel.types, kernel.name)
     with _without_collection():
         content = compile_to_object(kernel.dispatcher(), kernel.types, entry_of(kernel), emit)
-    check(content, provide(structures_of(kernel.types)))
+    check(content, addresses(structures_of(kernel.types)))
     return content
 
 

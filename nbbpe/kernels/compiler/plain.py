@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from . import store
+from . import kernel_files, store
 from .layouts import UnknownLayout
 from .signature import Argument
 from .trusted_folders import PrivateFolder, Untrusted
@@ -163,5 +163,5 @@ def _trusted_folder() -> str | None:
     for folder in store.folders():
         if isinstance(folder, PrivateFolder):
             with contextlib.suppress(Untrusted, OSError):
-                return PrivateFolder(os.path.join(folder.path, f"plain-{store.sources()}-{settings}")).make()
+                return PrivateFolder(os.path.join(folder.path, f"plain-{kernel_files.sources()}-{settings}")).make()
     return None

@@ -1,7 +1,7 @@
 """The names that a kernel's object code may refer to, their addresses, and the names that an object does refer to.
 
-The loader uses address 0 for an unknown name. So the names that an object refers to are read from it, when it is made and
-when it is loaded, and an object that needs any other name is not used.
+LLVM's loader uses address 0 for an unknown name. So the names that an object refers to are read from it, when it is made
+and when it is loaded, and an object that needs any other name is not used.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from llvmlite import binding
 
 # Of Python's C API: what entries call, see entry.py, and objects that they need.
 _FUNCTIONS = (
@@ -41,33 +41,30 @@ def symbol_of(structure: type) -> str:
     return f"{_STRUCTURE}{structure.__name__}"
 
 
-def provide(structures: list[type]) -> set[str]:
-    """Give the loader the addresses of the allowed names; returns these names."""
-    names = _provide_fixed() | {symbol_of(each) for each in structures}
-    for each in structures:
-        binding.add_symbol(symbol_of(each), id(each))
-    return names
+def addresses(structures: list[type]) -> dict[str, int]:
+    """The allowed names, with their addresses."""
+    return {**_fixed(), **{symbol_of(each): id(each) for each in structures}}
 
 
 @functools.cache
-def _provide_fixed() -> set[str]:
-    for name in _FUNCTIONS:
-        binding.add_symbol(name, _address(getattr(ctypes.pythonapi, name)))
+def _fixed() -> dict[str, int]:
+    found = {name: _address(getattr(ctypes.pythonapi, name)) for name in _FUNCTIONS}
     for name in _OBJECTS:
-        binding.add_symbol(name, ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name)))
-    binding.add_symbol(NDARRAY, id(np.ndarray))
-    found = {name for name in _OF_C if binding.address_of_symbol(name)}
-    return {*_FUNCTIONS, *_OBJECTS, NDARRAY, *found}
+        found[name] = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name))
+    for name in _OF_C:
+        if hasattr(ctypes.pythonapi, name):  # which finds what the process has loaded; not on Windows
+            found[name] = _address(getattr(ctypes.pythonapi, name))
+    return {**found, NDARRAY: id(np.ndarray)}
 
 
 def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def check(content: bytes, allowed: set[str]) -> None:
+def check(content: bytes, allowed: Collection[str]) -> None:
     """Raise UnknownObject where object code refers to a name that is not allowed."""
     try:
-        others = referred(content) - allowed
+        others = referred(content).difference(allowed)
     except (struct.error, IndexError, OverflowError, ValueError) as error:
         raise UnknownObject(f"object code of an unknown format: {error}") from None
     if others:

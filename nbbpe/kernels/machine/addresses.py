@@ -7,8 +7,8 @@ not used.
 from collections.abc import Iterator
 from typing import Any
 
-from ..compiler.jit import intrinsic, types
-from .intrinsics import I64, pointer
+from ..compiler.jit import intrinsic, llvm, types
+from .intrinsics import pointer
 
 
 def numbers_of(fields: tuple[Any, ...]) -> Iterator[int]:
@@ -58,8 +58,8 @@ def read_fields(typingctx, kind, address):
         def read(kind):
             nonlocal at
             if kind is types.int64:
-                value = builder.load(pointer(builder, at, I64), align=1)
-                at = builder.add(at, I64(8))
+                value = builder.load(pointer(builder, at, llvm.I64), align=1)
+                at = builder.add(at, llvm.I64(8))
                 return value
             return context.make_tuple(builder, kind, [read(field) for field in kind])
 

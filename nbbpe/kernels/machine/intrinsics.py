@@ -10,9 +10,7 @@ loads is bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller promis
 carry `PADDING` spare bytes for that).
 """
 
-from llvmlite import ir
-
-from ..compiler.jit import cgutils, intrinsic, types
+from ..compiler.jit import cgutils, intrinsic, ir, llvm, types
 
 BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
 LINE = 8  # entries of 64 bits in a cache line
@@ -24,15 +22,10 @@ KEY_SHIFT = RANK_BITS + 1  # the lowest bit of the key in an entry; for the bit 
 NO_RANK = (1 << 30) - 1  # greater than any rank
 PADDING = 128  # spare bytes that every text buffer has after its text, so that block loads may run past the end
 
-I8 = ir.IntType(8)
-I64 = ir.IntType(64)
-_I128 = ir.IntType(128)
-VECTOR = ir.VectorType(I8, BLOCK)
-
 
 def splat(builder, byte):
     """A vector of 64 copies of an i8."""
-    return lanes_of(builder, byte, VECTOR)
+    return lanes_of(builder, byte, llvm.VECTOR)
 
 
 def lanes_of(builder, value, vector):
@@ -64,7 +57,7 @@ def address_of(typingctx, array):
 
     def codegen(context, builder, signature, args):
         struct = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0])
-        return builder.ptrtoint(struct.data, I64)
+        return builder.ptrtoint(struct.data, llvm.I64)
 
     return types.int64(array), codegen
 
@@ -79,7 +72,7 @@ def _reader(kind, result):
 @intrinsic
 def read_u8(typingctx, address):
     """The byte at an address."""
-    return _reader(I8, types.uint8)
+    return _reader(llvm.I8, types.uint8)
 
 
 @intrinsic
@@ -103,13 +96,13 @@ def read_u32(typingctx, address):
 @intrinsic
 def read_i64(typingctx, address):
     """The little-endian int64 at an address, aligned or not."""
-    return _reader(I64, types.int64)
+    return _reader(llvm.I64, types.int64)
 
 
 @intrinsic
 def read_u64(typingctx, address):
     """The little-endian uint64 at an address, aligned or not."""
-    return _reader(I64, types.uint64)
+    return _reader(llvm.I64, types.uint64)
 
 
 def _writer(bits, value):
@@ -155,9 +148,9 @@ def write_u64(typingctx, address, value):
 def _prefetcher(writes):
     def codegen(context, builder, signature, args):
         i32 = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), i32, i32, i32])
+        kind = ir.FunctionType(ir.VoidType(), [llvm.I8.as_pointer(), i32, i32, i32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(function, [pointer(builder, args[0], I8), i32(writes), i32(3), i32(1)])
+        builder.call(function, [pointer(builder, args[0], llvm.I8), i32(writes), i32(3), i32(1)])
         return context.get_dummy_value()
 
     return types.void(types.int64), codegen
@@ -180,12 +173,12 @@ def _between(n_bytes):
 
     def mask(typingctx, address, low, span):
         def codegen(context, builder, signature, args):
-            vector = ir.VectorType(I8, n_bytes)
+            vector = ir.VectorType(llvm.I8, n_bytes)
             block = builder.load(pointer(builder, args[0], vector), align=1)
-            low, span = (lanes_of(builder, builder.trunc(value, I8), vector) for value in args[1:])
+            low, span = (lanes_of(builder, builder.trunc(value, llvm.I8), vector) for value in args[1:])
             inside = builder.icmp_unsigned("<", builder.sub(block, low), span)
             inside = builder.bitcast(inside, ir.IntType(n_bytes))
-            return builder.zext(inside, I64) if n_bytes < BLOCK else inside
+            return builder.zext(inside, llvm.I64) if n_bytes < BLOCK else inside
 
         return types.uint64(types.int64, types.int64, types.int64), codegen
 
@@ -202,13 +195,13 @@ def mask_of_16(typingctx, first, second, low, span):
     """As `mask_between`, of the bytes of two uint64: bits 0 to 15 of the result."""
 
     def codegen(context, builder, signature, args):
-        pair, bytes_ = ir.VectorType(I64, 2), ir.VectorType(I8, 16)
+        pair, bytes_ = ir.VectorType(llvm.I64, 2), ir.VectorType(llvm.I8, 16)
         words = ir.Constant(pair, ir.Undefined)
         for i in range(2):
             words = builder.insert_element(words, args[i], ir.Constant(ir.IntType(32), i))
-        low, span = (lanes_of(builder, builder.trunc(value, I8), bytes_) for value in args[2:])
+        low, span = (lanes_of(builder, builder.trunc(value, llvm.I8), bytes_) for value in args[2:])
         inside = builder.icmp_unsigned("<", builder.sub(builder.bitcast(words, bytes_), low), span)
-        return builder.zext(builder.bitcast(inside, ir.IntType(16)), I64)
+        return builder.zext(builder.bitcast(inside, ir.IntType(16)), llvm.I64)
 
     return types.uint64(types.uint64, types.uint64, types.int64, types.int64), codegen
 
@@ -220,11 +213,11 @@ def _narrower(bits):
         def codegen(context, builder, signature, args):
             units = ir.VectorType(ir.IntType(bits), UNITS)
             codes = builder.load(pointer(builder, args[0], units), align=1)
-            narrow = ir.VectorType(I8, UNITS)
+            narrow = ir.VectorType(llvm.I8, UNITS)
             data = codes if bits == 8 else builder.trunc(codes, narrow)
             builder.store(data, pointer(builder, args[1], narrow), align=1)
             beyond = builder.icmp_unsigned(">", codes, ir.Constant(units, [0x7F] * UNITS))
-            return builder.zext(builder.bitcast(beyond, ir.IntType(UNITS)), I64)
+            return builder.zext(builder.bitcast(beyond, ir.IntType(UNITS)), llvm.I64)
 
         return types.uint64(types.int64, types.int64), codegen
 
@@ -271,8 +264,8 @@ def write_masked_16(typingctx, to_at, from_at, mask_at):
     """Write the 16 bytes at `from_at` to `to_at`, and-ed with the first 16 bytes at `mask_at` and or-ed with the next."""
 
     def codegen(context, builder, signature, args):
-        pair = ir.VectorType(I64, 2)
-        more_at = builder.add(args[2], ir.Constant(I64, 16))
+        pair = ir.VectorType(llvm.I64, 2)
+        more_at = builder.add(args[2], ir.Constant(llvm.I64, 16))
         data, mask, more = (builder.load(pointer(builder, at, pair), align=1) for at in (args[1], args[2], more_at))
         data = builder.or_(builder.and_(data, mask), more)
         builder.store(data, pointer(builder, args[0], pair), align=1)
@@ -289,10 +282,10 @@ def polynomial_step(typingctx, value, factor, coefficient):
     """
 
     def codegen(context, builder, signature, args):
-        value, factor, coefficient = (builder.zext(each, _I128) for each in args)
+        value, factor, coefficient = (builder.zext(each, llvm.I128) for each in args)
         total = builder.add(builder.mul(value, factor), coefficient)
-        below = builder.and_(builder.trunc(total, I64), ir.Constant(I64, (1 << 61) - 1))
-        return builder.add(below, builder.trunc(builder.lshr(total, ir.Constant(_I128, 61)), I64))
+        below = builder.and_(builder.trunc(total, llvm.I64), ir.Constant(llvm.I64, (1 << 61) - 1))
+        return builder.add(below, builder.trunc(builder.lshr(total, ir.Constant(llvm.I128, 61)), llvm.I64))
 
     return types.uint64(*[types.uint64] * 3), codegen
 
@@ -307,13 +300,14 @@ def write_homes(typingctx, to_at, keys_at, secret, mask, slots_at):
     """
 
     def codegen(context, builder, signature, args):
-        lanes = ir.VectorType(I64, LINE)
+        lanes = ir.VectorType(llvm.I64, LINE)
 
         def shifted(vector, bits):
             return builder.lshr(vector, ir.Constant(lanes, [bits] * LINE))
 
         halves = [
-            builder.load(pointer(builder, builder.add(args[1], ir.Constant(I64, at)), lanes), align=1) for at in (0, 64)
+            builder.load(pointer(builder, builder.add(args[1], ir.Constant(llvm.I64, at)), lanes), align=1)
+            for at in (0, 64)
         ]
         order = ir.VectorType(ir.IntType(32), LINE)
         words = [builder.shuffle_vector(*halves, ir.Constant(order, list(range(first, 2 * LINE, 2)))) for first in (0, 1)]
@@ -337,7 +331,7 @@ def same_16(typingctx, left_at, right_at):
     """Whether the 16 bytes at two addresses are equal."""
 
     def codegen(context, builder, signature, args):
-        left, right = (builder.load(pointer(builder, at, _I128), align=1) for at in args)
+        left, right = (builder.load(pointer(builder, at, llvm.I128), align=1) for at in args)
         return builder.icmp_unsigned("==", left, right)
 
     return types.boolean(types.int64, types.int64), codegen
@@ -348,7 +342,7 @@ def copy_16(typingctx, from_at, to_at):
     """Copy 16 bytes from one address to another."""
 
     def codegen(context, builder, signature, args):
-        pair = ir.VectorType(I64, 2)
+        pair = ir.VectorType(llvm.I64, 2)
         data = builder.load(pointer(builder, args[0], pair), align=1)
         builder.store(data, pointer(builder, args[1], pair), align=1)
         return context.get_dummy_value()
@@ -361,7 +355,7 @@ def write_16(typingctx, to_at, low, high):
     """Write two uint64 to an address at once: a load of all 16 bytes would wait for two writes."""
 
     def codegen(context, builder, signature, args):
-        pair = ir.VectorType(I64, 2)
+        pair = ir.VectorType(llvm.I64, 2)
         words = ir.Constant(pair, ir.Undefined)
         for i in range(2):
             words = builder.insert_element(words, args[i + 1], ir.Constant(ir.IntType(32), i))
@@ -376,7 +370,7 @@ def copy_32(typingctx, from_at, to_at):
     """Copy 32 bytes from one address to another."""
 
     def codegen(context, builder, signature, args):
-        words = ir.VectorType(I64, 4)
+        words = ir.VectorType(llvm.I64, 4)
         data = builder.load(pointer(builder, args[0], words), align=1)
         builder.store(data, pointer(builder, args[1], words), align=1)
         return context.get_dummy_value()
@@ -389,8 +383,8 @@ def copy_64(typingctx, from_at, to_at):
     """Copy BLOCK bytes from one address to another."""
 
     def codegen(context, builder, signature, args):
-        data = builder.load(pointer(builder, args[0], VECTOR), align=1)
-        builder.store(data, pointer(builder, args[1], VECTOR), align=1)
+        data = builder.load(pointer(builder, args[0], llvm.VECTOR), align=1)
+        builder.store(data, pointer(builder, args[1], llvm.VECTOR), align=1)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), codegen
@@ -404,7 +398,7 @@ def rank_in_line(typingctx, line_at, key):
     """
 
     def codegen(context, builder, signature, args):
-        lanes = ir.VectorType(I64, LINE)
+        lanes = ir.VectorType(llvm.I64, LINE)
         line = builder.load(pointer(builder, args[0], lanes), align=64)
         keys = builder.lshr(line, ir.Constant(lanes, [KEY_SHIFT] * LINE))
         same = builder.icmp_unsigned("==", keys, lanes_of(builder, args[1], lanes))
@@ -421,7 +415,7 @@ def least(typingctx, numbers_at):
     def codegen(context, builder, signature, args):
         lanes = ir.VectorType(ir.IntType(32), LANES)
         numbers = builder.load(pointer(builder, args[0], lanes), align=64)
-        return builder.zext(_smallest(builder, numbers), I64)
+        return builder.zext(_smallest(builder, numbers), llvm.I64)
 
     return types.int64(types.int64), codegen
 
@@ -436,12 +430,12 @@ def least_of_three(typingctx, numbers_at, clear):
 
     def codegen(context, builder, signature, args):
         lanes = ir.VectorType(ir.IntType(32), LANES)
-        at = [builder.add(args[0], ir.Constant(I64, offset)) for offset in (-4, 0, 4)]
+        at = [builder.add(args[0], ir.Constant(llvm.I64, offset)) for offset in (-4, 0, 4)]
         before, numbers, after = (builder.load(pointer(builder, place, lanes), align=4) for place in at)
         least = builder.and_(*(builder.icmp_unsigned("<", numbers, other) for other in (before, after)))
         found = builder.and_(numbers, lanes_of(builder, builder.trunc(args[1], ir.IntType(32)), lanes))
         has_none = builder.icmp_unsigned("==", found, ir.Constant(lanes, [0] * LANES))
-        return builder.zext(builder.bitcast(builder.and_(least, has_none), ir.IntType(LANES)), I64)
+        return builder.zext(builder.bitcast(builder.and_(least, has_none), ir.IntType(LANES)), llvm.I64)
 
     return types.uint64(types.int64, types.int64), codegen
 
@@ -483,14 +477,14 @@ def write_byte_pairs(typingctx, symbols_at, turns_at, bytes_at, before, first, n
 
     def codegen(context, builder, signature, args):
         i32 = ir.IntType(32)
-        lanes, places = ir.VectorType(i32, LANES), ir.VectorType(I64, LANES)
+        lanes, places = ir.VectorType(i32, LANES), ir.VectorType(llvm.I64, LANES)
         symbols_at, turns_at, bytes_at, *numbers, pairs_at = args
         before, first, n = (lanes_of(builder, builder.trunc(number, i32), lanes) for number in numbers)
 
         def shifted(vector, bits):
             return builder.shl(vector, ir.Constant(vector.type, [bits] * LANES))
 
-        rights = builder.load(pointer(builder, bytes_at, ir.VectorType(I8, LANES)), align=1)
+        rights = builder.load(pointer(builder, bytes_at, ir.VectorType(llvm.I8, LANES)), align=1)
         rights = builder.zext(rights, lanes)
         builder.store(rights, pointer(builder, symbols_at, lanes), align=4)
         order = ir.Constant(lanes, [0, *range(LANES, 2 * LANES - 1)])

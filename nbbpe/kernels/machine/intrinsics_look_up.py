@@ -6,11 +6,9 @@ those of other rows find 0. "neon" likewise, in up to 64. "portable" looks up on
 the start of a cache line on. See intrinsics.py for what all processors have, and for loads.
 """
 
-from llvmlite import ir
-
-from ..compiler.jit import cgutils, intrinsic, types
+from ..compiler.jit import cgutils, intrinsic, ir, llvm, types
 from ..compiler.target import present
-from .intrinsics import BLOCK, I8, I64, LINE, VECTOR, lanes_of, pointer, splat
+from .intrinsics import BLOCK, LINE, lanes_of, pointer, splat
 
 ROW = 16  # entries that "avx2" looks up at once
 
@@ -31,7 +29,7 @@ HAS_PACKING = FORM == "avx512"
 
 def _load(builder, address, first, n):
     """The `n` bytes from number `first` on at an address."""
-    return builder.load(pointer(builder, builder.add(address, I64(first)), ir.VectorType(I8, n)), align=1)
+    return builder.load(pointer(builder, builder.add(address, llvm.I64(first)), ir.VectorType(llvm.I8, n)), align=1)
 
 
 def _load_64(builder, address):
@@ -65,7 +63,7 @@ def _look_up_in_one(builder, table_at, n, indices):
         # The bytes that are read past a short table are not looked up.
         return _call(builder, "llvm.x86.avx512.permvar.qi.512", _load_64(builder, table_at), indices)
     low, high = (_load(builder, table_at, first, BLOCK) for first in (0, BLOCK))
-    kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
+    kind = ir.FunctionType(llvm.VECTOR, [llvm.VECTOR] * 3)
     look_up = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpermi2var.qi.512")
     return builder.call(look_up, [low, indices, high])
 
@@ -105,14 +103,14 @@ def _look_up_by_neon(builder, table_at, n, indices):
 
 def _look_up_one_by_one(builder, table_at, n, indices):
     """See look_up, with "portable"."""
-    numbers, results = (cgutils.alloca_once(builder, VECTOR) for _ in range(2))
+    numbers, results = (cgutils.alloca_once(builder, llvm.VECTOR) for _ in range(2))
     builder.store(indices, numbers)
-    numbers_at, results_at = (builder.ptrtoint(place, I64) for place in (numbers, results))
-    with cgutils.for_range(builder, I64(BLOCK)) as loop:
-        number = builder.load(pointer(builder, builder.add(numbers_at, loop.index), I8))
-        place = builder.add(table_at, builder.zext(builder.and_(number, I8(n - 1)), I64))
-        byte = builder.load(pointer(builder, place, I8))
-        builder.store(byte, pointer(builder, builder.add(results_at, loop.index), I8))
+    numbers_at, results_at = (builder.ptrtoint(place, llvm.I64) for place in (numbers, results))
+    with cgutils.for_range(builder, llvm.I64(BLOCK)) as loop:
+        number = builder.load(pointer(builder, builder.add(numbers_at, loop.index), llvm.I8))
+        place = builder.add(table_at, builder.zext(builder.and_(number, llvm.I8(n - 1)), llvm.I64))
+        byte = builder.load(pointer(builder, place, llvm.I8))
+        builder.store(byte, pointer(builder, builder.add(results_at, loop.index), llvm.I8))
     return builder.load(results)
 
 
@@ -125,7 +123,7 @@ def look_up(builder, table_at, n, indices):
 def _blend(builder, address, chosen, vector):
     """Store a vector's bytes whose bit is set in a uint64; others are left."""
     bits = builder.bitcast(chosen, ir.VectorType(ir.IntType(1), BLOCK))
-    builder.store(builder.select(bits, vector, _load_64(builder, address)), pointer(builder, address, VECTOR), align=1)
+    builder.store(builder.select(bits, vector, _load_64(builder, address)), pointer(builder, address, llvm.VECTOR), align=1)
 
 
 def _moved(builder, vector, other, first):
@@ -136,13 +134,13 @@ def _moved(builder, vector, other, first):
 
 def _cuts_by_rules(context, builder, signature, look_up_rules, pair_rules, entering):
     """See ascii_cuts; `look_up_rules` gives the rules of each byte for a part of them."""
-    zero = ir.Constant(VECTOR, [0] * BLOCK)
+    zero = ir.Constant(llvm.VECTOR, [0] * BLOCK)
     first, second, third = (look_up_rules(part) for part in range(3))
     both = builder.and_(_following(builder, first, entering), second)
-    pairs = builder.icmp_unsigned("!=", builder.and_(both, splat(builder, builder.trunc(pair_rules, I8))), zero)
+    pairs = builder.icmp_unsigned("!=", builder.and_(both, splat(builder, builder.trunc(pair_rules, llvm.I8))), zero)
     # The bytes after the block are unknown: no rule for three finds a boundary before its last byte.
     triples = builder.icmp_unsigned("!=", builder.and_(both, _moved(builder, third, zero, 1)), zero)
-    found = builder.bitcast(pairs, I64), builder.bitcast(triples, I64), _last(builder, first)
+    found = builder.bitcast(pairs, llvm.I64), builder.bitcast(triples, llvm.I64), _last(builder, first)
     return context.make_tuple(builder, signature.return_type, found)
 
 
@@ -150,17 +148,17 @@ def _more_cuts_by_rules(context, builder, signature, look_up_rules, entering):
     """See ascii_more_cuts."""
     before, after = look_up_rules(3), look_up_rules(4)
     both = builder.and_(_following(builder, before, entering), after)
-    cuts = builder.icmp_unsigned("!=", both, ir.Constant(VECTOR, [0] * BLOCK))
-    return context.make_tuple(builder, signature.return_type, (builder.bitcast(cuts, I64), _last(builder, before)))
+    cuts = builder.icmp_unsigned("!=", both, ir.Constant(llvm.VECTOR, [0] * BLOCK))
+    return context.make_tuple(builder, signature.return_type, (builder.bitcast(cuts, llvm.I64), _last(builder, before)))
 
 
 def _following(builder, vector, entering):
     """The bytes of a vector one place on, and the lowest one of a number before them."""
-    return _moved(builder, splat(builder, builder.trunc(entering, I8)), vector, BLOCK - 1)
+    return _moved(builder, splat(builder, builder.trunc(entering, llvm.I8)), vector, BLOCK - 1)
 
 
 def _last(builder, vector):
-    return builder.zext(builder.extract_element(vector, ir.IntType(32)(BLOCK - 1)), I64)
+    return builder.zext(builder.extract_element(vector, ir.IntType(32)(BLOCK - 1)), llvm.I64)
 
 
 @intrinsic
@@ -173,7 +171,7 @@ def look_up_64(typingctx, table_at, address, chosen, out_at):
     def codegen(context, builder, signature, args):
         indices = _load_64(builder, args[1])
         if FORM != "avx512":  # which looks at no other bits
-            indices = builder.and_(indices, ir.Constant(VECTOR, [BLOCK - 1] * BLOCK))
+            indices = builder.and_(indices, ir.Constant(llvm.VECTOR, [BLOCK - 1] * BLOCK))
         _blend(builder, args[3], args[2], look_up(builder, args[0], BLOCK, indices))
         return context.get_dummy_value()
 
@@ -189,7 +187,7 @@ def look_up_128(typingctx, table_at, address, out_at):
 
     def codegen(context, builder, signature, args):
         found = look_up(builder, args[0], 2 * BLOCK, _load_64(builder, args[1]))
-        builder.store(found, pointer(builder, args[2], VECTOR), align=1)
+        builder.store(found, pointer(builder, args[2], llvm.VECTOR), align=1)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64), codegen
@@ -200,7 +198,7 @@ def blend_64(typingctx, out_at, chosen, byte):
     """out[i] = byte where bit i of `chosen`, uint64, is set; out_at is the address of uint8[64]."""
 
     def codegen(context, builder, signature, args):
-        _blend(builder, args[0], args[1], splat(builder, builder.trunc(args[2], I8)))
+        _blend(builder, args[0], args[1], splat(builder, builder.trunc(args[2], llvm.I8)))
         return context.get_dummy_value()
 
     return types.void(types.int64, types.uint64, types.int64), codegen
@@ -222,13 +220,10 @@ def spread_64(typingctx, out_at, one_before, two_before):
     return types.void(types.int64, types.uint64, types.uint64), codegen
 
 
-_CHOSEN = ir.VectorType(ir.IntType(1), BLOCK)
-
-
 def compressed(builder, vector, chosen):
     """The bytes of a vector whose bit is set in another, <64 x i1>, side by side; undefined bytes follow. Only with
     HAS_PACKING."""
-    kind = ir.FunctionType(VECTOR, [VECTOR, VECTOR, _CHOSEN])
+    kind = ir.FunctionType(llvm.VECTOR, [llvm.VECTOR, llvm.VECTOR, llvm.CHOSEN])
     compress = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.mask.compress.v64i8")
     return builder.call(compress, [vector, vector, chosen])
 
@@ -242,14 +237,14 @@ def _places_writer(n_places):
 
     def write_places(typingctx, to_at, bits, first):
         def codegen(context, builder, signature, args):
-            numbers = ir.Constant(VECTOR, list(range(BLOCK)))
-            packed = compressed(builder, numbers, builder.bitcast(args[1], _CHOSEN))
-            lanes = ir.VectorType(I64, LINE)
+            numbers = ir.Constant(llvm.VECTOR, list(range(BLOCK)))
+            packed = compressed(builder, numbers, builder.bitcast(args[1], llvm.CHOSEN))
+            lanes = ir.VectorType(llvm.I64, LINE)
             firsts = lanes_of(builder, args[2], lanes)
             for i in range(0, n_places, LINE):
                 part = ir.Constant(ir.VectorType(ir.IntType(32), LINE), list(range(i, i + LINE)))
                 places = builder.add(builder.zext(builder.shuffle_vector(packed, packed, part), lanes), firsts)
-                builder.store(places, pointer(builder, builder.add(args[0], ir.Constant(I64, 8 * i)), lanes), align=1)
+                builder.store(places, pointer(builder, builder.add(args[0], ir.Constant(llvm.I64, 8 * i)), lanes), align=1)
             return context.get_dummy_value()
 
         return types.void(types.int64, types.uint64, types.int64), codegen
@@ -272,15 +267,15 @@ def _ascii_rules(builder, block_at, rules_at, kinds_at):
     """A function that gives the rules of each byte of a block that is all ASCII."""
     block = _load_64(builder, block_at)
     if FORM in ("avx512", "portable"):
-        return lambda part: look_up(builder, builder.add(rules_at, I64(2 * BLOCK * part)), 2 * BLOCK, block)
+        return lambda part: look_up(builder, builder.add(rules_at, llvm.I64(2 * BLOCK * part)), 2 * BLOCK, block)
     kinds = look_up(builder, kinds_at, 2 * BLOCK, block)
-    return lambda part: look_up(builder, builder.add(kinds_at, I64(2 * BLOCK + ROW * part)), ROW, kinds)
+    return lambda part: look_up(builder, builder.add(kinds_at, llvm.I64(2 * BLOCK + ROW * part)), ROW, kinds)
 
 
 def _class_rules(builder, classes_at, rules_at):
     """A function that gives the rules of each byte of a block by its class."""
     classes = _load_64(builder, classes_at)
-    return lambda part: look_up(builder, builder.add(rules_at, I64(BLOCK * part)), BLOCK, classes)
+    return lambda part: look_up(builder, builder.add(rules_at, llvm.I64(BLOCK * part)), BLOCK, classes)
 
 
 @intrinsic

@@ -7,13 +7,11 @@ takes. And a str that is not ASCII does not keep its UTF-8, as it does after PyU
 from collections.abc import Callable
 
 import numpy as np
-from llvmlite import ir
 from numpy.typing import NDArray
 
-from ..compiler.emitter import I32, OBJECT
-from ..compiler.jit import called, inlined, kernel
+from ..compiler.jit import called, inlined, ir, kernel, llvm
 from ..compiler.signature import Argument, int64, uint8
-from .intrinsics import I64, LANES, UNITS, address_of, narrow_8, narrow_16, narrow_32, read_u8, read_u16, read_u32, write_u8
+from .intrinsics import LANES, UNITS, address_of, narrow_8, narrow_16, narrow_32, read_u8, read_u16, read_u32, write_u8
 from .utf8 import encode_character, write_utf8_8, write_utf8_16, write_utf8_32
 
 BYTES, NO_TEXT = 0, -1  # kinds; see TextArgument
@@ -21,25 +19,25 @@ BYTES, NO_TEXT = 0, -1  # kinds; see TextArgument
 
 def _take(emitter, item):
     builder, where = emitter.builder, emitter.layouts
-    at, n, kind = (emitter.variable(I64(number)) for number in (0, 0, NO_TEXT))
-    base = builder.ptrtoint(item, I64)
+    at, n, kind = (emitter.variable(llvm.I64(number)) for number in (0, 0, NO_TEXT))
+    base = builder.ptrtoint(item, llvm.I64)
     with builder.if_then(emitter.is_exactly(item, "PyUnicode_Type")):
-        state = emitter.read(item, where.text_state, I32)
+        state = emitter.read(item, where.text_state, llvm.I32)
 
         def has(bit):
-            return builder.trunc(builder.lshr(state, I32(bit)), ir.IntType(1))
+            return builder.trunc(builder.lshr(state, llvm.I32(bit)), ir.IntType(1))
 
         with builder.if_then(has(where.text_compact)):
             is_ascii = has(where.text_ascii)
-            unit = builder.zext(builder.and_(builder.lshr(state, I32(where.text_kind)), I32(7)), I64)
-            builder.store(builder.select(is_ascii, I64(BYTES), unit), kind)
-            first = builder.select(is_ascii, I64(where.ascii_at), I64(where.units_at))
+            unit = builder.zext(builder.and_(builder.lshr(state, llvm.I32(where.text_kind)), llvm.I32(7)), llvm.I64)
+            builder.store(builder.select(is_ascii, llvm.I64(BYTES), unit), kind)
+            first = builder.select(is_ascii, llvm.I64(where.ascii_at), llvm.I64(where.units_at))
             builder.store(builder.add(base, first), at)
-            builder.store(emitter.read(item, where.text_length, I64), n)
+            builder.store(emitter.read(item, where.text_length, llvm.I64), n)
     with builder.if_then(emitter.is_exactly(item, "PyBytes_Type")):
-        builder.store(builder.ptrtoint(emitter.call("PyBytes_AsString", OBJECT, item), I64), at)
-        builder.store(emitter.call("PyBytes_Size", I64, item), n)
-        builder.store(I64(BYTES), kind)
+        builder.store(builder.ptrtoint(emitter.call("PyBytes_AsString", llvm.OBJECT, item), llvm.I64), at)
+        builder.store(emitter.call("PyBytes_Size", llvm.I64, item), n)
+        builder.store(llvm.I64(BYTES), kind)
     return [builder.load(place) for place in (at, n, kind)]
 
 

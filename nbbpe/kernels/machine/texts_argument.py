@@ -4,8 +4,7 @@ A tuple never changes, and keeps what is in it alive; str and bytes never change
 threads run Python.
 """
 
-from ..compiler.emitter import I64
-from ..compiler.jit import inlined
+from ..compiler.jit import inlined, llvm
 from ..compiler.signature import Argument
 from .intrinsics import prefetch_shared, read_i64, read_u32
 from .text_argument import BYTES, NO_TEXT
@@ -20,12 +19,12 @@ _AHEAD = 8  # texts between the one that is read and the one that is prefetched
 
 def _take(emitter, item):
     builder, where = emitter.builder, emitter.layouts
-    n = emitter.variable(I64(NO_TEXTS))
+    n = emitter.variable(llvm.I64(NO_TEXTS))
     with builder.if_then(emitter.is_exactly(item, "PyTuple_Type")):
-        builder.store(emitter.call("PyTuple_Size", I64, item), n)
-    types = [builder.ptrtoint(emitter.address_of(name), I64) for name in ("PyUnicode_Type", "PyBytes_Type")]
-    items_at = builder.add(builder.ptrtoint(item, I64), I64(where.tuple_at))
-    return [items_at, builder.load(n), *types, *(I64(getattr(where, name)) for name in _LAYOUT)]
+        builder.store(emitter.call("PyTuple_Size", llvm.I64, item), n)
+    types = [builder.ptrtoint(emitter.address_of(name), llvm.I64) for name in ("PyUnicode_Type", "PyBytes_Type")]
+    items_at = builder.add(builder.ptrtoint(item, llvm.I64), llvm.I64(where.tuple_at))
+    return [items_at, builder.load(n), *types, *(llvm.I64(getattr(where, name)) for name in _LAYOUT)]
 
 
 # A tuple of texts in a kernel.

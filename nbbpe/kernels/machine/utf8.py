@@ -1,10 +1,9 @@
 """Characters to UTF-8 and back, strictly as Python does."""
 
 import numpy as np
-from llvmlite import ir
 
-from ..compiler.jit import cgutils, inlined, intrinsic, types
-from .intrinsics import BLOCK, I64, LANES, VECTOR, pointer, read_u8, write_u8
+from ..compiler.jit import cgutils, inlined, intrinsic, ir, llvm, types
+from .intrinsics import BLOCK, LANES, pointer, read_u8, write_u8
 from .intrinsics_look_up import HAS_PACKING, compressed
 
 
@@ -63,10 +62,9 @@ def encode_character(code_point, to_at):
 
 def _utf8_writer(bits):
     """An intrinsic that writes the UTF-8 of LANES code points of this many bits, see write_utf8_8."""
-    lanes = ir.VectorType(ir.IntType(32), LANES)
 
     def number(value):
-        return ir.Constant(lanes, [value - (value >> 31 << 32)] * LANES)
+        return ir.Constant(ir.VectorType(ir.IntType(32), LANES), [value - (value >> 31 << 32)] * LANES)
 
     def six_bits(builder, code, shift, to):
         """The six bits from bit `shift` on of each code point, moved to bit `to`."""
@@ -76,7 +74,7 @@ def _utf8_writer(bits):
     def write_utf8(typingctx, from_at, to_at):
         def codegen(context, builder, signature, args):
             code = builder.load(pointer(builder, args[0], ir.VectorType(ir.IntType(bits), LANES)), align=1)
-            code = code if bits == 32 else builder.zext(code, lanes)
+            code = code if bits == 32 else builder.zext(code, ir.VectorType(ir.IntType(32), LANES))
             # Four bytes a code point, of which shorter forms use the upper ones; the last byte is the highest.
             data = builder.or_(six_bits(builder, code, 0, 24), six_bits(builder, code, 6, 16))
             marks = number(0x80C00000)  # the marker bits of lead and continuation bytes
@@ -100,10 +98,10 @@ def _utf8_writer(bits):
 
 def _write_compressed(builder, data, used, to_at):
     """Write those bytes of `data` that are not 0 in `used`, in one instruction; returns their number."""
-    chosen = builder.icmp_unsigned("!=", builder.bitcast(used, VECTOR), ir.Constant(VECTOR, [0] * BLOCK))
-    data = compressed(builder, builder.bitcast(data, VECTOR), chosen)
-    builder.store(data, pointer(builder, to_at, VECTOR), align=1)
-    return builder.ctpop(builder.bitcast(chosen, I64))
+    chosen = builder.icmp_unsigned("!=", builder.bitcast(used, llvm.VECTOR), ir.Constant(llvm.VECTOR, [0] * BLOCK))
+    data = compressed(builder, builder.bitcast(data, llvm.VECTOR), chosen)
+    builder.store(data, pointer(builder, to_at, llvm.VECTOR), align=1)
+    return builder.ctpop(builder.bitcast(chosen, llvm.I64))
 
 
 def _write_each(builder, data, used, to_at):
@@ -119,7 +117,7 @@ def _write_each(builder, data, used, to_at):
     for lane in range(LANES):
         index = ir.Constant(ir.IntType(32), lane)
         builder.store(builder.extract_element(data, index), pointer(builder, end_at, lanes.element), align=1)
-        end_at = builder.add(end_at, builder.zext(builder.extract_element(sizes, index), I64))
+        end_at = builder.add(end_at, builder.zext(builder.extract_element(sizes, index), llvm.I64))
     return builder.sub(end_at, to_at)
 
 

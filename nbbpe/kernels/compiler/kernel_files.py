@@ -1,0 +1,150 @@
+"""Object code of kernels on disk: found by a digest of its sources.
+
+A file's name says what its content was made from and for, so that machines with different processors that share a home, and
+several versions, never overwrite each other's files. store.py reads and writes them.
+
+Kernels that are made for other machines, for a wheel or for a kind of processors, are found with any version of Numba, or
+none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import glob
+import hashlib
+import os
+import sys
+
+from . import store
+from .layouts import layouts
+from .notices import say
+from .store import KERNELS, Found, version_of
+from .target import UnknownProcessor, label_of, parse, present, runs_here
+from .trusted_folders import Folder, PrivateFolder, Untrusted
+
+_PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+_FORMAT = 1  # of entries and files
+# Settings of Numba that do not change what it compiles, or that `Target` has.
+_NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
+
+
+def count_stored() -> dict[str, int]:
+    """How many kernels each folder has, as the sources are now; without folders that have none."""
+    found = {}
+    for folder in store.searched():
+        n = count_stored_in(folder)
+        if n:
+            found[folder.path] = n
+    return found
+
+
+def count_stored_in(folder: Folder) -> int:
+    """How many kernels a folder has, as the sources are now."""
+    with contextlib.suppress(Untrusted, OSError):
+        pattern = os.path.join(glob.escape(folder.check()), f"*.{_PYTHON}.{_sources()}.*.nbk")
+        return len({os.path.basename(path).partition(f".{_PYTHON}.")[0] for path in glob.glob(pattern)})
+    return 0
+
+
+def read(kernel: str) -> Found | None:
+    """The object code of a kernel for this process and its processor, or None where no folder has it."""
+    return store.find([_own_name(kernel), _others_name(kernel)]) or _read_for_kind(kernel)
+
+
+def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
+    """Write object code to the first writable folder, and return that; if there is none, warn once and go on.
+
+    into : the only folder to write to, for kernels for other machines
+    """
+    reasons = []
+    name = _others_name(kernel) if into or label_of(present()) else _own_name(kernel)
+    for folder in [PrivateFolder(os.path.abspath(into))] if into else store.folders():
+        try:
+            store.write_into(folder, name, content)
+        except Untrusted as error:
+            reasons.append(str(error))
+        except OSError as error:
+            reasons.append(f"{folder.path} cannot be written to ({error.strerror})")
+        else:
+            if folder.path == store.IN_TREE:
+                _remove_outdated(kernel)
+            return folder.path
+    _say_that_none_is_kept("; ".join(reasons))
+    return None
+
+
+@functools.cache
+def _say_that_none_is_kept(why: str) -> None:
+    say(f"compiled kernels cannot be stored: {why}. Each process will compile them again; {store.WHAT_TO_SET}")
+
+
+def _read_for_kind(kernel: str) -> Found | None:
+    """Object code for a kind of processors to which this one belongs: the one that uses most of its features."""
+    beginning = f"{kernel}.{_PYTHON}.{_sources()}.for-"
+    usable = set()
+    for folder in store.searched():
+        with contextlib.suppress(Untrusted, OSError):
+            for path in glob.glob(os.path.join(glob.escape(folder.check()), f"{beginning}*.nbk")):
+                label = os.path.basename(path)[len(beginning) :].rpartition(".")[0].rpartition(".")[0]
+                with contextlib.suppress(UnknownProcessor):
+                    if runs_here(parse(label)):
+                        usable.add(label)
+    if label_of(present()):  # the user has named a processor to compile for
+        usable &= {label_of(present())}
+    # A higher level has the greater name, and more features a longer one.
+    for label in sorted(usable, key=lambda each: (each.partition("+")[0], len(each)), reverse=True):
+        found = store.find([_others_name(kernel, label)])
+        if found:
+            return found
+    return None
+
+
+def _own_name(kernel: str) -> str:
+    """The file of a kernel as this process would compile it."""
+    made_with = (version_of("numba"), version_of("llvmlite"))
+    return f"{kernel}.{_PYTHON}.{_sources()}.{_key((made_with, present()))}.nbk"
+
+
+def _others_name(kernel: str, label: str | None = None) -> str:
+    """The file of a kernel that is made for other machines, which may have another Numba; see target.label_of."""
+    label = label_of(present()) if label is None else label
+    target = parse(label) if label else present()
+    return f"{kernel}.{_PYTHON}.{_sources()}.for-{label or 'one'}.{_key(target)}.nbk"
+
+
+def _key(more: tuple[object, ...]) -> str:
+    settings = sorted(
+        (name, value) for name, value in os.environ.items() if name.startswith("NUMBA_") and name not in _NO_MATTER
+    )
+    made_for = (_FORMAT, sys.implementation.cache_tag, tuple(layouts()), settings, more)
+    return hashlib.sha256(repr(made_for).encode()).hexdigest()[:16]
+
+
+def _remove_outdated(kernel: str) -> None:
+    """Remove the kernels of earlier sources. Only in the folder of the sources: other folders serve several
+    installations."""
+    for path in glob.glob(os.path.join(glob.escape(store.IN_TREE), f"{kernel}.{_PYTHON}.*.nbk")):
+        if not os.path.basename(path).startswith(f"{kernel}.{_PYTHON}.{_sources()}."):
+            with contextlib.suppress(OSError):
+                os.remove(path)
+
+
+@functools.cache
+def _sources() -> str:
+    """A digest of the sources of kernels: the modules of kernels.
+
+    Any change compiles all of them again, as helpers of one file are compiled into kernels of another. It covers contents,
+    not times, which do not survive in an image.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(glob.glob(os.path.join(glob.escape(KERNELS), "**", "*.py"), recursive=True)):
+        with open(path, "rb") as file:
+            name = os.path.relpath(path, KERNELS).replace(os.sep, "/")
+            digest.update(name.encode() + hashlib.sha256(file.read()).digest())
+    return digest.hexdigest()[:16]
+
+
+def sources() -> str:
+    """A digest of the modules that kernels are made from."""
+    return _sources()

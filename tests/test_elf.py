@@ -1,0 +1,131 @@
+"""Object code is placed in memory without LLVM, as LLVM would place it."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import struct
+import sys
+
+import numpy as np
+import pytest
+
+from nbbpe.kernels.compiler import elf, loader, obtain, plain, symbols, target
+from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.signature import int64, uint8
+
+IS_PLACED_HERE = sys.platform == "linux" and platform.machine() == "x86_64"
+pytestmark = [
+    pytest.mark.skipif(not IS_PLACED_HERE, reason="not Linux on x86-64: LLVM places the code"),
+    pytest.mark.skipif(plain.is_plain(), reason="a plain njit compiles, and Numba places the code"),
+]
+TABLE = np.arange(100, dtype=np.int64) ** 2  # a constant of the kernel
+
+
+def look_up(text, scale):
+    total = 0
+    for i in range(len(text)):
+        total += TABLE[text[i]] * scale
+        text[i] = 0
+    return total
+
+
+KERNEL = Kernel(look_up, (uint8[:], int64))
+ENTRY = obtain.entry_of(KERNEL)
+
+
+@pytest.fixture(scope="module")
+def content() -> bytes:
+    return obtain.compiled(KERNEL)
+
+
+def called(content: bytes) -> tuple[int, list[int]]:
+    """What a kernel returns, and leaves in its argument."""
+    text = np.array([3, 0, 99], dtype=np.uint8)
+    return loader.load(content, ENTRY, "look_up", [])(text, 2), text.tolist()
+
+
+def test_it_does_what_it_does_where_llvm_places_it(content, monkeypatch):
+    here = called(content)
+
+    def refuse(*_):
+        raise elf.NotPlaced
+
+    monkeypatch.setattr(loader, "place", refuse)
+    assert called(content) == here == (2 * (9 + 0 + 99 * 99), [0, 0, 0])
+
+
+def test_every_argument_is_checked_as_ever(content):
+    entry = loader.load(content, ENTRY, "look_up", [])
+    for wrong in [np.zeros(3, dtype=np.int8)], [np.zeros(3, dtype=np.uint8)], [b"abc", 1]:
+        with pytest.raises(TypeError):
+            entry(*wrong)
+
+
+def test_code_can_be_executed_and_not_written_to(content):
+    placed = elf.place(content, ENTRY, symbols.addresses([]))
+    with open("/proc/self/maps") as file:
+        for line in file:
+            start, end = (int(each, 16) for each in line.split()[0].split("-"))
+            if start <= placed.address < end:
+                assert line.split()[1] == "r-xp"
+                return
+    pytest.fail("the code is nowhere")
+
+
+def relocations(content: bytes) -> list[tuple[int, int]]:
+    """(where in the object, kind) of all relocations of code."""
+    (sections_at,) = struct.unpack_from("<Q", content, 0x28)
+    size, n = struct.unpack_from("<2H", content, 0x3A)
+    sections = [elf._Section(*struct.unpack_from("<2I4Q2I2Q", content, sections_at + size * i)) for i in range(n)]
+    return [
+        (at, struct.unpack_from("<Q2Iq", content, at)[1])
+        for section in sections
+        if section.kind == 4 and sections[section.info].kind == 1
+        for at in range(section.at, section.at + section.size, 24)
+    ]
+
+
+@pytest.mark.parametrize("kind", [2, 4, 9, 42])
+def test_another_kind_of_relocation_is_left_to_llvm(content, kind):
+    at, own = relocations(content)[0]
+    assert own == 1
+    changed = content[: at + 8] + struct.pack("<I", kind) + content[at + 12 :]
+    with pytest.raises(elf.NotPlaced):
+        elf.place(changed, ENTRY, symbols.addresses([]))
+
+
+def test_what_is_no_object_for_this_processor_or_lacks_something_is_left_to_llvm(content):
+    addresses = symbols.addresses([])
+    for other in b"", b"MZ", b"\x7fELF\x02\x01".ljust(100, b"\0"), content[:18] + b"\xb7" + content[19:]:
+        with pytest.raises(elf.NotPlaced):
+            elf.place(other, ENTRY, addresses)
+    with pytest.raises(elf.NotPlaced):
+        elf.place(content, "no_such_entry", addresses)
+    del addresses["PyLong_AsLongLong"]
+    with pytest.raises(elf.NotPlaced):
+        elf.place(content, ENTRY, addresses)
+
+
+def test_a_system_that_makes_no_memory_executable_is_left_to_llvm(content, monkeypatch):
+    class Refuses:
+        def __init__(self, _):
+            self.mprotect = ctypes.CFUNCTYPE(ctypes.c_int)(lambda *_: -1)
+
+    monkeypatch.setattr(elf.ctypes, "CDLL", Refuses)
+    with pytest.raises(elf.NotPlaced):
+        elf.place(content, ENTRY, symbols.addresses([]))
+
+
+def test_the_processor_is_stored_as_llvm_detects_it():
+    assert target.host() == target._detected()
+    target.host.cache_clear()
+    assert target.host() == target._detected()
+    assert target._about_processor()
+
+
+def test_a_system_that_does_not_describe_its_processor_asks_llvm(monkeypatch):
+    target.host.cache_clear()
+    monkeypatch.setattr(target, "_about_processor", lambda: None)
+    assert target.host() == target._detected()
+    target.host.cache_clear()
