@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import itertools
 import os
 import sys
@@ -14,7 +13,10 @@ from typing import Any, NamedTuple, SupportsIndex, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.lazy import imported_on_use
 from ..text.utf8 import to_text
+
+html: Any = imported_on_use("html")
 
 _COLOURS = [("#cfe5ff", 153), ("#d3f0c8", 157), ("#fff0b0", 229), ("#ffd5d8", 217), ("#e5d8ff", 183)]  # HTML, terminal
 _RESET = "\x1b[0m"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,9 +11,12 @@ from ..sources import Part
 from ..sources.elsewhere import for_elsewhere
 from ..system.atomic_files import name_in_errors
 from ..system.executors import run_on
+from ..system.lazy import imported_on_use
 from ..system.paths import Path
 from ..system.workers import Job, Results
 from .manifest import Finished
+
+tempfile: Any = imported_on_use("tempfile")
 
 Task = tuple[int, Part]  # the number of its file, and the part
 

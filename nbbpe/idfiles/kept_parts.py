@@ -7,7 +7,6 @@ documents lie beside each. Nothing is synced: whatever a kill or a loss of power
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
@@ -15,12 +14,15 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..system.kept_folder import KeptFolder, kept_folder, remove_kept_folder
+from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.paths import Path
 from . import document_ends
 from .checksum import Checksum, checksum, concatenated
 from .document_ends import ends_path
 from .manifest import NAME, Finished, Job, Span, new_manifest, read_manifest
+
+shutil: Any = imported_on_use("shutil")
 
 _AT_ONCE = 1 << 20  # numbers that are read at a time
 

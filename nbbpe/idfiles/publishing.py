@@ -9,7 +9,6 @@ That moment takes a few renames, and `TokenFile` waits for it to pass. Who has t
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -17,9 +16,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from ..system.atomic_files import put, scratch_folder, sync, target_of
+from ..system.lazy import imported_on_use
 from ..system.paths import Path
 from .document_ends import ends_path
 from .sidecar import check_replaceable, sidecar_path, write_sidecar
+
+shutil: Any = imported_on_use("shutil")
 
 if sys.platform != "win32":
     import fcntl

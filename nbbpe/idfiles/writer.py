@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -20,6 +19,7 @@ from ..model.provenance import describe_pattern
 from ..sources import NO_ID, Input, Part, Tally, find_inputs, total_size, warn_of_skipped
 from ..system.atomic_files import name_in_errors, scratch_folder
 from ..system.executors import check_executor
+from ..system.lazy import imported_on_use
 from ..system.part_joiner import Joiner
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
@@ -37,6 +37,8 @@ from .sidecar import Described, check_replaceable, describe_ids, sidecar_path
 
 if TYPE_CHECKING:
     from ..encoding.encoder import Encoder
+
+shutil: Any = imported_on_use("shutil")
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
 _CHUNK_BYTES = 8 << 20  # of text: what a worker takes at a time

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
+from .lazy import imported_on_use
 from .links import is_device, target_of
 from .paths import Path
 from .scratch import remove_leftovers, scratch_folder
+
+shutil: Any = imported_on_use("shutil")
 
 __all__ = ["is_device", "name_in_errors", "put", "remove_leftovers", "scratch_folder", "sync", "target_of", "whole_file"]
 

@@ -7,13 +7,16 @@ the lock can be had, nobody writes there any more.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
+from .lazy import imported_on_use
 from .scratch import try_lock
+
+shutil: Any = imported_on_use("shutil")
 
 _OWNER = ".nbbpe-kept"
 _PATIENCE = 10.0  # seconds to wait for the lock: the workers of a run that was killed end within one

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
+from .lazy import imported_on_use
 from .links import is_device, target_of
 from .paths import Path
+
+shutil: Any = imported_on_use("shutil")
+tempfile: Any = imported_on_use("tempfile")
 
 try:
     import fcntl

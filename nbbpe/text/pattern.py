@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import json
-import random
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
     from .automaton import Automaton
     from .regex_splitter import RegexSplitter
+
+random: Any = imported_on_use("random")
 
 # The modules that parse regexes, and `regex` itself, are imported where they are used: most processes find the tables on
 # disk.

@@ -14,7 +14,6 @@ import hashlib
 import importlib.util
 import os
 import sys
-import tempfile
 from typing import NamedTuple
 
 from .notices import say
@@ -50,6 +49,8 @@ def _folders(chosen: str, user: int) -> list[Folder]:
     ours: list[Folder] = [InstalledFolder(IN_TREE), PrivateFolder(_users_folder())]
     if not chosen:
         return ours
+    import tempfile  # it imports much, and few processes get here
+
     folder = PrivateFolder(os.path.join(chosen, "nbbpe"))
     try:
         tempfile.TemporaryFile(dir=folder.make()).close()
