@@ -10,6 +10,7 @@ import os
 import random
 import re
 import string
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -163,6 +164,20 @@ def records(ending: str) -> Corpus:
     texts = [text[start : start + RECORD_CHARACTERS] for start in range(0, len(text), RECORD_CHARACTERS)] * RECORD_COPIES
     path = made(f"records-{len(texts)}.{ending}", lambda target: RECORDS[ending](target, texts))
     return Corpus(f"{len(texts):,} records as .{ending}", path)
+
+
+def tiny(folder: str, like: str) -> str:
+    """A tiny file in a folder, of the same kind as another one, which a further library may be needed to read.
+
+    Written by another process: pyarrow imports pandas to make a table, 30 MB that reading one does without.
+    """
+    ending = os.path.basename(like).partition(".")[2]
+    ending = ending if ending in RECORDS else "txt"
+    path = os.path.join(folder, f"tiny.{ending}")
+    write = "import sys, pathlib\nfrom benchmarks.corpora import RECORDS\n"
+    write += "RECORDS[sys.argv[1]](pathlib.Path(sys.argv[2]), ['hello world, hello there'] * 2)"
+    subprocess.run([sys.executable, "-c", write, ending, path], cwd=ROOT, check=True)
+    return path
 
 
 def _write_plain(target: Path, texts: list[str]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.corpora import RECORDS, TRIAL
+from benchmarks.corpora import TRIAL
 from benchmarks.digests import ids_digest
 from benchmarks.training_work import SEPARATOR, documents
 
@@ -546,13 +546,9 @@ LIBRARIES: dict[str, type[Encoding]] = {
 }
 
 
-def first_use(encoding: Encoding, like: str) -> None:
-    """A first tiny encoding of a file of the same kind, so that what is loaded late is loaded and threads have started."""
-    ending = os.path.basename(like).partition(".")[2]
-    ending = ending if ending in RECORDS else "txt"
-    path = os.path.join(encoding.folder, f"tiny.{ending}")
-    RECORDS[ending](Path(path), ["hello world"] * 2)
-    encoding.encode(encoding.prepare(path))
+def first_use(encoding: Encoding, tiny: str) -> None:
+    """A first encoding, of a tiny file, so that what is loaded late is loaded and threads have started."""
+    encoding.encode(encoding.prepare(tiny))
     # What is timed makes new files: to replace one, the file system waits for its disk, about 10 ms for any library.
     for output in Path(encoding.folder).glob("ids.bin*"):
         output.unlink()

@@ -36,7 +36,7 @@ from typing import Any
 
 sys.path.insert(1, str(Path(__file__).parents[1]))
 
-from benchmarks import encoding_work, short_work, training_work
+from benchmarks import corpora, encoding_work, short_work, training_work
 from benchmarks.peak_memory import PeakMemory
 
 Facts = dict[str, Any]
@@ -101,7 +101,7 @@ def measure_training(arguments: argparse.Namespace, folder: str, watch: Watch) -
         raise SystemExit(f"{arguments.library} has the tie rules {', '.join(library.tie_breaks)}, not {tie_break}")
     import_seconds, training = timed(library, tie_break)
     training.workers = arguments.workers
-    load_seconds, _ = timed(training_work.first_use, training, folder, arguments.input)
+    load_seconds, _ = timed(training_work.first_use, training, corpora.tiny(folder, arguments.input))
     warm_memory()
     processor_before = processor_seconds()
     with watch:
@@ -123,7 +123,7 @@ def measure_encoding(arguments: argparse.Namespace, folder: str, watch: Watch) -
     """From text to ids."""
     import_seconds, encoding = timed(encoding_work.LIBRARIES[arguments.library], folder, arguments.vocabulary)
     vocabulary_seconds, _ = timed(encoding.load_vocabulary, arguments.vocabs)
-    load_seconds, _ = timed(encoding_work.first_use, encoding, arguments.input)
+    load_seconds, _ = timed(encoding_work.first_use, encoding, corpora.tiny(folder, arguments.input))
     prepared = encoding.prepare(arguments.input)
     passes = []
     warm_memory()

@@ -7,10 +7,8 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from benchmarks.corpora import RECORDS
 from benchmarks.digests import bytes_digest, merges_digest
 
 SEPARATOR = "<|endoftext|>"
@@ -181,15 +179,8 @@ LIBRARIES: dict[str, type[Training]] = {
 }
 
 
-def first_use(training: Training, folder: str, like: str) -> None:
-    """A first tiny training, so that what a library loads late is loaded and its threads have started.
-
-    On a file of the same kind as `like`, which another library may be needed to read.
-    """
-    ending = os.path.basename(like).partition(".")[2]
-    ending = ending if ending in RECORDS else "txt"
-    path = os.path.join(folder, f"tiny.{ending}")
-    RECORDS[ending](Path(path), ["hello world, hello there"] * 2)
+def first_use(training: Training, tiny: str) -> None:
+    """A first training, on a tiny file, so that what a library loads late is loaded and its threads have started."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        training.train(path, 260)
+        training.train(tiny, 260)

@@ -45,6 +45,15 @@ def test_ids_are_those_of_each_text(kind, pattern):
     assert tokenizer.decode_arrow(ids[5:11]).to_pylist() == DOCUMENTS[5:11]
 
 
+def test_views_of_strings_are_read(small):
+    try:
+        views = column("string").cast(pa.string_view())
+    except (AttributeError, pa.ArrowNotImplementedError):
+        pytest.skip("this version of pyarrow has no views, or does not cast them")
+    assert small.encode_arrow(views).to_pylist() == wanted(small)
+    assert small.encode_arrow(views[5:11]).to_pylist() == wanted(small)[5:11]
+
+
 @pytest.mark.usefixtures("any_parts")
 def test_columns_tables_and_streams_are_read(small):
     strings = column("string")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import http.server
+import itertools
 import json
 import os
 import pickle
@@ -305,6 +306,24 @@ def test_columns_of_all_kinds_of_strings(tmp_path, kind, rows):
     for n in 1, 500, 1 << 30:
         found = documents_of(tmp_path / "a.parquet", "content", "skip", part_bytes=n)
         assert found == [text.encode() for text in documents if text]
+
+
+def test_parquet_is_cut_at_the_row_group_where_a_part_comes_nearest_to_its_size(tmp_path):
+    write_parquet(tmp_path / "a.parquet", [f"{i:9}" * 50 for i in range(40)], use_dictionary=False)
+    (table,) = find_inputs(tmp_path / "a.parquet", "text", "raise")
+    group = table.n_text() // 10
+    rows = [4 * i for i in range(11)]
+    for n_groups, bounds in (
+        (0.01, rows),
+        (0.7, rows),
+        (1.4, rows),
+        (1.6, rows[::2]),
+        (3.1, rows[::3] + rows[-1:]),
+        (99, [0, 40]),
+    ):
+        parts = table.cut(int(n_groups * group), NAMED["gpt2"], [])
+        assert [part.span() for part in parts] == list(itertools.pairwise(sorted(set(bounds))))
+        assert sum(part.size for part in parts) == table.size()
 
 
 @pytest.mark.parametrize("rows", [1, 100])

@@ -16,7 +16,7 @@ from ..system.paths import Path
 
 MAGIC = b"nbbpeEND"  # the first bytes of our files
 DTYPE: np.dtype[Any] = np.dtype("<i8")
-_AT_ONCE = 1 << 20  # ends in memory while files are concatenated
+_AT_ONCE = 1 << 16  # ends in memory while files are concatenated; NumPy makes room for all of them first
 
 
 def ends_path(ids_path: Path) -> str:

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..text.windows import Windows
-from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows
+from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows, offsets_of
 from .extras import require
 from .places import Row
 from .read_once import ReadOnce
@@ -81,7 +79,5 @@ class ArrowColumn(ReadOnce):
 
 def n_bytes_of(strings: Any) -> int:
     """How many bytes the strings of an array have, see `as_strings`; about, where some are null."""
-    if not len(strings):
-        return 0
-    offsets = np.frombuffer(strings.buffers()[1], dtype=np.int64)
-    return int(offsets[strings.offset + len(strings)] - offsets[strings.offset])
+    offsets = offsets_of(strings)
+    return int(offsets[-1] - offsets[0])

@@ -133,17 +133,15 @@ class ParquetTable:
             self._groups = [RowGroup(group.num_rows, group.column(leaf).total_uncompressed_size) for group in groups]
 
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
-        """See Input. Cut between row groups."""
-        n_text = self.n_text()
-        n_parts = max(1, round(n_text / part_bytes)) if self._file.path is not None else 1
-        boundaries = [0]
+        """See Input. Cut between row groups, where a part comes nearest to `part_bytes`."""
+        cuts = {0, len(self._groups)}
         begun = 0
-        for i, group in enumerate(self._groups, 1):
-            begun += group.n_text
-            if begun * n_parts >= n_text:
-                boundaries.append(i)
+        for i, group in enumerate(self._groups if self._file.path is not None else []):
+            if 2 * begun + group.n_text > 2 * part_bytes and begun:
+                cuts.add(i)
                 begun = 0
-        boundaries = sorted({*boundaries, len(self._groups)})
+            begun += group.n_text
+        boundaries = sorted(cuts)
         size = self.size() or 0
         rows = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
         shares = [size * rows[i] // max(rows[-1], 1) for i in boundaries]

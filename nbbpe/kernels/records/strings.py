@@ -1,7 +1,7 @@
 """Adjacent strings in memory, as Arrow stores them, copied into a window with a break after each."""
 
 from ..compiler.jit import inlined, kernel
-from ..compiler.signature import int64, reads, uint8
+from ..compiler.signature import int64, uint8
 from ..machine.intrinsics import BLOCK, PADDING, address_of, copy_64, read_u8, write_u8
 from .rows import end_row
 
@@ -21,7 +21,7 @@ def copy_bytes(from_at, to_at, n):
         done += 1
 
 
-@kernel(int64, reads(int64[:]), int64, uint8[:], int64[:, :], int64)
+@kernel(int64, int64[:], int64, uint8[:], int64[:, :], int64)
 def take_strings(data_at, offsets, first, out, breaks, break_id):
     """Write strings one after another, each followed by a SEPARATOR, which is a break.
 
