@@ -7,16 +7,16 @@ behaves differently, kernels are compiled by a plain `njit` instead, see plain.p
     `_numba_type_`                    of an object that compiled code names: what it is to Numba
     option `_nrt`                     no references are counted: kernels allocate nothing, and their callers own the arrays
     njit's `pipeline_class`           to have each function in a library of ours
-    Compiler, JITCodeLibrary          from which these are derived; of the library `_optimize_final_module`,
-                                      `_finalize_final_module` and what it calls, `_final_module`, `_finalized`,
-                                      `_ensure_finalized`, `get_pointer_to_function`, `codegen`
+    Compiler, JITCodeLibrary          from which these are derived; of the library `finalize`, `_finalize_final_module` and
+                                      what it calls, `_final_module`, `_finalized`, `_ensure_finalized`,
+                                      `_linking_libraries`, `_get_module_for_linking`, `get_pointer_to_function`, `codegen`
     PassManager, and passes           those that kernels need; `_runPass`, without Numba's checks of each pass
     BaseFunction.get_call_type        cached while we compile
     Dispatcher                        `_compile_for_args`, `add_overload`, `overloads`; of an overload `library`, `fndesc`,
                                       `target_context`, `signature`
     cpu_target.typing_context         `refresh`, `resolve_value_type`: an intrinsic's type
     target_context                    `codegen`, `call_conv`, `make_array`, `make_helper`, `make_tuple`
-    codegen                           `_tm`, the target machine, and `magic_tuple`
+    codegen                           `_tm`, the target machine, `_create_empty_module`, and `magic_tuple`
     global_compiler_lock              Numba compiles in one thread at a time
 """
 
@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -50,24 +50,31 @@ njit: Any = numba.njit  # its type annotations lack some of its options
 
 
 class _LinkedOnly(JITCodeLibrary):
-    """The intermediate code of one function, which its callers link in.
+    """The intermediate code of one function, which the kernels that need it link in.
 
-    Numba would optimize whatever it compiles, make machine code of it, and then link it into each caller, where it is
-    optimized again. But of a hundred small functions only the code of the kernel that calls them ever runs.
+    Numba would link into each function whatever it calls, optimize it, make machine code of it, and then do all of this
+    again for each caller. But of a hundred small functions only the code of the kernel that calls them ever runs: they lie
+    side by side until a kernel gathers them.
     """
 
-    def _optimize_final_module(self) -> None:
-        """Do nothing: the kernel optimizes all of its parts together."""
-
-    def _finalize_final_module(self) -> None:
-        # As in CodeLibrary, but without passing the code to the engine, which would make machine code of it.
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
+    def finalize(self) -> None:
+        """Do nothing: the kernel links and optimizes all of its parts together."""
         self._finalized = True
+
+    def _get_module_for_linking(self) -> binding.ModuleRef:
+        """This function with everything that it calls, for a kernel, or for a function of the user's."""
+        self._ensure_finalized()
+        # Nothing is left out before all is there, as LLVM does with what nothing refers to yet, where it may.
+        gathered = binding.parse_assembly(str(self._codegen._create_empty_module(self.name)))
+        for module in _modules(self, set()):
+            gathered.link_in(module, preserve=True)
+        for function in gathered.functions:
+            if not function.is_declaration and function.linkage == binding.Linkage.external:
+                function.linkage = "linkonce_odr"  # as Numba has it: not kept where all calls are inlined
+        return gathered
 
     def get_pointer_to_function(self, name: str) -> int:
         """Say that no such function has been made."""
-        self._ensure_finalized()
         return 0
 
     @property
@@ -102,6 +109,19 @@ class _WholeKernel(JITCodeLibrary):
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
+
+
+def _modules(library: Any, seen: set[Any]) -> Iterator[binding.ModuleRef]:
+    """The code of a library and of those that it needs, without those that were seen."""
+    if library in seen:
+        return
+    seen.add(library)
+    if not isinstance(library, _LinkedOnly):  # of a function of Numba's own, with what that needs
+        yield library._get_module_for_linking()
+        return
+    yield library._final_module
+    for each in library._linking_libraries:
+        yield from _modules(each, seen)
 
 
 class _Passes(PassManager):
