@@ -7,27 +7,30 @@ behaves differently, kernels are compiled by a plain `njit` instead, see plain.p
     `_numba_type_`                    of an object that compiled code names: what it is to Numba
     option `_nrt`                     no references are counted: kernels allocate nothing, and their callers own the arrays
     njit's `pipeline_class`           to have each function in a library of ours
-    Compiler, JITCodeLibrary          from which these are derived; of the library `_optimize_final_module`,
-                                      `_finalize_final_module` and what it calls, `_final_module`, `_finalized`,
-                                      `_ensure_finalized`, `get_pointer_to_function`, `codegen`
+    Compiler, JITCodeLibrary          from which these are derived; of the library `finalize`, `_finalize_final_module` and
+                                      what it calls, `_final_module`, `_finalized`, `_ensure_finalized`,
+                                      `_linking_libraries`, `_get_module_for_linking`, `get_pointer_to_function`, `codegen`
     PassManager, and passes           those that kernels need; `_runPass`, without Numba's checks of each pass
-    BaseFunction.get_call_type        cached while we compile
+    `_shortcuts`                      what these name is cached or left out while we compile
     Dispatcher                        `_compile_for_args`, `add_overload`, `overloads`; of an overload `library`, `fndesc`,
                                       `target_context`, `signature`
     cpu_target.typing_context         `refresh`, `resolve_value_type`: an intrinsic's type
     target_context                    `codegen`, `call_conv`, `make_array`, `make_helper`, `make_tuple`
-    codegen                           `_tm`, the target machine, and `magic_tuple`
+    codegen                           `_tm`, the target machine, `_create_empty_module`, and `magic_tuple`
     global_compiler_lock              Numba compiles in one thread at a time
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
-from llvmlite import ir
+from llvmlite import binding, ir
+from numba.core import base, errors, event, lowering, typeinfer
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -41,6 +44,7 @@ from numba.core.typed_passes import (
     PreLowerStripPhis,
 )
 from numba.core.types.functions import BaseFunction
+from numba.core.typing.context import BaseContext
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 from numba.extending import intrinsic
 
@@ -50,24 +54,31 @@ njit: Any = numba.njit  # its type annotations lack some of its options
 
 
 class _LinkedOnly(JITCodeLibrary):
-    """The intermediate code of one function, which its callers link in.
+    """The intermediate code of one function, which the kernels that need it link in.
 
-    Numba would optimize whatever it compiles, make machine code of it, and then link it into each caller, where it is
-    optimized again. But of a hundred small functions only the code of the kernel that calls them ever runs.
+    Numba would link into each function whatever it calls, optimize it, make machine code of it, and then do all of this
+    again for each caller. But of a hundred small functions only the code of the kernel that calls them ever runs: they lie
+    side by side until a kernel gathers them.
     """
 
-    def _optimize_final_module(self) -> None:
-        """Do nothing: the kernel optimizes all of its parts together."""
-
-    def _finalize_final_module(self) -> None:
-        # As in CodeLibrary, but without passing the code to the engine, which would make machine code of it.
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
+    def finalize(self) -> None:
+        """Do nothing: the kernel links and optimizes all of its parts together."""
         self._finalized = True
+
+    def _get_module_for_linking(self) -> binding.ModuleRef:
+        """This function with everything that it calls, for a kernel, or for a function of the user's."""
+        self._ensure_finalized()
+        # Nothing is left out before all is there, as LLVM does with what nothing refers to yet, where it may.
+        gathered = binding.parse_assembly(str(self._codegen._create_empty_module(self.name)))
+        for module in _modules(self, set()):
+            gathered.link_in(module, preserve=True)
+        for function in gathered.functions:
+            if not function.is_declaration and function.linkage == binding.Linkage.external:
+                function.linkage = "linkonce_odr"  # as Numba has it: not kept where all calls are inlined
+        return gathered
 
     def get_pointer_to_function(self, name: str) -> int:
         """Say that no such function has been made."""
-        self._ensure_finalized()
         return 0
 
     @property
@@ -102,6 +113,18 @@ class _WholeKernel(JITCodeLibrary):
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
+
+
+def _modules(library: Any, seen: set[Any]) -> Iterator[binding.ModuleRef]:
+    """The code of a library and of those that it needs, without those that were seen."""
+    if not isinstance(library, _LinkedOnly):
+        # Of a function of Numba's own, with what that needs: each time, as LLVM takes of it what is referred to by then.
+        yield library._get_module_for_linking()
+    elif library not in seen:
+        seen.add(library)
+        yield library._final_module
+        for each in library._linking_libraries:
+            yield from _modules(each, seen)
 
 
 class _Passes(PassManager):
@@ -170,25 +193,74 @@ def type_of_intrinsic(function: Callable[..., Any]) -> Any:
 _signatures: dict[Any, Any] = {}
 
 
-@contextlib.contextmanager
-def _cached_signatures() -> Iterator[None]:
-    """Kernels add and compare the same few types thousands of times, and each time Numba would try all ways to do so."""
+def _shortcuts() -> list[tuple[Any, str, Any]]:
+    """What replaces parts of Numba and llvmlite while a kernel is compiled: (an object, the name of an attribute, a value).
+
+    Each of these runs thousands of times for one kernel, and gives the same each time, or what only a reader of Numba's
+    messages needs, which a plain `njit` writes where a kernel cannot be compiled. All take a sixth of the time.
+    """
     functions: Any = BaseFunction
-    find = functions.get_call_type
+    find_signature = functions.get_call_type
+    find_type = BaseContext.resolve_value_type
+    find_size: Any = ir.Type.get_abi_size
+    of_function = functools.cache(find_type)
+    sizes: dict[str, int] = {}
 
     def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        # Kernels add and compare the same few types, and each time Numba would try all ways to do so.
         key = id(self), tuple(args)
         if kws:
-            return find(self, context, args, kws)
+            return find_signature(self, context, args, kws)
         if key not in _signatures:
-            _signatures[key] = find(self, context, args, kws), self  # which keeps another from having its id
+            _signatures[key] = find_signature(self, context, args, kws), self  # which keeps another from having its id
         return _signatures[key][0]
 
-    functions.get_call_type = get_call_type
-    try:
+    def resolve_value_type(self: Any, value: Any) -> Any:
+        # Numba first takes an operator for a constant, and handles an error each time.
+        return (of_function if isinstance(value, python_types.BuiltinFunctionType) else find_type)(self, value)
+
+    def get_abi_size(self: Any, *arguments: Any) -> int:
+        # llvmlite has LLVM parse a module to learn the size of a type.
+        text = str(self)
+        if text not in sizes or "%" in text:  # which names a type that a module defines
+            sizes[text] = find_size(self, *arguments)
+        return sizes[text]
+
+    return [
+        (functions, "get_call_type", get_call_type),
+        (BaseContext, "resolve_value_type", resolve_value_type),
+        (ir.Type, "get_abi_size", get_abi_size),
+        (base, "_has_loc", functools.cache(base._has_loc)),  # inspects the signature of what emits a call, for each call
+        (event, "start_event", _do_nothing),  # each call of LLVM is an event, to measure how long it takes
+        (event, "end_event", _do_nothing),
+        (errors, "termcolor", _Plain),  # colours messages that Numba drops, as it tries one way after another
+        (typeinfer, "new_error_context", _in_no_context),  # adds to an error where it was
+        (lowering, "new_error_context", _in_no_context),
+    ]
+
+
+class _Plain:
+    """A colour scheme without colours: each of its methods takes a text and returns it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return str
+
+
+def _do_nothing(*_: Any, **__: Any) -> None: ...
+
+
+def _in_no_context(*_: Any, **__: Any) -> contextlib.nullcontext[None]:
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _with_shortcuts() -> Iterator[None]:
+    """While this lasts, Numba takes our shortcuts."""
+    with contextlib.ExitStack() as undo:
+        for where, name, value in _shortcuts():
+            undo.callback(setattr, where, name, getattr(where, name))
+            setattr(where, name, value)
         yield
-    finally:
-        functions.get_call_type = find
 
 
 def compile_to_object(dispatcher: Any, types: tuple[Any, ...], name: str, emit_entry: Callable[..., None]) -> bytes:
@@ -197,7 +269,7 @@ def compile_to_object(dispatcher: Any, types: tuple[Any, ...], name: str, emit_e
     emit_entry : called as emit_entry(module, context, compiled, name) to emit this function, see entry.py
     """
     kinds = tuple(numba_type(each) for each in types)
-    with global_compiler_lock, _cached_signatures():
+    with global_compiler_lock, _with_shortcuts():
         dispatcher.compile(kinds)
         compiled = dispatcher.overloads[kinds]
         codegen = compiled.target_context.codegen()

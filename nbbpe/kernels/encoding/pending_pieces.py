@@ -50,6 +50,7 @@ _COPY = _COPIES + MOST_PENDING * _COPY_BYTES
 _BEHIND = _COPY + MOST_COPIED + PADDING
 _KEY, _LOW, _HIGH, _FOLLOWING, _SLOT = (OWN_AT + 8 * i for i in range(5))
 _ONE = np.uint64(1)
+_SMALL_A, _LARGE_A = ord("a"), ord("A")  # not in a kernel: Numba would compile `ord`
 _BYTE = np.uint64(0xFF)
 
 
@@ -195,14 +196,14 @@ def is_plain_word(key_at, length):
     Most new pieces are, most patterns make one pretoken of them (PLAIN_WORDS), and this test is faster than a walk to the
     end.
     """
-    lower, upper = mask_between(key_at, ord("a"), 26), mask_between(key_at, ord("A"), 26)
+    lower, upper = mask_between(key_at, _SMALL_A, 26), mask_between(key_at, _LARGE_A, 26)
     return length < BLOCK and are_plain(np.int64(read_u8(key_at)), lower, upper, length)
 
 
 @inlined
 def is_plain_key(low, high, length):
     """As `is_plain_word`, of a piece that is stored in its key."""
-    lower, upper = mask_of_16(low, high, ord("a"), 26), mask_of_16(low, high, ord("A"), 26)
+    lower, upper = mask_of_16(low, high, _SMALL_A, 26), mask_of_16(low, high, _LARGE_A, 26)
     return are_plain(np.int64(low & _BYTE), lower, upper, length)
 
 

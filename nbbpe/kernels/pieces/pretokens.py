@@ -45,6 +45,7 @@ from .pattern_tables import (
 )
 
 _ONE = np.uint64(1)
+_SMALL_A, _LARGE_A = ord("a"), ord("A")  # not in a kernel: Numba would compile `ord`
 _MEMO_BYTES = 16 // MOVE_BYTES  # of the memo, for each byte of a state's offset
 
 
@@ -83,7 +84,7 @@ def word_end(at, end, pattern_at):
 
     Cost: 3 ns. For what a word is see text/ascii_words.py.
     """
-    small, large = mask_between_32(at, ord("a"), 26), mask_between_32(at, ord("A"), 26)
+    small, large = mask_between_32(at, _SMALL_A, 26), mask_between_32(at, _LARGE_A, 26)
     led = ~(small | large) & _ONE  # whether the first character is none of the letters
     letters = small >> led | large >> led & np.uint64(number_of(pattern_at, WORD_CAPITALS))
     n_letters = np.int64(trailing_zeros(~letters))
