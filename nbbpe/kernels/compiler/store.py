@@ -150,6 +150,16 @@ def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
     return None
 
 
+def writable_folder() -> str | None:
+    """The folder that kernels are written to, as far as its owner and mode say; None if there is none."""
+    for folder in folders():
+        with contextlib.suppress(Untrusted, OSError):
+            path = folder.make()
+            if os.access(path, os.W_OK):
+                return path
+    return None
+
+
 @functools.cache
 def _say_that_none_is_kept(why: str) -> None:
     say(f"compiled kernels cannot be stored: {why}. Each process will compile them again; {_WHAT_TO_SET}")
