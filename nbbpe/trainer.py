@@ -170,7 +170,7 @@ def train(
     >>> tok.encode("the cat<|endoftext|>")
     [258, 261, 263]
     """
-    from .training.merges import learn_merges
+    from .training.merges import compile_beside_counting, learn_merges
     from .training.word_counts import corpus_fingerprint
     from .vocabulary.extension import extend, start_symbols, was_cut_short, with_seeds, with_special_tokens_last
     from .words.asked import how_to_count
@@ -230,6 +230,7 @@ def train(
                 merges = np.concatenate([merges, more])
         return merges, stopping
 
+    compile_beside_counting()
     with supply.forecasted(n_tokens) as outcome:
         words, left_out = supply.count(n_tokens)
         n_first = n_tokens if superwords is None else superwords.after

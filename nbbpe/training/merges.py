@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.compiler.beside import compile_beside
 from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, token_limits
 from ..model.byte_alphabet import byte_order
 from .parity_queues import Groups, ParityQueues
@@ -133,6 +134,19 @@ def _check_sums(words: WordCounts) -> None:
             f"the counts of all pairs add up to {total:,}, and at most {2**63 - 1:,} can be counted: "
             "divide the counts, or give smaller weights"
         )
+
+
+def compile_beside_counting() -> None:
+    """Have another process compile the kernels of `learn_merges`, unless they are stored: this one counts words first."""
+    compile_beside(
+        [
+            linked_words.fill_links,
+            linked_words.digest_words,
+            pair_table.enter_first_pairs,
+            merge_loop.push_all_pairs,
+            merge_loop.merge_batch,
+        ]
+    )
 
 
 def learn_merges(

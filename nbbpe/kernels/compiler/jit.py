@@ -112,6 +112,11 @@ class Kernel(Part):
         return self._obtained
 
     @property
+    def was_obtained(self) -> bool:
+        """Whether the compiled code is in this process."""
+        return self._obtained is not None
+
+    @property
     def folder(self) -> str | None:
         """The folder that the kernel was read from or written to; None if there was none."""
         return self._obtained.folder if self._obtained else None

@@ -7,7 +7,7 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from . import kernel_files, plain
 from .loader import load
@@ -29,6 +29,14 @@ class Obtained(NamedTuple):
     was_compiled: bool
 
 
+class Elsewhere(Protocol):
+    """Where kernels are being compiled besides this process."""
+
+    def wait_for(self, name: str) -> None:
+        """Return when a kernel is stored, or will not be, or is none of those that are compiled there."""
+
+
+elsewhere: Elsewhere | None = None  # see beside.py
 _lock = threading.RLock()
 _has_said = False  # that kernels are compiled
 
@@ -49,6 +57,9 @@ def obtain(kernel: Any) -> Obtained:
         if plain.is_plain():
             return _compiled_plainly(kernel)
         found = _stored(kernel)
+        if found is None and elsewhere is not None:
+            elsewhere.wait_for(kernel.name)
+            found = _stored(kernel)
         if found is not None:
             return found
         try:

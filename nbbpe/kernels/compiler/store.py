@@ -104,6 +104,16 @@ def write_into(folder: Folder, name: str, content: bytes) -> None:
     folder.write(name, _digest(name, content) + content)
 
 
+def writable_folder() -> str | None:
+    """The folder that kernels are written to, as far as its owner and mode say; None if there is none."""
+    for folder in folders():
+        with contextlib.suppress(Untrusted, OSError):
+            path = folder.make()
+            if os.access(path, os.W_OK):
+                return path
+    return None
+
+
 def find(names: list[str]) -> Found | None:
     """The first file with one of these names that can be used; None where no folder has one."""
     for folder in searched():

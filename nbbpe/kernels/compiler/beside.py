@@ -1,0 +1,189 @@
+"""A process beside this one that compiles some of the kernels that a job needs, while this process compiles the others.
+
+The first use on a machine takes seconds, all of them in Numba, which uses one processor. The other process only stores what
+it compiles: it is found, checked and loaded as any stored kernel. Whoever needs a kernel of its list waits for it.
+
+The risk is to wait for nothing, to leave a process behind, or to start too many. So this process goes on alone where there
+is no other processor, no folder to store kernels in, or no Python to start (a frozen application); in worker processes; and
+where another process has one for the same store, which a lock on the folder says. If it dies, or has nothing ready in time,
+the kernel is compiled here. It ends when this process does, or no longer waits for it, as its input ends then.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from . import kernel_files, obtain, plain, store
+
+_MOST_SECONDS = 60.0  # to wait for a kernel
+_END_SECONDS = 2.0  # to wait for the other process to end by itself
+# With the module search path of this process alone, and none of the current folder, which may be a stranger's.
+_SCRIPT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import serve; serve(sys.argv[2:])"
+_current: _Beside | None = None
+
+
+class _Beside:
+    """The process that compiles kernels, as the one that waits for them has it.
+
+    awaited : the names of the kernels that it has not stored yet
+    """
+
+    def __init__(self, kernels: Sequence[Any], lock: int) -> None:
+        import json  # both are imported by none of the many processes that find their kernels stored
+        import subprocess
+
+        self.awaited = {kernel.name for kernel in kernels}
+        self._said = b""
+        places = [f"{kernel.__module__}:{kernel.__name__}" for kernel in kernels]
+        command = [sys.executable, "-I", "-c", _SCRIPT.format(module=__name__), json.dumps(sys.path), *places]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=(lock,), bufsize=0
+        )
+
+    def wait_for(self, name: str) -> None:
+        """Return when a kernel is stored, or will not be. After an error, as Ctrl-C, there is no such process any more."""
+        assert self.process.stdout is not None
+        poll = select.poll()
+        poll.register(self.process.stdout, select.POLLIN | select.POLLHUP)
+        until = time.monotonic() + _MOST_SECONDS
+        try:
+            while name in self.awaited:
+                ready = poll.poll(max(0.0, until - time.monotonic()) * 1000)
+                said = os.read(self.process.stdout.fileno(), 4096) if ready else b""
+                if not said:
+                    self.end()
+                self._said += said
+                self.awaited.difference_update(self._said.decode().split("\n")[:-1])
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """End the process, which stores nothing more."""
+        self.awaited.clear()
+        self.let_go()
+        until = time.monotonic() + _END_SECONDS
+        while self.process.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        self.process.kill()
+        self.process.wait()
+
+    def let_go(self) -> None:
+        """Close this process's ends of the pipes."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def compile_beside(kernels: Sequence[Any]) -> None:
+    """Have another process compile and store these kernels, in this order, unless the first is stored; see above."""
+    global _current
+    if (
+        _current is not None
+        or kernels[0].was_obtained
+        or plain.is_plain()
+        or kernel_files.read(kernels[0].name) is not None
+    ):
+        return
+    with contextlib.suppress(OSError, ValueError, TypeError):  # no such program, or a strange module search path
+        lock = _lock() if may_start() else None
+        if lock is not None:
+            try:
+                _current = _Beside(kernels, lock)
+            finally:
+                os.close(lock)
+            obtain.elsewhere = _current
+            atexit.register(_end)
+
+
+def may_start() -> bool:
+    """Whether a second process can be started from this one, and has a processor to run on."""
+    is_python = os.path.basename(sys.executable or "").startswith("python") and not getattr(sys, "frozen", False)
+    # A worker of multiprocessing has it imported. A daemonic one must have no children, and others are many.
+    processes = sys.modules.get("multiprocessing.process")
+    if not is_python or not hasattr(select, "poll") or (processes and processes.parent_process() is not None):
+        return False
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return usable > 1 and _is_idle()
+
+
+def _is_idle() -> bool:
+    """Whether fewer threads run now than the machine has processors, as far as the system says that."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/loadavg", encoding="ascii") as file:
+        return int(file.read().split()[3].partition("/")[0]) < (os.cpu_count() or 1)
+    return True
+
+
+def _lock() -> int | None:
+    """A descriptor of the store, locked while anybody has it open; None if another process has, or there is no store."""
+    folder = store.writable_folder()
+    if folder is None:
+        return None
+    import fcntl  # which systems with `poll` have
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _end() -> None:
+    global _current
+    if _current is not None:
+        obtain.elsewhere = None
+        _current.end()
+        _current = None
+
+
+def _after_fork() -> None:
+    """The other process is not the child of a forked process, and should end though this one lives."""
+    global _current
+    if _current is not None:
+        obtain.elsewhere = None
+        _current.let_go()
+        _current.process.returncode = 0  # it is not ours to wait for
+        _current = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+# In the other process
+
+_storing = threading.Lock()
+
+
+def serve(places: Sequence[str]) -> None:
+    """Compile and store kernels, "module:name" each, and print the name of each when it is stored."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to us, too; the other process decides
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    for place in places:
+        module, _, name = place.partition(":")
+        kernel = getattr(importlib.import_module(module), name)
+        if kernel_files.read(kernel.name) is None:
+            content = obtain.compiled(kernel)
+            with _storing:
+                kernel_files.write(kernel.name, content)
+        print(kernel.name, flush=True)
+
+
+def _end_with_input() -> None:
+    """End this process when the other one has closed our input, but leave no half-written file."""
+    os.read(0, 1)
+    with _storing:
+        os._exit(1)

@@ -1,0 +1,126 @@
+"""A process that compiles kernels beside this one: what it stores is used, and if it fails, kernels are compiled here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import processes
+import pytest
+
+from nbbpe.kernels.compiler import beside, plain
+
+pytestmark = [
+    pytest.mark.skipif(plain.is_plain(), reason="kernels are compiled by a plain njit"),
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no such process"),
+]
+
+START = """
+import os, sys, time
+import numpy as np
+from nbbpe.kernels.compiler import beside, store
+from nbbpe.kernels.training import linked_words as words
+beside.may_start = lambda: True
+"""
+BEGIN = "beside.compile_beside([words.fill_links])\n"
+SILENT = 'beside._SCRIPT = "import os, signal; signal.signal(2, signal.SIG_IGN); os.read(0, 1)"\n'
+
+
+def run(store: Path, before: str = "", after: str = "") -> list[str]:
+    """What this process compiled, where another one should, with lines of Python before it starts and after."""
+    return processes.run(START + before + BEGIN + after + processes.RUN_A_KERNEL, NUMBA_CACHE_DIR=str(store)).split()
+
+
+def kernels_in(store: Path) -> int:
+    paths = [path for path in (store / "nbbpe").iterdir() if path.suffix == ".nbk"]
+    assert paths == list((store / "nbbpe").iterdir())  # nothing half written
+    return len(paths)
+
+
+def test_what_the_other_process_compiles_is_used_and_not_compiled_again(tmp_path):
+    assert run(tmp_path, after="assert beside._current is not None\n") == []
+    assert kernels_in(tmp_path) == 1
+    assert run(tmp_path, after="assert beside._current is None\n") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "beside._current.process.kill()\n"),
+        ('beside._SCRIPT = "raise SystemExit(3)"\n', ""),
+        ('beside._SCRIPT = "print(12)"\n', ""),
+        (SILENT + "beside._MOST_SECONDS = 0.2\n", "process = beside._current.process\n"),
+        ('sys.executable = "/nowhere/python"\n', "assert beside._current is None\n"),
+        ("store.writable_folder = lambda: None\n", "assert beside._current is None\n"),
+        ("", "if os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))\nassert beside._current is None\n"),
+    ],
+    ids=["killed", "fails", "says something else", "silent", "cannot start", "no store", "forked"],
+)
+def test_without_the_other_process_the_kernel_is_compiled_here(before, after, tmp_path):
+    assert run(tmp_path, before, after) == ["fill_links"]
+    assert kernels_in(tmp_path) == 1
+
+
+def test_one_process_of_a_store_has_another_beside_it(tmp_path):
+    script = START + SILENT + BEGIN + "print(beside._current is not None, flush=True)\nsys.stdin.read()"
+    environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path))
+    command = [sys.executable, "-c", script]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, cwd=processes.PACKAGE, **pipes) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "True\n"
+        assert run(tmp_path, after="assert beside._current is None\n") == ["fill_links"]
+        first.communicate("")
+    assert first.returncode == 0
+    assert kernels_in(tmp_path) == 1
+
+
+def test_ctrl_c_while_waiting_ends_both(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    ended = processes.interrupt(START + SILENT + BEGIN + "print('waiting', flush=True)\n" + processes.RUN_A_KERNEL)
+    processes.assert_ended_well(ended)
+
+
+def test_the_other_process_ends_when_this_one_is_killed(tmp_path):
+    script = START + BEGIN + "print(beside._current.process.pid, flush=True)\ntime.sleep(60)"
+    environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path))
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, env=environment, cwd=processes.PACKAGE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        other = int(process.stdout.readline())
+        process.kill()
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        try:
+            os.kill(other, 0)
+            if Path(f"/proc/{other}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return  # ended, and nobody has asked how
+        except (ProcessLookupError, FileNotFoundError):
+            return
+        time.sleep(0.1)
+    os.kill(other, signal.SIGKILL)
+    pytest.fail("the other process has not ended")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setattr(sys, "frozen", True, raising=False),
+        lambda patch: patch.setattr(sys, "executable", "/opt/blender"),
+        lambda patch: patch.setattr(sys, "executable", None),
+        lambda patch: patch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False),
+        lambda patch: patch.setattr("multiprocessing.process.parent_process", lambda: 1),
+        lambda patch: patch.setattr(beside, "_is_idle", lambda: False),
+    ],
+    ids=["frozen", "embedded", "no executable", "one processor", "worker", "busy"],
+)
+def test_where_no_other_process_should_be_started_none_is(change, monkeypatch):
+    monkeypatch.setattr(beside, "_is_idle", lambda: True)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    assert beside.may_start()
+    change(monkeypatch)
+    assert not beside.may_start()
