@@ -1,7 +1,11 @@
-"""Kernels of tests' own: compiled as nbbpe's are, in this process, and never stored."""
+"""Kernels of tests' own: compiled as nbbpe's are, in this process, and never stored.
+
+They are compiled when a test calls them, as each process that runs tests imports all of these, whichever it runs.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +15,16 @@ from nbbpe.kernels.compiler.loader import load
 
 
 def compile_now(*types: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: as jit.kernel, but what is got is the entry."""
+    """Decorator: as jit.kernel, but what is got calls the entry."""
 
+    @functools.cache
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         kernel = Kernel(function, types)
         if plain.is_plain():
             return plain.compiled(kernel, lambda: None).entry
         return load(obtain.compiled(kernel), obtain.entry_of(kernel), kernel.__name__, obtain.structures_of(types))
 
-    return compiled
+    def called(function: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.wraps(function)(lambda *arguments: compiled(function)(*arguments))
+
+    return called

@@ -3,6 +3,10 @@
 Kernels of encoding take addresses, so that NUMBA_BOUNDSCHECK sees nothing of what they do. Here every array that NumPy
 makes lies between two pages without access while the fixture `guarded_arrays` is used: NumPy takes its memory from
 functions that it is given (NEP 49). What lies beside an array in its own pages is checked when the array is let go.
+
+Tests make millions of small arrays, and the kernel of the system takes longer to map a page between two others than most of
+them live. So a page that was let go is filled, waits behind others, and is checked before it is given again: who wrote
+to an array that was let go is seen. With NBBPE_EXHAUSTIVE=1 pages are unmapped at once: who only reads it ends, too.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from effort import EXHAUSTIVE
 from numba import cfunc, njit
 from numba import types as nb
 
@@ -33,6 +38,8 @@ _ALIGNED = 16  # bytes, as malloc does
 _HEADER = 32  # bytes before an array: its size, and MARK three times
 _MARK = 0x5A5AC3C3A55A3CC3
 _FILL = 0xAB
+_FILLED = int.from_bytes([_FILL] * 8, "little", signed=True)
+_N_KEPT = 0 if EXHAUSTIVE else 256  # pages that were let go, and wait to be given again
 _SET_HANDLER = 304  # the place of PyDataMem_SetHandler in NumPy's table of functions
 
 
@@ -47,10 +54,9 @@ if AVAILABLE:
 
 def new_pages(size: int) -> int:
     """The address of so many bytes, of whole pages, with a page before them and one behind that may not be touched."""
-    start = _map(0, size + 2 * PAGE, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+    start = _map(0, size + 2 * PAGE, _NONE, _PRIVATE_ANONYMOUS, -1, 0)
     assert start != -1, "no memory"
-    for guard in start, start + PAGE + size:
-        assert _protect(guard, PAGE, _NONE) == 0
+    assert _protect(start + PAGE, size, _READ_WRITE) == 0
     return start + PAGE
 
 
@@ -78,7 +84,33 @@ def placed(text: Any) -> Any:
     return ctypes.cast(at, ctypes.py_object).value
 
 
-# The functions that NumPy is given. They are compiled, as arrays that outlive Python's modules are let go by them.
+# The functions that NumPy is given. They are compiled, as arrays that outlive Python's modules are let go by them. NumPy
+# calls them with the lock of Python held, so that no two change what they keep at once.
+
+# What they keep, from the address `state`: how many arrays were found wrong, and a ring of the pages that were let go.
+_N_WRONG, _N_FREE, _FIRST_FREE, _RING = 0, 8, 16, 24
+
+
+@njit
+def _count_wrong(state):
+    write_i64(state + _N_WRONG, read_i64(state + _N_WRONG) + 1)
+
+
+@njit
+def _put(state, start):
+    """Keep a page; there is room for it."""
+    n_free = read_i64(state + _N_FREE)
+    write_i64(state + _RING + 8 * ((read_i64(state + _FIRST_FREE) + n_free) % max(_N_KEPT, 1)), start)
+    write_i64(state + _N_FREE, n_free + 1)
+
+
+@njit
+def _take(state):
+    """The page that has waited longest."""
+    first = read_i64(state + _FIRST_FREE)
+    write_i64(state + _FIRST_FREE, (first + 1) % max(_N_KEPT, 1))
+    write_i64(state + _N_FREE, read_i64(state + _N_FREE) - 1)
+    return read_i64(state + _RING + 8 * first)
 
 
 @njit
@@ -88,62 +120,79 @@ def _pages_of(n_bytes):
 
 
 @njit
-def _allocate(n_bytes, fill):
+def _allocate(state, n_bytes, fill):
     """[page without access] [unused] [header] [array] [0 to 15 bytes of _FILL] [page without access]"""
     size = _pages_of(n_bytes)
-    start = _map(0, size + 2 * PAGE, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
-    if start == -1:
-        return 0
+    is_kept = size == PAGE and read_i64(state + _N_FREE) > _N_KEPT // 2
+    if is_kept:
+        start = _take(state)
+        is_whole = True
+        for i in range(0, PAGE, 8):
+            is_whole &= read_i64(start + PAGE + i) == _FILLED
+        if not is_whole:
+            _count_wrong(state)
+    else:
+        start = _map(0, size + 2 * PAGE, _NONE, _PRIVATE_ANONYMOUS, -1, 0)
+        if start == -1:
+            return 0
+        _protect(start + PAGE, size, _READ_WRITE)
     end = start + PAGE + size
-    _protect(start, PAGE, _NONE)
-    _protect(end, PAGE, _NONE)
     at = (end - n_bytes) // _ALIGNED * _ALIGNED
     write_i64(at - _HEADER, n_bytes)
     for i in range(1, _HEADER // 8):
         write_i64(at - 8 * i, _MARK)
+    if is_kept and not fill:
+        for within in range(at, at + n_bytes):
+            write_u8(within, 0)
     for beside in range(at if fill and n_bytes <= PAGE else at + n_bytes, end):
         write_u8(beside, _FILL)
     return at
 
 
 @njit
-def _free(n_wrong_at, at):
+def _free(state, at):
     n_bytes = read_i64(at - _HEADER)
     is_whole = True
     for i in range(1, _HEADER // 8):
         is_whole &= read_i64(at - 8 * i) == _MARK
     if not is_whole:  # then the size may be wrong, too
-        write_i64(n_wrong_at, read_i64(n_wrong_at) + 1)
+        _count_wrong(state)
         return
     end = at + n_bytes + (-n_bytes) % _ALIGNED
     for beside in range(at + n_bytes, end):
         is_whole &= read_u8(beside) == _FILL
     if not is_whole:
-        write_i64(n_wrong_at, read_i64(n_wrong_at) + 1)
+        _count_wrong(state)
     size = _pages_of(n_bytes)
-    _unmap(end - size - PAGE, size + 2 * PAGE)
+    start = end - size - PAGE
+    if size == PAGE and read_i64(state + _N_FREE) < _N_KEPT:
+        for i in range(0, PAGE, 8):
+            write_i64(start + PAGE + i, _FILLED)
+        _put(state, start)
+    else:
+        _unmap(start, size + 2 * PAGE)
 
 
-def _malloc(n_wrong_at, n_bytes):
-    return _allocate(n_bytes, True)
+def _malloc(state, n_bytes):
+    return _allocate(state, n_bytes, True)
 
 
-def _calloc(n_wrong_at, n, n_bytes):
-    return _allocate(n * n_bytes, False)
+def _calloc(state, n, n_bytes):
+    return _allocate(state, n * n_bytes, False)
 
 
-def _realloc(n_wrong_at, at, n_bytes):
-    new = _allocate(n_bytes, True)
+def _realloc(state, at, n_bytes):
+    new = _allocate(state, n_bytes, True)
     if new and at:
         for i in range(min(n_bytes, read_i64(at - _HEADER))):
             write_u8(new + i, read_u8(at + i))
-        _free(n_wrong_at, at)
+        _free(state, at)
     return new
 
 
-def _release(n_wrong_at, at, n_bytes):
+def _release(state, at, n_bytes):
     if at:
-        _free(n_wrong_at, at)
+        _free(state, at)
 
 
 class _Handler(ctypes.Structure):
@@ -152,7 +201,7 @@ class _Handler(ctypes.Structure):
     _fields_ = [
         ("name", ctypes.c_char * 127),
         ("version", ctypes.c_uint8),
-        ("n_wrong_at", ctypes.c_void_p),
+        ("state", ctypes.c_void_p),
         ("malloc", ctypes.c_void_p),
         ("calloc", ctypes.c_void_p),
         ("realloc", ctypes.c_void_p),
@@ -164,7 +213,7 @@ class GuardedMemory:
     """Memory for NumPy's arrays, of which none can be left unseen."""
 
     def __init__(self) -> None:
-        self._n_wrong = ctypes.c_int64(0)
+        self._state = (ctypes.c_int64 * (_RING // 8 + _N_KEPT))()
         word = nb.intp
         self._functions = [  # kept, as arrays hold only their addresses
             cfunc(word(word, word))(_malloc),
@@ -172,8 +221,9 @@ class GuardedMemory:
             cfunc(word(word, word, word))(_realloc),
             cfunc(nb.void(word, word, word))(_release),
         ]
-        n_wrong_at = ctypes.addressof(self._n_wrong)
-        self._handler = _Handler(b"guard_pages", 1, n_wrong_at, *(each.address for each in self._functions))
+        self._handler = _Handler(
+            b"guard_pages", 1, ctypes.addressof(self._state), *(each.address for each in self._functions)
+        )
         new_capsule = ctypes.pythonapi.PyCapsule_New
         new_capsule.restype, new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         self._name = b"mem_handler"
@@ -186,13 +236,13 @@ class GuardedMemory:
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
         """Have NumPy take its memory here, in this thread. Raises AssertionError where bytes beside an array changed."""
-        n_before = self._n_wrong.value
+        n_before = self._state[0]
         before = self._set_handler(self._capsule)
         try:
             yield
         finally:
             self._set_handler(before)
-        n_wrong, self._n_wrong.value = self._n_wrong.value - n_before, n_before  # what is told is told once
+        n_wrong, self._state[0] = self._state[0] - n_before, n_before  # what is told is told once
         assert n_wrong == 0, f"bytes beside {n_wrong} arrays of NumPy were written to"
 
 

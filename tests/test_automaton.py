@@ -2,7 +2,7 @@
 """text/ and kernels/pieces/pretokens.py: split regexes as automata. `regex` is the authority, and so are slow twins.
 
 With NBBPE_EXHAUSTIVE=1 in the environment, as CI sets it, all strings of four classes, all code points, 200,000 random
-strings for each pattern and 200 kB of each file are compared; else as much as takes half a minute.
+strings for each pattern and 200 kB of each file are compared; else some of these, mostly of the patterns that have a name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 import real_patterns
 import regex
 import texts
-from effort import examples
+from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
@@ -54,6 +54,12 @@ for _name, _given in [
     if tuple(_given) not in PATTERNS.values():
         PATTERNS[_name] = tuple(_given)
 for_each_pattern = pytest.mark.parametrize("regexes", PATTERNS.values(), ids=PATTERNS)
+
+
+@pytest.fixture(params=mostly_slow(PATTERNS, usual=NAMED))
+def regexes(request) -> tuple[str, ...]:
+    """Each pattern in turn: those that have a name, and in CI all."""
+    return PATTERNS[request.param]
 
 
 @functools.cache
@@ -162,8 +168,8 @@ def class_strings(regexes: tuple[str, ...], length: int = 4) -> list[str]:
     source = random.Random(1)
     samples = characters_of_classes(regexes)
     n = len(samples) ** length
-    at_once = n <= examples(7, 22) ** length
-    numbers = range(n) if at_once else source.sample(range(n), examples(3000, 100_000))
+    at_once = n <= examples(5, 22) ** length
+    numbers = range(n) if at_once else source.sample(range(n), examples(1000, 100_000))
     strings = []
     for number in numbers:
         text = ""
@@ -205,53 +211,57 @@ def test_every_real_pattern_is_compiled(regexes):
 
 
 @pytest.mark.exhaustive
-@for_each_pattern
 def test_all_short_strings_of_classes_are_split_as_regex_does(regexes):
     strings = class_strings(regexes)
     assert_splits(strings, regexes)
     pattern = pattern_of(regexes)
-    for text in strings[:: 1 + len(strings) // examples(500, 20_000)]:
+    for text in strings[:: 1 + len(strings) // examples(100, 20_000)]:
         assert split_by_automata(text, regexes) == pattern.split(text), text
 
 
 @pytest.mark.exhaustive
-@for_each_pattern
 def test_random_strings_are_split_as_regex_does(regexes):
-    strings = random_strings(regexes, examples(2000, 200_000))
+    strings = random_strings(regexes, examples(500, 200_000))
     assert_splits(strings, regexes)
     pattern = pattern_of(regexes)
-    for text in strings[: examples(300, 10_000)]:
+    for text in strings[: examples(100, 10_000)]:
         assert split_by_automata(text, regexes) == pattern.split(text), text
 
 
+EVERYTHING = [*range(0xD800), *range(0xDC80, 0xDD00), *range(0xE000, 0x110000)]
+
+
+@functools.cache
+def every_code_point_in(frame: str) -> str:
+    return "x\n".join(frame.format(chr(code)) for code in EVERYTHING)
+
+
 @pytest.mark.exhaustive
-@for_each_pattern
 def test_every_code_point_is_split_as_regex_does(regexes):
-    everything = [*range(0xD800), *range(0xDC80, 0xDD00), *range(0xE000, 0x110000)]
     # The edges of all sets, and some of what lies between.
     edges = {edge + i for each in regexes for edge in automaton_of(each).edges.tolist() for i in (-1, 0)}
-    some = sorted({*everything[:0x300], *everything[::997], *edges.intersection(everything)})
+    some = sorted({*EVERYTHING[:0x300], *EVERYTHING[::997], *edges.intersection(EVERYTHING)})
     frames = "a{}b", " {}", "{0}{0}", "'{}1", "\n{}\n "
     text = "x\n".join(frames[i % len(frames)].format(chr(code)) for i, code in enumerate(some))
-    wanted = pattern_of(regexes).split(text)
-    assert split_by_automata(text, regexes) == wanted
-    assert split_by_kernel(text, pattern_of(regexes).tables) == wanted
+    assert split_by_automata(text, regexes) == pattern_of(regexes).split(text)
+    assert_splits([text], regexes)
     for frame in examples((), frames):
-        text = "x\n".join(frame.format(chr(code)) for code in (everything if frame == frames[0] else some))
-        assert split_by_kernel(text, pattern_of(regexes).tables) == pattern_of(regexes).split(text)
+        if frame == frames[0]:
+            assert_splits([every_code_point_in(frame)], regexes)
+        else:
+            assert_splits(["x\n".join(frame.format(chr(code)) for code in some)], regexes)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "file", ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
 )
-@for_each_pattern
 def test_real_text_is_split_as_regex_does(shared, file, regexes):
     path = shared / "text" / f"{file}.txt"
     if not path.exists():
         pytest.skip(f"needs {path.name} among the shared texts")
     with path.open("rb") as source:
-        data = source.read(examples(200_000 if regexes == PATTERNS["gpt2"] else 20_000, 200_000))
+        data = source.read(examples(200_000 if regexes == PATTERNS["gpt2"] else 5_000, 200_000))
     text = data.decode(errors="surrogateescape")
     pattern = pattern_of(regexes)
     wanted = pattern.split(text)
@@ -354,7 +364,7 @@ def to_states(automaton: Automaton) -> tuple[list, list]:
 def test_random_regexes_split_as_regex_and_their_trees_do():
     source = random.Random(3)
     n_walked = 0
-    for pattern, automaton in random_automata(4, examples(700, 7000)):
+    for pattern, automaton in random_automata(4, examples(200, 7000)):
         compiled, tree = regex.compile(pattern), to_tree(parse(pattern))
         strings = ["".join(source.choices(ALPHABET, k=source.randrange(10))) for _ in range(25)]
         wanted = []
@@ -374,7 +384,7 @@ def test_random_regexes_split_as_regex_and_their_trees_do():
         n_walked += 1
         ends = list(itertools.accumulate(len(part.encode()) for parts in wanted for part in parts))
         assert ends_by_kernel([text.encode() for text in strings], tables) == ends, pattern
-    assert n_walked > 300
+    assert n_walked > examples(90, 300)
 
 
 def test_a_pattern_that_regex_takes_otherwise_than_its_meaning_is_left_to_regex():
@@ -409,7 +419,7 @@ def test_the_classes_of_an_automaton_are_those_of_its_sets():
 def test_text_that_is_cut_at_certain_boundaries_is_split_as_whole_text():
     source = random.Random(5)
     n_pairs = n_triples = 0
-    for pattern, automaton in random_automata(6, examples(300, 3000)):
+    for pattern, automaton in random_automata(6, examples(120, 3000)):
         pairs, triples = certain_pairs(automaton), certain_triples(automaton)
         for _ in range(25):
             text = "".join(source.choices(ALPHABET, k=source.randrange(2, 10)))
@@ -421,7 +431,7 @@ def test_text_that_is_cut_at_certain_boundaries_is_split_as_whole_text():
                 n_triples += bool(is_triple)
                 if is_pair or is_triple:
                     assert split(automaton, text[:i]) + split(automaton, text[i:]) == whole, (pattern, text, i)
-    assert min(n_pairs, n_triples) > 1000
+    assert min(n_pairs, n_triples) > examples(400, 1000)
 
 
 SMALL = [
@@ -457,12 +467,12 @@ def test_certain_boundaries_are_those_that_no_text_denies(pattern):
     assert not (certain_triples(automaton) & denied_before).any()
 
 
-@for_each_pattern
+@pytest.mark.exhaustive
 def test_the_rules_of_a_pattern_mark_boundaries_that_change_nothing(regexes):
     pattern = pattern_of(regexes)
     source = random.Random(7)
     n_cuts = 0
-    for text in random_strings(regexes, 150):
+    for text in random_strings(regexes, examples(50, 150)):
         data = to_bytes("x" * source.choice([0, 0, 50, 62, 63]) + text + source.choice(["", " " * BLOCK, "é" * BLOCK]))
         cuts = marked(data, pattern)
         n_cuts += len(cuts)
@@ -473,7 +483,7 @@ def test_the_rules_of_a_pattern_mark_boundaries_that_change_nothing(regexes):
         for cut in cuts[:3]:  # each is one by itself
             sides = data[:cut].decode(errors="surrogateescape"), data[cut:].decode(errors="surrogateescape")
             assert [part for side in sides for part in pattern.split(side)] == pattern.split("".join(sides)), (data, cut)
-    assert n_cuts > 100
+    assert n_cuts > examples(30, 100)
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -544,11 +554,12 @@ def test_what_matches_otherwise_somewhere_is_not_equal(first, second):
     assert differ
 
 
+@pytest.mark.exhaustive
 def test_random_regexes_that_are_equal_split_alike_and_others_do_not():
     source = random.Random(8)
     known: dict[Automaton, str] = {}
     n_equal = 0
-    for pattern, automaton in random_automata(9, 700):
+    for pattern, automaton in random_automata(9, examples(250, 700)):
         other = known.setdefault(automaton, pattern)
         if other != pattern:
             n_equal += 1
@@ -556,7 +567,7 @@ def test_random_regexes_that_are_equal_split_alike_and_others_do_not():
             for _ in range(20):
                 data = "".join(source.choices(ALPHABET, k=8)).encode()
                 assert naive.split(data, compiled[0]) == naive.split(data, compiled[1]), (pattern, other)
-    assert n_equal > 20
+    assert n_equal > examples(5, 20)
     # And where automata differ, some short text is split in another way.
     small = {
         pattern: automaton_of(pattern) for pattern in ("[ab]", "a|b", "a+|b", "a|b+", "ab|a|b", "ab|.", "a+b?|b", "a+?b?|b")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from effort import mostly_slow
+from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,9 +43,10 @@ CUTS: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 def blocks() -> Iterator[str]:
-    """All characters, each between letters and alone."""
-    for first in range(0, len(ASSIGNED), AT_ONCE):
-        some = ASSIGNED[first : first + AT_ONCE]
+    """All characters, or all but many of the large scripts, each between letters and alone."""
+    some_of_all = [*ASSIGNED[:0x3000], *ASSIGNED[0x3000 :: examples(29, 1)]]
+    for first in range(0, len(some_of_all), AT_ONCE):
+        some = some_of_all[first : first + AT_ONCE]
         yield "".join(f"a{each}b {each} " for each in some)
 
 
@@ -53,6 +54,7 @@ def pieces(theirs: Any, text: str) -> list[str]:
     return [piece for piece, _ in theirs.pre_tokenize_str(text)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", CUTS)
 def test_every_character_is_cut_as_by_tokenizers(kind):
     step, theirs = CUTS[kind]
@@ -84,6 +86,7 @@ NORMALIZERS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", mostly_slow(NORMALIZERS, ["Nmt", "BertNormalizer True True None True"]))
 def test_every_character_is_normalized_as_by_tokenizers(kind):
     step, theirs = NORMALIZERS[kind]

@@ -8,6 +8,7 @@ import string
 import pytest
 import regex
 import texts
+from effort import examples
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -143,7 +144,7 @@ PARTS += ["(?:", "(?i:", "(?=", "(?!", "(?<=a)", "(?<!b)", "(?>", "+", "*", "?",
 PARTS += ["{1,2}+", "{,2}", r"\s++$", "$", "^", r"\b", r"\1", "-", "]"]
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(100, 600))
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map("".join))
 def test_any_pattern_that_is_translated_matches_the_same(pattern):
     tokenizers = pytest.importorskip("tokenizers")

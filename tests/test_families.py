@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import texts
-from effort import mostly_slow
+from effort import examples, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,12 +48,12 @@ HARD = [
 ]
 
 
-def real_texts(shared: Path) -> list[str]:
+def real_texts(shared: Path, n_bytes: int = 5000) -> list[str]:
     found = []
     for name in FILES:
         data = (shared / "text" / f"{name}.txt").read_bytes()
         middle = max(len(data) // 2, 0)
-        found.append(data[middle : middle + 5000].decode(errors="ignore"))
+        found.append(data[middle : middle + n_bytes].decode(errors="ignore"))
     return found
 
 
@@ -241,13 +241,13 @@ def assert_same(ours: nbbpe.Tokenizer, theirs: Any, strings: list[str]) -> None:
 def test_a_family_gives_equal_ids_in_every_way_of_encoding(family, shared, tmp_path, sizes):
     sizes(for_workers=100)
     ours, theirs = family
-    strings = [*HARD, *random_texts(2), *real_texts(shared)]
+    strings = [*HARD, *random_texts(2, examples(50, 150)), *real_texts(shared, examples(1000, 5000))]
     assert_same(ours, theirs, strings)
     expected = [encoding.ids for encoding in theirs.encode_batch(strings, add_special_tokens=False)]
     assert ours.encode_batch(strings) == expected
     assert [ours.count(string) for string in strings] == list(map(len, expected))
     # Streams and files are encoded in parts.
-    long = "".join(strings) * 3
+    long = "".join(strings) * examples(1, 3)
     ids = theirs.encode(long, add_special_tokens=False).ids
     assert ours.encode(long) == ids
     assert ours.encode(io.BytesIO(long.encode())) == ids
@@ -260,7 +260,7 @@ def test_a_family_gives_equal_ids_in_every_way_of_encoding(family, shared, tmp_p
 @pytest.mark.exhaustive
 def test_a_family_can_be_written_and_read_again(family, tmp_path):
     ours, theirs = family
-    strings = [*HARD, *random_texts(3)]
+    strings = [*HARD, *random_texts(3, examples(50, 150))]
     ours.save(tmp_path / "folder")
     again = nbbpe.load(tmp_path / "folder")
     assert again == ours

@@ -11,6 +11,7 @@ import sys
 import naive
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -183,9 +184,10 @@ def mutated(line: bytes, source: random.Random) -> bytes:
     return line.replace(b"\n", b"")
 
 
+@pytest.mark.exhaustive
 def test_mutated_lines_are_taken_or_left_as_the_twin_says():
     source = random.Random(1)
-    n = 100_000
+    n = examples(25_000, 100_000)
     n_taken, found = 0, set()
     for _ in range(n):
         line = mutated(source.choice(SEEDS), source)

@@ -136,13 +136,17 @@ def test_a_pair_below_the_min_frequency_is_not_merged(words, min_frequency):
     assert_textbook(words, 300, min_frequency)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("tie_break", TIE_BREAKS)
 def test_merges_of_a_larger_corpus_are_the_textbooks(tie_break):
     source = random.Random(11)
     letters = "etaoin shrdlu" * 3 + "ABCé中\x00"
-    words = Counter("".join(source.choices(letters, k=source.randrange(1, 14))).encode() for _ in range(1500))
+    words = Counter(
+        "".join(source.choices(letters, k=source.randrange(1, 14))).encode() for _ in range(examples(500, 1500))
+    )
     words = {word: count * source.choice([1, 1, 1, 7, 1000]) for word, count in words.items()}
-    assert learned(words, 450, tie_break) == naive.train(words, 450, tie_break)[0]
+    size = examples(350, 450)
+    assert learned(words, size, tie_break) == naive.train(words, size, tie_break)[0]
 
 
 @given(texts.word_counts("abc", max_words=12))
@@ -205,10 +209,13 @@ def test_merges_up_to_a_length_are_the_textbooks(words, max_token_length, min_fr
     assert_textbook(words, 300, min_frequency, max_token_length)
 
 
+@pytest.mark.exhaustive
 def test_merges_up_to_a_length_of_a_larger_corpus_are_the_textbooks():
     source = random.Random(14)
-    words = Counter("".join(source.choices("etaoin shrdluéa", k=source.randrange(1, 30))).encode() for _ in range(600))
-    assert_textbook(words, 400, max_token_length=4)
+    words = Counter(
+        "".join(source.choices("etaoin shrdluéa", k=source.randrange(1, 30))).encode() for _ in range(examples(200, 600))
+    )
+    assert_textbook(words, examples(330, 400), max_token_length=4)
 
 
 def test_no_pair_is_frequent_enough_for_the_largest_min_frequency():

@@ -39,7 +39,7 @@ def test_a_text_is_split_alike_wherever_blocks_begin(regexes):
     """Every place of a text comes to lie before and after the edge of a block, and nothing changes."""
     pattern = pattern_of(regexes)
     source = random.Random(13)
-    strings = source.sample(test_automaton.random_strings(regexes, 400), examples(6, 40))
+    strings = source.sample(test_automaton.random_strings(regexes, 400), examples(2, 40))
     for text in [*strings, "It's 12\udcff  \n\n中a字\u0301X1"]:
         data = to_bytes(text)
         for shift in range(BLOCK + 3):
@@ -50,22 +50,22 @@ def test_a_text_is_split_alike_wherever_blocks_begin(regexes):
 
 
 @pytest.mark.exhaustive
-def test_boundaries_hold_at_a_million_places():
-    """Text of random classes, pieces alone and whole: over all patterns, at a million boundaries (in CI at ten)."""
+def test_boundaries_hold_at_millions_of_places():
+    """Text of random classes, pieces alone and whole: over all patterns, at 200,000 boundaries (in CI at ten million)."""
     n_cuts = 0
     for regexes in PATTERNS.values():
         pattern = pattern_of(regexes)
         source = random.Random(14)
         samples = test_automaton.characters_of_classes(regexes)
         for _ in range(examples(1, 10)):
-            text = "".join(source.choice(source.choice(samples)) for _ in range(40_000))
+            text = "".join(source.choice(source.choice(samples)) for _ in range(examples(9_000, 40_000)))
             data = to_bytes(text)
             cuts = marked(data, pattern)
             n_cuts += len(cuts)
             ends = list(itertools.accumulate(len(to_bytes(part)) for part in pattern.split(text)))
             assert ends_by_kernel([data], pattern.tables) == ends
             assert ends_by_kernel(naive.pieces(data, cuts), pattern.tables) == ends
-    assert n_cuts > examples(800_000, 8_000_000)
+    assert n_cuts > examples(180_000, 8_000_000)
 
 
 # Random regexes

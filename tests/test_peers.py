@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import texts
-from effort import examples
+from effort import examples, mostly_slow
 
 import nbbpe
 from nbbpe.formats.spelling import unspell
@@ -24,7 +24,7 @@ VOCAB_SIZE = 2000
 SLICE = 1_000_000
 
 
-@pytest.fixture(params=FILES)
+@pytest.fixture(params=mostly_slow(FILES, usual=["books_en", "cjk", "code_rails"]))
 def documents(request, shared) -> list[str]:
     """The documents of a slice of a file, from its middle where it is large."""
     data = (shared / "text" / f"{request.param}.txt").read_bytes()
@@ -103,7 +103,7 @@ def encoding(shared):
 @pytest.mark.parametrize("file", FILES)
 def test_ids_are_tiktokens_on_real_text(shared, gpt2, encoding, file):
     data = (shared / "text" / f"{file}.txt").read_bytes()
-    data = data[: examples(2_000_000, len(data))].decode(errors="ignore").encode()
+    data = data[: examples(500_000, len(data))].decode(errors="ignore").encode()
     expected = encoding.encode_to_numpy(data.decode(), allowed_special="all")
     ids = gpt2.encode_array(data)
     assert ids.dtype == np.uint16
@@ -156,6 +156,7 @@ def test_ids_are_those_of_the_vocabularies_readme(gpt2):
     assert gpt2.decode(ids) == text
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("has_parallel", [True, False])
 @pytest.mark.parametrize("window", [None, 100])
 def test_parity_is_that_of_its_authors_trainer(shared, has_parallel, window):
@@ -168,14 +169,15 @@ def test_parity_is_that_of_its_authors_trainer(shared, has_parallel, window):
         pytest.skip("this version of tokenizers has no ParityBpeTrainer")
     from tokenizers import Tokenizer, models, pre_tokenizers
 
+    n_merges = examples(500, 1500)
     documents = (shared / "text" / "bible_multilingual.txt").read_text(encoding="utf-8").split(texts.SPECIAL)[:-1]
-    trained = {f"{number:02}": text[:40_000] for number, text in enumerate(documents)}
-    parallel = {name: text[-4000:] for name, text in zip(trained, documents, strict=True)}
+    trained = {f"{number:02}": text[: examples(10_000, 40_000)] for number, text in enumerate(documents)}
+    parallel = {name: text[-examples(1000, 4000) :] for name, text in zip(trained, documents, strict=True)}
     theirs = Tokenizer(models.BPE())
     theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.ParityBpeTrainer(
-        num_merges=1500,
+        num_merges=n_merges,
         variant="window" if window else "base",
         window_size=window or 1,
         min_frequency=1,
@@ -193,12 +195,12 @@ def test_parity_is_that_of_its_authors_trainer(shared, has_parallel, window):
     mixture = nbbpe.Mixture({name: iter([text]) for name, text in trained.items()}, parity=parity)
     asked = how_to_count(1, False, None, "raise", None, None, None, None)
     supply = find_supply(asked, mixture, None, None, None, get_pattern("gpt2"), [])
-    words, _ = supply.count(1756)
-    [stage] = supply.stages(words, 1756)
+    words, _ = supply.count(256 + n_merges)
+    [stage] = supply.stages(words, 256 + n_merges)
     renumbered = stage.words._replace(text=rank[stage.words.text])
     tokens = [bytes([byte]) for byte in np.argsort(rank).tolist()]
     ours = []
-    for left, right in learn_merges(renumbered, 1756, groups=stage.groups).tolist():
+    for left, right in learn_merges(renumbered, 256 + n_merges, groups=stage.groups).tolist():
         ours.append((tokens[left], tokens[right]))
         tokens.append(tokens[left] + tokens[right])
     assert ours == expected

@@ -6,6 +6,7 @@ import random
 
 import pytest
 import texts
+from effort import examples
 
 import nbbpe
 from nbbpe.model import rank_pairs
@@ -29,10 +30,12 @@ def random_tokens(chance: random.Random) -> list[bytes]:
     return list(found)
 
 
+@pytest.mark.exhaustive
 def test_random_ranks_are_written_as_lists_of_pairs_and_read_again(tmp_path):
     chance = random.Random(5)
     n_written = n_refused = 0
-    for number in range(150):
+    n = examples(40, 150)
+    for number in range(n):
         ours = by_rank(random_tokens(chance))
         strings = ["".join(chance.choices("ab", k=chance.randint(1, 24))) for _ in range(120)]
         theirs = ours.to_tiktoken()
@@ -52,7 +55,7 @@ def test_random_ranks_are_written_as_lists_of_pairs_and_read_again(tmp_path):
         again.save_tiktoken(tmp_path / "t.tiktoken")  # and ranks once more
         back = nbbpe.Tokenizer.from_tiktoken(tmp_path / "t.tiktoken", again.pattern)
         assert [back.encode(string) for string in strings] == wanted
-    assert n_written > 75, n_refused
+    assert n_written > n // 2, n_refused
 
 
 def test_merging_below_a_rank_is_the_obvious_thing():

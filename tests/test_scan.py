@@ -13,6 +13,7 @@ import processes
 import pytest
 import regex
 import texts
+from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,10 +138,12 @@ def test_bytes_that_are_no_utf8_are_characters_of_class_other(broken):
             assert marked(data, pattern) == expected_marks(data, pattern), (n, tail)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NAMES)
 def test_every_code_point_is_classed_in_a_text(name):
     pattern = NAMED[name]
     everything = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE0200)]]
+    everything[0x600:] = everything[0x600 :: examples(7, 1)]
     data = "".join(character + "x!"[i % 2] for i, character in enumerate(everything)).encode()
     assert marked(data, pattern) == expected_marks(data, pattern)
 

@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 import texts
+from effort import examples, mostly_slow
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -54,19 +55,20 @@ def both(tokenizer, call, text, **choice):
     return (found, wanted) if call == "count" else (list(found), list(wanted))
 
 
-@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("words", mostly_slow(WORDS, usual=["latin", "surrogates"]))
+@pytest.mark.parametrize("call", mostly_slow(CALLS, usual=["encode_array", "count"]))
 def test_a_long_str_is_encoded_as_its_bytes(small, call, words):
     for n_bytes in (SHORT_TEXT + 1, 3 * WINDOW // 2):
-        text = words * (n_bytes // len(naive.utf8(words, 1 << 10)) + 1)
+        text = WORDS[words] * (n_bytes // len(naive.utf8(WORDS[words], 1 << 10)) + 1)
         found, wanted = both(small, call, text)
         assert found == wanted
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("filler", ["a", "é", "猫", "😀"])
 def test_special_tokens_are_found_across_the_edges_of_windows(small, filler):
     size = len(filler.encode())
-    for shift in range(0, len(texts.SPECIAL), 3):
+    for shift in range(0, len(texts.SPECIAL), examples(6, 3)):
         text = filler * ((WINDOW - shift) // size) + texts.SPECIAL + " the cat" + texts.SPECIAL
         found, wanted = both(small, "encode_array", text)
         assert found == wanted

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import texts
+from effort import mostly_slow
 
 import nbbpe
 from nbbpe.idfiles import writer
@@ -73,7 +74,14 @@ def count_down(patch: pytest.MonkeyPatch, n_steps: int, cut: Callable[[], None])
         patch.setattr(os, name, counted(getattr(os, name)))
 
 
-@pytest.fixture(params=itertools.product(BEFORE, AFTER, [".bin", ".npy"]), ids="-".join)
+CASES = list(itertools.product(BEFORE, AFTER, [".bin", ".npy"]))
+USUAL = [
+    *[("none", "with ends", ".bin"), ("with ends", "without ends", ".npy")],
+    *[("without ends", "with ends", ".bin"), ("with ends", "with ends", ".bin")],
+]
+
+
+@pytest.fixture(params=mostly_slow(CASES, USUAL), ids=["-".join(case) for case in CASES])
 def case(request, small, tmp_path):
     """(path, the documents before, those after, what restores those before)."""
     before, after, suffix = request.param

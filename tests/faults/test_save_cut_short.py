@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from effort import mostly_slow
 
 import nbbpe
 from nbbpe.system.atomic_files import put
@@ -127,10 +128,14 @@ BEFORE = [no_folder, empty_folder, users_files, old_folder, linked_folder]
 
 CASES = [*((before, "new", kill) for before in BEFORE), (no_folder, "new", interrupt), (old_folder, "new", interrupt)]
 CASES += [(old_folder, "ranks", kill)]
+USUAL = [(no_folder, "new", interrupt), (linked_folder, "new", kill), (old_folder, "ranks", kill)]
 
 
-@pytest.mark.parametrize(("before", "which", "how"), CASES)
-def test_at_every_step(tmp_path, old, before, which, how, request):
+@pytest.mark.parametrize(
+    "case", mostly_slow(CASES, USUAL), ids=[f"{before.__name__}-{which}-{how.__name__}" for before, which, how in CASES]
+)
+def test_at_every_step(tmp_path, old, case, request):
+    before, which, how = case
     tokenizer = request.getfixturevalue(which)
     seen = set()
     step = 0
