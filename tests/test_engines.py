@@ -161,6 +161,7 @@ def test_what_is_no_executor_and_what_cannot_be_sent_are_errors(text, table):
                 nbbpe.count_words(source, executor=executor)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_parts")
 def test_dask_with_two_workers_of_which_one_is_killed_half_way(text, tmp_path, sizes):
     sizes(for_workers=0, chunk=3000)

@@ -61,7 +61,7 @@ def assert_same(ours: nbbpe.Tokenizer, theirs: Any, strings: list[str]) -> None:
 # Written by us
 
 
-@pytest.fixture(scope="module", params=mostly_slow(VOCABS, usual=["gpt2", "o200k_base"]))
+@pytest.fixture(scope="module", params=mostly_slow(VOCABS, usual=["gpt2"]))
 def famous(request, shared) -> nbbpe.Tokenizer:
     if request.param == "gpt2":
         return request.getfixturevalue("gpt2")

@@ -202,6 +202,7 @@ def test_merges_out_of_order_are_an_error():
         new_merges(ids[:2], ids[2:4], np.array([1, 0], dtype=np.int32), ids[256:258], ids[:256])
 
 
+@pytest.mark.slow
 def test_of_a_pair_that_comes_twice_the_lower_rank_stays():
     for pair in (b"a", b"b"), (b"ab", b"c"):
         merges, ids = table_of([(b"a", b"b"), pair, (b"x", b"y"), pair])

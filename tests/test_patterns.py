@@ -56,6 +56,7 @@ def test_another_spelling_of_a_regex_matches_the_same(spelling):
         assert ours(text) == theirs(text), text
 
 
+@pytest.mark.slow
 def test_the_starcoder_pattern_matches_what_a_sequence_of_two_regexes_leaves():
     ours, theirs = NAMED["starcoder"], Pattern(None, r"\p{N}", (NAMED["gpt2"].regex,))
     assert get_pattern([r"\p{N}", "gpt2"]) is ours

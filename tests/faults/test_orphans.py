@@ -11,6 +11,7 @@ from pathlib import Path
 
 import processes
 import pytest
+from effort import mostly_slow
 
 LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="finds the children of a process in /proc")
 PROMISED = 2.0  # seconds
@@ -121,7 +122,7 @@ def test_workers_end_soon_after_their_parent_was_killed(long_text, script, n_wor
 
 
 @LINUX
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", mostly_slow(["fork", "spawn"], usual=["fork"]))
 def test_workers_that_are_at_no_pipe_of_theirs_end_as_soon(tmp_path, method):
     (tmp_path / "jobs.py").write_text(JOBS)
     # Spawned workers import nbbpe for a while, before which nothing of ours runs in them.

@@ -354,6 +354,7 @@ def test_a_folder_of_roots_serves_others_where_they_can_read_it(stage):
     assert used == ([], "")
 
 
+@pytest.mark.slow
 def test_warmup_fails_where_no_folder_takes_the_kernels(stage):
     stage.in_tree.write_bytes(b"")
     script = """
