@@ -91,8 +91,16 @@ NORMALIZERS = {
 def test_every_character_is_normalized_as_by_tokenizers(kind):
     step, theirs = NORMALIZERS[kind]
     chain = Chain.of([step])
-    for text in blocks():
+    for block in blocks():
+        text = "".join(filter(is_known_to_both, block))
+        assert len(block) - len(text) < 200
         assert chain.apply(text, set()) == theirs.normalize_str(text)
+
+
+def is_known_to_both(character: str) -> bool:
+    """Whether Python's Unicode and that of tokenizers, which may be older, have the same decomposition and lower case."""
+    decomposed = norm.NFD().normalize_str(character) == unicodedata.normalize("NFD", character)
+    return decomposed and norm.Lowercase().normalize_str(character) == character.lower()
 
 
 @given(
