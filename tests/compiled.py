@@ -11,7 +11,6 @@ from typing import Any
 
 from nbbpe.kernels.compiler import obtain, plain
 from nbbpe.kernels.compiler.jit import Kernel
-from nbbpe.kernels.compiler.loader import load
 
 
 def compile_now(*types: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -22,7 +21,7 @@ def compile_now(*types: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         kernel = Kernel(function, types)
         if plain.is_plain():
             return plain.compiled(kernel, lambda: None).entry
-        return load(obtain.compiled(kernel), obtain.entry_of(kernel), kernel.__name__, obtain.structures_of(types))
+        return obtain.loaded(kernel, obtain.compiled(kernel), None, True).entry
 
     def called(function: Callable[..., Any]) -> Callable[..., Any]:
         return functools.wraps(function)(lambda *arguments: compiled(function)(*arguments))

@@ -125,3 +125,23 @@ def test_where_no_other_process_should_be_started_none_is(change, monkeypatch):
     assert beside.may_start()
     change(monkeypatch)
     assert not beside.may_start()
+
+
+def test_another_list_is_given_when_the_former_is_stored_and_not_before(tmp_path):
+    script = (
+        START
+        + BEGIN
+        + (
+            "first = beside._current\n"
+            "beside.compile_beside([words.digest_words])\n"
+            "assert beside._current is first\n"
+            "first.wait_for(words.fill_links.name)\n"
+            "beside.compile_beside([words.digest_words])\n"
+            "assert beside._current is not first and first.process.returncode is not None\n"
+            "beside._current.wait_for(words.digest_words.name)\n"
+            "words.digest_words.obtained()\n"
+            "print(words.digest_words.was_compiled)\n"
+        )
+    )
+    assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["False"]
+    assert kernels_in(tmp_path) == 2

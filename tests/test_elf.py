@@ -10,9 +10,9 @@ import sys
 import numpy as np
 import pytest
 
-from nbbpe.kernels.compiler import elf, loader, obtain, plain, symbols, target
+from nbbpe.kernels.compiler import elf, kernel_files, loader, obtain, plain, symbols, target
 from nbbpe.kernels.compiler.jit import Kernel
-from nbbpe.kernels.compiler.signature import int64, uint8
+from nbbpe.kernels.compiler.signature import int64, uint8, uint64
 
 IS_PLACED_HERE = sys.platform == "linux" and platform.machine() == "x86_64"
 pytestmark = [
@@ -30,7 +30,22 @@ def look_up(text, scale):
     return total
 
 
+def scaled(number, by):
+    return number * by - 1
+
+
+SCALED = Kernel(scaled, (uint64, int64), returns=int64)
+
+
+def total_of_scaled(numbers, by):
+    total = 0
+    for each in numbers:
+        total += SCALED(each, by)
+    return total
+
+
 KERNEL = Kernel(look_up, (uint8[:], int64))
+CALLER = Kernel(total_of_scaled, (uint8[:], int64))
 ENTRY = obtain.entry_of(KERNEL)
 
 
@@ -42,7 +57,8 @@ def content() -> bytes:
 def called(content: bytes) -> tuple[int, list[int]]:
     """What a kernel returns, and leaves in its argument."""
     text = np.array([3, 0, 99], dtype=np.uint8)
-    return loader.load(content, ENTRY, "look_up", [])(text, 2), text.tolist()
+    entry, _ = loader.load(content, [ENTRY], "look_up", symbols.addresses([]))
+    return entry(text, 2), text.tolist()
 
 
 def test_it_does_what_it_does_where_llvm_places_it(content, monkeypatch):
@@ -56,18 +72,39 @@ def test_it_does_what_it_does_where_llvm_places_it(content, monkeypatch):
 
 
 def test_every_argument_is_checked_as_ever(content):
-    entry = loader.load(content, ENTRY, "look_up", [])
+    entry, _ = loader.load(content, [ENTRY], "look_up", symbols.addresses([]))
     for wrong in [np.zeros(3, dtype=np.int8)], [np.zeros(3, dtype=np.uint8)], [b"abc", 1]:
         with pytest.raises(TypeError):
             entry(*wrong)
 
 
+@pytest.mark.parametrize("by_llvm", [False, True])
+def test_a_kernel_calls_the_object_code_of_another(by_llvm, monkeypatch, tmp_path):
+    def refuse(*_):
+        raise elf.NotPlaced
+
+    if by_llvm:
+        monkeypatch.setattr(loader, "place", refuse)
+    monkeypatch.setattr(kernel_files, "read", lambda _: None)
+    monkeypatch.setattr(kernel_files, "write", lambda *_: None)
+    for each in SCALED, CALLER:
+        each._obtained = each._entry = None
+    numbers = np.array([0, 7, 255], dtype=np.uint8)
+    assert CALLER(numbers, -3) == sum(int(each) * -3 - 1 for each in numbers)
+    assert SCALED(7, 5) == 34  # Python calls it as any other
+    name = obtain.direct_name_of(SCALED)
+    assert name in symbols.referred(obtain.compiled(CALLER))
+    monkeypatch.delitem(obtain._direct, name)
+    with pytest.raises(symbols.UnknownObject, match=name):
+        obtain.loaded(CALLER, obtain.compiled(CALLER), None, True)
+
+
 def test_code_can_be_executed_and_not_written_to(content):
-    placed = elf.place(content, ENTRY, symbols.addresses([]))
+    placed = elf.place(content, [ENTRY], symbols.addresses([]))
     with open("/proc/self/maps") as file:
         for line in file:
             start, end = (int(each, 16) for each in line.split()[0].split("-"))
-            if start <= placed.address < end:
+            if start <= placed.addresses[0] < end:
                 assert line.split()[1] == "r-xp"
                 return
     pytest.fail("the code is nowhere")
@@ -75,9 +112,7 @@ def test_code_can_be_executed_and_not_written_to(content):
 
 def relocations(content: bytes) -> list[tuple[int, int]]:
     """(where in the object, kind) of all relocations of code."""
-    (sections_at,) = struct.unpack_from("<Q", content, 0x28)
-    size, n = struct.unpack_from("<2H", content, 0x3A)
-    sections = [elf._Section(*struct.unpack_from("<2I4Q2I2Q", content, sections_at + size * i)) for i in range(n)]
+    sections = elf._sections(content)
     return [
         (at, struct.unpack_from("<Q2Iq", content, at)[1])
         for section in sections
@@ -92,19 +127,19 @@ def test_another_kind_of_relocation_is_left_to_llvm(content, kind):
     assert own == 1
     changed = content[: at + 8] + struct.pack("<I", kind) + content[at + 12 :]
     with pytest.raises(elf.NotPlaced):
-        elf.place(changed, ENTRY, symbols.addresses([]))
+        elf.place(changed, [ENTRY], symbols.addresses([]))
 
 
 def test_what_is_no_object_for_this_processor_or_lacks_something_is_left_to_llvm(content):
     addresses = symbols.addresses([])
     for other in b"", b"MZ", b"\x7fELF\x02\x01".ljust(100, b"\0"), content[:18] + b"\xb7" + content[19:]:
         with pytest.raises(elf.NotPlaced):
-            elf.place(other, ENTRY, addresses)
+            elf.place(other, [ENTRY], addresses)
     with pytest.raises(elf.NotPlaced):
-        elf.place(content, "no_such_entry", addresses)
+        elf.place(content, [ENTRY, "no_such_function"], addresses)
     del addresses["PyLong_AsLongLong"]
     with pytest.raises(elf.NotPlaced):
-        elf.place(content, ENTRY, addresses)
+        elf.place(content, [ENTRY], addresses)
 
 
 def test_a_system_that_makes_no_memory_executable_is_left_to_llvm(content, monkeypatch):
@@ -114,7 +149,7 @@ def test_a_system_that_makes_no_memory_executable_is_left_to_llvm(content, monke
 
     monkeypatch.setattr(elf.ctypes, "CDLL", Refuses)
     with pytest.raises(elf.NotPlaced):
-        elf.place(content, ENTRY, symbols.addresses([]))
+        elf.place(content, [ENTRY], symbols.addresses([]))
 
 
 def test_the_processor_is_stored_as_llvm_detects_it():

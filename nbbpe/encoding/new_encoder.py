@@ -26,7 +26,12 @@ def new_encoder(
 
     The encoders are imported here, because that takes long and not every process needs them.
     """
-    merges, pattern = model.merge_table(), model.pattern
+    pattern = model.pattern
+    if pattern.tables is not None:
+        from ..kernels.encoding.encode_text import compile_parts_beside
+
+        compile_parts_beside()
+    merges = model.merge_table()
     encoder: Encoder
     if pattern.tables is None:
         from .regex_encoder import RegexEncoder

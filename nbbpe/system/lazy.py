@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
+
+from ..kernels.compiler.imported_on_use import imported_on_use as imported_on_use
 
 T = TypeVar("T")
 
@@ -26,13 +27,3 @@ class lazy(Generic[T]):
             return cast(T, self)
         # Now the instance has the attribute, and this is not called again.
         return cast(T, instance.__dict__.setdefault(self._name, self._work_out(instance)))
-
-
-class imported_on_use:
-    """A module that few processes need, imported when something of it is asked for."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        return getattr(importlib.import_module(self._name), attribute)

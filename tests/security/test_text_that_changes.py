@@ -15,7 +15,6 @@ import nbbpe
 from nbbpe.kernels.encoding.encode_new_piece import encode_new_piece
 from nbbpe.kernels.encoding.encode_state import state_of
 from nbbpe.kernels.encoding.pending_pieces import add_pending, encode_pending
-from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.pieces.piece_table import N_ENTRIES, find, key_of
 from nbbpe.text.utf8 import padded
 
@@ -74,14 +73,20 @@ def test_a_thread_that_changes_a_text_changes_no_id_of_later_texts(small):
 
 
 @njit
+def look_up(state_at, key_at, length):
+    """The slot of a piece, and its key."""
+    table_at = state_of(state_at).cache.table
+    low, high = key_of(key_at, length, table_at.state)
+    return find(table_at, key_at, length, low, high), low, high
+
+
 def change_while_it_is_encoded(state_at, text, length, other, when, out):
     """Look a piece up, make it pending and encode it, while its text becomes another; returns how many bytes its ids take.
 
     when : 0, after it was looked up; 1, after it was made pending; 2, after it was looked up, and it is encoded at once
     """
-    table_at, key_at, out_at = state_of(state_at).cache.table, address_of(text), address_of(out)
-    low, high = key_of(key_at, length, table_at.state)
-    slot = find(table_at, key_at, length, low, high)
+    key_at, out_at = text.ctypes.data, out.ctypes.data
+    slot, low, high = look_up(state_at, key_at, length)
     if when != 1:
         text[:length] = other[:length]
     if when == 2:

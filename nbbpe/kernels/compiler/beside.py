@@ -90,12 +90,13 @@ def compile_beside(kernels: Sequence[Any]) -> None:
     """Have another process compile and store these kernels, in this order, unless the first is stored; see above."""
     global _current
     if (
-        _current is not None
+        (_current is not None and _current.awaited)  # one at a time
         or kernels[0].was_obtained
         or plain.is_plain()
         or kernel_files.read(kernels[0].name) is not None
     ):
         return
+    _end()
     with contextlib.suppress(OSError, ValueError, TypeError):  # no such program, or a strange module search path
         lock = _lock() if may_start() else None
         if lock is not None:
@@ -104,6 +105,7 @@ def compile_beside(kernels: Sequence[Any]) -> None:
             finally:
                 os.close(lock)
             obtain.elsewhere = _current
+            atexit.unregister(_end)
             atexit.register(_end)
 
 

@@ -1,4 +1,4 @@
-"""Places object code in memory: ELF for x86-64, as Linux has it, without LLVM.
+"""Reads object code in ELF, and places it in memory without LLVM if it is for x86-64, as Linux has it.
 
 A kernel's object code refers to everything by absolute addresses of 64 bits (LLVM's large code model), so that placing it
 means: copy its sections, write the addresses, and make the code executable. LLVM's library would take 50 ms and 40 MB for
@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 _HEADER = b"\x7fELF\x02\x01"  # 64 bits, little-endian
@@ -31,11 +31,11 @@ class NotPlaced(Exception):
 class Placed(NamedTuple):
     """Code in memory.
 
-    address : of its entry
-    memory  : that holds it, and must outlive its use
+    addresses : of the functions that were asked for
+    memory    : that holds them, and must outlive their use
     """
 
-    address: int
+    addresses: list[int]
     memory: Any
 
 
@@ -52,18 +52,40 @@ class _Section(NamedTuple):
     entry_size: int
 
 
-def place(content: bytes, entry: str, addresses: Mapping[str, int]) -> Placed:
-    """Place object code, and find its entry.
+class _Symbol(NamedTuple):
+    """A name in object code.
+
+    kind    : _FUNCTION, or another number
+    section : the number of the section where it is; 0 for a name that the object code refers to and does not define
+    offset  : in the section
+    """
+
+    name: str
+    kind: int
+    section: int
+    offset: int
+
+
+def is_elf(content: bytes) -> bool:
+    """Whether object code is ELF of the kind that is read here: of 64 bits, little-endian."""
+    return content[:6] == _HEADER
+
+
+def referred(content: bytes) -> set[str]:
+    """The names that object code refers to and does not define."""
+    return {each.name for each in _symbols(content, _sections(content))[1:] if each.section == 0}  # the first has no name
+
+
+def place(content: bytes, functions: Sequence[str], addresses: Mapping[str, int]) -> Placed:
+    """Place object code, and find functions in it by their names.
 
     addresses : of the names that it may refer to
 
     Raises NotPlaced.
     """
-    if content[:6] != _HEADER or struct.unpack_from("<H", content, 18)[0] != _X86_64 or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if not is_elf(content) or struct.unpack_from("<H", content, 18)[0] != _X86_64 or not hasattr(mmap, "MAP_ANONYMOUS"):
         raise NotPlaced
-    (sections_at,) = struct.unpack_from("<Q", content, 0x28)
-    size, n_sections = struct.unpack_from("<2H", content, 0x3A)
-    sections = [_Section(*struct.unpack_from("<2I4Q2I2Q", content, sections_at + size * i)) for i in range(n_sections)]
+    sections = _sections(content)
     places, n_read_only, n_bytes = _layout(sections)
     memory = mmap.mmap(-1, max(n_bytes, _PAGE), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -71,15 +93,31 @@ def place(content: bytes, entry: str, addresses: Mapping[str, int]) -> Placed:
         section = sections[number]
         if section.kind != _EMPTY:
             memory[place_of : place_of + section.size] = content[section.at : section.at + section.size]
-    symbols = _symbols(content, sections, {number: base + place_of for number, place_of in places.items()}, addresses)
+    symbols = _symbols(content, sections)
+    # None for one that is nowhere.
+    resolved = [
+        addresses.get(each.name)
+        if each.section == 0
+        else base + places[each.section] + each.offset
+        if each.section in places
+        else None
+        for each in symbols
+    ]
     for section in sections:
         if section.kind == _RELOCATIONS and section.info in places:
-            _relocate(content, section, memory, places[section.info], symbols)
-    found = [address for name, kind, address in symbols if name == entry and kind == _FUNCTION]
-    if len(found) != 1 or found[0] is None:
+            _relocate(content, section, memory, places[section.info], resolved)
+    found = {each.name: at for each, at in zip(symbols, resolved, strict=True) if each.kind == _FUNCTION and each.section}
+    wanted = [address for name in functions if (address := found.get(name)) is not None]
+    if len(wanted) != len(functions):
         raise NotPlaced
     _make_executable(base, n_read_only)
-    return Placed(found[0], memory)
+    return Placed(wanted, memory)
+
+
+def _sections(content: bytes) -> list[_Section]:
+    (sections_at,) = struct.unpack_from("<Q", content, 0x28)
+    size, n_sections = struct.unpack_from("<2H", content, 0x3A)
+    return [_Section(*struct.unpack_from("<2I4Q2I2Q", content, sections_at + size * i)) for i in range(n_sections)]
 
 
 def _layout(sections: list[_Section]) -> tuple[dict[int, int], int, int]:
@@ -103,30 +141,23 @@ def _layout(sections: list[_Section]) -> tuple[dict[int, int], int, int]:
     return places, n_read_only, end
 
 
-def _symbols(
-    content: bytes, sections: list[_Section], bases: dict[int, int], addresses: Mapping[str, int]
-) -> list[tuple[str, int, int | None]]:
-    """All symbols as (name, type, address); None for the address of one that is nowhere."""
+def _symbols(content: bytes, sections: list[_Section]) -> list[_Symbol]:
     table = next((each for each in sections if each.kind == _SYMBOLS), None)
     if table is None:
-        raise NotPlaced
+        return []
     names_at = sections[table.link].at
-    found: list[tuple[str, int, int | None]] = []
-    for at in range(table.at, table.at + table.size, 24):
-        name_at, info, _, section, value, _ = struct.unpack_from("<I2BH2Q", content, at)
+    found = []
+    for name_at, info, _, section, value, _ in struct.iter_unpack("<I2BH2Q", content[table.at : table.at + table.size]):
         name = content[names_at + name_at : content.index(b"\0", names_at + name_at)].decode("ascii")
-        in_memory = bases[section] + value if section in bases else None
-        found.append((name, info & 0xF, addresses.get(name) if section == 0 else in_memory))
+        found.append(_Symbol(name, info & 0xF, section, value))
     return found
 
 
-def _relocate(
-    content: bytes, relocations: _Section, memory: mmap.mmap, section_at: int, symbols: list[tuple[str, int, int | None]]
-) -> None:
-    """Write the addresses that a section at an offset in memory asks for."""
-    for at in range(relocations.at, relocations.at + relocations.size, 24):
-        offset, kind, symbol, addend = struct.unpack_from("<Q2Iq", content, at)
-        address = symbols[symbol][2]
+def _relocate(content: bytes, relocations: _Section, memory: mmap.mmap, section_at: int, symbols: list[int | None]) -> None:
+    """Write the addresses of symbols, as far as they have one, that a section at an offset in memory asks for."""
+    entries = content[relocations.at : relocations.at + relocations.size]
+    for offset, kind, symbol, addend in struct.iter_unpack("<Q2Iq", entries):
+        address = symbols[symbol]
         if kind != _ADDRESS or address is None:
             raise NotPlaced
         struct.pack_into("<Q", memory, section_at + offset, address + addend)

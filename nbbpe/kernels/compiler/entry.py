@@ -1,13 +1,13 @@
 """A kernel's entry: the function that Python calls, `PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t n)`.
 
 It reads its arguments in place, and raises TypeError for anything that is not exactly as the kernel was declared. It
-releases the interpreter's lock while the kernel runs.
+releases the interpreter's lock while the kernel runs. A kernel that others call has a second function, for them.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -28,12 +28,29 @@ _FOREIGN_ORDER = ord(">" if sys.byteorder == "little" else "<")
 def emitter_for(types: tuple[Any, ...], called: str) -> Callable[..., None]:
     """A function that emits the entry of a kernel of this name and these arguments into a module; for compile_to_object."""
 
-    def emit(module: ir.Module, context: Any, compiled: Any, name: str) -> None:
+    def emit(module: ir.Module, context: Any, compiled: Any, functions: Sequence[str]) -> None:
         kind = ir.FunctionType(OBJECT, [OBJECT, OBJECT.as_pointer(), I64])
-        function = ir.Function(module, kind, name)
+        function = ir.Function(module, kind, functions[0])
         _Entry(ir.IRBuilder(function.append_basic_block("entry")), context, called).emit(compiled, types)
+        for name in functions[1:]:
+            _emit_direct(module, context, compiled, name)
 
     return emit
+
+
+def _emit_direct(module: ir.Module, context: Any, compiled: Any, name: str) -> None:
+    """A function that takes and returns numbers as C has it, for the object code of other kernels."""
+    described = compiled.fndesc
+    kinds = [context.get_value_type(each) for each in described.argtypes]
+    function = ir.Function(module, ir.FunctionType(context.get_value_type(described.restype), kinds), name)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    status, result = context.call_conv.call_function(
+        builder, declare_compiled(module, context, compiled), described.restype, described.argtypes, function.args
+    )
+    # No kernel raises anything; if one did, the process would have to end, as there is nobody to tell.
+    with builder.if_then(status.is_error, likely=False):
+        builder.call(module.declare_intrinsic("llvm.trap", (), ir.FunctionType(VOID, [])), [])
+    builder.ret(result)
 
 
 class _Entry(Emitter):

@@ -7,30 +7,21 @@ in code that it compiles, it asks the object for its `_numba_type_`, and only th
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
-from .obtain import Obtained, obtain
+from .imported_on_use import imported_on_use
+from .obtain import Obtained, declare_direct, direct_name_of, obtain
 from .plain import is_plain, made
+from .signature import Scalar
 
 KERNELS: list[Kernel] = []  # every kernel of the modules that are imported, in any order
 
-
-class _ImportedOnUse:
-    """A module that is imported on first use: intrinsics use those of Numba and llvmlite only when they are compiled."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        return getattr(importlib.import_module(self._name), attribute)
-
-
-types: Any = _ImportedOnUse("numba.types")
-cgutils: Any = _ImportedOnUse("numba.core.cgutils")
-ir: Any = _ImportedOnUse("llvmlite.ir")
-llvm: Any = _ImportedOnUse(f"{__package__}.llvm")
+# Intrinsics use these only when they are compiled.
+types: Any = imported_on_use("numba.types")
+cgutils: Any = imported_on_use("numba.core.cgutils")
+ir: Any = imported_on_use("llvmlite.ir")
+llvm: Any = imported_on_use(f"{__package__}.llvm")
 
 
 class Intrinsic:
@@ -86,14 +77,19 @@ class Part(Intrinsic):
 class Kernel(Part):
     """A function that Python calls: compiled once on a machine, and run without the GIL. Compiled code may call it, too.
 
-    types : the types of its arguments, see signature.py
-    name  : its module's and its own
+    types   : the types of its arguments, see signature.py
+    name    : its module's and its own
+    returns : the type of its result, if other kernels call its object code, in place of compiling it into theirs; then its
+              arguments must be numbers
     """
 
-    def __init__(self, function: Callable[..., Any], types: tuple[Any, ...]) -> None:
+    def __init__(self, function: Callable[..., Any], types: tuple[Any, ...], returns: Scalar | None = None) -> None:
         super().__init__(function)
         self.types = types
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        self.returns = returns
+        if returns is not None:
+            declare_direct(self)
         self._obtained: Obtained | None = None
         self._entry: Callable[..., Any] | None = None
 
@@ -112,6 +108,16 @@ class Kernel(Part):
         return self._obtained
 
     @property
+    def _numba_type_(self) -> Any:
+        if self.returns is None or is_plain():
+            return self.dispatcher()._numba_type_
+        if self._type is None:
+            from .numba_internals import type_of_direct
+
+            self._type = type_of_direct(direct_name_of(self), self.returns, self.types)
+        return self._type
+
+    @property
     def was_obtained(self) -> bool:
         """Whether the compiled code is in this process."""
         return self._obtained is not None
@@ -127,11 +133,12 @@ class Kernel(Part):
         return self._obtained is not None and self._obtained.was_compiled
 
 
-def kernel(*types: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declares a function that Python calls, with the types of its arguments; see signature.py."""
+def kernel(*types: Any, returns: Scalar | None = None) -> Callable[[Callable[..., Any]], Kernel]:
+    """Declares a function that Python calls, with the types of its arguments, see signature.py; and with that of its
+    result, if other kernels are to call its object code."""
 
     def declare(function: Callable[..., Any]) -> Kernel:
-        declared = Kernel(function, types)
+        declared = Kernel(function, types, returns)
         KERNELS.append(declared)
         return declared
 

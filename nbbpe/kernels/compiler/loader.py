@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .elf import NotPlaced, Placed, place
-from .symbols import UnknownObject, addresses, check
+from .symbols import UnknownObject, check
 
 _METH_FASTCALL = 0x80
 _alive: list[Any] = []  # code and descriptions of functions, which must outlive these
@@ -26,28 +26,26 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-def load(content: bytes, entry: str, called: str, structures: list[type]) -> Callable[..., Any]:
-    """The function of an entry in object code, which Python calls by this name.
+def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping[str, int]) -> tuple[Any, list[int]]:
+    """The first of these functions in object code, which Python calls by this name; and the addresses of all of them.
 
-    structures : the NamedTuples that it takes
+    allowed : the names that the object code may refer to, and their addresses
 
-    Raises UnknownObject where the object code has no such entry, or refers to names that are not allowed.
+    Raises UnknownObject where it has no such functions, or refers to another name.
     """
-    allowed = addresses(structures)
     check(content, allowed)
     try:
-        placed = place(content, entry, allowed)
+        placed = place(content, functions, allowed)
     except (NotPlaced, struct.error, IndexError, ValueError):
-        placed = place_with_llvm(content, entry, allowed)
-    described = _MethodDef(called.encode(), placed.address, _METH_FASTCALL, None)
+        placed = place_with_llvm(content, functions, allowed)
+    described = _MethodDef(called.encode(), placed.addresses[0], _METH_FASTCALL, None)
     _alive.append((placed, described))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.argtypes, make.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p), ctypes.py_object
-    function: Callable[..., Any] = make(ctypes.addressof(described), None, None)
-    return function
+    return make(ctypes.addressof(described), None, None), placed.addresses
 
 
-def place_with_llvm(content: bytes, entry: str, allowed: Mapping[str, int]) -> Placed:
+def place_with_llvm(content: bytes, functions: Sequence[str], allowed: Mapping[str, int]) -> Placed:
     """As elf.place, for any object code that LLVM knows. Raises UnknownObject, or RuntimeError, which is llvmlite's."""
     from llvmlite import binding
 
@@ -58,10 +56,10 @@ def place_with_llvm(content: bytes, entry: str, allowed: Mapping[str, int]) -> P
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.ObjectFileRef.from_data(content))
     engine.finalize_object()
-    address = engine.get_function_address(entry)
-    if not address:
-        raise UnknownObject(f"object code without the entry {entry}")
-    return Placed(address, engine)
+    found = [engine.get_function_address(name) for name in functions]
+    if not all(found):
+        raise UnknownObject(f"object code without {' or '.join(functions)}")
+    return Placed(found, engine)
 
 
 @functools.cache

@@ -12,6 +12,7 @@ behaves differently, kernels are compiled by a plain `njit` instead, see plain.p
                                       `_linking_libraries`, `_get_module_for_linking`, `get_pointer_to_function`, `codegen`
     PassManager, and passes           those that kernels need; `_runPass`, without Numba's checks of each pass
     `_shortcuts`                      what these name is cached or left out while we compile
+    ExternalFunction                  a function in other object code
     Dispatcher                        `_compile_for_args`, `add_overload`, `overloads`; of an overload `library`, `fndesc`,
                                       `target_context`, `signature`
     cpu_target.typing_context         `refresh`, `resolve_value_type`: an intrinsic's type
@@ -25,12 +26,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import types as python_types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numba
 from llvmlite import binding, ir
-from numba.core import base, errors, event, lowering, typeinfer
+from numba.core import base, entrypoints, errors, event, lowering, typeinfer
+from numba.core import ir as numba_ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -43,12 +45,13 @@ from numba.core.typed_passes import (
     NopythonTypeInference,
     PreLowerStripPhis,
 )
-from numba.core.types.functions import BaseFunction
+from numba.core.types.functions import BaseFunction, ExternalFunction
 from numba.core.typing.context import BaseContext
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 from numba.extending import intrinsic
 
 from .numba_types import numba_type
+from .signature import Scalar
 
 njit: Any = numba.njit  # its type annotations lack some of its options
 
@@ -101,14 +104,14 @@ class _NeverInlined(_LinkedOnly):
 
 
 class _WholeKernel(JITCodeLibrary):
-    """A kernel's code with everything that it calls, optimized together; only the entry is visible from outside."""
+    """A kernel's code with everything that it calls, optimized together; only some functions are visible from outside."""
 
-    entry = ""
+    visible: Collection[str] = ()
 
     def _finalize_final_module(self) -> None:
         # Only after inlining: LLVM inlines an internal function that is called once, however large it is.
         for each in (*self._final_module.functions, *self._final_module.global_variables):
-            if not each.is_declaration and each.name != self.entry:
+            if not each.is_declaration and each.name not in self.visible:
                 each.linkage = "internal"
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
@@ -190,6 +193,11 @@ def type_of_intrinsic(function: Callable[..., Any]) -> Any:
     return cpu_target.typing_context.resolve_value_type(made)
 
 
+def type_of_direct(name: str, returns: Scalar, types: tuple[Scalar, ...]) -> Any:
+    """The type that Numba has for a function of this name in object code."""
+    return ExternalFunction(name, numba_type(returns)(*map(numba_type, types)))
+
+
 _signatures: dict[Any, Any] = {}
 
 
@@ -226,11 +234,24 @@ def _shortcuts() -> list[tuple[Any, str, Any]]:
             sizes[text] = find_size(self, *arguments)
         return sizes[text]
 
+    def list_variables(self: Any, value: Any) -> list[Any]:
+        # The same in the same order, with a look at the types of values in place of a call for each.
+        found: list[Any] = []
+        for each in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else (value,):
+            kind = type(each)
+            if kind is numba_ir.Var:
+                found.append(each)
+            elif issubclass(kind, (numba_ir.Inst, list, tuple, dict)):
+                found += each.list_vars() if issubclass(kind, numba_ir.Inst) else list_variables(self, each)
+        return found
+
     return [
+        (numba_ir.Inst, "_rec_list_vars", list_variables),
         (functions, "get_call_type", get_call_type),
         (BaseContext, "resolve_value_type", resolve_value_type),
         (ir.Type, "get_abi_size", get_abi_size),
         (base, "_has_loc", functools.cache(base._has_loc)),  # inspects the signature of what emits a call, for each call
+        (entrypoints, "init_all", _do_nothing),  # imports other libraries that extend Numba; 0.2 s for one of them
         (event, "start_event", _do_nothing),  # each call of LLVM is an event, to measure how long it takes
         (event, "end_event", _do_nothing),
         (errors, "termcolor", _Plain),  # colours messages that Numba drops, as it tries one way after another
@@ -263,20 +284,22 @@ def _with_shortcuts() -> Iterator[None]:
         yield
 
 
-def compile_to_object(dispatcher: Any, types: tuple[Any, ...], name: str, emit_entry: Callable[..., None]) -> bytes:
-    """The object code of a kernel: a function of that name for Python to call, and everything that it needs.
+def compile_to_object(
+    dispatcher: Any, types: tuple[Any, ...], functions: Sequence[str], emit: Callable[..., None]
+) -> bytes:
+    """The object code of a kernel: functions of these names that are called from outside, and everything that they need.
 
-    emit_entry : called as emit_entry(module, context, compiled, name) to emit this function, see entry.py
+    emit : called as emit(module, context, compiled, functions) to emit these functions, see entry.py
     """
     kinds = tuple(numba_type(each) for each in types)
     with global_compiler_lock, _with_shortcuts():
         dispatcher.compile(kinds)
         compiled = dispatcher.overloads[kinds]
         codegen = compiled.target_context.codegen()
-        whole = _WholeKernel(codegen, name)
-        whole.entry = name
-        module = whole.create_ir_module(name)
-        emit_entry(module, compiled.target_context, compiled, name)
+        whole = _WholeKernel(codegen, functions[0])
+        whole.visible = functions
+        module = whole.create_ir_module(functions[0])
+        emit(module, compiled.target_context, compiled, functions)
         whole.add_ir_module(module)
         whole.add_linking_library(compiled.library)
         whole.finalize()
@@ -285,8 +308,9 @@ def compile_to_object(dispatcher: Any, types: tuple[Any, ...], name: str, emit_e
 
 def declare_compiled(module: ir.Module, context: Any, compiled: Any) -> ir.Function:
     """A compiled function, declared in a module that calls it."""
+    name = compiled.fndesc.llvm_func_name
     kind = context.call_conv.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes)
-    return ir.Function(module, kind, compiled.fndesc.llvm_func_name)
+    return module.globals.get(name) or ir.Function(module, kind, name)
 
 
 def made_for() -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from . import kernel_files, plain
 from .loader import load
 from .notices import say
 from .signature import Array, Scalar
-from .symbols import UnknownObject, addresses, check
+from .symbols import UnknownObject, addresses, check, referred
 
 
 class Obtained(NamedTuple):
@@ -22,11 +22,13 @@ class Obtained(NamedTuple):
     entry        : takes its arguments by position
     folder       : the folder that it was read from or written to; None for no folder
     was_compiled : whether this process compiled it
+    direct       : the address that other kernels call, if it was declared with the type of its result; else 0
     """
 
     entry: Callable[..., Any]
     folder: str | None
     was_compiled: bool
+    direct: int = 0
 
 
 class Elsewhere(Protocol):
@@ -37,6 +39,7 @@ class Elsewhere(Protocol):
 
 
 elsewhere: Elsewhere | None = None  # see beside.py
+_direct: dict[str, Any] = {}  # the kernels whose object code others call, by the names that these have for them
 _lock = threading.RLock()
 _has_said = False  # that kernels are compiled
 
@@ -49,6 +52,16 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def direct_name_of(kernel: Any) -> str:
+    """The name that the object code of other kernels has for a kernel that they call."""
+    return f"nbbpe_direct_{kernel.name.replace('.', '_')}"
+
+
+def declare_direct(kernel: Any) -> None:
+    """Have a kernel found by the name that other kernels have for it."""
+    _direct[direct_name_of(kernel)] = kernel
 
 
 def obtain(kernel: Any) -> Obtained:
@@ -64,11 +77,11 @@ def obtain(kernel: Any) -> Obtained:
             return found
         try:
             content = compiled(kernel)
-            entry = load(content, entry_of(kernel), kernel.__name__, structures_of(kernel.types))
+            folder = kernel_files.write(kernel.name, content)
+            return loaded(kernel, content, folder, True)
         except Exception as error:
             plain.take_over(error)
             return _compiled_plainly(kernel)
-        return Obtained(entry, kernel_files.write(kernel.name, content), True)
 
 
 def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
@@ -102,9 +115,20 @@ def _stored(kernel: Any) -> Obtained | None:
         return None
     content, folder = found
     try:
-        return Obtained(load(content, entry_of(kernel), kernel.__name__, structures_of(kernel.types)), folder, False)
+        return loaded(kernel, content, folder, False)
     except (UnknownObject, RuntimeError):  # llvmlite raises the second for invalid object code
         return None
+
+
+def loaded(kernel: Any, content: bytes, folder: str | None, was_compiled: bool) -> Obtained:
+    """A kernel from its object code. Raises UnknownObject or RuntimeError."""
+    allowed = addresses(structures_of(kernel.types))
+    for name in sorted(referred(content).intersection(_direct)):
+        allowed[name] = _direct[name].obtained().direct
+        if not allowed[name]:
+            raise UnknownObject(f"{name} is compiled by a plain njit, which gives it no address")
+    entry, (_, *direct) = load(content, _functions_of(kernel), kernel.__name__, allowed)
+    return Obtained(entry, folder, was_compiled, *direct)
 
 
 def compiled(kernel: Any) -> bytes:
@@ -115,8 +139,8 @@ def compiled(kernel: Any) -> bytes:
 
     emit = emitter_for(kernel.types, kernel.name)
     with _without_collection():
-        content = compile_to_object(kernel.dispatcher(), kernel.types, entry_of(kernel), emit)
-    check(content, addresses(structures_of(kernel.types)))
+        content = compile_to_object(kernel.dispatcher(), kernel.types, _functions_of(kernel), emit)
+    check(content, {*addresses(structures_of(kernel.types)), *_direct})
     return content
 
 
@@ -150,6 +174,11 @@ def _say_once() -> None:
 def entry_of(kernel: Any) -> str:
     """The name of a kernel's entry."""
     return f"nbbpe_{kernel.name.replace('.', '_')}"
+
+
+def _functions_of(kernel: Any) -> list[str]:
+    """The names of the functions in a kernel's object code."""
+    return [entry_of(kernel), *([direct_name_of(kernel)] if kernel.returns is not None else [])]
 
 
 def structures_of(types: tuple[Any, ...]) -> list[type]:

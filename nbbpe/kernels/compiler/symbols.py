@@ -1,5 +1,7 @@
 """The names that a kernel's object code may refer to, their addresses, and the names that an object does refer to.
 
+An object may also refer to kernels that it calls, see obtain.py.
+
 LLVM's loader uses address 0 for an unknown name. So the names that an object refers to are read from it, when it is made
 and when it is loaded, and an object that needs any other name is not used.
 """
@@ -13,6 +15,8 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+
+from . import elf
 
 # Of Python's C API: what entries call, see entry.py, and objects that they need.
 _FUNCTIONS = (
@@ -63,37 +67,25 @@ def _address(function: Any) -> int:
 
 def check(content: bytes, allowed: Collection[str]) -> None:
     """Raise UnknownObject where object code refers to a name that is not allowed."""
-    try:
-        others = referred(content).difference(allowed)
-    except (struct.error, IndexError, OverflowError, ValueError) as error:
-        raise UnknownObject(f"object code of an unknown format: {error}") from None
+    others = referred(content).difference(allowed)
     if others:
         raise UnknownObject(f"object code that refers to {', '.join(sorted(others))}")
 
 
-def referred(content: bytes) -> set[str]:
-    """The names that object code (64-bit little-endian ELF or Mach-O) refers to and does not define."""
-    if content[:6] == b"\x7fELF\x02\x01":
-        return _of_elf(content)
-    if content[:4] == b"\xcf\xfa\xed\xfe":
-        return _of_mach_o(content)
-    raise ValueError("neither ELF nor Mach-O")
+@functools.lru_cache(maxsize=1)  # as an object is checked right after somebody asked what it refers to
+def referred(content: bytes) -> frozenset[str]:
+    """The names that object code (64-bit little-endian ELF or Mach-O) refers to and does not define.
 
-
-def _of_elf(content: bytes) -> set[str]:
-    sections_at = struct.unpack_from("<Q", content, 0x28)[0]
-    size, n_sections = struct.unpack_from("<2H", content, 0x3A)
-    sections = [struct.unpack_from("<2I4Q2I2Q", content, sections_at + size * i) for i in range(n_sections)]
-    names = set()
-    for _, kind, _, _, at, n_bytes, text, *_ in sections:
-        if kind != 2:  # a table of symbols
-            continue
-        text_at = sections[text][4]
-        for symbol_at in range(at + 24, at + n_bytes, 24):  # the first is none
-            name, _, _, section = struct.unpack_from("<I2BH", content, symbol_at)
-            if section == 0:
-                names.add(_string(content, text_at + name))
-    return names
+    Raises UnknownObject for any other.
+    """
+    try:
+        if elf.is_elf(content):
+            return frozenset(elf.referred(content))
+        if content[:4] == b"\xcf\xfa\xed\xfe":
+            return frozenset(_of_mach_o(content))
+    except (struct.error, IndexError, OverflowError, ValueError) as error:
+        raise UnknownObject(f"object code of an unknown format: {error}") from None
+    raise UnknownObject("object code of an unknown format: neither ELF nor Mach-O")
 
 
 def _of_mach_o(content: bytes) -> set[str]:

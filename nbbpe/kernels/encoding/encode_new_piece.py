@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..compiler.jit import inlined, kernel, part
-from ..compiler.signature import int64
+from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, uint64
 from ..machine.intrinsics import read_i64
 from ..pieces.pattern_tables import BY_REGEX, STABLE, number_of
 from ..pieces.piece_table import NO_SLOT, find, is_free, key_of
@@ -52,7 +52,7 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
     return next_at - ids_at
 
 
-@part
+@kernel(int64, int64, int64, int64, uint64, uint64, int64, int64, returns=int64)
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size):
     """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long to copy, has a pretoken that is
     too long for a lane, or must be split by `regex`."""

@@ -216,7 +216,7 @@ def leave(work_at, position, piece_end, n_ids):
 
 @inlined
 def move_former(state_at):
-    """Move entries into a table that has grown. A separate kernel would take 2 ms to load."""
+    """Move entries into a table that has grown. It is rarely called."""
     state = state_of(state_at)
     if state.former != 0:
         table_at = state.cache.table

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..compiler.beside import compile_beside
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64
 from ..machine.intrinsics import write_i64, write_u64
@@ -89,6 +90,12 @@ def encode_pieces(state_at, text, what):
     # piece (an empty one may precede it): with full batches, texts of one long piece after another took half of their time
     # for scanning.
     return encode_work(state_at, MIN_ROWS + 1 if what == WORK_ALONE else n_rows)
+
+
+def compile_parts_beside() -> None:
+    """Have another process compile the kernels that `encode_pieces` calls, unless they are stored: this one compiles those
+    that make tables first, and then `encode_pieces`."""
+    compile_beside([encode_new_piece, add_pending, encode_pending])
 
 
 def compiled_encode_pieces() -> Callable[[int, object, int], int]:

@@ -15,7 +15,8 @@ so that no look-up finds it.
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.jit import called, inlined
+from ..compiler.jit import inlined, kernel
+from ..compiler.signature import int64, uint64
 from ..machine.intrinsics import (
     BLOCK,
     PADDING,
@@ -100,7 +101,7 @@ def own_copy(state_at, key_at, length, low, high):
     return copy_at
 
 
-@called
+@kernel(int64, int64, int64, int64, uint64, uint64, int64, returns=int64)
 def add_pending(state_at, slot, key_at, length, low, high, ids_at):
     """Make a piece that is not in the cache pending.
 
@@ -134,7 +135,7 @@ def add_pending(state_at, slot, key_at, length, low, high, ids_at):
     return ids_at
 
 
-@called
+@kernel(int64, int64, int64, int64, int64, returns=int64)
 def encode_pending(state_at, ids_end, first_at, n_ids, id_size):
     """Merge the pending pieces, cache them, and write their ids to the output, each followed by those of the text after it.
 
