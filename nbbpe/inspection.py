@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoding.special_choice import Choice
-from .idfiles.writer import find_separator
+from .encoding.special_choice import Choice, find_separator
 from .model.numbering import Numbering
 from .sources import Tally, find_inputs, total_size, warn_of_skipped
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
-from .vocabulary.frequencies import merge_counts as _merge_counts
 
 Source = Path | Sequence[Path] | Iterator[Text]  # what `nbbpe.train` takes
 _MAX_STRETCHES = 200_000  # distinct stretches that are split differently, counted at most
@@ -152,7 +150,7 @@ def encoded(
     `separator`, `field`, `on_error` and `allowed_special` are those of `encode_file`; without `warn` nothing is said of
     records that are skipped.
     """
-    separator_id = find_separator(tokenizer, separator)
+    separator_id = find_separator(tokenizer.special_tokens, separator)
     inputs = find_inputs(source, field, on_error, documents=documents)
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
@@ -180,7 +178,7 @@ def text_figures(
     documents: Iterable[Text] | None = None,
 ) -> TextFigures:
     """How a tokenizer does on a text; arguments are those of `nbbpe.train` and `encode_file`. Memory is bounded."""
-    numbering = Numbering(tokenizer._model.vocab)
+    numbering = Numbering(tokenizer._model.packed)
     counts = np.zeros(len(numbering.ids), dtype=np.int64)
     options: dict[str, Any] = {
         "field": field,
@@ -191,6 +189,19 @@ def text_figures(
     for ids in encoded(tokenizer, source, "count tokens", progress, **options):
         counts += numbering.count(ids)
     return _text_figures(tokenizer, numbering, counts, n_most_frequent)
+
+
+def count_tokens(
+    tokenizer: Tokenizer, source: Source, field: str | None, on_error: str, allowed_special: Choice | None
+) -> tuple[int, int]:
+    """How many tokens a text has, and how many bytes, as in `text_figures`; without a look at each token of the vocabulary,
+    which takes longer than to encode a small text."""
+    lengths_of = Numbering(tokenizer._model.packed).lengths_of
+    n_tokens = n_bytes = 0
+    for ids in encoded(tokenizer, source, "count tokens", field=field, on_error=on_error, allowed_special=allowed_special):
+        n_tokens += len(ids)
+        n_bytes += int(lengths_of(ids).sum())
+    return n_tokens, n_bytes
 
 
 def compare(
@@ -212,7 +223,7 @@ def compare(
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
-    numberings = [Numbering(tokenizer._model.vocab) for tokenizer in (a, b)]
+    numberings = [Numbering(tokenizer._model.packed) for tokenizer in (a, b)]
     counts = [np.zeros(len(numbering.ids), dtype=np.int64) for numbering in numberings]
     n_same = n_differing = n_differing_bytes = 0
     stretches: Counter[tuple[bytes, bytes]] = Counter()
@@ -260,7 +271,9 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
     every merge makes a token of its own of tokens that are there already; None where the merges are not of this kind, or
     the tokenizer has no list of merges.
     """
-    return _merge_counts(tokenizer._model, token_counts)
+    from .vocabulary import frequencies
+
+    return frequencies.merge_counts(tokenizer._model, token_counts)
 
 
 def compression_by_size(
@@ -272,7 +285,7 @@ def compression_by_size(
     text is empty. Each merge that is applied makes one token fewer: no text has to be encoded again.
     """
     applied = merge_counts(tokenizer, token_counts)
-    numbering = Numbering(tokenizer._model.vocab)
+    numbering = Numbering(tokenizer._model.packed)
     n_bytes = int((token_counts * numbering.lengths).sum())
     if applied is None or not n_bytes:
         return None

@@ -23,10 +23,9 @@ from .encoding.segments import encode_segments
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
-from .idfiles import writer
 from .model.model import Merge, Model, Vocab
 from .model.surround import PLAIN, Surround, read_surround
-from .system.lazy import lazy
+from .system.lazy import lazy, method_on_use
 from .system.workers import check_positive
 from .text.byte_source import Source, as_source, bytes_left
 from .text.normalizer import Chain
@@ -36,13 +35,14 @@ from .text.windows import Reader, TextStream
 from .tiktoken_names import TiktokenNames
 from .tokenizer_files import TokenizerFiles
 from .tokenizer_vocabulary import TokenizerVocabulary
-from .vocabulary.frequencies import frequencies
 
 if TYPE_CHECKING:
     from .encoding.dropout import DropoutEncoder, Dropouts
+    from .idfiles.writer import encode_file
     from .kernels.encoding.encode_into import Tables
     from .kernels.pieces.special_tokens import SpecialTokens
     from .sources import Part, Tally
+    from .vocabulary.frequencies import frequencies
 
 MAX_PIECES = 1_000_000
 _NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
@@ -625,8 +625,12 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             yield from encoder.encode_all(reader)
 
     # Their docstrings are there; the first parameter is the tokenizer.
-    encode_file = writer.encode_file
-    frequencies = frequencies
+    if TYPE_CHECKING:
+        encode_file = encode_file
+        frequencies = frequencies
+    else:
+        encode_file = method_on_use("nbbpe.idfiles.writer", "encode_file")
+        frequencies = method_on_use("nbbpe.vocabulary.frequencies", "frequencies")
 
     # Ids to text
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from .formats import folder, gpt2, huggingface, tekken, tiktoken, to_huggingface
+from .formats import folder, gpt2
 from .model.model import Model
-from .pretrained import save_pretrained
 from .system.paths import Path
 from .text.pattern import PatternLike
 
@@ -79,6 +78,8 @@ class TokenizerFiles:
         >>> nbbpe.Tokenizer.from_tiktoken("mine.tiktoken", "gpt2", tok.special_tokens) == tok
         True
         """
+        from .formats import tiktoken
+
         return cls._of(tiktoken.read_model(path_or_encoding, pattern, special_tokens))
 
     @classmethod
@@ -102,6 +103,8 @@ class TokenizerFiles:
         >>> nbbpe.Tokenizer.from_hf("tokenizer.json") == tok
         True
         """
+        from .formats import huggingface
+
         return cls._of(huggingface.read_model(path_or_tokenizer, normalizer))
 
     def save(self, path: Path) -> None:
@@ -155,6 +158,8 @@ class TokenizerFiles:
         >>> nbbpe.load("my-model") == tok
         True
         """
+        from .pretrained import save_pretrained
+
         return save_pretrained(self, folder, chat_template, model_max_length, roles)
 
     def to_hf(self, path: Path) -> None:
@@ -170,6 +175,8 @@ class TokenizerFiles:
         >>> nbbpe.load("tokenizer.json") == tok
         True
         """
+        from .formats import to_huggingface
+
         to_huggingface.write(path, self._model)
 
     def save_gpt2(self, vocab_path: Path, merges_path: Path, *, version_line: bool = True) -> None:
@@ -196,6 +203,8 @@ class TokenizerFiles:
         >>> encoding.encode("the cat") == tok.encode("the cat")
         True
         """
+        from .formats import tiktoken
+
         return tiktoken.new_encoding(name, self._model)
 
     def save_tiktoken(self, path: Path) -> None:
@@ -206,6 +215,8 @@ class TokenizerFiles:
         >>> len(open("mine.tiktoken").readlines())
         263
         """
+        from .formats import tiktoken
+
         tiktoken.write(path, self._model)
 
     def save_tekken(self, path: Path) -> None:
@@ -220,4 +231,6 @@ class TokenizerFiles:
         >>> nbbpe.load("tekken.json").encode("<s>the")
         [0, 258]
         """
+        from .formats import tekken
+
         tekken.write(path, self._model)

@@ -14,7 +14,6 @@ from .model.model import Model
 from .system.paths import Path
 from .system.progress import ProgressOption
 from .text.utf8 import Text
-from .vocabulary.frequencies import token_bytes, unreachable, unused
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -204,6 +203,8 @@ class TokenizerVocabulary:
         >>> tok.decode_batch([[token_id] for token_id in tok.unused(documents=["the cat"]).tolist() if token_id > 255])
         ['at', 'th', 'cat', ' the', 'sat']
         """
+        from .vocabulary.frequencies import unused
+
         return unused(self._model, self.frequencies(source, workers, progress, **options))
 
     def unreachable(self) -> NDArray[np.int64]:
@@ -215,6 +216,8 @@ class TokenizerVocabulary:
         >>> tok.unreachable()
         array([], dtype=int64)
         """
+        from .vocabulary.frequencies import unreachable
+
         return unreachable(self._model)
 
     @property
@@ -225,6 +228,8 @@ class TokenizerVocabulary:
         losses of tokens that have bytes, divided by ln 2 and by the sum of their bytes. Special tokens stand for no text.
         Raises ValueError for a vocabulary whose ids leave gaps much larger than itself.
         """
+        from .vocabulary.frequencies import token_bytes
+
         return token_bytes(self._model)
 
     def report(

@@ -134,6 +134,24 @@ def test_many_tokens_are_read_as_one_by_one():
     assert 4_096 < len(texts_of_bytes) < len(spelled)
 
 
+def test_results_of_merges_are_found_in_any_order_of_the_entries(tmp_path, small):
+    vocab, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    small.save_gpt2(vocab, merges)
+    entries = list(json.loads(vocab.read_text()).items())
+    swapped = entries.copy()
+    swapped[300], swapped[301] = swapped[301], swapped[300]  # two results in another order
+    shuffled = random.Random(1).sample(entries, len(entries))
+    for changed in entries, swapped, shuffled, entries[256:] + entries[:256]:
+        vocab.write_text(json.dumps(dict(changed)))
+        read = nbbpe.Tokenizer.from_files(vocab, merges, list(small.special_tokens))
+        assert (read.vocab, read.merges) == (small.vocab, small.merges)
+    of_ids = dict(zip(dict(shuffled), range(len(entries)), strict=True))
+    vocab.write_text(json.dumps(of_ids))
+    read = nbbpe.Tokenizer.from_files(vocab, merges, list(small.special_tokens))
+    assert read.merges == small.merges
+    assert {spelling: read.vocab[of_ids[spelling]] for spelling in of_ids} == {s: small.vocab[i] for s, i in entries}
+
+
 @pytest.mark.parametrize("end", ["\n", ""])
 @pytest.mark.parametrize("first", ["#version: 0.2\n", ""])
 def test_merges_have_the_numbers_of_their_lines(tmp_path, first, end):

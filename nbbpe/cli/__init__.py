@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -145,6 +144,8 @@ def _say(text: str, debug: bool = False, command: str = "nbbpe") -> None:
     """Print a line on stderr, with `debug` after the traceback of the error. If stderr is closed, the exit code is left."""
     with suppress(OSError):
         if debug:
+            import traceback
+
             traceback.print_exc()
         print(f"{command}: {text}", file=sys.stderr)
 

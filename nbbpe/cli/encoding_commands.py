@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from ..conversion import read_tokenizer
-from ..encoding.special_choice import Choice, allowed_in
-from ..idfiles.writer import find_separator
-from ..inspection import encoded, text_figures
+from ..encoding.special_choice import Choice, allowed_in, find_separator
+from ..inspection import count_tokens, encoded
 from ..tokenizer import Tokenizer
 from . import tables
 from .options import (
@@ -106,7 +105,7 @@ def _encoder_of(tokenizer: str, separator: str | None, split_with: str, patterns
     """The tokenizer that a path or name says, to split as it is asked to."""
     found = read_with_pattern(tokenizer, patterns)
     with as_usage():
-        find_separator(found, separator)
+        find_separator(found.special_tokens, separator)
         return found._splitting_with(split_with)
 
 
@@ -179,8 +178,7 @@ def count(
     rows = []
     for source in inputs or [STDIN]:
         with as_path(source) as path:
-            figures = text_figures(counter, [path], field=field, on_error=on_error, allowed_special=allowed)
-        rows.append((source, figures.n_tokens, figures.n_bytes))
+            rows.append((source, *count_tokens(counter, [path], field, on_error, allowed)))
     if as_json:
         print_json([{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows])
     else:

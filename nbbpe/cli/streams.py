@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -15,12 +13,13 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from ..idfiles.sidecar import check_described, read_sidecar, sidecar_path
-from ..idfiles.token_file import read_npy_header
 from ..system.atomic_files import is_device, name_in_errors, target_of, whole_file
+from ..system.lazy import imported_on_use
 from ..system.paths import Path
 from ..tokenizer import Tokenizer
 
+shutil: Any = imported_on_use("shutil")
+tempfile: Any = imported_on_use("tempfile")
 STDIN = "-"
 _BLOCK = 1 << 20  # bytes
 _LIST_SIGNS = bytes.maketrans(b",[]()", b"     ")  # ids as Python prints a list of them
@@ -112,6 +111,8 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
     Raises ValueError that names the line of what is not an id, and for raw ids whose last one is incomplete.
     """
+    from ..idfiles.sidecar import check_described, read_sidecar, sidecar_path
+
     about = None if source == STDIN else read_sidecar(source)
     if about is not None and about["fingerprint"] != tokenizer.fingerprint:
         raise ValueError(f"{source}: these are the ids of another tokenizer, as {sidecar_path(source)} says")
@@ -137,6 +138,8 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
 def _npy_array(path: str) -> NDArray[Any]:
     """The ids in a .npy file, mapped into memory. ValueError that names the file where it holds none."""
+    from ..idfiles.token_file import read_npy_header
+
     with open(path, "rb") as file:
         dtype, offset, n_ids = read_npy_header(file, path)
         n_there = (os.fstat(file.fileno()).st_size - offset) / dtype.itemsize

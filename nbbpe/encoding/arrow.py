@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sources import NO_ID
 from ..sources.arrow import arrow_columns, n_bytes_of
 from ..sources.columns import ColumnReader, as_strings
 from ..sources.extras import require
-from ..text.windows import Windows
+from ..text.windows import NO_ID, Windows
 from .threads import check_threads, encode_parts, part_bytes, threads_for
 
 if TYPE_CHECKING:

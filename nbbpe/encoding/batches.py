@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sources import NO_ID
 from ..text.text_rows import Rows, RowsReader, cut_rows, rows_of
 from ..text.utf8 import Text
-from ..text.windows import Windows
+from ..text.windows import NO_ID, Windows
 from .special_choice import Chosen, pack_special_tokens
 from .threads import Part, check_threads, encode_parts, part_bytes, stretches, threads_for
 

@@ -9,6 +9,7 @@ from ..model.special_tokens import pack
 from ..system.user_warnings import warn_user
 from ..text.text_windows import first_special
 from ..text.utf8 import Data, to_bytes
+from ..text.windows import NO_ID
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens as PackedTokens
@@ -99,3 +100,15 @@ def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice
 def pack_special_tokens(tokens: Mapping[str, int]) -> PackedTokens:
     """Special tokens with their ids in the form that kernels take."""
     return pack((token.encode() for token in tokens), list(tokens.values()))
+
+
+def find_separator(special_tokens: Mapping[str, int], separator: str | None) -> int:
+    """The id to write after each document. Raises TypeError or ValueError for anything that is not a special token."""
+    if separator is None:
+        return NO_ID
+    if not isinstance(separator, str):
+        raise TypeError(f"separator must be a special token or None, not {separator!r}")
+    if separator not in special_tokens:
+        known = ", ".join(map(repr, special_tokens)) or "none"
+        raise ValueError(f"separator {separator!r} is not a special token of the tokenizer; those are: {known}")
+    return special_tokens[separator]

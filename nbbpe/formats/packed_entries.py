@@ -64,7 +64,7 @@ def packed_merges(lines: str, entries: Mapping[str, int]) -> NDArray[np.int32] |
     if len(separators) % 2 == 0 or (separators[::2] != _SPACE).any() or (separators[1::2] != _NEWLINE).any():
         return None
     sides = lines.replace("\n", " ").split(" ")
-    return _ids_of(sides[::2], sides[1::2], entries)
+    return _ids_of(sides[::2], sides[1::2], entries, _results_in_order(lines, entries))
 
 
 def packed_pairs(pairs: Sequence[Any], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
@@ -78,9 +78,25 @@ def packed_pairs(pairs: Sequence[Any], entries: Mapping[str, int]) -> NDArray[np
     return None
 
 
-def _ids_of(lefts: list[Any], rights: list[Any], entries: Mapping[str, int]) -> NDArray[np.int32] | None:
+def _results_in_order(lines: str, entries: Mapping[str, int]) -> list[int] | None:
+    """The ids of the results of merges, if their entries follow one another in the same order, as those of GPT-2 do; else
+    None. Two texts are compared, which takes a fifth of the time of looking up each result."""
+    results = lines.replace(" ", "")
+    names = list(entries)
     try:
-        columns = [list(map(entries.__getitem__, side)) for side in (lefts, rights, map(add, lefts, rights))]
+        start = names.index(results.partition("\n")[0])
+    except ValueError:
+        return None
+    end = start + lines.count("\n") + 1
+    return list(entries.values())[start:end] if "\n".join(names[start:end]) == results else None
+
+
+def _ids_of(
+    lefts: list[Any], rights: list[Any], entries: Mapping[str, int], results: list[int] | None = None
+) -> NDArray[np.int32] | None:
+    id_of = entries.__getitem__
+    try:
+        columns = [list(map(id_of, lefts)), list(map(id_of, rights)), results or list(map(id_of, map(add, lefts, rights)))]
     except (KeyError, TypeError):
         return None
     return np.ascontiguousarray(np.array(columns, dtype=np.int32).T)

@@ -14,9 +14,9 @@ from unicodedata import unidata_version
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding.special_choice import ALL, Choice, Chosen
+from ..encoding.special_choice import ALL, Choice, Chosen, find_separator
 from ..model.provenance import describe_pattern
-from ..sources import NO_ID, Input, Part, Tally, find_inputs, total_size, warn_of_skipped
+from ..sources import Input, Part, Tally, find_inputs, total_size, warn_of_skipped
 from ..system.atomic_files import name_in_errors, scratch_folder
 from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
@@ -136,7 +136,7 @@ def encode_file(
         raise TypeError(f"resume must be True or False, not {resume!r}")
     n_workers = check_workers(workers) if check_executor(executor) is None else _EXECUTORS_WORKERS
     tokenizer = tokenizer._splitting_with(split_with)
-    separator_id = find_separator(tokenizer, separator)
+    separator_id = find_separator(tokenizer.special_tokens, separator)
     allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     if os.path.isdir(output_path):
@@ -202,18 +202,6 @@ def _is_same_file(path: Path, output: Path) -> bool:
         return os.path.samefile(path, output)
     except OSError:  # one of them does not exist, or not any more
         return False
-
-
-def find_separator(tokenizer: EncodesFiles, separator: str | None) -> int:
-    """The id to write after each document. Raises TypeError or ValueError for anything that is not a special token."""
-    if separator is None:
-        return NO_ID
-    if not isinstance(separator, str):
-        raise TypeError(f"separator must be a special token or None, not {separator!r}")
-    if separator not in tokenizer.special_tokens:
-        known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
-        raise ValueError(f"separator {separator!r} is not a special token of the tokenizer; those are: {known}")
-    return tokenizer.special_tokens[separator]
 
 
 class PartEncoder:

@@ -7,14 +7,13 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from ..system.paths import Path
+from ..text.windows import NO_ID as NO_ID
 from ..text.windows import Windows
 from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
     from ..text.pattern import Pattern
-
-NO_ID = -1  # in the place of a separator's id: nothing is written between documents
 
 
 class Extent(NamedTuple):

@@ -1,8 +1,9 @@
-"""Attributes that are computed, and modules that are imported, on first use."""
+"""Attributes that are computed, and modules and methods that are imported, on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, Generic, TypeVar, cast
 
 from ..kernels.compiler.imported_on_use import imported_on_use as imported_on_use
@@ -27,3 +28,15 @@ class lazy(Generic[T]):
             return cast(T, self)
         # Now the instance has the attribute, and this is not called again.
         return cast(T, instance.__dict__.setdefault(self._name, self._work_out(instance)))
+
+
+class method_on_use:
+    """A method that is a function of a module which few processes need: imported when somebody asks for the method."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = imported_on_use(module)
+        self._name = name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        function = getattr(self._module, self._name)
+        return function if instance is None else MethodType(function, instance)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WINDOW = 1 << 20  # bytes of a file in memory at a time, unless one piece is longer
 TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by the work between two windows
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
+NO_ID = -1  # the id of a break that ends a document after which nothing is written
 CUT = -2  # the id of a break that ends no document: text was dropped there, or is split there
 SEPARATOR = b"\xff"  # between concatenated documents: no part of any UTF-8 text, so nothing is joined across it
 

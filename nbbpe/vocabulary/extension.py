@@ -272,7 +272,7 @@ def _start(model: Model, words: WordCounts) -> _Started:
     tokens = single + [ordinary[token_id] for token_id in longer]
     merges = model.merge_table()
     encoded, ends = pretoken_ids(words.text, words.starts, merges)
-    numbering = Numbering(model.vocab)
+    numbering = Numbering(model.packed)
     symbol_of = np.empty(len(numbering.ids), dtype=np.int32)
     with_id = np.flatnonzero(np.array(ids) >= 0)
     symbol_of[numbering.of(np.array(ids)[with_id])] = with_id

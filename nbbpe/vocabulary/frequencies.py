@@ -140,7 +140,7 @@ def merge_counts(model: Model, token_counts: NDArray[np.int64]) -> NDArray[np.in
             return None
         known.add(left + right)
     ordinary = model.ordinary
-    numbers = Numbering(model.vocab).of(np.fromiter(ordinary, dtype=np.int64, count=len(ordinary)))
+    numbers = Numbering(model.packed).of(np.fromiter(ordinary, dtype=np.int64, count=len(ordinary)))
     made = dict(zip(ordinary.values(), token_counts[numbers].tolist(), strict=True))
     applied = np.zeros(len(merges), dtype=np.int64)
     for rank in range(len(merges) - 1, -1, -1):
