@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,10 +38,15 @@ def test_parts_come_to_stand_in_order_whoever_is_faster(held_bytes, n_threads, n
 
     def work(pause: random.Random) -> None:
         for number in numbers:
-            with joiner.part(number) as write:
-                for data in parts[number]:
+            with joiner.part(number) as writer:
+                at_first = parts[number][0] if parts[number] and pause.random() < 0.5 else b""
+                if at_first:
+                    room = writer.room(len(at_first) + 3)
+                    room[: len(at_first)] = np.frombuffer(at_first, dtype=np.uint8)
+                    writer.wrote(len(at_first))
+                for data in parts[number][bool(at_first) :]:
                     time.sleep(0.02 if number == 0 else pause.random() * 0.001)
-                    write(memoryview(data))
+                    writer.write(memoryview(data))
 
     with ThreadPoolExecutor(n_threads) as threads:
         for done in [threads.submit(work, random.Random(seed)) for seed in range(n_threads)]:
@@ -53,10 +59,10 @@ def test_a_part_waits_in_memory_until_its_turn():
     joiner = Joiner(file, 2)
     with joiner.part(0) as first:
         with joiner.part(1) as second:
-            second(memoryview(b"two "))
+            second.write(memoryview(b"two "))
         with joiner.part(2) as third:
-            third(memoryview(b"three"))
-        first(memoryview(b"one "))
+            third.write(memoryview(b"three"))
+        first.write(memoryview(b"one "))
         assert file.getvalue() == b"one "
     assert file.getvalue() == b"one two three"
 
@@ -68,9 +74,9 @@ def test_a_part_that_fails_frees_those_that_wait_for_it(held_bytes, n_held):
     waiting = threading.Event()
 
     def wait() -> None:
-        with joiner.part(1) as write:
+        with joiner.part(1) as writer:
             waiting.set()
-            write(memoryview(b"no room"))
+            writer.write(memoryview(b"no room"))
 
     with ThreadPoolExecutor(1) as threads:
         waits = threads.submit(wait)
@@ -78,6 +84,21 @@ def test_a_part_that_fails_frees_those_that_wait_for_it(held_bytes, n_held):
             raise LookupError if waiting.wait(60) else TimeoutError
         with pytest.raises(Stopped):
             waits.result(timeout=60)
+
+
+def test_the_part_that_has_its_turn_gets_room_when_all_buffers_wait_for_it():
+    file = io.BytesIO()
+    joiner = Joiner(file, 1)
+    with joiner.part(0) as first:
+        with joiner.part(1) as second:
+            second.room(3)[:3] = ord("b")
+            second.wrote(2)
+        first.room(3)[:3] = ord("a")
+        first.wrote(1)
+    with joiner.part(2) as third:  # in one of the two buffers
+        third.room(40)[:40] = ord("c")
+        third.wrote(40)
+    assert file.getvalue() == b"abb" + b"c" * 40
 
 
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 20))

@@ -113,6 +113,19 @@ def test_an_arrow_column_has_the_ids_of_each_text(tokenizer, num_threads):
     assert tokenizer.encode_arrow(column[:0], num_threads=num_threads).to_pylist() == []
 
 
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("num_threads", [1, 3])
+@pytest.mark.parametrize("normalizer", ["NFD", [{"type": "Prepend", "prepend": "▁▁▁"}]])
+def test_ids_have_room_where_a_normalizer_makes_texts_longer(num_threads, normalizer):
+    single = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], normalizer=normalizer)
+    batch = ["é" * n for n in (1, 0, 700, 3)] * 20
+    wanted = [single.encode(text, num_threads=1) for text in batch]
+    assert sum(map(len, wanted)) > sum(len(text.encode()) for text in batch)
+    assert single.encode_batch(batch, num_threads=num_threads) == wanted
+    pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
+    assert single.encode_arrow(pa.array(batch), num_threads=num_threads).to_pylist() == wanted
+
+
 parts = st.sampled_from(
     [*SPECIALS, "the ", "cat", "\n\n", "  ", "é", "中", "😀", "\udcff", "\udcc3\udca9", "\ud800", "12", "'s"]
 )

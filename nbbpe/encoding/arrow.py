@@ -25,6 +25,7 @@ class _ColumnPart(NamedTuple):
     """Some rows of a column, see `as_strings`; see threads.Part."""
 
     strings: Any
+    n_bytes: int
 
     def open(self, specials: SpecialTokens) -> Windows:
         """See threads.Part."""
@@ -39,8 +40,8 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     n_bytes = sum(map(n_bytes_of, columns))
     n_threads = 1 if encoder.in_python else threads_for(n_bytes, most)
     parts = [(column, _cut(column, part_bytes(n_bytes, n_threads))) for column in columns]
-    of_all = [_ColumnPart(strings) for _, of_column in parts for strings in of_column]
-    ids, found = encode_parts(encoder, of_all, specials, n_bytes, n_threads)
+    of_all = [_ColumnPart(strings, n_bytes_of(strings)) for _, of_column in parts for strings in of_column]
+    ids, found = encode_parts(encoder, of_all, specials, n_threads)
     rest = iter(found)
     lists: list[Any] = []
     done = 0

@@ -25,6 +25,7 @@ class _RowsPart(NamedTuple):
     rows: Rows
     first: int
     last: int
+    n_bytes: int
 
     def open(self, specials: SpecialTokens) -> Windows:
         """See threads.Part."""
@@ -52,9 +53,9 @@ def encode_batch_flat(
                 parts += of_text
                 ends_text += [False] * (len(of_text) - 1) + [True]
                 continue
-        parts.append(_RowsPart(rows, first, last))
+        parts.append(_RowsPart(rows, first, last, int(rows.sizes[first:last].sum())))
         ends_text.append(False)
-    ids, found = encode_parts(encoder, parts, specials, n_bytes, n_threads)
+    ids, found = encode_parts(encoder, parts, specials, n_threads)
     ends = [np.zeros(1, dtype=np.int64)]
     n_ids = 0
     for (n_of_part, of_rows), ends_here in zip(found, ends_text, strict=True):

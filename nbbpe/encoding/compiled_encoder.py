@@ -171,25 +171,37 @@ class CompiledEncoder(Encoder):
                     if (end - position) * self._id_size > OUT_BYTES:
                         state.need_out((end - position) * self._id_size)
 
+    def encode_to(self, reader: Windows, room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        ends: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        n_ids = self._encode_windows(reader, room, self._id_size, ends)
+        return room[:n_ids], np.concatenate(ends)
+
     def _encode_whole(self, reader: Windows, n_bytes: int) -> NDArray[Any]:
         """The ids of all windows of a reader, `n_bytes` of text, as a new array."""
         room = Room(n_bytes + piece_cache.SPARE_BYTES, self.dtype)
         return room.cut(self._encode_windows(reader, room.array, self._id_size))
 
-    def _encode_windows(self, reader: Windows, out: NDArray[Any] | None, step: int) -> int:
+    def _encode_windows(
+        self, reader: Windows, out: NDArray[Any] | None, step: int, ends: list[NDArray[np.int64]] | None = None
+    ) -> int:
         """Encode all windows of a reader into `out`, which has room for all of them, or with None only count the ids;
-        returns their number."""
+        returns their number. To `ends` are added how many there are up to each break without id."""
         with self._borrowed() as state:
             n_ids = taken = 0
             while (window := reader.advance(taken)) is not None:
                 taken = window.start
+                without_id = window.ends_document()
+                marks = None if ends is None or not without_id.any() else np.empty(len(without_id), dtype=np.int64)
                 status = encode_state.NEED_OUT
                 while status == encode_state.NEED_OUT:
                     self._exchange(state)
                     room = state.out if out is None else out
-                    status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step)
+                    status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step, marks)
                     if status == encode_state.NEED_OUT:
                         state.need_out((end - taken) * self._id_size)
+                if ends is not None and marks is not None:
+                    is_done = (window.start < window.breaks[:, 1]) & (window.breaks[:, 1] <= taken)
+                    ends.append(marks[without_id & is_done])
         return n_ids
 
     def _advance(

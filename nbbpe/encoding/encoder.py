@@ -60,6 +60,19 @@ class Encoder(ABC):
         A part is valid until the next one is requested.
         """
 
+    def encode_to(self, reader: Windows, room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids of everything that a reader reads, and how many there are up to each break without id.
+
+        room : where the ids may be written, from its beginning on; longer by SPARE_BYTES than the text as bytes. Otherwise
+            they are in new memory
+        """
+        parts, ends, n_ids = [np.empty(0, dtype=self.dtype)], [np.empty(0, dtype=np.int64)], 0
+        for ids, marks in self.encode_all(reader):
+            parts.append(ids.copy())
+            ends.append(marks + n_ids)
+            n_ids += len(ids)
+        return np.concatenate(parts), np.concatenate(ends)
+
     def encode_short(self, text: object, specials: SpecialTokens | None, form: type) -> Any:
         """The ids of a short str or bytes; None for every other object: `encode_text` encodes it or raises.
 

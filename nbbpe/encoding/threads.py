@@ -1,8 +1,8 @@
 """Text in parts, encoded by several threads at once: their ids in one array, in order, whoever is faster.
 
 A part is a stretch of a long text, cut at certain boundaries, some texts of a batch, or some rows of an Arrow column. Each
-thread takes the next part when it is done with one. The ids of the part whose turn it is are copied from a core's cache to
-their place; those of other parts wait in buffers that are used again and again, as new memory is expensive.
+thread takes the next part when it is done with one, and writes its ids to a buffer, from which they are copied to their
+place when it is the part's turn. Buffers are used again and again, as new memory is expensive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.large_pages import Room
 from ..kernels.pieces.special_tokens import new_special_tokens
-from ..system.part_joiner import Joiner
+from ..system.part_joiner import Joiner, PartWriter
 from ..system.workers import ENDED, check_positive, default_workers, run_jobs
 from ..text.text_windows import cut_text, most_bytes, text_windows
 from ..text.utf8 import Data
@@ -33,13 +33,15 @@ R = TypeVar("R")
 BYTES_PER_THREAD = 1 << 20  # of text; one more thread does not pay for less
 PART_BYTES = 1 << 21  # of text that a thread takes at a time, at most: few ids wait in buffers
 _PARTS_PER_THREAD = 4  # at least, so that threads end together
-
-
-Writer = AbstractContextManager[Callable[[memoryview], None]]
+SPARE = 32  # ids after those of a part: kernels may write a few bytes more than they need
 
 
 class Part(Protocol):
     """What one thread encodes at a time."""
+
+    @property
+    def n_bytes(self) -> int:
+        """The most bytes that its text has as UTF-8."""
 
     def open(self, specials: SpecialTokens) -> Windows:
         """Its windows, with these special tokens found."""
@@ -51,6 +53,7 @@ class Stretch(NamedTuple):
     text: str | Data
     start: int
     end: int
+    n_bytes: int
 
     def open(self, specials: SpecialTokens) -> Windows:
         """See Part."""
@@ -83,7 +86,7 @@ def encode_text(
     parts = stretches(encoder, text, specials or _no_specials(), n_threads)
     if len(parts) == 1:
         return encoder.encode_text(text, specials)
-    return encode_parts(encoder, parts, specials or _no_specials(), most_bytes(text), n_threads)[0]
+    return encode_parts(encoder, parts, specials or _no_specials(), n_threads)[0]
 
 
 def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, num_threads: int | None) -> int:
@@ -104,28 +107,43 @@ def _no_specials() -> SpecialTokens:
 def stretches(encoder: Encoder, text: str | Data, specials: SpecialTokens, n_threads: int) -> Sequence[Stretch]:
     """The parts of a text for so many threads; only one where the text cannot be cut."""
     n_bytes = len(text)
+    most = most_bytes(text)
     if n_threads == 1 or encoder.cut_by is None:
-        return [Stretch(text, 0, n_bytes)]
+        return [Stretch(text, 0, n_bytes, most)]
     n_parts = -(-n_bytes // part_bytes(n_bytes, n_threads))
-    return [Stretch(text, *each) for each in cut_text(text, n_parts, encoder.cut_by, specials)]
+    of_each = most // max(n_bytes, 1)  # bytes of a character
+    cuts = cut_text(text, n_parts, encoder.cut_by, specials)
+    return [Stretch(text, start, end, of_each * (end - start)) for start, end in cuts]
 
 
 class _Array:
-    """Room for ids that are appended."""
+    """Ids that are appended, in memory that becomes an array."""
 
     def __init__(self, n: int, dtype: np.dtype[Any]) -> None:
         self._room = Room(n, dtype)
         self._n = 0
 
+    def room(self, _: int) -> NDArray[np.uint8]:
+        """See part_joiner.PartWriter; all that is left."""
+        return self._room.array[self._n :].view(np.uint8)
+
+    def wrote(self, n_bytes: int) -> None:
+        """See part_joiner.PartWriter."""
+        self._n += n_bytes // self._room.array.itemsize
+
     def write(self, data: memoryview) -> None:
         """See part_joiner.Sink."""
         ids = np.frombuffer(data, dtype=self._room.array.dtype)
-        self._room.array[self._n : self._n + len(ids)] = ids
-        self._n += len(ids)
+        n = self._n + len(ids)
+        if n > len(self._room.array):  # an encoder has made a text longer
+            former, self._room = self._room, Room(2 * n, ids.dtype)
+            self._room.array[: self._n] = former.array[: self._n]
+        self._room.array[self._n : n] = ids
+        self._n = n
 
-    def part(self, number: int) -> Writer:
+    def part(self, _: int) -> AbstractContextManager[PartWriter]:
         """As Joiner.part, where parts come one after another."""
-        return nullcontext(self.write)
+        return nullcontext(self)
 
     def cut(self) -> NDArray[Any]:
         """All of it, which can be called once."""
@@ -156,29 +174,32 @@ def run_tasks(work: Callable[[T], R], tasks: Sequence[T], n_threads: int) -> lis
 
 
 def _encode_part(
-    encoder: Encoder, specials: SpecialTokens, writer_of: Callable[[int], Writer], task: tuple[int, Part]
+    encoder: Encoder,
+    specials: SpecialTokens,
+    writer_of: Callable[[int], AbstractContextManager[PartWriter]],
+    task: tuple[int, Part],
 ) -> tuple[int, NDArray[np.int64]]:
     """Encode a part; returns the number of its ids, and how many there are up to each break without id."""
     number, part = task
-    n_ids, ends = 0, [np.empty(0, dtype=np.int64)]
-    with writer_of(number) as write:
-        for ids, marks in encoder.encode_all(part.open(specials)):
-            write(ids.data)
-            if len(marks):
-                ends.append(marks + n_ids)
-            n_ids += len(ids)
-    return n_ids, np.concatenate(ends) if len(ends) > 2 else ends[-1]
+    with writer_of(number) as writer:
+        room = writer.room((part.n_bytes + SPARE) * encoder.dtype.itemsize).view(encoder.dtype)
+        ids, ends = encoder.encode_to(part.open(specials), room)
+        if ids.ctypes.data == room.ctypes.data:
+            writer.wrote(ids.nbytes)
+        else:
+            writer.write(ids.data)
+    return len(ids), ends
 
 
 def encode_parts(
-    encoder: Encoder, parts: Sequence[Part], specials: SpecialTokens, n_bytes: int, n_threads: int
+    encoder: Encoder, parts: Sequence[Part], specials: SpecialTokens, n_threads: int
 ) -> tuple[NDArray[Any], list[tuple[int, NDArray[np.int64]]]]:
-    """The ids of all parts, in order, in one new array, which no more than `n_bytes` of text have.
+    """The ids of all parts, in order, in one new array.
 
     Returns them, and for each part the number of its ids, and how many it has up to each break without id.
     """
     encoder, sought = encoder.allowing(specials)
-    out = _Array(n_bytes, encoder.dtype)
+    out = _Array(sum(part.n_bytes for part in parts) + SPARE, encoder.dtype)
     writer_of = Joiner(out, 2 * n_threads).part if n_threads > 1 else out.part
     work = partial(_encode_part, encoder, sought, writer_of)
     with encoder.sharing() if n_threads > 1 else nullcontext():

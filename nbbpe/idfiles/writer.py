@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from unicodedata import unidata_version
@@ -20,7 +20,7 @@ from ..sources import Input, Part, Tally, find_inputs, total_size, warn_of_skipp
 from ..system.atomic_files import name_in_errors, scratch_folder
 from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
-from ..system.part_joiner import Joiner
+from ..system.part_joiner import Joiner, Sink
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import check_workers, run_jobs
@@ -242,11 +242,12 @@ class PartEncoder:
         tally = Tally(self._on_error)
         checksums, of_ends = [], []
         with ExitStack() as files:
-            write = files.enter_context(self._joiner.part(number) if self._joiner else self._part_file(number))
+            part_file: AbstractContextManager[Sink] = self._joiner.part(number) if self._joiner else self._part_file(number)
+            writer = files.enter_context(part_file)
             write_ends: Callable[[memoryview], None] | None = None
             for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally, self._allowed_special):
                 ids = ids.astype(dtype, copy=False)
-                write(ids.data)
+                writer.write(ids.data)
                 checksums.append(checksum(ids))
                 if len(ends):
                     write_ends = write_ends or files.enter_context(self._ends_file(number))
@@ -266,11 +267,11 @@ class PartEncoder:
         """Nothing is left to say."""
 
     @contextmanager
-    def _part_file(self, number: int) -> Iterator[Callable[[memoryview], None]]:
+    def _part_file(self, number: int) -> Iterator[_OutputFile]:
         with _OutputFile(os.path.join(self._folder, str(number)), self._output_path) as file:
             if number == 0:
                 file.write(bytes(self._header))
-            yield file.write
+            yield file
 
     @contextmanager
     def _ends_file(self, number: int) -> Iterator[Callable[[memoryview], None]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -23,12 +23,22 @@ class Sink(Protocol):
         """Append bytes."""
 
 
+class PartWriter(Sink, Protocol):
+    """What writes one part: by `write`, or once to `room`, of which `wrote` says how much."""
+
+    def room(self, n_bytes: int, /) -> NDArray[np.uint8]:
+        """Memory of so many bytes, or more, to write to."""
+
+    def wrote(self, n_bytes: int, /) -> None:
+        """Say that so many bytes of the last room, from its beginning on, are the next of the part."""
+
+
 class _Held:
     """The buffered bytes of a part whose turn has not come."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_bytes: int) -> None:
         # In large pages: the beginning of memory of NumPy's is touched in small ones, which took 5 to 20 us each.
-        self.buffer: NDArray[np.uint8] = zeros(-(-_HELD_BYTES // 8)).view(np.uint8)[:_HELD_BYTES]
+        self.buffer: NDArray[np.uint8] = zeros(-(-n_bytes // 8)).view(np.uint8)[:n_bytes]
         self.n = 0
 
 
@@ -44,18 +54,18 @@ class Joiner:
         self._turn = 0
         self._ended: set[int] = set()
         self._held: dict[int, _Held] = {}
-        self._idle = [_Held() for _ in range(n_held)]
+        self._idle = [_Held(_HELD_BYTES) for _ in range(n_held)]
         self._stopped = False
         self._changed = threading.Condition()
 
     @contextmanager
-    def part(self, number: int) -> Iterator[Callable[[memoryview], None]]:
-        """A function that appends bytes to part `number`, from 0, which ends with the context.
+    def part(self, number: int) -> Iterator[PartWriter]:
+        """What appends bytes to part `number`, from 0, which ends with the context.
 
         Where it ends with an error, so do all parts that are waited for: they raise Stopped.
         """
         try:
-            yield lambda data: self._write(number, data)
+            yield _Writer(self, number)
             self._end(number)
         except BaseException:
             with self._changed:
@@ -63,7 +73,24 @@ class Joiner:
                 self._changed.notify_all()
             raise
 
-    def _write(self, number: int, data: memoryview) -> None:
+    def room(self, number: int, n_bytes: int) -> NDArray[np.uint8]:
+        """See PartWriter.room. The part must have nothing in a buffer yet."""
+        is_large = n_bytes > _HELD_BYTES
+        with self._changed:
+            # The part that has its turn never waits: all buffers may be of parts that wait for it.
+            self._changed.wait_for(lambda: self._stopped or is_large or self._idle or number == self._turn)
+            if self._stopped:
+                raise Stopped
+            held = _Held(max(n_bytes, _HELD_BYTES)) if is_large or not self._idle else self._idle.pop()
+            self._held[number] = held
+        return held.buffer
+
+    def wrote(self, number: int, n_bytes: int) -> None:
+        """See PartWriter.wrote."""
+        self._held[number].n += n_bytes
+
+    def write(self, number: int, data: memoryview) -> None:
+        """See Sink."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or number == self._turn or self._has_room(number, data.nbytes))
             if self._stopped:
@@ -107,5 +134,23 @@ class Joiner:
             self._file.write(held.buffer[: held.n].data)
             held.n = 0
             with self._changed:
-                self._idle.append(held)
+                if len(held.buffer) <= _HELD_BYTES:
+                    self._idle.append(held)
                 self._changed.notify_all()
+
+
+class _Writer:
+    """See PartWriter."""
+
+    def __init__(self, joiner: Joiner, number: int) -> None:
+        self._joiner = joiner
+        self._number = number
+
+    def write(self, data: memoryview) -> None:
+        self._joiner.write(self._number, data)
+
+    def room(self, n_bytes: int) -> NDArray[np.uint8]:
+        return self._joiner.room(self._number, n_bytes)
+
+    def wrote(self, n_bytes: int) -> None:
+        self._joiner.wrote(self._number, n_bytes)
