@@ -91,6 +91,15 @@ def test_a_str_is_written_in_parts(text, room):
     assert written(text, room) == naive.utf8(text, 4 * len(text))
 
 
+@pytest.mark.parametrize("other", ["é", "и", "中", "😀", "\udcff\ud800", "éи中"])
+@pytest.mark.parametrize("gap", [0, 1, 15, 16, 50, 200, 700])
+def test_characters_between_stretches_of_ascii_are_written(other, gap):
+    # Longer than what is written before ASCII is looked for again.
+    text = "".join("a" * (gap + i % 3) + other for i in range(-(-3000 // (gap + 1))))
+    for room in 4 * len(text), 200, 1000:
+        assert written(text, room) == naive.utf8(text, 4 * len(text))
+
+
 def test_every_character_is_written_as_python_writes_it():
     for first in range(0, 0x110000, 64):
         text = "".join(map(chr, range(first, first + 64)))

@@ -11,10 +11,22 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import called, inlined, ir, kernel, llvm
 from ..compiler.signature import Argument, int64, uint8
-from .intrinsics import LANES, UNITS, address_of, narrow_8, narrow_16, narrow_32, read_u8, read_u16, read_u32, write_u8
+from .intrinsics import (
+    LANES,
+    UNITS,
+    address_of,
+    narrow_8,
+    narrow_16,
+    narrow_32,
+    read_u8,
+    read_u16,
+    read_u32,
+    write_u8,
+)
 from .utf8 import encode_character, write_utf8_8, write_utf8_16, write_utf8_32
 
 BYTES, NO_TEXT = 0, -1  # kinds; see TextArgument
+STEPS = 32  # of LANES characters each, before ASCII is looked for again
 
 
 def _take(emitter, item):
@@ -78,22 +90,17 @@ def write_utf8(at, n, kind, first, to_at, room):
 
     A surrogate of surrogateescape's becomes the byte that it stands for, any other the three bytes that surrogatepass
     gives: as in text.utf8.to_bytes. Returns the number of the code point that comes next, and how many bytes were written.
-    Cost: about five instructions for UNITS characters that are ASCII; for others see write_utf8_8.
+    Cost: about five instructions for UNITS characters that are ASCII; for others, and what is near them, see write_utf8_8.
+    (To look for ASCII between the umlauts of German took twice as long: where they come is hard to predict.)
     """
     i, length = first, 0
-    while i < n:
-        if n - i >= UNITS and room - length >= 4 * UNITS:
+    while n - i >= UNITS and room - length >= 4 * UNITS:
+        if _write_ascii(at + kind * i, kind, to_at + length):
+            i += UNITS
+            length += UNITS
+            continue
+        for _ in range(min(STEPS, (n - i) // LANES, (room - length) // (4 * LANES))):
             from_at, end_at = at + kind * i, to_at + length
-            if kind == 1:
-                others = narrow_8(from_at, end_at)
-            elif kind == 2:
-                others = narrow_16(from_at, end_at)
-            else:
-                others = narrow_32(from_at, end_at)
-            if others == 0:
-                i += UNITS
-                length += UNITS
-                continue
             if kind == 1:
                 length += write_utf8_8(from_at, end_at)
             elif kind == 2:
@@ -101,7 +108,7 @@ def write_utf8(at, n, kind, first, to_at, room):
             else:
                 length += write_utf8_32(from_at, end_at)
             i += LANES
-            continue
+    while i < n:
         code = _code_point(at, kind, i)
         if 0xDC80 <= code < 0xDD00:
             code, size = code & 0xFF, 1
@@ -116,6 +123,16 @@ def write_utf8(at, n, kind, first, to_at, room):
         i += 1
         length += size
     return i, length
+
+
+@inlined
+def _write_ascii(from_at, kind, to_at):
+    """Write UNITS characters as if they were ASCII; whether they are."""
+    if kind == 1:
+        return narrow_8(from_at, to_at) == 0
+    if kind == 2:
+        return narrow_16(from_at, to_at) == 0
+    return narrow_32(from_at, to_at) == 0
 
 
 @inlined
