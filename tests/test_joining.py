@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbbpe.idfiles import block_writer
 from nbbpe.idfiles.block_writer import BlockWriter
+from nbbpe.system.atomic_files import begin_sync
 from nbbpe.system.part_joiner import Joiner
 from nbbpe.system.workers import Stopped
 
@@ -118,3 +120,18 @@ def test_files_are_written_in_whole_blocks_but_for_the_last(sizes, data, block):
     assert b"".join(written) == b"".join(data)
     assert all(len(part) == block for part in written[:-1])
     assert len(written[-1]) < block
+
+
+def test_a_file_is_the_same_whether_the_disk_is_told_of_it_in_advance(sizes, tmp_path, monkeypatch):
+    sizes(joined=4096)
+    told: list[tuple[int, int]] = []
+    begin = block_writer.begin_sync
+    monkeypatch.setattr(block_writer, "begin_sync", lambda file, start, n: told.append((start, n)) or begin(file, start, n))
+    data = random.Random(3).randbytes(11 * 4096 + 5)
+    with open(tmp_path / "file", "wb") as file:
+        writer = BlockWriter(file)
+        writer.write(data)
+        writer.flush()
+    assert (tmp_path / "file").read_bytes() == data
+    assert told == [(0, 4 * 4096), (4 * 4096, 4 * 4096), (8 * 4096, 4 * 4096)]
+    begin_sync(io.BytesIO(), 0, 1)  # which has no descriptor

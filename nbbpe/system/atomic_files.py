@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 from .lazy import imported_on_use
 from .links import is_device, target_of
 from .paths import Path
 from .scratch import remove_leftovers, scratch_folder
 
+ctypes: Any = imported_on_use("ctypes")
 shutil: Any = imported_on_use("shutil")
 
-__all__ = ["is_device", "name_in_errors", "put", "remove_leftovers", "scratch_folder", "sync", "target_of", "whole_file"]
+__all__ = [
+    "begin_sync",
+    "is_device",
+    "name_in_errors",
+    "put",
+    "remove_leftovers",
+    "scratch_folder",
+    "sync",
+    "target_of",
+    "whole_file",
+]
 
 _NO_FSYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}  # from file systems that have no fsync
+_BEGIN_WRITING = 2  # SYNC_FILE_RANGE_WRITE
 
 
 def put(whole: str, path: Path) -> None:
@@ -43,6 +56,15 @@ def put(whole: str, path: Path) -> None:
             sync(copy)
             os.replace(copy, target)
     sync(os.path.dirname(target))
+
+
+def begin_sync(file: BinaryIO, start: int, n_bytes: int) -> None:
+    """Have the system begin to write a stretch of a file to the disk, if it can, and do not wait for it; for a sync later."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):  # a file without a descriptor, or a C library without the call
+            begin = ctypes.CDLL(None).sync_file_range
+            begin.argtypes = ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint
+            begin(file.fileno(), start, n_bytes, _BEGIN_WRITING)
 
 
 def sync(path: str) -> None:
