@@ -45,7 +45,7 @@ for _name in (
 
 settings.register_profile(
     "nbbpe",
-    max_examples=effort.examples(20, 200),
+    max_examples=effort.examples(20, 100),
     deadline=None,
     derandomize=True,
     database=None,

@@ -526,7 +526,9 @@ def first_line(left, right, secret, n_lines):
 
 def utf8(text, room):
     """The bytes of a text, if it has no more than `room` and is one that kernels take: str or bytes, of no derived type."""
-    if type(text) is str:
+    if type(text) is str and not any("\ud800" <= character <= "\udfff" for character in set(text)):
+        text = text.encode()
+    elif type(text) is str:
         handlers = ["surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass" for character in text]
         text = b"".join(character.encode(errors=errors) for character, errors in zip(text, handlers, strict=True))
     return text if type(text) is bytes and len(text) <= room else None

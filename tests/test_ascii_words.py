@@ -14,7 +14,7 @@ import test_automaton
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from test_automaton import automaton_of, ends_by_kernel, for_each_pattern, pattern_of, to_bytes
+from test_automaton import automaton_of, ends_by_kernel, for_named_patterns, pattern_of, to_bytes
 from test_pattern_limits import LEAVES, larger
 
 from nbbpe.kernels.pieces import pattern_tables as layout
@@ -53,10 +53,10 @@ def framed_words(n: int) -> list[str]:
 
 
 @pytest.mark.exhaustive
-@for_each_pattern
+@for_named_patterns
 def test_words_are_split_as_regex_and_a_walk_do(regexes):
     pattern = pattern_of(regexes)
-    pieces = framed_words(examples(400, 20_000))
+    pieces = framed_words(examples(400, 8_000))
     encoded = list(map(to_bytes, pieces))
     lengths = [len(to_bytes(part)) for piece in pieces for part in pattern.split(piece)]
     # Pieces that stand side by side: what follows one of them are often letters, too.

@@ -852,9 +852,14 @@ def streams(request, folder, small, tmp_path) -> dict[str, str]:
     return {"PYTHONUNBUFFERED": request.param, "NBBPE_TOKENIZER": "tok", "D": str(tmp_path)}
 
 
+# Each writes in a way of its own; the others write as one of them.
+USUAL_OUTPUT = ["train", "encode", "encode raw", "decode", "decode what is no id", "count json", "help", "nothing"]
+
+
 @needs_full_device
-@pytest.mark.parametrize("command", EVERY_OUTPUT.values(), ids=EVERY_OUTPUT)
-def test_a_full_disk_behind_stdout_is_named(folder, streams, command):
+@pytest.mark.parametrize("output", mostly_slow(EVERY_OUTPUT, USUAL_OUTPUT))
+def test_a_full_disk_behind_stdout_is_named(folder, streams, output):
+    command = EVERY_OUTPUT[output]
     done = shell(f"nbbpe {command} > /dev/full; echo $?", folder, **streams)
     said = b"nbbpe: error: stdout: No space left on device\n"
     if "wrong" in command:  # two things are wrong here, and one is told
@@ -863,19 +868,26 @@ def test_a_full_disk_behind_stdout_is_named(folder, streams, command):
     assert (done.stdout, done.stderr) == (b"1\n", said)
 
 
+ERRORS = {"count nope": 2, "count --nope": 2, "decode wrong.txt": 1, "count nope --debug": 2}
+
+
 @needs_full_device
-@pytest.mark.parametrize(
-    ("command", "code"), [("count nope", 2), ("count --nope", 2), ("decode wrong.txt", 1), ("count nope --debug", 2)]
-)
-def test_errors_that_cannot_be_told_change_no_exit_code(folder, streams, command, code):
+@pytest.mark.parametrize("command", mostly_slow(ERRORS, usual=["count --nope", "decode wrong.txt"]))
+def test_errors_that_cannot_be_told_change_no_exit_code(folder, streams, command):
     # The second's reader has gone, as without the wait it might not have yet.
     script = f"nbbpe {command} 2> /dev/full; echo ' '$?; (sleep 0.2; nbbpe {command}) 2> >(true); echo ' '$?"
     done = shell(script, folder, **streams)
     assert done.stderr == b""
-    assert [line.split()[-1] for line in done.stdout.splitlines()] == [str(code).encode()] * 2
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == [str(ERRORS[command]).encode()] * 2
 
 
-@pytest.mark.parametrize("command", ["encode text.txt", "decode ids.txt", "inspect", "warmup", "--help", "count --help"])
+@pytest.mark.parametrize(
+    "command",
+    mostly_slow(
+        ["encode text.txt", "decode ids.txt", "inspect", "warmup", "--help", "count --help"],
+        usual=["encode text.txt", "decode ids.txt", "--help"],
+    ),
+)
 def test_nothing_is_said_where_nobody_reads_from_the_start(folder, streams, command):
     done = shell(f"(sleep 0.2; nbbpe {command}; echo $? >&2) | true", folder, **streams)
     assert done.stderr == b"141\n"

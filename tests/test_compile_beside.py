@@ -11,6 +11,7 @@ from pathlib import Path
 
 import processes
 import pytest
+from effort import mostly_slow
 
 from nbbpe.kernels.compiler import beside, plain
 
@@ -48,21 +49,20 @@ def test_what_the_other_process_compiles_is_used_and_not_compiled_again(tmp_path
     assert run(tmp_path, after="assert beside._current is None\n") == []
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", "beside._current.process.kill()\n"),
-        ('beside._SCRIPT = "raise SystemExit(3)"\n', ""),
-        ('beside._SCRIPT = "print(12)"\n', ""),
-        (SILENT + "beside._MOST_SECONDS = 0.2\n", "process = beside._current.process\n"),
-        ('sys.executable = "/nowhere/python"\n', "assert beside._current is None\n"),
-        ("store.writable_folder = lambda: None\n", "assert beside._current is None\n"),
-        ("", "if os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))\nassert beside._current is None\n"),
-    ],
-    ids=["killed", "fails", "says something else", "silent", "cannot start", "no store", "forked"],
-)
-def test_without_the_other_process_the_kernel_is_compiled_here(before, after, tmp_path):
-    assert run(tmp_path, before, after) == ["fill_links"]
+FAULTS = {
+    "killed": ("", "beside._current.process.kill()\n"),
+    "fails": ('beside._SCRIPT = "raise SystemExit(3)"\n', ""),
+    "says something else": ('beside._SCRIPT = "print(12)"\n', ""),
+    "silent": (SILENT + "beside._MOST_SECONDS = 0.2\n", "process = beside._current.process\n"),
+    "cannot start": ('sys.executable = "/nowhere/python"\n', "assert beside._current is None\n"),
+    "no store": ("store.writable_folder = lambda: None\n", "assert beside._current is None\n"),
+    "forked": ("", "if os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))\nassert beside._current is None\n"),
+}
+
+
+@pytest.mark.parametrize("fault", mostly_slow(FAULTS, usual=["says something else", "silent", "cannot start", "forked"]))
+def test_without_the_other_process_the_kernel_is_compiled_here(fault, tmp_path):
+    assert run(tmp_path, *FAULTS[fault]) == ["fill_links"]
     assert kernels_in(tmp_path) == 1
 
 

@@ -227,6 +227,7 @@ def test_every_public_name_is_in_the_reference():
         assert getattr(nbbpe, name) in shown, name
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(missing_modules(SITE_MODULES)), reason='needs mkdocs: pip install "nbbpe[docs]"')
 def test_site_is_built_and_asks_no_other_host_for_anything(tmp_path):
     # From a copy, so that a report is there and what a checkout lacks does not matter.

@@ -16,6 +16,7 @@ import numpy as np
 import processes
 import pytest
 import texts
+from effort import mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -204,7 +205,7 @@ def test_dask_with_two_workers_of_which_one_is_killed_half_way(text, tmp_path, s
 
 
 @pytest.mark.parametrize("resume", [False, True])
-@pytest.mark.parametrize("name", ["ids.bin", "ids.npy"])
+@pytest.mark.parametrize("name", mostly_slow(["ids.bin", "ids.npy"], usual=["ids.npy"]))
 def test_an_executor_writes_the_file_that_workers_write(text, tmp_path, name, resume, sizes):
     sizes(for_workers=0, chunk=3000)
     (tmp_path / "b.jsonl").write_text('{"text": "the cat"}\n{"no": 1}\n' * 50)

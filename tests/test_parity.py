@@ -89,7 +89,7 @@ SOURCES = st.lists(texts.word_counts("abc", max_words=6), min_size=1, max_size=4
     max_token_length=st.sampled_from([None, None, 2, 3]),
     with_start=st.booleans(),
 )
-@settings(max_examples=examples(60, 5000))
+@settings(max_examples=examples(60, 600))
 def test_the_loop_is_its_twin(sources, measures, window, min_frequency, max_token_length, with_start):
     measures = measures and measures[: len(sources)]
     options = {"measures": measures, "window": window}
@@ -102,7 +102,7 @@ def test_the_loop_is_its_twin(sources, measures, window, min_frequency, max_toke
 
 
 @given(sources=SOURCES.filter(any), limits=LIMITS, tie_break=st.sampled_from(TIE_BREAKS))
-@settings(max_examples=examples(60, 2000))
+@settings(max_examples=examples(60, 600))
 def test_rules_are_kept_in_every_source(sources, limits, tie_break):
     rules = TokenRules(forbidden=[rb"^b", lambda token: token.count(b"c") > 1], **limits)
 
@@ -155,7 +155,7 @@ def check_structures(linked, table, queue, ties, tokens, starts, group_starts) -
 
 
 @given(sources=SOURCES.filter(any), has_measures=st.booleans())
-@settings(max_examples=examples(40, 1000))
+@settings(max_examples=examples(40, 400))
 def test_structures_are_true_to_each_other_after_every_merge(sources, has_measures):
     words, groups = grouped(sources, [source or {b"ab": 1} for source in sources] if has_measures else None)
     original, calls = parity_loop.merge_parity_batch, []

@@ -16,7 +16,7 @@ import texts
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from test_automaton import PATTERNS, ends_by_kernel, for_each_pattern, pattern_of, to_bytes
+from test_automaton import PATTERNS, ends_by_kernel, for_named_patterns, pattern_of, to_bytes
 from test_scan import marked
 
 import nbbpe
@@ -34,12 +34,12 @@ BACKTRACKS = r"(?:a|aa)+c|."  # about fib(n) ways over n letters a
 
 
 @pytest.mark.exhaustive
-@for_each_pattern
+@for_named_patterns
 def test_a_text_is_split_alike_wherever_blocks_begin(regexes):
     """Every place of a text comes to lie before and after the edge of a block, and nothing changes."""
     pattern = pattern_of(regexes)
     source = random.Random(13)
-    strings = source.sample(test_automaton.random_strings(regexes, 400), examples(2, 40))
+    strings = source.sample(test_automaton.random_strings(regexes, 400), examples(2, 20))
     for text in [*strings, "It's 12\udcff  \n\n中a字\u0301X1"]:
         data = to_bytes(text)
         for shift in range(BLOCK + 3):
@@ -51,13 +51,13 @@ def test_a_text_is_split_alike_wherever_blocks_begin(regexes):
 
 @pytest.mark.exhaustive
 def test_boundaries_hold_at_millions_of_places():
-    """Text of random classes, pieces alone and whole: over all patterns, at 200,000 boundaries (in CI at ten million)."""
+    """Text of random classes, pieces alone and whole: over all patterns, at 200,000 boundaries (in CI at two million)."""
     n_cuts = 0
     for regexes in PATTERNS.values():
         pattern = pattern_of(regexes)
         source = random.Random(14)
         samples = test_automaton.characters_of_classes(regexes)
-        for _ in range(examples(1, 10)):
+        for _ in range(examples(1, 2)):
             text = "".join(source.choice(source.choice(samples)) for _ in range(examples(9_000, 40_000)))
             data = to_bytes(text)
             cuts = marked(data, pattern)
@@ -65,7 +65,7 @@ def test_boundaries_hold_at_millions_of_places():
             ends = list(itertools.accumulate(len(to_bytes(part)) for part in pattern.split(text)))
             assert ends_by_kernel([data], pattern.tables) == ends
             assert ends_by_kernel(naive.pieces(data, cuts), pattern.tables) == ends
-    assert n_cuts > examples(180_000, 8_000_000)
+    assert n_cuts > examples(180_000, 1_600_000)
 
 
 # Random regexes

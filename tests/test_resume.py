@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import texts
+from effort import mostly_slow
 
 import nbbpe
 from nbbpe.idfiles import kept_parts, manifest, writer
@@ -101,7 +102,7 @@ def small_parts(sizes):
     sizes(chunk=1500, window=400, for_workers=100)
 
 
-@pytest.mark.parametrize("suffix", [".bin", ".npy"])
+@pytest.mark.parametrize("suffix", mostly_slow([".bin", ".npy"], usual=[".bin"]))
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("kind", ["txt", "jsonl"])
 def test_a_run_that_was_stopped_anywhere_ends_in_the_files_of_one_run(

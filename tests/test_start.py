@@ -77,7 +77,9 @@ assert add(1, 2) == 3 and add(np.ones(3), 1.5).tolist() == [2.5] * 3
 
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize(
-    "parts", [(OWN, SMALL), (SMALL + "assert use()", OWN), (SMALL, OWN)], ids=["before", "after", "between"]
+    "parts",
+    mostly_slow([(OWN, SMALL), (SMALL + "assert use()", OWN), (SMALL, OWN)], usual=[(SMALL, OWN)]),
+    ids=["before", "after", "between"],
 )
 def test_functions_of_the_users_own_work_beside_ours(parts):
     count = "sum(kernel.was_compiled for kernel in nbbpe.kernels.compiler.jit.KERNELS)"
@@ -147,7 +149,7 @@ except interpreters.RunFailedError as error:
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("n_processes", mostly_slow([3, 20], usual=[3]))
+@pytest.mark.parametrize("n_processes", mostly_slow([2, 20], usual=[2]))
 def test_many_processes_at_once_on_an_empty_store(tmp_path, n_processes):
     script = "import numpy as np\nfrom nbbpe.kernels.training import linked_words as words\n" + processes.RUN_A_KERNEL
     environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path))
@@ -357,15 +359,19 @@ print(plain.is_plain())
 """
 
 
+PLAIN = {
+    "taken over": (["x"], {}),
+    "disable_jit": ([], {"NUMBA_DISABLE_JIT": "1"}),
+    "boundscheck": ([], {"NUMBA_BOUNDSCHECK": "1"}),
+}
+
+
 # All kernels take a plain njit twenty seconds.
 @pytest.mark.parametrize("script", mostly_slow([ONE_KERNEL, CORE], usual=[ONE_KERNEL]), ids=["one kernel", "all"])
-@pytest.mark.parametrize(
-    ("argument", "settings"),
-    [(["x"], {}), ([], {"NUMBA_DISABLE_JIT": "1"}), ([], {"NUMBA_BOUNDSCHECK": "1"})],
-    ids=["taken over", "disable_jit", "boundscheck"],
-)
+@pytest.mark.parametrize("way", mostly_slow(PLAIN, usual=["taken over", "boundscheck"]))
 @pytest.mark.usefixtures("stored")
-def test_the_plain_way_gives_the_same(script, argument, settings, tmp_path):
+def test_the_plain_way_gives_the_same(script, way, tmp_path):
+    argument, settings = PLAIN[way]
     expected = processes.run(script).splitlines()
     assert expected[-1] == "False"
     found = processes.run(script, *argument, **settings, NUMBA_CACHE_DIR=str(tmp_path)).splitlines()

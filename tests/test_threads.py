@@ -14,6 +14,7 @@ import naive
 import numpy as np
 import pytest
 import texts
+from effort import mostly_slow
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -41,7 +42,7 @@ HARD = [
 PATTERNS = ["gpt2", "o200k", texts.SPLIT_WITH_GAPS]
 
 
-@pytest.fixture(scope="module", params=PATTERNS, ids=repr)
+@pytest.fixture(scope="module", params=mostly_slow(PATTERNS, usual=["gpt2", texts.SPLIT_WITH_GAPS]), ids=repr)
 def tokenizer(request) -> nbbpe.Tokenizer:
     return nbbpe.train(
         documents=[texts.SAMPLE, *(text for text in HARD if isinstance(text, str) and "\ud800" not in text)],

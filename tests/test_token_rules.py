@@ -65,7 +65,7 @@ def kernel():
 
 
 @given(token=BYTES, limits=LIMITS)
-@settings(max_examples=examples(400, 20_000))
+@settings(max_examples=examples(400, 1500))
 def test_limits_are_the_twins(kernel, token, limits):
     assert kernel(token, limits) == naive.keeps_limits(token, **limits)
 

@@ -440,7 +440,7 @@ pretokenize.MIN_BYTES_FOR_WORKERS = 0
 def told(stage, done, total):
     print(stage, flush=True)
     sys.stdout = open("/dev/null", "w")
-nbbpe.train([sys.argv[1]] * 5000, 1000, workers=int(sys.argv[2]), progress=told)
+nbbpe.train([sys.argv[1]] * 500, 1000, workers=int(sys.argv[2]), progress=told)
 """
 
 MERGE = """

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="finds processes in /proc"),
     pytest.mark.filterwarnings("ignore"),
 ]
-SECONDS = 20  # of trials that are drawn at random
+SECONDS = 10  # of trials that are drawn at random
 STAGES = [(job, stage) for job, stages in trials.STAGES.items() for stage in stages]
 
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import readers
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 30  # of mutations
+SECONDS = 15  # of mutations
 
 
 @pytest.mark.parametrize("name", readers.READERS)
