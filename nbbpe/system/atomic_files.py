@@ -59,7 +59,7 @@ def put(whole: str, path: Path) -> None:
 
 
 def begin_sync(file: BinaryIO, start: int, n_bytes: int) -> None:
-    """Have the system begin to write a stretch of a file to the disk, if it can, without waiting for it; for a later sync."""
+    """Have the system begin to write a stretch of a file to the disk, if it can, and do not wait for it."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # a file without a descriptor, or a C library without the call
             begin = ctypes.CDLL(None).sync_file_range

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .pattern import Pattern
 
 _LOOK = 1 << 16  # bytes of a file that are searched for a special token before it is cut at a boundary instead
+_NEAR = 1 << 10  # bytes that are searched for a certain boundary at first; most have one every few words
 _FEW = 1 << 6  # places that are looked at before all others: nearly always, the first one is free
 _CONTEXT = 8  # bytes before a place that tell whether the character there is valid, and its class
 
@@ -190,6 +191,8 @@ def find_cuts(
     once. Only at special tokens where there are no `tables` of a pattern; `look` is how much is searched for one before
     it is cut at a boundary."""
     part = 1
+    if not specials.longest:  # there are none
+        look = min(look, _NEAR)
     while part < n_parts:
         position = size * part // n_parts
         n_searched = max(min(look, size // n_parts), specials.longest)
