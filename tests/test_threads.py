@@ -114,6 +114,17 @@ def test_an_arrow_column_has_the_ids_of_each_text(tokenizer, num_threads):
     assert tokenizer.encode_arrow(column[:0], num_threads=num_threads).to_pylist() == []
 
 
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_many_texts_of_a_byte_have_room_for_their_ids(num_threads, sizes):
+    single = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [])
+    pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
+    for n, held in (1, 64), (300, 64), (5000, 1 << 20):
+        sizes(for_threads=1, thread_part=1000, held=held)
+        batch = ["a"] * n
+        assert single.encode_batch(batch, num_threads=num_threads) == [[97]] * n
+        assert single.encode_arrow(pa.array(batch), num_threads=num_threads).to_pylist() == [[97]] * n
+
+
 @pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("num_threads", [1, 3])
 @pytest.mark.parametrize("normalizer", ["NFD", [{"type": "Prepend", "prepend": "▁▁▁"}]])

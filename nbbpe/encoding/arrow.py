@@ -40,7 +40,7 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     n_bytes = sum(map(n_bytes_of, columns))
     n_threads = 1 if encoder.in_python else threads_for(n_bytes, most)
     parts = [(column, _cut(column, part_bytes(n_bytes, n_threads))) for column in columns]
-    of_all = [_ColumnPart(strings, n_bytes_of(strings)) for _, of_column in parts for strings in of_column]
+    of_all = [_ColumnPart(strings, n_bytes_of(strings) + len(strings)) for _, of_column in parts for strings in of_column]
     ids, found = encode_parts(encoder, of_all, specials, n_threads)
     rest = iter(found)
     lists: list[Any] = []

@@ -53,7 +53,7 @@ def encode_batch_flat(
                 parts += of_text
                 ends_text += [False] * (len(of_text) - 1) + [True]
                 continue
-        parts.append(_RowsPart(rows, first, last, int(rows.sizes[first:last].sum())))
+        parts.append(_RowsPart(rows, first, last, int(rows.sizes[first:last].sum()) + last - first))
         ends_text.append(False)
     ids, found = encode_parts(encoder, parts, specials, n_threads)
     ends = [np.zeros(1, dtype=np.int64)]

@@ -198,6 +198,8 @@ class CompiledEncoder(Encoder):
                     room = state.out if out is None else out
                     status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step, marks)
                     if status == encode_state.NEED_OUT:
+                        if out is not None:
+                            raise RuntimeError(f"{len(out):,} ids have no room for those of a text of {window.end:,} bytes")
                         state.need_out((end - taken) * self._id_size)
                 if ends is not None and marks is not None:
                     is_done = (window.start < window.breaks[:, 1]) & (window.breaks[:, 1] <= taken)

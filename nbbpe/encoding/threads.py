@@ -41,7 +41,7 @@ class Part(Protocol):
 
     @property
     def n_bytes(self) -> int:
-        """The most bytes that its text has as UTF-8."""
+        """The most bytes that its windows have: of text as UTF-8, and of what separates texts, one each."""
 
     def open(self, specials: SpecialTokens) -> Windows:
         """Its windows, with these special tokens found."""
