@@ -207,13 +207,13 @@ NPY = npy_of(np.array([97, 98, 99], dtype=np.uint16))
     ("name", "content", "parts"),
     [
         ("ids", b"1 2\n3 four 5", ["line 2", "'four'"]),
-        ("ids", b"1 -2", ["id -2 (number 1"]),
+        ("ids", b"1 -2", ["id -2 at index 1"]),
         ("ids", b"1 2\n1_0 5", ["line 2", "'1_0'"]),
         ("ids", b"9" * 30, ["line 1", "'999"]),
         ("ids", b"\xff", ["line 1", r"\\xff"]),
-        ("ids", b"1 2\n3 400", ["id 400 (number 3", "400 tokens"]),
+        ("ids", b"1 2\n3 400", ["id 400 at index 3", "400 tokens"]),
         ("ids.bin", b"\x01\x00\x02", ["ends with 1 bytes", "uint16"]),
-        ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 (number 1"]),
+        ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 at index 1"]),
         ("ids.npy", b"no array", ["ids.npy is not a NumPy array file"]),
         ("ids.npy", b"", ["ids.npy is not a NumPy array file"]),
         ("ids.npy", NPY[:20], ["ids.npy is not a NumPy array file"]),
@@ -995,3 +995,26 @@ def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
     assert_one_line_error(run("train", "text.txt", "--forbid", "(", *mixture[2:]), 2, "(")
     missing = run("train", "--mixture", tmp_path / "missing.json", *mixture[2:])
     assert_one_line_error(missing, 2, "missing.json: No such file")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
+@pytest.mark.parametrize("command", ["count", "encode", "encode --separator <|endoftext|>", "inspect tok --on -", "decode"])
+def test_a_terminal_ends_its_text_with_one_ctrl_d(folder, command):
+    terminal, stdin = os.openpty()
+    try:
+        arguments = [*command.split(), *([] if "inspect" in command else ["-t", "tok"])]
+        with subprocess.Popen(
+            [sys.executable, "-m", "nbbpe", *arguments],
+            cwd=folder,
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            env=processes.environment(),
+        ) as process:
+            os.write(terminal, b"97 98\n\x04")
+            try:
+                assert process.wait(60) == 0
+            finally:
+                process.kill()
+    finally:
+        os.close(terminal)
+        os.close(stdin)
