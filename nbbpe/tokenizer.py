@@ -694,7 +694,15 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """
         if num_threads is not None:
             check_positive("num_threads", num_threads)
-        return [self.decode(ids, errors, skip_special_tokens=skip_special_tokens) for ids in batch]
+        texts: list[str] = []
+        for ids in batch:
+            try:
+                texts.append(self.decode(ids, errors, skip_special_tokens=skip_special_tokens))
+            except UnicodeDecodeError:
+                raise
+            except ValueError as error:
+                raise ValueError(f"batch[{len(texts)}]: {error}") from error
+        return texts
 
     def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
         """The text that ids stand for, and for each token the index of the character in which it starts.
