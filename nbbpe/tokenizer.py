@@ -25,8 +25,8 @@ from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
 from .model.model import Merge, Model, Vocab
 from .model.surround import PLAIN, Surround, read_surround
+from .system.integers import check_integer, check_positive
 from .system.lazy import lazy, method_on_use
-from .system.workers import check_positive
 from .text.byte_source import Source, as_source, bytes_left
 from .text.normalizer import Chain
 from .text.pattern import PatternLike, splits_by_regex
@@ -91,12 +91,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         max_pieces: int = MAX_PIECES,
         normalizer: str | Sequence[str | Mapping[str, Any]] | None = None,
     ) -> None:
-        if isinstance(max_pieces, bool) or not hasattr(max_pieces, "__index__"):
-            raise TypeError(f"max_pieces must be an integer, not {max_pieces!r}")
-        if max_pieces < 0:
-            raise ValueError(f"max_pieces must not be negative, and is {max_pieces}")
+        self._max_pieces = min(check_integer("max_pieces", max_pieces, 0), _NO_LIMIT)
         self._model = Model.checked(vocab, merges, special_tokens, pattern, normalizer)
-        self._max_pieces = min(max_pieces.__index__(), _NO_LIMIT)
 
     # What it is
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from .model.model import Model
 from .model.special_tokens import check_special_tokens
+from .system.integers import check_integer, check_positive
 from .system.memory_limits import MemoryLimit
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
 from .system.stopping import Stopping, check_on_interrupt, stopping_on_signals, warn_of_interruption
 from .system.user_warnings import warn_user
-from .system.workers import check_positive
 from .text.pattern import Pattern, PatternLike, get_pattern, splits_by_regex
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
@@ -312,9 +312,7 @@ def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: Patte
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:
     """The number of tokens that are not special. Raises TypeError or ValueError for an invalid size."""
-    if isinstance(vocab_size, bool) or not hasattr(vocab_size, "__index__"):
-        raise TypeError(f"vocab_size must be an integer, not {vocab_size!r}")
-    n_tokens = vocab_size.__index__() - n_special
+    n_tokens = check_integer("vocab_size", vocab_size) - n_special
     if n_tokens < 256:
         raise ValueError(
             f"vocab_size={vocab_size} is too small: 256 bytes and {n_special} special tokens need {256 + n_special}"
