@@ -37,8 +37,10 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
            is one of them, or "generic", each with more features if needed, as "x86-64-v4+avx512vbmi+avx512vbmi2".
            A process takes what was made for exactly its processor, else what asks for most of what it has
 
-    Python, NumPy and system must be the same where the kernels are used. Takes about 20 seconds for each processor, or one
-    where nothing is to be done. Raises ValueError for a processor that is unknown.
+    A process looks for kernels in the folder `nbbpe` of its NUMBA_CACHE_DIR, and in `nbbpe/kernels/objects` of the
+    installed package. Python, NumPy and system must be the same where they are used. Takes about 20 seconds for each
+    processor, or one where nothing is to be done. Raises ValueError for a processor that is unknown, OSError for a folder
+    `into` that cannot be written to, or that others can write to.
 
     >>> import nbbpe
     >>> warm = nbbpe.warmup()
@@ -50,6 +52,8 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
 
     began = time.perf_counter()
     folder = None if into is None else os.path.abspath(into)
+    if folder is not None:
+        _check_writable(folder)
     labels = [target.label_of(target.parse(label)) for label in cpu]
     if labels:
         done = [_in_another_process(folder, label) for label in labels]
@@ -61,6 +65,20 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     if folder is not None:
         found = {path: n for path, n in [(folder, kernel_files.count_stored_in(PrivateFolder(folder)))] if n}
     return Warmup(n_compiled, found, time.perf_counter() - began, n_lost)
+
+
+def _check_writable(folder: str) -> None:
+    """Raise OSError if kernels cannot be stored in a folder."""
+    import tempfile
+
+    from .kernels.compiler.trusted_folders import PrivateFolder, Untrusted
+
+    try:
+        tempfile.TemporaryFile(dir=PrivateFolder(folder).make()).close()
+    except Untrusted as why:
+        raise PermissionError(f"kernels cannot be stored in {folder!r}: {why}") from None
+    except OSError as error:
+        raise type(error)(f"kernels cannot be stored in {folder!r} ({error.strerror})") from error
 
 
 def compile_all(into: str | None) -> tuple[int, int]:

@@ -231,6 +231,23 @@ def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
         assert "each process will compile them again" in capsys.readouterr().out
     monkeypatch.setattr(nbbpe, "warmup", lambda *_: module.Warmup(0, {"folder": 25}, 0.1, 0))
     assert cli.main(["warmup"]) == 0
+    assert "NUMBA_CACHE_DIR" not in capsys.readouterr().out
+    for into, told in ("/image/nbbpe", "find them with NUMBA_CACHE_DIR=/image\n"), ("/image", "the folder nbbpe of their"):
+        assert cli.main(["warmup", "--into", into]) == 0
+        assert told in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_take_kernels_is_named_before_any_is_compiled(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(sys.modules["nbbpe.warmup"], "compile_all", lambda _: pytest.fail("compiled"))
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    (tmp_path / "file").touch()
+    for into in open_to_all, tmp_path / "file":
+        assert cli.main(["warmup", "--into", str(into)]) != 0
+        told = capsys.readouterr().err
+        assert told.startswith(f"nbbpe: error: kernels cannot be stored in '{into}'")
+        assert "NUMBA_CACHE_DIR" not in told
 
 
 # Notebooks
