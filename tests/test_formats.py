@@ -319,7 +319,7 @@ def test_a_broken_nbbpe_json_is_named(folder, content):
     [
         ("special_tokens", {"<s>": 2**40}, "special_tokens must be"),
         ("special_tokens", {"<s>": -1}, "special_tokens must be"),
-        ("pattern", "(", "neither a name .* nor a valid regex"),
+        ("pattern", "(", "neither a name nor a valid regex"),
         ("pattern", 5, "pattern must be a name"),
     ],
 )

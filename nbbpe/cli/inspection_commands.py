@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from ..idfiles.token_file import TokenFile
 from ..inspection import compare as compare_tokenizers
 from ..inspection import text_figures, vocabulary_figures
 from ..system.atomic_files import name_in_errors
+from ..text.pattern import ALIASES, NAMED
 from ..vocabulary.report import short_names
 from . import tables
 from .options import (
@@ -43,6 +45,7 @@ _SHOWN_BYTES = 2000  # of a text that a pattern is shown on
     "nbbpe inspect corpus.bin --verify",
     "nbbpe inspect train.bin --dtype uint16",
     "nbbpe inspect --pattern gpt2 --on corpus.txt",
+    Patterns=textwrap.wrap(", ".join([*NAMED, *ALIASES]), tables.WIDTH - 4),
 )
 @click.argument("tokenizer", required=False, envvar="NBBPE_TOKENIZER", callback=check_environment)
 @click.option("--on", "text", metavar="TEXT", help="Also show how the tokenizer does on this text.")
