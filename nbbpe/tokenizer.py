@@ -235,7 +235,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             start, for example), as in transformers
         num_threads : how many threads at most for a long text in memory, which is cut at certain boundaries; None for as
             many as pay. The ids are the same for any number. Files, and patterns that are not compiled, take one
-        dropout : the share of merges that is left out at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
+        dropout : the share of merges that is skipped at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
             2020), so that a model sees a text split in different ways: 0 for none, 1 for single bytes. Special tokens stay
             whole. The text must be in memory, and one thread encodes it
         seed : of the randomness, an integer. Together with the bytes of the text it decides the ids, so that a text gets
@@ -774,7 +774,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             return threads.encode_text(self._encoder, data, self._recognised(data, allowed, disallowed), most)
 
     def _dropout_encoder(self, dropout: float, seed: int | None) -> DropoutEncoder | None:
-        """For the arguments of `encode` of this name, which are checked; None if nothing is to be left out."""
+        """For the arguments of `encode` of this name, which are checked; None if nothing is to be skipped."""
         if dropout == 0 and seed is None:
             return None
         from .encoding.dropout import check_dropout

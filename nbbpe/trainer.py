@@ -140,7 +140,7 @@ def train(
         environment variable TMPDIR) and merged from there. What the merges need is known before they begin: if the words
         do not fit, training ends with an error that says which `min_word_count` would fit.
     min_word_count
-        Words that occur less often are left out. None leaves out none; "auto" as few as have to be, so that the rest fits
+        Words that occur less often are skipped. None skips none; "auto" as few as have to be, so that the rest fits
         in `memory_limit`, with a warning that says how much of the text that is. The provenance has the figures.
     executor
         A concurrent.futures.Executor that counts in place of own worker processes, see `count_words`.

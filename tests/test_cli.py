@@ -27,6 +27,7 @@ import nbbpe
 from nbbpe import cli, inspection
 from nbbpe.cli import tables
 from nbbpe.cli.signals import ending_signals
+from nbbpe.system.excerpt import shown_token
 
 COMMANDS = [
     *("train", "extend", "count-words", "encode", "decode", "count", "inspect", "compare", "report", "convert", "warmup"),
@@ -599,6 +600,7 @@ def test_help_names_all_commands(run):
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--memory-limit", "4"], ["--memory-limit", "'4'"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--min-word-count", "0"], ["--min-word-count"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "1/0"], ["1/0", "number or a fraction"]),
+        (["train", "--counts", "text.txt", "--vocab-size", "300", "-o", "x"], ["--counts 'text.txt' must end", ".arrow"]),
         (["count-words", "text.txt", "-o", "x.csv"], ["x.csv", ".parquet"]),
         (["count-words", "text.txt", "-o", "nowhere/x.parquet"], ["nowhere", "make it first"]),
         (["convert", "tok", "x", "--special", ""], ["empty"]),
@@ -649,7 +651,7 @@ def test_names_with_odd_characters(run, tmp_path, small):
     done = run("encode", name, "-o", f"{name}.bin", "-t", "tok")
     assert (done.code, len(done.out.splitlines())) == (0, 1)
     assert np.fromfile(f"{name}.bin", dtype="<u2").tolist() == small.encode(TEXT)
-    assert_one_line_error(run("count", f"{name}.gone", "-t", "tok"), 2, "No such file")
+    assert_one_line_error(run("count", f"{name}.gone", "-t", "tok"), 2, r"we\nird \udcffé $(x) 'q'.txt.gone: No such file")
     os.rename(name, os.path.join(tmp_path, "-x"))
     assert shell("cd $D; nbbpe count -t $T -- -x", tmp_path, D=str(tmp_path), T=str(Path("tok").resolve())).returncode == 0
 
@@ -667,7 +669,7 @@ def test_names_with_odd_characters(run, tmp_path, small):
     ],
 )
 def test_tokens_are_shown_readably(token, shown):
-    assert tables.shown(token) == shown
+    assert shown_token(token) == shown
 
 
 # Other processes: pipes, signals, no click
@@ -1027,3 +1029,18 @@ def test_a_terminal_ends_its_text_with_one_ctrl_d(folder, command):
     finally:
         os.close(terminal)
         os.close(stdin)
+
+
+def test_a_folder_that_may_not_be_written_to_is_named_alike_by_all_commands(run, small, nobodys_folder):
+    folder, as_nobody = nobodys_folder
+    small.save(folder / "tok")
+    for path in folder / "tok", *(folder / "tok").iterdir():
+        path.chmod(0o755)
+    (folder / "locked").mkdir()
+    for command in (
+        ["convert", folder / "tok", folder / "locked/g", "--to", "gpt2"],
+        [*("inspect", "--pattern", "gpt2", "--draw", folder / "locked/a.svg")],
+    ):
+        with as_nobody():
+            done = run(*command)
+        assert_one_line_error(done, 1, f"{folder / 'locked'}: cannot write to the folder: Permission denied")

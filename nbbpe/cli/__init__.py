@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from ..system.atomic_files import name_in_errors
+from ..system.excerpt import printable
 from .signals import Ended, ending_signals
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
@@ -128,7 +129,7 @@ def _message(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
-        return _one_line(f"{name}: {error.strerror}")
+        return f"{printable(name)}: {_one_line(error.strerror)}"
     text = _with_options(_one_line(str(error))) or type(error).__name__
     return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug shows where)"
 

@@ -71,7 +71,7 @@ def null_rows(column: Any) -> list[int]:
 
 
 class ColumnReader:
-    """Reads arrays of strings (see `as_strings`) window by window; see Windows. Nulls are left out.
+    """Reads arrays of strings (see `as_strings`) window by window; see Windows. Nulls are skipped.
 
     Every window must be taken whole, as it can be; the next one uses its memory again.
     """
