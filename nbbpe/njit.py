@@ -28,6 +28,7 @@ def new_state(tables: Tables, longest: int = _LONGEST) -> State:
     Raises TypeError or ValueError for a `longest` that is not a positive integer.
 
     >>> import nbbpe.njit
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
     >>> state = nbbpe.njit.new_state(tok.njit_tables(), longest=10_000)
     """
     return _kernel.new_state(tables, check_positive("longest", longest))

@@ -277,7 +277,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """The ids of two texts, one after the other, with the special tokens that the tokenizer's file puts around and
         between them.
 
-        Without `add_special_tokens`, nothing is put there. The other arguments are those of `encode`.
+        first, second : as `text` in `encode`
+        allowed_special, disallowed_special : as in `encode`
+        add_special_tokens : False to put nothing there
 
         >>> tok.encode_pair("the", " cat")
         [258, 261]
@@ -313,8 +315,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         dropout: float = 0.0,
         seed: int | None = None,
     ) -> NDArray[Any]:
-        """The ids of a text as a new 1-D array. Other arguments and errors are those of `encode`.
+        """The ids of a text as a new 1-D array.
 
+        text, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode`, and so are the errors
         dtype : of the array, such as "int64" for torch; None for the tokenizer's own. One that cannot hold all ids raises
             ValueError
 
@@ -343,7 +346,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         disallowed_special: Choice = NONE,
         num_threads: int | None = None,
     ) -> int:
-        """The number of ids of a text, without making the list. Arguments and errors are those of `encode`.
+        """The number of ids of a text, without making the list.
+
+        text, allowed_special, disallowed_special, num_threads : as in `encode`, and so are the errors
 
         >>> tok.count("the cat")
         2
@@ -382,9 +387,11 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     ) -> list[list[int]]:
         """The ids of each text, a list of lists of int, as `encode` returns; large batches use several threads.
 
+        texts : an iterable of texts in memory, as `encode` takes them
         num_threads : how many threads at most; None for as many as pay
+        allowed_special, disallowed_special, dropout, seed : as in `encode`
 
-        Other arguments as in `encode`. Raises TypeError that names an item that is not a text, ValueError that names one
+        Raises TypeError that names an item that is not a text, ValueError that names one
         with a disallowed special token, and ValueError for `num_threads` below 1.
 
         >>> tok.encode_batch(["the cat", "", "the"])
@@ -412,8 +419,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         dropout: float = 0.0,
         seed: int | None = None,
     ) -> list[NDArray[Any]]:
-        """The ids of each text, as a list of 1-D arrays. Other arguments and errors are those of `encode_batch`.
+        """The ids of each text, as a list of 1-D arrays.
 
+        texts, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode_batch`, and so are the errors
         dtype : of the arrays, such as "int64" for torch, as in `encode_array`; None for the tokenizer's own
 
         >>> tok.encode_batch_arrays(["the cat", "the"])
@@ -443,10 +451,11 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all texts in one array, which is faster than an array for each of many short texts.
 
+        texts, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode_batch`, and so are the errors
         dtype : of the ids, such as "int64" for torch, as in `encode_array`; None for the tokenizer's own
 
         Returns (ids, starts): ids is a 1-D array, starts is int64[n + 1]; the ids of text i are
-        ids[starts[i]:starts[i + 1]]. Other arguments and errors are those of `encode_batch`.
+        ids[starts[i]:starts[i + 1]].
 
         >>> tok.encode_batch_flat(["the cat", "", "the"])
         (array([258, 261, 258], dtype=uint16), array([0, 2, 2, 3]))
@@ -563,7 +572,10 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         )
 
     def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Tokens:
-        """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`.
+        """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens).
+
+        text : str or bytes, as in `encode`
+        allowed_special, disallowed_special : as in `encode`
 
         With a normalizer, the `text` of the result is the normalized text, and offsets refer to that.
 

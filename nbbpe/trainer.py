@@ -281,7 +281,9 @@ def train_bpe(
     """Train on one file with the GPT-2 pattern, and return (vocab, merges) as the assignment of Stanford's CS336 asks.
 
     vocab maps ids to bytes, special tokens included; merges are pairs of bytes, in the order in which they were learned.
-    For arguments and errors see `train`.
+
+    input_path : the file
+    vocab_size, special_tokens : as in `train`, and so are the errors
 
     >>> import nbbpe
     >>> vocab, merges = nbbpe.train_bpe("corpus.txt", 260, ["<|endoftext|>"])
