@@ -92,6 +92,7 @@ def compile_all(into: str | None) -> tuple[int, int]:
     for module in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
         if not module.name.startswith(f"{kernels.__name__}.compiler"):
             importlib.import_module(module.name)
+    obtain.notice = "compiling kernels, 5 to 30 seconds ..."  # no advice to run what runs
     missing = [] if plain.is_plain() else [each for each in jit.KERNELS if kernel_files.read(each.name) is None]
     if into is None and missing:
         compile_beside(missing[::-1])  # from the last on: the two meet in the middle

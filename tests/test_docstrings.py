@@ -25,6 +25,8 @@ RESULTS = {Padded, Token, Tokens, CharacterClass, Explanation, Level, Warmup}
 NEEDS = {"to_tiktoken": "tiktoken", "encode_arrow": "pyarrow", "decode_arrow": "pyarrow", "count_words": "pyarrow"}
 NEEDS |= {"arrow_functions": "pyarrow", "tiktoken": "tiktoken"}  # for each function of a module
 
+SLOW = {"njit.encode_into": pytest.mark.slow}  # Numba compiles the caller
+
 
 def public() -> Iterator[tuple[str, Any, Any]]:
     """(name, function, class that it is of or None): all that is public and can be called."""
@@ -40,9 +42,13 @@ def public() -> Iterator[tuple[str, Any, Any]]:
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not name.startswith("_") and name != "tables_of":
                 yield f"{module.__name__.removeprefix('nbbpe.')}.{name}", function, None
+    yield "njit.encode_into", nbbpe.njit.encode_into, None
 
 
-@pytest.mark.parametrize(("name", "function", "owner"), [pytest.param(*each, id=each[0]) for each in public()])
+@pytest.mark.parametrize(
+    ("name", "function", "owner"),
+    [pytest.param(*each, id=each[0], marks=SLOW.get(each[0], ())) for each in public()],
+)
 @pytest.mark.usefixtures("quiet")
 def test_an_example_does_what_it_shows(name, function, owner, tmp_path, monkeypatch):
     module, _, last = name.rpartition(".")
@@ -63,8 +69,8 @@ def run(documented: Any, names: dict[str, Any]) -> None:
     """Run the examples of a docstring; `names` is what they know, and what they leave."""
     text = inspect.getdoc(documented)
     assert text, documented
-    example = doctest.DocTestParser().get_doctest(text, names, documented.__qualname__, None, 0)
-    assert example.examples, f"{documented.__qualname__} has no example"
+    example = doctest.DocTestParser().get_doctest(text, names, documented.__name__, None, 0)
+    assert example.examples, f"{documented.__name__} has no example"
     said: list[str] = []
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=said.append, clear_globs=False)
     if result.failed:

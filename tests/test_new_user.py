@@ -15,6 +15,7 @@ import texts
 import nbbpe
 from nbbpe import cli
 from nbbpe.encoding import tokens
+from nbbpe.kernels.compiler import jit, obtain
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
 
@@ -235,6 +236,18 @@ def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
     for into, told in ("/image/nbbpe", "find them with NUMBA_CACHE_DIR=/image\n"), ("/image", "the folder nbbpe of their"):
         assert cli.main(["warmup", "--into", into]) == 0
         assert told in capsys.readouterr().out
+
+
+def test_warmup_does_not_advise_to_run_warmup(monkeypatch, capsys):
+    monkeypatch.setattr(obtain, "notice", obtain.notice)
+    monkeypatch.setattr(obtain, "_has_said", False)
+    monkeypatch.setattr(jit, "KERNELS", [])
+    obtain._say_once()
+    assert "warmup" in capsys.readouterr().err
+    sys.modules["nbbpe.warmup"].compile_all(None)
+    monkeypatch.setattr(obtain, "_has_said", False)
+    obtain._say_once()
+    assert capsys.readouterr().err == "nbbpe: compiling kernels, 5 to 30 seconds ...\n"
 
 
 def test_a_folder_that_cannot_take_kernels_is_named_before_any_is_compiled(monkeypatch, capsys, tmp_path):
