@@ -121,7 +121,7 @@ def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[
         f"{_machine(machine)}. Medians of several runs; what is encoded is text that the tokenizer has not seen, and every "
         "result is checked to equal that of the library beside it. Where a row stands for several texts, it shows the one "
         "with the smallest lead. All texts, runs, memory, versions and commands: [benchmarks/results/REPORT.md]"
-        "(benchmarks/results/REPORT.md).",
+        "(https://github.com/nbbpe/nbbpe/blob/main/benchmarks/results/REPORT.md).",
     ]
     for plot in plots:
         lines += ["", f"![{figures.FIGURES[Path(plot).stem][0]}]({REPOSITORY}/{plot})"]

@@ -1,7 +1,7 @@
 """How the number of distinct words grows with the text, and what that means for 10 TB on 100 machines.
 
 `python -m benchmarks.word_growth` counts the words of growing parts of the shared texts, fits Heaps' law (distinct words =
-k * bytes^b) to the smaller ones, looks how well it foretells the larger ones, and goes on from there to 10 TB, with the
+k * bytes^b) to the smaller ones, looks how well it predicts the larger ones, and goes on from there to 10 TB, with the
 rates and the memory that it measures on this machine. It prints Markdown, as docs/reliability.md has it.
 """
 
@@ -159,9 +159,9 @@ def rates(folder: Path) -> Rates:
 
 
 def show_growth() -> dict[str, tuple[Law, Point]]:
-    """Print how words grow in each text, and what its first quarter foretells; returns the laws and the last points."""
+    """Print how words grow in each text, and what its first quarter predicts; returns the laws and the last points."""
     laws = {}
-    print("| text | bytes | distinct words | foretold from a quarter | once | k | b | tables of 16 shards | by the law |")
+    print("| text | bytes | distinct words | predicted from a quarter | once | k | b | tables of 16 shards | by the law |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for title, names in TEXTS.items():
         data = read(names)

@@ -86,7 +86,11 @@ def _made(folder: str) -> Iterator[None]:
     while not os.path.exists(path):
         missing.append(path)
         path = os.path.dirname(path)
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except PermissionError as error:  # in the words of an atomic write
+        parent = os.path.dirname(os.path.abspath(error.filename))
+        raise PermissionError(error.errno, f"cannot write to the folder: {error.strerror}", parent) from None
     try:
         yield
     except BaseException:
@@ -154,7 +158,7 @@ FORMATS = (
     Format("tekken", "Mistral's tekken.json", _is_tekken, _write_tekken),
     Format("huggingface", "Hugging Face's tokenizer.json", _is_json, _write_huggingface),
     Format("tiktoken", "tiktoken's ranks, x.tiktoken", _is_ranks, _write_tiktoken, has_special=False, says_all=False),
-    Format("nbbpe", "a folder of our own, which keeps everything", _is_folder, _write_nbbpe),
+    Format("nbbpe", "nbbpe's own folder, which keeps everything", _is_folder, _write_nbbpe),
 )
 
 

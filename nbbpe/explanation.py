@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .system.atomic_files import whole_file
 from .text.automaton import UNDECODABLE, Automaton
 from .text.automaton_drawing import draw_automaton
 from .text.boundaries import certain_pairs, certain_triples
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .text.pattern_tables import Levels
 
 _N_EXAMPLES = 4  # of a class, beside its characters of ASCII
+_WIDTH, _MOST_LINES = 78, 20  # of a text that a pattern is shown on
 _UNDECODABLE = frozenset(map(chr, range(UNDECODABLE[0], UNDECODABLE[1] + 1)))
 _NAMES = {" ": "space", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
@@ -100,7 +102,7 @@ class Explanation:
             raise ValueError(f"there is no automaton to draw: {self.not_compiled}")
         labels = [_short(each) for each in self.levels[level].classes]
         drawn = draw_automaton(self._automata[level], labels, [str(each) for each in self.levels[level].classes])
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
+        with whole_file(path) as whole, open(whole, "w", encoding="utf-8", newline="\n") as file:
             file.write(drawn)
 
 
@@ -234,7 +236,8 @@ def _lines(found: Explanation) -> list[str]:
         lines += [f"  {each.number:>2}  {each.n:>9,}  {each}" for each in level.classes]
         lines += _boundary_lines(level)
     if found.text is not None:
-        lines += ["", "text, with | before pretokens and ‖ at certain boundaries", f"  {_marked(found)}"]
+        lines += ["", "text, with | before pretokens and ‖ at certain boundaries"]
+        lines += [f"  {line}" for line in _marked(found)]
     return lines
 
 
@@ -259,10 +262,18 @@ def _listed(numbers: list[int] | frozenset[int]) -> str:
     return ", ".join(map(str, sorted(numbers)))
 
 
-def _marked(found: Explanation) -> str:
-    marks = ("‖" if certain else "|" for certain in found.is_certain)
-    parts = [mark + _visible(each) for mark, each in zip(marks, found.pretokens, strict=True)]
-    return "".join(parts)[1:]
+def _marked(found: Explanation) -> list[str]:
+    """The text in lines, with marks before pretokens; of a long one the beginning, and how many pretokens follow."""
+    lines, line = [], ""
+    for number, (is_certain, pretoken) in enumerate(zip(found.is_certain, found.pretokens, strict=True)):
+        part = ("‖" if is_certain else "|" if number else "") + _visible(pretoken)
+        if len(line) + len(part) > _WIDTH and line:
+            lines.append(line)
+            line = ""
+        if len(lines) == _MOST_LINES:
+            return [*lines, f"... and {len(found.pretokens) - number:,} more pretokens"]
+        line += part if len(part) <= _WIDTH else f"{part[: _WIDTH - 1]}…"
+    return [*lines, line]
 
 
 def _visible(text: str) -> str:

@@ -116,7 +116,14 @@ class Comparison:
 
 
 def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyFigures:
-    """The figures of a vocabulary."""
+    """The figures of a vocabulary, with so many of its longest tokens.
+
+    >>> import nbbpe.inspection
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
+    >>> figures = nbbpe.inspection.vocabulary_figures(tok)
+    >>> figures.n_tokens, figures.longest[0]
+    (264, Token(token_id=260, token=b' the'))
+    """
     ordinary = tokenizer._model.ordinary
     merges = _merges(tokenizer)
     longest = sorted(ordinary.items(), key=lambda item: (-len(item[1]), item[0]))[:n_longest]
@@ -147,8 +154,15 @@ def encoded(
 ) -> Iterator[NDArray[Any]]:
     """The ids of a source in arrays, with a progress bar; each array is valid until the next one is asked for.
 
-    `separator`, `field`, `on_error` and `allowed_special` are those of `encode_file`; without `warn` nothing is said of
-    records that are skipped.
+    source, documents, progress : as in `nbbpe.train`
+    stage : what the progress bar calls the work
+    separator, field, on_error, allowed_special : as in `encode_file`
+    warn : whether to warn of records that are skipped
+
+    >>> import nbbpe.inspection
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
+    >>> [ids.tolist() for ids in nbbpe.inspection.encoded(tok, documents=["the cat", "the"])]
+    [[258, 261, 258]]
     """
     separator_id = find_separator(tokenizer.special_tokens, separator)
     inputs = find_inputs(source, field, on_error, documents=documents)
@@ -177,7 +191,17 @@ def text_figures(
     allowed_special: Choice | None = None,
     documents: Iterable[Text] | None = None,
 ) -> TextFigures:
-    """How a tokenizer does on a text; arguments are those of `nbbpe.train` and `encode_file`. Memory is bounded."""
+    """How a tokenizer does on a text. Memory is bounded.
+
+    n_most_frequent : how many of the most frequent tokens to list
+    source, documents, progress, field, on_error, allowed_special : as in `encoded`
+
+    >>> import nbbpe.inspection
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
+    >>> figures = nbbpe.inspection.text_figures(tok, documents=["the cat, the mat"])
+    >>> figures.n_tokens, figures.bytes_per_token, figures.most_frequent[0]
+    (7, 2.2857142857142856, (Token(token_id=32, token=b' '), 1))
+    """
     numbering = Numbering(tokenizer._model.packed)
     counts = np.zeros(len(numbering.ids), dtype=np.int64)
     options: dict[str, Any] = {
@@ -195,7 +219,13 @@ def count_tokens(
     tokenizer: Tokenizer, source: Source, field: str | None, on_error: str, allowed_special: Choice | None
 ) -> tuple[int, int]:
     """How many tokens a text has, and how many bytes, as in `text_figures`; without a look at each token of the vocabulary,
-    which takes longer than to encode a small text."""
+    which takes longer than to encode a small text. The other arguments are those of `encoded`.
+
+    >>> import nbbpe.inspection
+    >>> tok = nbbpe.train("corpus.txt", 264, ["<|endoftext|>"])
+    >>> nbbpe.inspection.count_tokens(tok, "corpus.txt", field=None, on_error="raise", allowed_special=None)
+    (210, 660)
+    """
     lengths_of = Numbering(tokenizer._model.packed).lengths_of
     n_tokens = n_bytes = 0
     for ids in encoded(tokenizer, source, "count tokens", field=field, on_error=on_error, allowed_special=allowed_special):
@@ -219,6 +249,13 @@ def compare(
 
     Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises ValueError where one of
     the tokenizers has a normalizer that the other has not, and that changes the text: it is not one text then.
+
+    >>> import nbbpe.inspection
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
+    >>> smaller, _ = tok.truncate(260)
+    >>> found = nbbpe.inspection.compare(tok, smaller, documents=["the cat, the mat"])
+    >>> found.a.n_tokens, found.b.n_tokens, found.splits[0]
+    (7, 9, Split(text=b' cat', count=1, a=[b' cat'], b=[b' ', b'cat']))
     """
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
@@ -270,6 +307,12 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
     A merge is applied once for each of its tokens in the text, and for each that went into a longer one. That is so where
     every merge makes a token of its own of tokens that are there already; None where the merges are not of this kind, or
     the tokenizer has no list of merges.
+
+    >>> import nbbpe.inspection
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
+    >>> figures = nbbpe.inspection.text_figures(tok, documents=["the cat, the mat"])
+    >>> nbbpe.inspection.merge_counts(tok, figures.counts).tolist()
+    [2, 2, 2, 1, 1, 1, 0, 0]
     """
     from .vocabulary import frequencies
 
@@ -283,6 +326,13 @@ def compression_by_size(
 
     Returns (vocabulary sizes, bytes per token), from no merges to all of them; None where `merge_counts` is None, or the
     text is empty. Each merge that is applied makes one token fewer: no text has to be encoded again.
+
+    >>> import nbbpe.inspection
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
+    >>> figures = nbbpe.inspection.text_figures(tok, documents=["the cat, the mat"])
+    >>> sizes, bytes_per_token = nbbpe.inspection.compression_by_size(tok, figures.counts)
+    >>> sizes[[0, -1]].tolist(), bytes_per_token[[0, -1]].round(2).tolist()
+    ([256, 264], [1.0, 2.29])
     """
     applied = merge_counts(tokenizer, token_counts)
     numbering = Numbering(tokenizer._model.packed)

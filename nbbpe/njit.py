@@ -9,6 +9,7 @@ from .kernels.encoding import encode_into as _kernel
 from .kernels.encoding.encode_into import State, Tables
 from .kernels.machine import secret
 from .model.model import Model
+from .system.integers import check_positive
 from .text.pattern import get_pattern
 
 __all__ = ["State", "Tables", "encode_into", "new_state"]
@@ -24,16 +25,13 @@ def new_state(tables: Tables, longest: int = _LONGEST) -> State:
     tables  : of `Tokenizer.njit_tables`
     longest : bytes; about 40 bytes of memory are used for each byte of the longest document that comes
 
-    Raises TypeError or ValueError for a `longest` that is no positive integer.
+    Raises TypeError or ValueError for a `longest` that is not a positive integer.
 
     >>> import nbbpe.njit
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
     >>> state = nbbpe.njit.new_state(tok.njit_tables(), longest=10_000)
     """
-    if isinstance(longest, bool) or not hasattr(longest, "__index__"):
-        raise TypeError(f"longest must be an integer, not {longest!r}")
-    if longest < 1:
-        raise ValueError(f"longest must be at least 1, and is {longest}")
-    return _kernel.new_state(tables, longest.__index__())
+    return _kernel.new_state(tables, check_positive("longest", longest))
 
 
 def tables_of(model: Model) -> Tables:

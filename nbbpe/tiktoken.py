@@ -164,7 +164,12 @@ def _valid(text: str) -> str:
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """An encoding of tiktoken's by its name, made once. Raises ValueError or FileNotFoundError where there is none."""
+    """An encoding of tiktoken's by its name, made once. Raises ValueError or FileNotFoundError where there is none.
+
+    >>> import nbbpe.tiktoken as tiktoken
+    >>> tiktoken.get_encoding("cl100k_base").encode("hello world")  # doctest: +SKIP
+    [15339, 1917]
+    """
     if not isinstance(encoding_name, str):
         raise ValueError(f"Expected a string in get_encoding, got {type(encoding_name)}")
     found = _encodings.get(encoding_name)
@@ -180,19 +185,34 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding of a model, as "gpt-4o". Raises KeyError for one that tiktoken does not know; needs tiktoken."""
+    """The encoding of a model, as "gpt-4o". Raises KeyError for one that tiktoken does not know; needs tiktoken.
+
+    >>> import nbbpe.tiktoken as tiktoken
+    >>> tiktoken.encoding_for_model("gpt-4o").encode("hello world")  # doctest: +SKIP
+    [24912, 2375]
+    """
     return get_encoding(encoding_name_for_model(model_name))
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """The name of a model's encoding. Raises KeyError for one that tiktoken does not know; needs tiktoken."""
+    """The name of a model's encoding. Raises KeyError for one that tiktoken does not know; needs tiktoken.
+
+    >>> import nbbpe.tiktoken as tiktoken
+    >>> tiktoken.encoding_name_for_model("gpt-4")
+    'cl100k_base'
+    """
     import tiktoken.model
 
     return tiktoken.model.encoding_name_for_model(model_name)
 
 
 def list_encoding_names() -> list[str]:
-    """The names of all encodings that tiktoken knows; needs tiktoken."""
+    """The names of all encodings that tiktoken knows; needs tiktoken.
+
+    >>> import nbbpe.tiktoken as tiktoken
+    >>> "o200k_base" in tiktoken.list_encoding_names()
+    True
+    """
     import tiktoken
 
     return tiktoken.list_encoding_names()

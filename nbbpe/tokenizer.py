@@ -25,8 +25,8 @@ from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
 from .model.model import Merge, Model, Vocab
 from .model.surround import PLAIN, Surround, read_surround
+from .system.integers import check_integer, check_positive
 from .system.lazy import lazy, method_on_use
-from .system.workers import check_positive
 from .text.byte_source import Source, as_source, bytes_left
 from .text.normalizer import Chain
 from .text.pattern import PatternLike, splits_by_regex
@@ -91,12 +91,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         max_pieces: int = MAX_PIECES,
         normalizer: str | Sequence[str | Mapping[str, Any]] | None = None,
     ) -> None:
-        if isinstance(max_pieces, bool) or not hasattr(max_pieces, "__index__"):
-            raise TypeError(f"max_pieces must be an integer, not {max_pieces!r}")
-        if max_pieces < 0:
-            raise ValueError(f"max_pieces must not be negative, and is {max_pieces}")
+        self._max_pieces = min(check_integer("max_pieces", max_pieces, 0), _NO_LIMIT)
         self._model = Model.checked(vocab, merges, special_tokens, pattern, normalizer)
-        self._max_pieces = min(max_pieces.__index__(), _NO_LIMIT)
 
     # What it is
 
@@ -239,7 +235,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             start, for example), as in transformers
         num_threads : how many threads at most for a long text in memory, which is cut at certain boundaries; None for as
             many as pay. The ids are the same for any number. Files, and patterns that are not compiled, take one
-        dropout : the share of merges that is left out at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
+        dropout : the share of merges that is skipped at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
             2020), so that a model sees a text split in different ways: 0 for none, 1 for single bytes. Special tokens stay
             whole. The text must be in memory, and one thread encodes it
         seed : of the randomness, an integer. Together with the bytes of the text it decides the ids, so that a text gets
@@ -281,7 +277,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """The ids of two texts, one after the other, with the special tokens that the tokenizer's file puts around and
         between them.
 
-        Without `add_special_tokens`, nothing is put there. The other arguments are those of `encode`.
+        first, second : as `text` in `encode`
+        allowed_special, disallowed_special : as in `encode`
+        add_special_tokens : False to put nothing there
 
         >>> tok.encode_pair("the", " cat")
         [258, 261]
@@ -317,8 +315,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         dropout: float = 0.0,
         seed: int | None = None,
     ) -> NDArray[Any]:
-        """The ids of a text as a new 1-D array. Other arguments and errors are those of `encode`.
+        """The ids of a text as a new 1-D array.
 
+        text, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode`, and so are the errors
         dtype : of the array, such as "int64" for torch; None for the tokenizer's own. One that cannot hold all ids raises
             ValueError
 
@@ -347,7 +346,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         disallowed_special: Choice = NONE,
         num_threads: int | None = None,
     ) -> int:
-        """The number of ids of a text, without making the list. Arguments and errors are those of `encode`.
+        """The number of ids of a text, without making the list.
+
+        text, allowed_special, disallowed_special, num_threads : as in `encode`, and so are the errors
 
         >>> tok.count("the cat")
         2
@@ -386,9 +387,11 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     ) -> list[list[int]]:
         """The ids of each text, a list of lists of int, as `encode` returns; large batches use several threads.
 
+        texts : an iterable of texts in memory, as `encode` takes them
         num_threads : how many threads at most; None for as many as pay
+        allowed_special, disallowed_special, dropout, seed : as in `encode`
 
-        Other arguments as in `encode`. Raises TypeError that names an item that is not a text, ValueError that names one
+        Raises TypeError that names an item that is not a text, ValueError that names one
         with a disallowed special token, and ValueError for `num_threads` below 1.
 
         >>> tok.encode_batch(["the cat", "", "the"])
@@ -416,8 +419,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         dropout: float = 0.0,
         seed: int | None = None,
     ) -> list[NDArray[Any]]:
-        """The ids of each text, as a list of 1-D arrays. Other arguments and errors are those of `encode_batch`.
+        """The ids of each text, as a list of 1-D arrays.
 
+        texts, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode_batch`, and so are the errors
         dtype : of the arrays, such as "int64" for torch, as in `encode_array`; None for the tokenizer's own
 
         >>> tok.encode_batch_arrays(["the cat", "the"])
@@ -447,10 +451,11 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids of all texts in one array, which is faster than an array for each of many short texts.
 
+        texts, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode_batch`, and so are the errors
         dtype : of the ids, such as "int64" for torch, as in `encode_array`; None for the tokenizer's own
 
         Returns (ids, starts): ids is a 1-D array, starts is int64[n + 1]; the ids of text i are
-        ids[starts[i]:starts[i + 1]]. Other arguments and errors are those of `encode_batch`.
+        ids[starts[i]:starts[i + 1]].
 
         >>> tok.encode_batch_flat(["the cat", "", "the"])
         (array([258, 261, 258], dtype=uint16), array([0, 2, 2, 3]))
@@ -567,7 +572,10 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         )
 
     def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Tokens:
-        """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens). Arguments as in `encode`.
+        """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens).
+
+        text : str or bytes, as in `encode`
+        allowed_special, disallowed_special : as in `encode`
 
         With a normalizer, the `text` of the result is the normalized text, and offsets refer to that.
 
@@ -694,7 +702,15 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """
         if num_threads is not None:
             check_positive("num_threads", num_threads)
-        return [self.decode(ids, errors, skip_special_tokens=skip_special_tokens) for ids in batch]
+        texts: list[str] = []
+        for ids in batch:
+            try:
+                texts.append(self.decode(ids, errors, skip_special_tokens=skip_special_tokens))
+            except UnicodeDecodeError:
+                raise
+            except ValueError as error:
+                raise ValueError(f"batch[{len(texts)}]: {error}") from error
+        return texts
 
     def decode_with_offsets(self, ids: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
         """The text that ids stand for, and for each token the index of the character in which it starts.
@@ -770,7 +786,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             return threads.encode_text(self._encoder, data, self._recognised(data, allowed, disallowed), most)
 
     def _dropout_encoder(self, dropout: float, seed: int | None) -> DropoutEncoder | None:
-        """For the arguments of `encode` of this name, which are checked; None if nothing is to be left out."""
+        """For the arguments of `encode` of this name, which are checked; None if nothing is to be skipped."""
         if dropout == 0 and seed is None:
             return None
         from .encoding.dropout import check_dropout

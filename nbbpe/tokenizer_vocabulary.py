@@ -123,7 +123,7 @@ class TokenizerVocabulary:
 
         Returns (tokenizer, old_to_new): int64[vocab_size], -1 for a dropped token and for an id that has no token.
         What nbbpe trained becomes what training to the smaller size would have made, and what `extend` added is taken away
-        again. Raises TypeError or ValueError for an `n` that is no size, above this one, or below what stays.
+        again. Raises TypeError or ValueError for an `n` that is not an integer, is above this size, or is below what stays.
 
         >>> smaller, old_to_new = tok.truncate(260)
         >>> smaller.merges, smaller.special_tokens
@@ -160,7 +160,7 @@ class TokenizerVocabulary:
         and special tokens stay, and every token that stays can still be made.
 
         Returns (tokenizer, old_to_new) as `truncate` does, for the rows of an embedding. Raises TypeError or ValueError for
-        an `n` that is no size, above this one, or below what stays; other errors are those of `frequencies`.
+        an `n` that is not an integer, is above this size, or is below what stays; other errors are those of `frequencies`.
 
         >>> smaller, old_to_new = tok.prune(documents=["the hat, the mat"], n=260)
         >>> smaller.merges
@@ -256,7 +256,7 @@ class TokenizerVocabulary:
         character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. The
         distinct words of all texts are held in memory.
 
-        Raises TypeError or ValueError for texts that are none, OSError for what cannot be read or written.
+        Raises TypeError or ValueError for an `on` that names no text, OSError for a file that cannot be read or written.
 
         >>> tok.report("report.html", {"cats": iter(["the cat sat"]), "dogs": iter(["a dog"])})
         >>> "Compression of each script" in open("report.html").read()

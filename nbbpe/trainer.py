@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from .model.model import Model
 from .model.special_tokens import check_special_tokens
+from .system.integers import check_integer, check_positive
 from .system.memory_limits import MemoryLimit
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
 from .system.stopping import Stopping, check_on_interrupt, stopping_on_signals, warn_of_interruption
 from .system.user_warnings import warn_user
-from .system.workers import check_positive
 from .text.pattern import Pattern, PatternLike, get_pattern, splits_by_regex
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
@@ -140,7 +140,7 @@ def train(
         environment variable TMPDIR) and merged from there. What the merges need is known before they begin: if the words
         do not fit, training ends with an error that says which `min_word_count` would fit.
     min_word_count
-        Words that occur less often are left out. None leaves out none; "auto" as few as have to be, so that the rest fits
+        Words that occur less often are skipped. None skips none; "auto" as few as have to be, so that the rest fits
         in `memory_limit`, with a warning that says how much of the text that is. The provenance has the figures.
     executor
         A concurrent.futures.Executor that counts in place of own worker processes, see `count_words`.
@@ -281,7 +281,9 @@ def train_bpe(
     """Train on one file with the GPT-2 pattern, and return (vocab, merges) as the assignment of Stanford's CS336 asks.
 
     vocab maps ids to bytes, special tokens included; merges are pairs of bytes, in the order in which they were learned.
-    For arguments and errors see `train`.
+
+    input_path : the file
+    vocab_size, special_tokens : as in `train`, and so are the errors
 
     >>> import nbbpe
     >>> vocab, merges = nbbpe.train_bpe("corpus.txt", 260, ["<|endoftext|>"])
@@ -312,9 +314,7 @@ def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: Patte
 
 def _check_vocab_size(vocab_size: int, n_special: int) -> int:
     """The number of tokens that are not special. Raises TypeError or ValueError for an invalid size."""
-    if isinstance(vocab_size, bool) or not hasattr(vocab_size, "__index__"):
-        raise TypeError(f"vocab_size must be an integer, not {vocab_size!r}")
-    n_tokens = vocab_size.__index__() - n_special
+    n_tokens = check_integer("vocab_size", vocab_size) - n_special
     if n_tokens < 256:
         raise ValueError(
             f"vocab_size={vocab_size} is too small: 256 bytes and {n_special} special tokens need {256 + n_special}"

@@ -37,8 +37,10 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
            is one of them, or "generic", each with more features if needed, as "x86-64-v4+avx512vbmi+avx512vbmi2".
            A process takes what was made for exactly its processor, else what asks for most of what it has
 
-    Python, NumPy and system must be the same where the kernels are used. Takes about 20 seconds for each processor, or one
-    where nothing is to be done. Raises ValueError for a processor that is unknown.
+    A process looks for kernels in the folder `nbbpe` of its NUMBA_CACHE_DIR, and in `nbbpe/kernels/objects` of the
+    installed package. Python, NumPy and system must be the same where they are used. Takes about 20 seconds for each
+    processor, or one where nothing is to be done. Raises ValueError for a processor that is unknown, OSError for a folder
+    `into` that cannot be written to, or that others can write to.
 
     >>> import nbbpe
     >>> warm = nbbpe.warmup()
@@ -50,6 +52,8 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
 
     began = time.perf_counter()
     folder = None if into is None else os.path.abspath(into)
+    if folder is not None:
+        _check_writable(folder)
     labels = [target.label_of(target.parse(label)) for label in cpu]
     if labels:
         done = [_in_another_process(folder, label) for label in labels]
@@ -63,6 +67,20 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     return Warmup(n_compiled, found, time.perf_counter() - began, n_lost)
 
 
+def _check_writable(folder: str) -> None:
+    """Raise OSError if kernels cannot be stored in a folder."""
+    import tempfile
+
+    from .kernels.compiler.trusted_folders import PrivateFolder, Untrusted
+
+    try:
+        tempfile.TemporaryFile(dir=PrivateFolder(folder).make()).close()
+    except Untrusted as why:
+        raise PermissionError(f"kernels cannot be stored in {folder!r}: {why}") from None
+    except OSError as error:
+        raise type(error)(f"kernels cannot be stored in {folder!r} ({error.strerror})") from error
+
+
 def compile_all(into: str | None) -> tuple[int, int]:
     """Have all kernels stored for the processor that this process is for; (how many were compiled, and not stored)."""
     import pkgutil
@@ -74,6 +92,7 @@ def compile_all(into: str | None) -> tuple[int, int]:
     for module in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
         if not module.name.startswith(f"{kernels.__name__}.compiler"):
             importlib.import_module(module.name)
+    obtain.notice = "compiling kernels, 5 to 30 seconds ..."  # no advice to run what runs
     missing = [] if plain.is_plain() else [each for each in jit.KERNELS if kernel_files.read(each.name) is None]
     if into is None and missing:
         compile_beside(missing[::-1])  # from the last on: the two meet in the middle

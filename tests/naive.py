@@ -670,8 +670,8 @@ def encode_by_ranks(data, ranks, pattern):
     return out
 
 
-def joining_pairs(tokens):
-    """(left, right, token), as numbers of tokens, for each way in which two tokens join to one; shorter lefts first."""
+def merging_pairs(tokens):
+    """(left, right, token), as numbers of tokens, for each way in which two tokens merge to one; shorter lefts first."""
     numbers = {token: number for number, token in enumerate(tokens)}
     return [
         (numbers[token[:middle]], numbers[token[middle:]], number)

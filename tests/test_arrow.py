@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import texts
 
@@ -94,6 +96,35 @@ def test_empty_columns_and_only_nulls(small):
     assert small.encode_arrow(pa.chunked_array([], pa.string())).to_pylist() == []
 
 
+def test_a_column_of_type_null_has_nulls_only(small, tmp_path):
+    for documents in [], [None], [None, None]:
+        column = pa.array(documents)
+        table = pa.table({"text": column})
+        for data in column, pa.chunked_array([column]), table, column.dictionary_encode():
+            ids = small.encode_arrow(data)
+            assert ids.type == pa.list_(pa.uint16())
+            assert ids.to_pylist() == documents
+        assert small.decode_arrow(column).to_pylist() == documents
+        with pytest.warns(UserWarning, match="malformed") if documents else contextlib.nullcontext():
+            assert small.encode_file(table, tmp_path / "ids.bin", on_error="skip") == 0
+    assert small.decode_arrow(pa.array([[], None, []])).to_pylist() == ["", None, ""]
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_a_row_of_ids_that_cannot_be_decoded_is_named(small, chunks):
+    good = [pa.array([[97], None, []])] * (chunks - 1)
+    row = 3 * len(good)
+    for ids, message in [
+        ([[1], [2, 77777]], rf"^row {row + 1}: id 77777 at index 1 is not in the vocabulary of 400 tokens"),
+        ([None, [1, None]], rf"^row {row + 1}: the id at index 1 is null"),
+        ([[None], [77777]], rf"^row {row}: the id at index 0 is null"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            small.decode_arrow(pa.chunked_array([*good, pa.array(ids)]))
+    with pytest.raises(ValueError, match=r"lists of ids, which are integers, and is of type list<.*double>"):
+        small.decode_arrow(pa.array([[1.0]]))
+
+
 def test_bytes_that_are_no_utf8_are_kept_as_ids_and_decoded_as_asked(small):
     ids = small.encode_arrow(pa.array([b"caf\xc3", b"\xa9 b", b"a"]))
     assert ids.to_pylist() == [small.encode(b"caf\xc3"), small.encode(b"\xa9 b"), small.encode(b"a")]
@@ -108,9 +139,9 @@ def test_what_cannot_be_meant_is_told(small):
         small.encode_arrow(table)
     with pytest.raises(ValueError, match="is of type int64, and must hold strings"):
         small.encode_arrow(table, field="n")
-    with pytest.raises(ValueError, match="is of type int64, and must hold strings"):
+    with pytest.raises(ValueError, match="is of type int64, and must hold strings or binary"):
         small.encode_arrow(table["n"])
-    with pytest.raises(ValueError, match="must be a column of lists of ids, not of type int64"):
+    with pytest.raises(ValueError, match="must be a column of lists of ids, which are integers, and is of type int64"):
         small.decode_arrow(table["n"])
     with pytest.raises(ValueError, match="999"):
         small.decode_arrow(pa.array([[999]]))

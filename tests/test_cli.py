@@ -27,6 +27,7 @@ import nbbpe
 from nbbpe import cli, inspection
 from nbbpe.cli import tables
 from nbbpe.cli.signals import ending_signals
+from nbbpe.system.excerpt import shown_token
 
 COMMANDS = [
     *("train", "extend", "count-words", "encode", "decode", "count", "inspect", "compare", "report", "convert", "warmup"),
@@ -207,13 +208,13 @@ NPY = npy_of(np.array([97, 98, 99], dtype=np.uint16))
     ("name", "content", "parts"),
     [
         ("ids", b"1 2\n3 four 5", ["line 2", "'four'"]),
-        ("ids", b"1 -2", ["id -2 (number 1"]),
+        ("ids", b"1 -2", ["id -2 at index 1"]),
         ("ids", b"1 2\n1_0 5", ["line 2", "'1_0'"]),
         ("ids", b"9" * 30, ["line 1", "'999"]),
         ("ids", b"\xff", ["line 1", r"\\xff"]),
-        ("ids", b"1 2\n3 400", ["id 400 (number 3", "400 tokens"]),
+        ("ids", b"1 2\n3 400", ["id 400 at index 3", "400 tokens"]),
         ("ids.bin", b"\x01\x00\x02", ["ends with 1 bytes", "uint16"]),
-        ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 (number 1"]),
+        ("ids.bin", b"\x01\x00\xff\xff", ["id 65535 at index 1"]),
         ("ids.npy", b"no array", ["ids.npy is not a NumPy array file"]),
         ("ids.npy", b"", ["ids.npy is not a NumPy array file"]),
         ("ids.npy", NPY[:20], ["ids.npy is not a NumPy array file"]),
@@ -356,6 +357,15 @@ def test_inspect_shows_what_a_file_of_ids_holds_and_checks_it_on_wish(run, tmp_p
     assert "does not hold the ids that were written" in done.err
     assert run("inspect", path, "--on", "text.txt").code == 2
     assert run("inspect", "tok", "--verify").code == 2
+    assert_one_line_error(run("inspect", path, "--dtype", "uint32"), 1, "ids of uint16, and --dtype says uint32")
+
+
+def test_inspect_takes_the_type_of_ids_without_a_sidecar(run, tmp_path):
+    np.arange(5, dtype="<u4").tofile(tmp_path / "train.bin")
+    told = "says what its bytes are: pass --dtype (uint16 for a train.bin of nanoGPT)"
+    assert_one_line_error(run("inspect", tmp_path / "train.bin"), 1, "train.bin", told)
+    assert json.loads(run("inspect", tmp_path / "train.bin", "--dtype", "uint32", "--json").out)["n_ids"] == 5
+    assert_one_line_error(run("inspect", "tok", "--dtype", "uint16"), 2, "--dtype is for files of ids")
 
 
 def test_inspect_takes_the_tokenizer_of_the_environment(run, monkeypatch):
@@ -502,8 +512,7 @@ def test_extend_saves_a_larger_tokenizer(run, folder):
     assert larger == start.extend(folder / "text.txt", 405)
     assert re.fullmatch(r"larger: \d+ tokens, \d+ of them new, trained in .* s\n", run(*command).out)
     refused = run(*command[:4], "300", *command[5:])
-    assert refused.code == 2
-    assert "below the 400" in refused.err
+    assert_one_line_error(refused, 2, "--vocab-size 300 is below the 400", "Tokenizer.truncate and prune, in Python")
 
 
 def test_warmup_says_where_kernels_are(run):
@@ -588,9 +597,10 @@ def test_help_names_all_commands(run):
             ["--mixture or --counts; not two of these"],
         ),
         (["train", "--counts", "nofile.parquet", "--vocab-size", "300", "-o", "x"], ["nofile.parquet"]),
-        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--memory-limit", "4"], ["memory_limit", "'4'"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--memory-limit", "4"], ["--memory-limit", "'4'"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--min-word-count", "0"], ["--min-word-count"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "1/0"], ["1/0", "number or a fraction"]),
+        (["train", "--counts", "text.txt", "--vocab-size", "300", "-o", "x"], ["--counts 'text.txt' must end", ".arrow"]),
         (["count-words", "text.txt", "-o", "x.csv"], ["x.csv", ".parquet"]),
         (["count-words", "text.txt", "-o", "nowhere/x.parquet"], ["nowhere", "make it first"]),
         (["convert", "tok", "x", "--special", ""], ["empty"]),
@@ -641,7 +651,7 @@ def test_names_with_odd_characters(run, tmp_path, small):
     done = run("encode", name, "-o", f"{name}.bin", "-t", "tok")
     assert (done.code, len(done.out.splitlines())) == (0, 1)
     assert np.fromfile(f"{name}.bin", dtype="<u2").tolist() == small.encode(TEXT)
-    assert_one_line_error(run("count", f"{name}.gone", "-t", "tok"), 2, "No such file")
+    assert_one_line_error(run("count", f"{name}.gone", "-t", "tok"), 2, r"we\nird \udcffé $(x) 'q'.txt.gone: No such file")
     os.rename(name, os.path.join(tmp_path, "-x"))
     assert shell("cd $D; nbbpe count -t $T -- -x", tmp_path, D=str(tmp_path), T=str(Path("tok").resolve())).returncode == 0
 
@@ -659,7 +669,7 @@ def test_names_with_odd_characters(run, tmp_path, small):
     ],
 )
 def test_tokens_are_shown_readably(token, shown):
-    assert tables.shown(token) == shown
+    assert shown_token(token) == shown
 
 
 # Other processes: pipes, signals, no click
@@ -979,12 +989,13 @@ def test_a_mixture_is_a_file(run, tmp_path):
     ("described", "message"),
     [
         ("[1]", "it must be an object"),
-        ('{"sources": {"a": "text.txt"}', "line 1"),
+        ('{"sources": {"a": "text.txt"}', "line 1: not valid JSON (Expecting ',' delimiter"),
+        ("the cat", "line 1: not valid JSON (Expecting value"),
         ('{"seed": 1}', "`sources` is missing"),
         ('{"sources": {"a": "text.txt"}, "sedd": 1}', "the mixture has 'sedd', which is not one of sources, weights"),
         ('{"sources": ["text.txt"]}', "`sources` must be an object of paths by name"),
         ('{"sources": {"a": 1}}', "'a' in `sources` must be a path"),
-        ('{"sources": {"a": "text.txt", "a": "text.txt"}}', "'a' is there twice"),
+        ('{"sources": {"a": "text.txt", "a": "text.txt"}}', "the key 'a' comes twice"),
         ('{"sources": {"a": "text.txt"}, "weights": {"a": "x"}}', "'x'"),
         ('{"sources": {"a": "text.txt"}, "weights": {"b": 1}}', "weights names 'b', which is not a source"),
         ('{"sources": {"a": "text.txt"}, "parity": {"dev": 1}}', "parity has 'dev', which is not one of parallel, after"),
@@ -995,7 +1006,7 @@ def test_a_mixture_is_a_file(run, tmp_path):
 def test_a_mixture_that_is_wrong_is_a_usage_error(run, tmp_path, described, message):
     (tmp_path / "wrong.json").write_text(described)
     done = run("train", "--mixture", tmp_path / "wrong.json", "--vocab-size", 300, "-o", tmp_path / "new")
-    assert_one_line_error(done, 2, "wrong.json: ", message)
+    assert_one_line_error(done, 2, "wrong.json", message)
 
 
 def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
@@ -1007,3 +1018,41 @@ def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
     assert_one_line_error(run("train", "text.txt", "--forbid", "(", *mixture[2:]), 2, "(")
     missing = run("train", "--mixture", tmp_path / "missing.json", *mixture[2:])
     assert_one_line_error(missing, 2, "missing.json: No such file")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
+@pytest.mark.parametrize("command", ["count", "encode", "encode --separator <|endoftext|>", "inspect tok --on -", "decode"])
+def test_a_terminal_ends_its_text_with_one_ctrl_d(folder, command):
+    terminal, stdin = os.openpty()
+    try:
+        arguments = [*command.split(), *([] if "inspect" in command else ["-t", "tok"])]
+        with subprocess.Popen(
+            [sys.executable, "-m", "nbbpe", *arguments],
+            cwd=folder,
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            env=processes.environment(),
+        ) as process:
+            os.write(terminal, b"97 98\n\x04")
+            try:
+                assert process.wait(60) == 0
+            finally:
+                process.kill()
+    finally:
+        os.close(terminal)
+        os.close(stdin)
+
+
+def test_a_folder_that_may_not_be_written_to_is_named_alike_by_all_commands(run, small, nobodys_folder):
+    folder, as_nobody = nobodys_folder
+    small.save(folder / "tok")
+    for path in folder / "tok", *(folder / "tok").iterdir():
+        path.chmod(0o755)
+    (folder / "locked").mkdir()
+    for command in (
+        ["convert", folder / "tok", folder / "locked/g", "--to", "gpt2"],
+        [*("inspect", "--pattern", "gpt2", "--draw", folder / "locked/a.svg")],
+    ):
+        with as_nobody():
+            done = run(*command)
+        assert_one_line_error(done, 1, f"{folder / 'locked'}: cannot write to the folder: Permission denied")

@@ -21,7 +21,7 @@ from nbbpe.text import chunks, special_search, utf8, windows
 from nbbpe.text.chunks import cut_file, find_chunk_boundaries
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import to_bytes, to_text
-from nbbpe.text.windows import Reader, TextReader, TextStream, join
+from nbbpe.text.windows import Reader, TextReader, TextStream, concatenated
 
 SPECIAL = texts.SPECIAL.encode()
 GPT2 = NAMED["gpt2"]
@@ -326,7 +326,7 @@ def test_a_stream_of_texts_is_their_bytes():
 
 @given(st.lists(st.one_of(texts.data(30), st.just(SPECIAL)), max_size=8))
 def test_joined_documents_have_a_break_between_any_two(documents):
-    window = join(documents, specials(SPECIAL))
+    window = concatenated(documents, specials(SPECIAL))
     stretches = [[]]
     for text, break_id in window.documents():
         stretches[-1].append(text)

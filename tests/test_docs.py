@@ -212,6 +212,15 @@ def test_readme_is_one_page():
     assert len(text.splitlines()) <= 200
 
 
+def test_links_of_the_readme_lead_somewhere_from_anywhere():
+    """They are absolute, for the page of a package index, and each file of the project that they name is there."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS["README.md"]):
+        assert target.startswith("https://"), target
+        for place in "https://github.com/nbbpe/nbbpe/blob/main/", "https://raw.githubusercontent.com/nbbpe/nbbpe/main/":
+            if target.startswith(place):
+                assert (ROOT / target.removeprefix(place).partition("#")[0]).is_file(), target
+
+
 def test_readme_maps_every_module():
     """Each file or folder of nbbpe/ stands in the map of the code."""
     named = set(re.findall(r"`(?:nbbpe/)?(\w+)(?:\.py|/)`", TEXTS["README.md"]))

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 import nbbpe
+import nbbpe.inspection
+import nbbpe.njit
+import nbbpe.tiktoken
 from nbbpe.encoding.padding import Padded
 from nbbpe.encoding.tokens import Token, Tokens
 from nbbpe.explanation import CharacterClass, Explanation, Level
@@ -20,6 +23,9 @@ from nbbpe.warmup import Warmup
 # What these do is shown by the function or class that makes them.
 RESULTS = {Padded, Token, Tokens, CharacterClass, Explanation, Level, Warmup}
 NEEDS = {"to_tiktoken": "tiktoken", "encode_arrow": "pyarrow", "decode_arrow": "pyarrow", "count_words": "pyarrow"}
+NEEDS |= {"arrow_functions": "pyarrow", "tiktoken": "tiktoken"}  # for each function of a module
+
+SLOW = {"njit.encode_into": pytest.mark.slow}  # Numba compiles the caller
 
 
 def public() -> Iterator[tuple[str, Any, Any]]:
@@ -32,15 +38,21 @@ def public() -> Iterator[tuple[str, Any, Any]]:
                 function = getattr(inspect.getattr_static(found, attribute), "__func__", getattr(found, attribute))
                 if not attribute.startswith("_") and inspect.isfunction(function) and attribute != "encode_part":
                     yield f"{name}.{attribute}", function, found
-    for name, function in inspect.getmembers(nbbpe.arrow_functions, inspect.isfunction):
-        if function.__module__ == nbbpe.arrow_functions.__name__ and not name.startswith("_"):
-            yield f"arrow_functions.{name}", function, None
+    for module in nbbpe.arrow_functions, nbbpe.inspection, nbbpe.njit, nbbpe.tiktoken:
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ == module.__name__ and not name.startswith("_") and name != "tables_of":
+                yield f"{module.__name__.removeprefix('nbbpe.')}.{name}", function, None
+    yield "njit.encode_into", nbbpe.njit.encode_into, None
 
 
-@pytest.mark.parametrize(("name", "function", "owner"), [pytest.param(*each, id=each[0]) for each in public()])
+@pytest.mark.parametrize(
+    ("name", "function", "owner"),
+    [pytest.param(*each, id=each[0], marks=SLOW.get(each[0], ())) for each in public()],
+)
 @pytest.mark.usefixtures("quiet")
 def test_an_example_does_what_it_shows(name, function, owner, tmp_path, monkeypatch):
-    if needed := "pyarrow" if name.startswith("arrow_functions.") else NEEDS.get(name.rpartition(".")[2]):
+    module, _, last = name.rpartition(".")
+    if needed := NEEDS.get(module, NEEDS.get(last)):
         pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("nbbpe.default._default", None)
@@ -57,8 +69,8 @@ def run(documented: Any, names: dict[str, Any]) -> None:
     """Run the examples of a docstring; `names` is what they know, and what they leave."""
     text = inspect.getdoc(documented)
     assert text, documented
-    example = doctest.DocTestParser().get_doctest(text, names, documented.__qualname__, None, 0)
-    assert example.examples, f"{documented.__qualname__} has no example"
+    example = doctest.DocTestParser().get_doctest(text, names, documented.__name__, None, 0)
+    assert example.examples, f"{documented.__name__} has no example"
     said: list[str] = []
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=said.append, clear_globs=False)
     if result.failed:

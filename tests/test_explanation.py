@@ -89,6 +89,15 @@ def test_the_page_shows_classes_boundaries_and_the_text():
     ]
 
 
+def test_the_page_shows_the_beginning_of_a_long_text():
+    found = nbbpe.explain_pattern("gpt2", "the cat " * 2000 + "x" * 99)
+    lines = str(found).splitlines()
+    assert max(map(len, lines[-20:])) <= 80
+    shown = lines[lines.index("text, with | before pretokens and ‖ at certain boundaries") + 1 : -1]
+    n_shown = sum(line.count("‖") + line.count("|") for line in shown) + 1
+    assert lines[-1] == f"  ... and {len(found.pretokens) - n_shown:,} more pretokens"
+
+
 @pytest.mark.parametrize(
     ("pattern", "why"),
     [(r"\b\w+|\W", r"\b"), (r"(?<=a)b|[^b]|b", "look-behind"), (None, "a document is one pretoken"), (r"(a)\1|.", r"\1")],
@@ -136,7 +145,8 @@ def test_on_the_command_line(tmp_path):
     script = f"from nbbpe.cli import main; main(['inspect', '--pattern', 'gpt2', '--on', {str(tmp_path / 't.txt')!r}"
     page = processes.run(script + "])")
     assert "automaton: 12 states" in page
-    assert r"naïve‖␣12‖\xff‖éé" in page
+    assert "  naïve‖␣12‖\\xff\n  ‖éé" in page
+    assert len(page.splitlines()[-1]) == 80
     data = json.loads(processes.run(script + ", '--json'])"))
     assert (data["name"], data["compiled"]) == ("gpt2", True)
     assert data["pretokens"][:3] == ["naïve", " 12", r"\xff"]

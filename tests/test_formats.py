@@ -195,7 +195,7 @@ BAD_VOCABS = {
     "not JSON": ('{\n"a": 1,\n"b": }', r"vocab\.json, line 3: not valid JSON"),
     "empty": ("", r"vocab\.json, line 1: not valid JSON"),
     "a list": ("[1, 2]", r"vocab\.json: must hold a JSON object from tokens to ids, not list"),
-    "a token twice": ('{"a": 1, "b": 2, "a": 3}', r"vocab\.json: token 'a' comes twice"),
+    "a token twice": ('{"a": 1, "b": 2, "a": 3}', r"vocab\.json: the key 'a' comes twice"),
     "an id twice": ('{"a": 1, "b": 1}', r"vocab\.json: id 1 is given to 'a' and to 'b'"),
     "an id as text": ('{"a": "1"}', r"vocab\.json: token 'a' has the id '1', which is not an integer from 0 up"),
     "a negative id": ('{"a": -1}', r"vocab\.json: token 'a' has the id -1"),
@@ -319,7 +319,7 @@ def test_a_broken_nbbpe_json_is_named(folder, content):
     [
         ("special_tokens", {"<s>": 2**40}, "special_tokens must be"),
         ("special_tokens", {"<s>": -1}, "special_tokens must be"),
-        ("pattern", "(", "neither a name .* nor a valid regex"),
+        ("pattern", "(", "neither a name nor a valid regex"),
         ("pattern", 5, "pattern must be a name"),
     ],
 )

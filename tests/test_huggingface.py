@@ -558,7 +558,7 @@ def test_the_file_that_these_change_is_good(tmp_path):
 def test_a_broken_file_is_named(tmp_path, content):
     path = tmp_path / "tokenizer.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"tokenizer\.json(, line 1)?: (not valid JSON|token 'a' comes twice)"):
+    with pytest.raises(ValueError, match=r"tokenizer\.json(, line 1)?: (not valid JSON|the key 'a' comes twice)"):
         nbbpe.Tokenizer.from_hf(path)
 
 

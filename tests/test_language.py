@@ -26,8 +26,9 @@ SAY = {
     r"\banew\b": "again",
     r"\bbit by bit\b|\bin bits\b": "in chunks",
     r"white space": "whitespace",
+    r"\bfore(?:told|tells?)\b": "predict",
 }
-FOLDERS = ["cli", "encoding", "formats", "idfiles", "model", "sources", "system", "text", "training"]
+FOLDERS = ["cli", "encoding", "formats", "idfiles", "model", "sources", "system", "text", "training", "vocabulary", "words"]
 KERNELS = ["compiler", "encoding", "machine", "pieces", "records", "training"]
 TEXTS = [
     *(ROOT / page for page in pages.pages(ROOT)),

@@ -147,7 +147,7 @@ def test_a_folder_without_a_tokenizer_is_an_error_that_says_what_was_looked_for(
 @pytest.mark.parametrize("content", [b"", b"hello world\n", b"\xff\xfe\x00", b"low lower\n", b"IQ==\n"])
 def test_a_file_of_no_format_is_an_error_that_says_what_could_be(tmp_path, content):
     (tmp_path / "a file.bin").write_bytes(content)
-    with pytest.raises(ValueError, match=rf"a file\.bin: is neither JSON nor a file of ranks; .*{FILES}"):
+    with pytest.raises(ValueError, match=rf"a file\.bin' is neither JSON nor a file of ranks; .*{FILES}"):
         nbbpe.load(tmp_path / "a file.bin")
 
 

@@ -278,7 +278,7 @@ def test_words_that_do_not_fit_are_an_error_that_says_what_would(place, monkeypa
         MemoryError, match=r"there are 341 distinct words with 2,225 bytes.*min_word_count=2 would make them"
     ):
         nbbpe.train(counts=counts, vocab_size=300, memory_limit=1)
-    with pytest.warns(UserWarning, match=r"min_word_count=2 leaves out 300 of 341 distinct words, with 300 of 470 occurr"):
+    with pytest.warns(UserWarning, match=r"min_word_count=2 skips 300 of 341 distinct words, with 300 of 470 occurr"):
         auto = nbbpe.train(counts=counts, vocab_size=300, min_word_count="auto")
     said = nbbpe.train(counts=counts, vocab_size=300, min_word_count=2)
     kept = {word.encode(): n for word, n in RARE.items() if n > 1}
@@ -318,7 +318,7 @@ def test_no_threshold_may_help(monkeypatch):
 
 
 def test_a_threshold_that_leaves_no_word_is_an_error(place):
-    with pytest.raises(ValueError, match="min_word_count=51 leaves out every word"):
+    with pytest.raises(ValueError, match="min_word_count=51 skips every word"):
         nbbpe.train(counts=nbbpe.count_words(documents=documents_of(RARE), pattern=None), vocab_size=300, min_word_count=51)
 
 

@@ -15,6 +15,7 @@ import texts
 import nbbpe
 from nbbpe import cli
 from nbbpe.encoding import tokens
+from nbbpe.kernels.compiler import jit, obtain
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
 
@@ -231,6 +232,35 @@ def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
         assert "each process will compile them again" in capsys.readouterr().out
     monkeypatch.setattr(nbbpe, "warmup", lambda *_: module.Warmup(0, {"folder": 25}, 0.1, 0))
     assert cli.main(["warmup"]) == 0
+    assert "NUMBA_CACHE_DIR" not in capsys.readouterr().out
+    for into, told in ("/image/nbbpe", "find them with NUMBA_CACHE_DIR=/image\n"), ("/image", "the folder nbbpe of their"):
+        assert cli.main(["warmup", "--into", into]) == 0
+        assert told in capsys.readouterr().out
+
+
+def test_warmup_does_not_advise_to_run_warmup(monkeypatch, capsys):
+    monkeypatch.setattr(obtain, "notice", obtain.notice)
+    monkeypatch.setattr(obtain, "_has_said", False)
+    monkeypatch.setattr(jit, "KERNELS", [])
+    obtain._say_once()
+    assert "warmup" in capsys.readouterr().err
+    sys.modules["nbbpe.warmup"].compile_all(None)
+    monkeypatch.setattr(obtain, "_has_said", False)
+    obtain._say_once()
+    assert capsys.readouterr().err == "nbbpe: compiling kernels, 5 to 30 seconds ...\n"
+
+
+def test_a_folder_that_cannot_take_kernels_is_named_before_any_is_compiled(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(sys.modules["nbbpe.warmup"], "compile_all", lambda _: pytest.fail("compiled"))
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    (tmp_path / "file").touch()
+    for into in open_to_all, tmp_path / "file":
+        assert cli.main(["warmup", "--into", str(into)]) != 0
+        told = capsys.readouterr().err
+        assert told.startswith(f"nbbpe: error: kernels cannot be stored in '{into}'")
+        assert "NUMBA_CACHE_DIR" not in told
 
 
 # Notebooks

@@ -130,9 +130,9 @@ def test_any_iterable_of_ids_can_be_decoded(small):
 
 @pytest.mark.parametrize("bad", [400, -1, 2**40, None, "the", 97.5, [97]])
 def test_an_id_outside_the_vocabulary_is_an_error_that_names_it(small, bad):
-    message = r"id .*\(number 2 of the ids\) is not in the vocabulary"
+    message = r"id .*at index 2 is not in the vocabulary"
     if not isinstance(bad, int):
-        message = "ids must be integers, and number 2 of them is"
+        message = "ids must be integers, and the one at index 2 is"
     for decode in small.decode, small.decode_bytes:
         with pytest.raises(ValueError, match=message) as error:
             decode([97, 98, bad])

@@ -269,6 +269,12 @@ def test_no_bar_is_shown_where_there_is_no_terminal(file, monkeypatch, stderr):
     assert len(nbbpe.train(file, 260)) == 260
 
 
+def test_a_progress_that_is_no_option_is_an_error(file):
+    for progress in "yes", 1, []:
+        with pytest.raises(TypeError, match="progress must be True, False, None or a callable, not"):
+            nbbpe.train(file, 300, progress=progress)
+
+
 def test_an_error_in_a_progress_callable_reaches_the_user(file):
     def fail(stage, done, total):
         raise LookupError("stop it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 
 import pytest
@@ -119,13 +120,21 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
         assert (name, file) == ("org/model", "tokenizer.json")
         return str(tmp_path / file)
 
+    def metadata(url):
+        if "org/offline" in url or "org/cached" in url:
+            try:
+                raise socket.gaierror(-2, "Name or service not known")
+            except OSError as error:
+                raise RuntimeError("no connection") from error
+
     monkeypatch.setattr(hub, "hf_hub_download", download)
+    monkeypatch.setattr(hub, "get_hf_file_metadata", metadata)
     assert nbbpe.load("org/model") == small
     with pytest.raises(FileNotFoundError, match=r"'org/none' has none of tokenizer.json, tekken.json, vocab.json with"):
         nbbpe.load("org/none")
-    with pytest.raises(FileNotFoundError, match=r"could not fetch the model .*no connection.* Give the path"):
+    with pytest.raises(FileNotFoundError, match=r"could not fetch .* \(Name or service not known\)\. Give the path"):
         nbbpe.load("org/offline")
-    assert requests == ["tokenizer.json"]  # each takes half a minute
+    assert not requests  # each takes half a minute
     assert nbbpe.load("org/cached") == small
 
 
@@ -141,9 +150,9 @@ def test_an_encoding_that_cannot_be_fetched_says_what_else_to_do(monkeypatch):
     import tiktoken
 
     def offline(name):
-        raise OSError("no network")
+        raise OSError("no network, " + "and so on " * 50)
 
     monkeypatch.setattr(tiktoken, "get_encoding", offline)
-    with pytest.raises(FileNotFoundError, match=r"could not fetch .*OSError: no network.*TIKTOKEN_CACHE_DIR"):
+    with pytest.raises(FileNotFoundError, match=r"could not fetch .*OSError: no network, .* \.\.\.\)\. .*TIKTOKEN_CACHE"):
         nbbpe.load("o200k_base")
     assert "tiktoken" in sys.modules

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from ..system.atomic_files import name_in_errors
+from ..system.excerpt import printable
 from .signals import Ended, ending_signals
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
@@ -89,6 +90,9 @@ _OPTIONS = {
     "with field=": "with --field",
     "min_word_count=": "--min-word-count ",
     "memory_limit": "--memory-limit",
+    "vocab_size=": "--vocab-size ",
+    "encode the text with Tokenizer.encode_file, or pass dtype (np.uint16 for a": "pass --dtype (uint16 for a",
+    "the argument dtype says": "--dtype says",
     "pattern=... (of Tokenizer.from_tiktoken)": "--pattern",
     "pass check=False to load it": "pass check=False to nbbpe.load in Python to take it",
     'Pass normalizer="ignore" to Tokenizer.from_hf': "Pass --normalizer ignore to nbbpe convert",
@@ -111,7 +115,7 @@ def _run(arguments: list[str]) -> int:
         return EXIT_USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nbbpe"
-        message = _one_line(error.format_message()).rstrip(".")
+        message = _with_options(_one_line(error.format_message())).rstrip(".")
         if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
             message = f"no tokenizer is given, and the environment variable {error.param.envvar} is not set"
         _say(f"error: {message} (see {command} --help)", command=command)
@@ -125,7 +129,7 @@ def _message(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
-        return _one_line(f"{name}: {error.strerror}")
+        return f"{printable(name)}: {_one_line(error.strerror)}"
     text = _with_options(_one_line(str(error))) or type(error).__name__
     return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug shows where)"
 

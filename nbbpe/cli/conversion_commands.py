@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import warnings
 from collections.abc import Sequence
@@ -96,8 +97,17 @@ def convert(
     print_lines(lines if proof is None else [*lines, f"verified: {proof}"])
 
 
-@command("nbbpe warmup", "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup")
-@click.option("--into", metavar="FOLDER", help="A folder to write them to, for a wheel or for other machines.")
+@command(
+    "nbbpe warmup",
+    "NUMBA_CACHE_DIR=/shared/cache nbbpe warmup",
+    "nbbpe warmup --into image/cache/nbbpe --cpu x86-64-v3",
+)
+@click.option(
+    "--into",
+    metavar="FOLDER",
+    help="A folder to write them to, for a wheel or for other machines. With NUMBA_CACHE_DIR=D, processes find what is in "
+    "D/nbbpe.",
+)
 @click.option("--cpu", default="", metavar="NAMES", help="As x86-64-v3,x86-64-v4.  [default: this processor]")
 @json_option
 def warmup(into: str | None, cpu: str, as_json: bool) -> int:
@@ -117,5 +127,12 @@ def warmup(into: str | None, cpu: str, as_json: bool) -> int:
         elif not done.folders:
             lines += ["they could not be stored: each process will compile them again"]
         lines += [f"{n_kernels} kernels are stored in {folder}" for folder, n_kernels in done.folders.items()]
+        if into is not None:
+            parent, name = os.path.split(os.path.abspath(into))
+            lines += [
+                f"processes find them with NUMBA_CACHE_DIR={shown_path(parent)}"
+                if name == "nbbpe"
+                else "processes look for them in the folder nbbpe of their NUMBA_CACHE_DIR, and in nbbpe/kernels/objects"
+            ]
         print_lines(lines)
     return 0 if done.folders and not done.n_lost else EXIT_FAILED

@@ -147,8 +147,8 @@ def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
             except ValueError:
                 place, wrong = next((i, x) for i, x in enumerate(ids.tolist()) if decoder.id_to_token(x) is None)
                 raise ValueError(
-                    f"{shown_path(source)}: id {wrong} (number {done + place:,} of the ids, from 0) is not in the "
-                    f"vocabulary of {len(decoder):,} tokens; were they made by another tokenizer?"
+                    f"{shown_path(source)}: id {wrong} at index {done + place:,} is not in the vocabulary of "
+                    f"{len(decoder):,} tokens; were they made by another tokenizer?"
                 ) from None
             done += len(ids)
 

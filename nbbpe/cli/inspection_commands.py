@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from ..idfiles.token_file import TokenFile
 from ..inspection import compare as compare_tokenizers
 from ..inspection import text_figures, vocabulary_figures
 from ..system.atomic_files import name_in_errors
+from ..text.pattern import ALIASES, NAMED
 from ..vocabulary.report import short_names
 from . import tables
 from .options import (
@@ -41,7 +43,9 @@ _SHOWN_BYTES = 2000  # of a text that a pattern is shown on
     "nbbpe inspect tokenizer --on corpus.txt",
     "nbbpe inspect tokenizer --on corpus.txt --plot figures.png",
     "nbbpe inspect corpus.bin --verify",
+    "nbbpe inspect train.bin --dtype uint16",
     "nbbpe inspect --pattern gpt2 --on corpus.txt",
+    Patterns=textwrap.wrap(", ".join([*NAMED, *ALIASES]), tables.WIDTH - 4),
 )
 @click.argument("tokenizer", required=False, envvar="NBBPE_TOKENIZER", callback=check_environment)
 @click.option("--on", "text", metavar="TEXT", help="Also show how the tokenizer does on this text.")
@@ -68,6 +72,11 @@ _SHOWN_BYTES = 2000  # of a text that a pattern is shown on
 @click.option(
     "--unused", type=click.IntRange(0), default=10, show_default=True, help="How many of the unused tokens to show."
 )
+@click.option(
+    "--dtype",
+    type=click.Choice(["uint16", "uint32"]),
+    help="The type of the ids in a .bin file that has no sidecar, as nanoGPT's train.bin.",
+)
 @click.option("--verify", is_flag=True, help="Compare the ids of a .bin or .npy file with their checksum.")
 @source_options
 @json_option
@@ -82,6 +91,7 @@ def inspect(
     longest: int,
     frequent: int,
     unused: int,
+    dtype: str | None,
     verify: bool,
     field: str | None,
     on_error: str,
@@ -95,8 +105,8 @@ def inspect(
     if tokenizer is not None and context.get_parameter_source("tokenizer") is ParameterSource.ENVIRONMENT and patterns:
         tokenizer = None
     if patterns and tokenizer is None:
-        if verify or plot:
-            raise click.UsageError("--verify and --plot cannot be used with --pattern")
+        if verify or plot or dtype:
+            raise click.UsageError("--verify, --dtype and --plot cannot be used with --pattern")
         _inspect_pattern(patterns, text, draw, as_json)
         return
     if draw:
@@ -107,10 +117,11 @@ def inspect(
     if tokenizer.endswith((".bin", ".npy")):
         if text is not None or plot:
             raise click.UsageError(f"--on and --plot are for tokenizers, and {shown_path(tokenizer)} is a file of ids")
-        _inspect_ids(tokenizer, verify, as_json)
+        _inspect_ids(tokenizer, dtype, verify, as_json)
         return
-    if verify:
-        raise click.UsageError(f"--verify is for files of ids, .bin or .npy, and {shown_path(tokenizer)} is not one")
+    if verify or dtype:
+        option = "--verify" if verify else "--dtype"
+        raise click.UsageError(f"{option} is for files of ids, .bin or .npy, and {shown_path(tokenizer)} is not one")
     if plot:
         from .plots import check_plot
         from .plots import draw as draw_figures
@@ -177,8 +188,8 @@ def _printable(text: str) -> str:
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
-def _inspect_ids(path: str, verify: bool, as_json: bool) -> None:
-    file = TokenFile(path, verify=verify)
+def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> None:
+    file = TokenFile(path, dtype=dtype, verify=verify)
     figures = {
         "ids": path,
         "n_ids": len(file),

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from ..conversion import read_tokenizer
 from ..encoding.special_choice import ALL, NONE, Choice
 from ..system.atomic_files import name_in_errors
+from ..system.excerpt import printable
 from ..system.paths import Path
 from ..text.pattern import SPLIT_WITH, Pattern, get_pattern
 from ..tokenizer import Tokenizer
@@ -204,8 +205,7 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def shown_path(path: str) -> str:
     """A path as one line that any terminal can show."""
-    name = click.format_filename(path)
-    return "stdin" if path == STDIN else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+    return "stdin" if path == STDIN else printable(path)
 
 
 def pattern_of(said: Sequence[str]) -> Pattern:

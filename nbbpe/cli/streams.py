@@ -18,7 +18,6 @@ from ..system.lazy import imported_on_use
 from ..system.paths import Path
 from ..tokenizer import Tokenizer
 
-shutil: Any = imported_on_use("shutil")
 tempfile: Any = imported_on_use("tempfile")
 STDIN = "-"
 _BLOCK = 1 << 20  # bytes
@@ -40,12 +39,12 @@ def as_path(source: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
         path = pathlib.Path(folder, "stdin")
         with open(path, "wb") as file:
-            shutil.copyfileobj(_stdin(), file, _BLOCK)
+            file.writelines(stdin_blocks())
         yield path
 
 
 def stdin_blocks() -> Iterator[bytes]:
-    """The blocks of stdin, as they arrive."""
+    """The blocks of stdin, as they arrive. A terminal's ends at the first Ctrl-D: it is not read again after that."""
     while block := os.read(_stdin().fileno(), _BLOCK):
         yield block
 

@@ -9,18 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
+from ..system.excerpt import printable, shown_token
 
 WIDTH = 80
 _BAR = 30
-
-
-def shown(token: bytes, width: int = 40) -> str:
-    """A token for people to read: text, quoted, or bytes as Python writes them where it is none."""
-    try:
-        quoted = repr(token.decode())
-    except UnicodeDecodeError:
-        quoted = repr(token)
-    return quoted if len(quoted) <= width else f"{quoted[: width - 1]}…"
 
 
 def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
@@ -90,7 +82,7 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
     lines += indented(table(rows, left=[3]))
     rows3 = [
         ("bytes", "id", "token"),
-        *((f"{len(t.token):,}", f"{t.token_id:,}", shown(t.token, 55)) for t in figures.longest),
+        *((f"{len(t.token):,}", f"{t.token_id:,}", shown_token(t.token, 55)) for t in figures.longest),
     ]
     return [*lines, "", "longest tokens", *indented(table(rows3, left=[2]))] if figures.longest else lines
 
@@ -115,7 +107,7 @@ def text_lines(name: str, figures: TextFigures, n_unused: int = 10) -> list[str]
     ]
     rows = [("count", "share", "id", "token")]
     for token, count in figures.most_frequent:
-        rows.append((f"{count:,}", percent(count, figures.n_tokens), f"{token.token_id:,}", shown(token.token)))
+        rows.append((f"{count:,}", percent(count, figures.n_tokens), f"{token.token_id:,}", shown_token(token.token)))
     if figures.most_frequent:
         lines += ["", "most frequent tokens", *indented(table(rows, left=[3]))]
     if figures.unused and not n_unused:
@@ -123,7 +115,7 @@ def text_lines(name: str, figures: TextFigures, n_unused: int = 10) -> list[str]
     elif figures.unused:
         lines += ["", f"unused tokens: {len(figures.unused):,}, the first learned being"]
         first = [token for token in figures.unused if len(token.token) > 1][:n_unused] or figures.unused[:n_unused]
-        lines += indented(table([("id", "token"), *((f"{t.token_id:,}", shown(t.token)) for t in first)], left=[1]))
+        lines += indented(table([("id", "token"), *((f"{t.token_id:,}", shown_token(t.token)) for t in first)], left=[1]))
     return lines
 
 
@@ -143,7 +135,7 @@ def comparison_lines(name_a: str, name_b: str, on: str, found: Comparison) -> li
         ("", "A", "B"),
         ("tokens", f"{a.n_tokens:,}", f"{b.n_tokens:,}"),
         ("bytes per token", ratio(a.bytes_per_token), ratio(b.bytes_per_token)),
-        ("vocabulary", f"{a.n_vocab:,}", f"{b.n_vocab:,}"),
+        ("tokens, not special", f"{a.n_vocab:,}", f"{b.n_vocab:,}"),
         ("of it used", f"{a.n_used:,}", f"{b.n_used:,}"),
         ("", percent(a.n_used, a.n_vocab), percent(b.n_used, b.n_vocab)),
         ("tokens only here", f"{found.n_only_a:,}", f"{found.n_only_b:,}"),
@@ -177,8 +169,7 @@ def verdict(found: Comparison) -> str:
 
 def _joined(tokens: Sequence[bytes], width: int) -> str:
     text = "|".join(token.decode(errors="backslashreplace") for token in tokens)
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    return shortened(f"'{text}'", width)
+    return shortened(f"'{printable(text)}'", width)
 
 
 def as_data(figures: Any) -> Any:

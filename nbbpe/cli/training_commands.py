@@ -81,7 +81,8 @@ from .training_options import (
     "--min-word-count",
     type=WORD_COUNT,
     metavar="N",
-    help="Words that occur less often are left out: a number, or `auto` for as few as have to be.  [default: none is]",
+    help="Words that occur less often are skipped: a number, or `auto` for the smallest with which the others fit in "
+    "memory.  [default: none is]",
 )
 @click.option(
     "--tie-break",
@@ -137,6 +138,9 @@ def train(
         counts, inputs = [*counts, *more], [name for name in inputs if name not in more]
     if [bool(inputs), bool(counts), mixture is not None].count(True) != 1:
         raise click.UsageError("give the texts to train on, --mixture or --counts; not two of these")
+    for name in counts:
+        if os.path.isfile(name) and not name.lower().endswith(ENDINGS):
+            raise click.UsageError(f"--counts {name!r} must end in one of {', '.join(ENDINGS)}")
     if mixture is not None and weights:
         raise click.UsageError("--weight is for texts and --counts: a mixture has weights of its own")
     with as_usage():

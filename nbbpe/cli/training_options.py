@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import pathlib
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 import click
 
+from ..formats.json_text import read_json
 from ..training.superwords import Superwords
 from ..training.token_rules import TokenRules
 from ..words.mixture import Mixture
@@ -89,10 +89,8 @@ mixture_option = click.option(
 
 def read_mixture(path: str) -> Mixture:
     """The mixture that a JSON file describes. Raises OSError, or ValueError that names the file."""
-    with open(path, "rb") as file:
-        data = file.read()
+    described = read_json(path)
     try:
-        described = json.loads(data, object_pairs_hook=_without_repeats)
         if not isinstance(described, dict):
             raise ValueError("it must be an object, with `sources` and other arguments of nbbpe.Mixture")
         _check_names(described, Mixture, "the mixture")
@@ -112,14 +110,6 @@ def read_mixture(path: str) -> Mixture:
         return Mixture(**described)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
-    return made
 
 
 def _check_names(described: Mapping[str, Any], cls: Any, what: str) -> None:

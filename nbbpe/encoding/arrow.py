@@ -78,17 +78,23 @@ def decode_arrow(decoder: Decoder, vocab: dict[int, bytes], data: Any, errors: s
     arrow = require("pyarrow", "Arrow data")
     compute = require("pyarrow.compute", "Arrow data")
     column = data if isinstance(data, (arrow.Array, arrow.ChunkedArray)) else arrow.chunked_array(data)
-    if not (arrow.types.is_list(column.type) or arrow.types.is_large_list(column.type)) or not arrow.types.is_integer(
-        column.type.value_type
-    ):
-        raise ValueError(f"data must be a column of lists of ids, not of type {column.type}")
+    kind = column.type
+    is_lists = arrow.types.is_list(kind) or arrow.types.is_large_list(kind)
+    if arrow.types.is_null(kind) or (is_lists and arrow.types.is_null(kind.value_type)):  # no row has an id
+        column = column.cast(arrow.list_(arrow.int64()))
+    elif not is_lists or not arrow.types.is_integer(kind.value_type):
+        raise ValueError(f"data must be a column of lists of ids, which are integers, and is of type {kind}")
     # Ids may have gaps, so a token is found by the position of its id among all ids.
     known = np.array(sorted(vocab), dtype=np.int64)
     token_bytes = np.array([len(vocab[token_id]) for token_id in known.tolist()], dtype=np.int64)
-    results = []
+    results: list[Any] = []
     for chunk in column.chunks if isinstance(column, arrow.ChunkedArray) else [column]:
         ids = chunk.flatten().to_numpy(zero_copy_only=False)
-        text = decoder.decode(ids)
+        try:
+            text = decoder.decode(ids)
+        except ValueError:
+            _say_which_row(decoder, chunk, sum(map(len, results)))
+            raise
         ends = np.concatenate([[0], np.cumsum(token_bytes[np.searchsorted(known, ids)])])  # in bytes, of each token
         n_ids = compute.fill_null(compute.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
         offsets = ends[np.concatenate([[0], np.cumsum(n_ids)])]
@@ -101,6 +107,17 @@ def decode_arrow(decoder: Decoder, vocab: dict[int, bytes], data: Any, errors: s
             decoded = [None if row is None else row.decode(errors=errors) for row in strings.to_pylist()]
             results.append(arrow.array(decoded, arrow.large_string()))
     return results[0] if isinstance(column, arrow.Array) else arrow.chunked_array(results, arrow.large_string())
+
+
+def _say_which_row(decoder: Decoder, chunk: Any, n_before: int) -> None:
+    """Raise ValueError for the first row of ids that cannot be decoded; `n_before` rows are in other chunks before it."""
+    for row, ids in enumerate(chunk.to_pylist(), n_before):
+        if None in (ids or ()):
+            raise ValueError(f"row {row}: the id at index {ids.index(None)} is null")
+        try:
+            decoder.decode(ids or ())
+        except ValueError as error:
+            raise ValueError(f"row {row}: {error}") from None
 
 
 def _cut(column: Any, n_bytes: int) -> list[Any]:

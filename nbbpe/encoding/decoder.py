@@ -90,7 +90,7 @@ class Decoder:
         except KeyError:
             place = next(place for place, token_id in enumerate(ids) if token_id not in self._vocab)
             raise ValueError(
-                f"id {ids[place]!r} (number {place} of the ids) is not in the vocabulary of {len(self._vocab):,} tokens"
+                f"id {ids[place]!r} at index {place} is not in the vocabulary of {len(self._vocab):,} tokens"
             ) from None
         return data if errors is None else data.decode(errors=errors)
 
@@ -142,4 +142,4 @@ class Decoder:
                 return operator.index(token_id)  # type: ignore[arg-type]
         except TypeError:
             pass
-        raise ValueError(f"ids must be integers, and number {place} of them is {token_id!r:.100}")
+        raise ValueError(f"ids must be integers, and the one at index {place} is {token_id!r:.100}")

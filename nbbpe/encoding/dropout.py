@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode_with_dropout, split_text
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..model.model import Model
+from ..system.integers import check_integer
 from ..system.lazy import lazy
 from ..text.utf8 import Text, check_texts, each_to_bytes, to_text
 from ..text.windows import Window, groups
@@ -45,11 +46,7 @@ def check_dropout(dropout: object, seed: object) -> tuple[float, int | None]:
     share = float(dropout)  # type: ignore[arg-type]
     if not 0 <= share <= 1 or math.isnan(share):
         raise ValueError(f"dropout must be from 0 to 1, and is {dropout!r}")
-    if seed is None:
-        return share, None
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise TypeError(f"seed must be an integer or None, not {seed!r}")
-    return share, int(seed.__index__())
+    return share, None if seed is None else check_integer("seed", seed, kind="an integer or None")
 
 
 class Dropouts:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..text.byte_source import Source
 from ..text.utf8 import Data
-from ..text.windows import Reader, Window, Windows, join
+from ..text.windows import Reader, Window, Windows, concatenated
 
 if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
@@ -114,4 +114,4 @@ class Encoder(ABC):
 
     def window_of(self, documents: list[bytes], specials: SpecialTokens) -> Window:
         """All documents in one window, ready to be encoded."""
-        return join(documents, specials)
+        return concatenated(documents, specials)

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..system.integers import check_integer, check_positive
 from ..text.utf8 import Text
 from .id_types import check_dtype
 
@@ -58,7 +59,7 @@ def encode_padded(
     encode: Callable[[Iterable[Text]], list[NDArray[Any]]],
 ) -> Padded:
     """See Tokenizer.encode_padded; `encode` gives the ids of texts."""
-    _check_max_length(max_length, padding)
+    max_length = _check_max_length(max_length, padding)
     for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
         if side not in ("left", "right"):
             raise ValueError(f'{name} must be "left" or "right", not {side!r}')
@@ -78,17 +79,14 @@ def encode_padded(
     return Padded(ids, mask)
 
 
-def _check_max_length(max_length: int | None, padding: str) -> None:
+def _check_max_length(max_length: int | None, padding: str) -> int | None:
     if padding not in ("longest", "max_length"):
         raise ValueError(f'padding must be "longest" or "max_length", not {padding!r}')
     if max_length is None:
         if padding == "max_length":
             raise ValueError('padding="max_length" needs a max_length')
-        return
-    if isinstance(max_length, bool) or not isinstance(max_length, (int, np.integer)):
-        raise TypeError(f"max_length must be a positive integer or None, not {max_length!r}")
-    if max_length < 1:
-        raise ValueError(f"max_length must be at least 1, not {max_length}")
+        return None
+    return check_positive("max_length", max_length, "a positive integer or None")
 
 
 def _find_pad(vocabulary: Vocabulary, pad_token: str | None, pad_id: int | None) -> int:
@@ -106,8 +104,7 @@ def _find_pad(vocabulary: Vocabulary, pad_token: str | None, pad_id: int | None)
                 "tokenizer that has it"
             )
         return found
-    if isinstance(pad_id, bool) or not isinstance(pad_id, (int, np.integer)):
-        raise TypeError(f"pad_id must be an integer, not {pad_id!r}")
-    if vocabulary.id_to_token(int(pad_id)) is None:
+    found = check_integer("pad_id", pad_id)
+    if vocabulary.id_to_token(found) is None:
         raise ValueError(f"pad_id {pad_id} is not in the vocabulary of {len(vocabulary):,} tokens")
-    return int(pad_id)
+    return found

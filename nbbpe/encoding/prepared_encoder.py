@@ -17,7 +17,7 @@ from ..model.model import Model
 from ..text.normalization import FORMS, is_normal
 from ..text.preparation import Preparation, PreparingReader, Rule, can_be_cut, prepared_window
 from ..text.utf8 import Data, to_bytes
-from ..text.windows import Window, Windows, join
+from ..text.windows import Window, Windows, concatenated
 from .encoder import Encoder
 from .special_choice import pack_special_tokens
 
@@ -115,4 +115,4 @@ class PreparedEncoder(Encoder):
 
     def window_of(self, documents: list[bytes], specials: SpecialTokens | None) -> Window:
         first, later = self._turns(specials)
-        return prepared_window(join(documents, first), self._preparation, later)
+        return prepared_window(concatenated(documents, first), self._preparation, later)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.large_pages import Room
 from ..kernels.pieces.special_tokens import new_special_tokens
+from ..system.integers import check_positive
 from ..system.part_joiner import Joiner, PartWriter
-from ..system.workers import ENDED, check_positive, default_workers, run_jobs
+from ..system.workers import ENDED, default_workers, run_jobs
 from ..text.text_windows import cut_text, most_bytes, text_windows
 from ..text.utf8 import Data
 from ..text.windows import Windows

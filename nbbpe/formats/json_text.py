@@ -34,7 +34,7 @@ def parse_json(text: str, name: str) -> Any:
         if len(entries) != len(pairs):
             seen: set[str] = set()
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise ValueError(f"token {shown(twice)} comes twice")
+            raise ValueError(f"the key {shown(twice)} comes twice")
         return entries
 
     try:

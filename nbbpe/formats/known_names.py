@@ -41,7 +41,7 @@ def _encoding(name: str) -> Any:
     except Exception as error:  # errors of any library that tiktoken downloads with
         raise FileNotFoundError(
             f"{name!r} is not a file here, and tiktoken could not fetch the encoding of this name "
-            f"({type(error).__name__}: {str(error)[:200]}). Without a network, put its file into a folder and name "
+            f"({_reason(error)}). Without a network, put its file into a folder and name "
             "that in TIKTOKEN_CACHE_DIR (see tiktoken), or give the path of a .tiktoken file"
         ) from None
 
@@ -55,9 +55,9 @@ def _of_hub(name: str) -> Any:
     import huggingface_hub
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    problem: Exception | None = None
+    problem = _not_reached(huggingface_hub, name)
     for files in _FILES:
-        # Without a network each request takes half a minute, so only the first makes one; the others look into the cache.
+        # Without a network it is looked for in the cache only.
         offline = problem is not None
         try:
             paths = tuple(huggingface_hub.hf_hub_download(name, file, local_files_only=offline) for file in files)
@@ -74,5 +74,31 @@ def _of_hub(name: str) -> Any:
         raise FileNotFoundError(f"the model {name!r} has none of " + ", ".join(" with ".join(files) for files in _FILES))
     raise FileNotFoundError(
         f"{name!r} is not a file here, and huggingface_hub could not fetch the model of this name "
-        f"({type(problem).__name__}: {str(problem)[:200]}). Give the path of the model's tokenizer.json"
+        f"({_reason(problem)}). Give the path of the model's tokenizer.json"
     ) from None
+
+
+def _not_reached(hub: Any, name: str) -> Exception | None:
+    """Why the hub does not answer, or None if it does, whatever it says.
+
+    One request: without a network `hf_hub_download` tries again for 24 seconds, and prints a warning each time.
+    """
+    try:
+        hub.get_hf_file_metadata(hub.hf_hub_url(name, _FILES[0][0]))
+    except hub.errors.HfHubHTTPError:
+        pass
+    except Exception as error:  # errors of any library that it asks with
+        return error
+    return None
+
+
+def _reason(error: Exception) -> str:
+    """What an error of a download says, in a few words: what the system said, if it is behind the error."""
+    import textwrap
+
+    found: BaseException | None = error
+    while found is not None and not (isinstance(found, OSError) and found.strerror):
+        found = found.__cause__ or found.__context__
+    if isinstance(found, OSError):
+        return str(found.strerror)
+    return f"{type(error).__name__}: {textwrap.shorten(str(error), 200, placeholder=' ...')}"

@@ -129,4 +129,4 @@ def _file(path: Path) -> Found:
         return Found("tekken", (name,))
     if name.endswith(".json") or start.lstrip().startswith(b"{"):
         return Found("huggingface", (name,))
-    raise ValueError(f"{name}: is neither JSON nor a file of ranks; a tokenizer is {_KNOWN_PATHS}")
+    raise ValueError(f"{name!r} is neither JSON nor a file of ranks; a tokenizer is {_KNOWN_PATHS}")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..system.excerpt import cut, shown
+from ..system.integers import check_integer
 from ..system.paths import Path
 from .checksum import checksum, concatenated
 from .document_ends import checked_ends, map_ends
@@ -82,7 +83,7 @@ class TokenFile:
         if tokenizer is not None and check:
             _check_tokenizer(self.path, about, tokenizer)
         if separator_ids is not None:
-            self.separator_ids = tuple(sorted({_whole("a separator id", token_id, 0) for token_id in separator_ids}))
+            self.separator_ids = tuple(sorted({check_integer("a separator id", token_id, 0) for token_id in separator_ids}))
         elif about:
             self.separator_ids = tuple(about["separator_ids"])
         else:
@@ -195,7 +196,7 @@ class TokenFile:
         ((4, 8), (4, 8), True)
         """
         block_size = self._check_block(block_size)
-        batch_size = _whole("batch_size", batch_size, 1)
+        batch_size = check_integer("batch_size", batch_size, 1)
         generator = np.random.default_rng(rng)
 
         def batches() -> Iterator[Batch]:
@@ -243,10 +244,10 @@ class TokenFile:
         (9, (4, 8))
         """
         block_size = self._check_block(block_size)
-        batch_size = _whole("batch_size", batch_size, 1)
-        world_size = _whole("world_size", world_size, 1)
-        rank = _whole("rank", rank, 0)
-        start = _whole("start", start, 0)
+        batch_size = check_integer("batch_size", batch_size, 1)
+        world_size = check_integer("world_size", world_size, 1)
+        rank = check_integer("rank", rank, 0)
+        start = check_integer("start", start, 0)
         if rank >= world_size:
             raise ValueError(f"rank must be below world_size={world_size}, and is {rank}")
         n_blocks = (self._n_ids - 1) // block_size
@@ -281,22 +282,13 @@ class TokenFile:
 
     def _check_block(self, block_size: int) -> int:
         """`block_size` as an int. Raises TypeError or ValueError if it is not one, or too large for the file."""
-        size = _whole("block_size", block_size, 1)
+        size = check_integer("block_size", block_size, 1)
         if self._n_ids < size + 1:
             raise ValueError(
                 f"{self.path} holds {self._n_ids:,} ids, and block_size={size} needs at least {size + 1:,}: a block and "
                 "the id after it"
             )
         return size
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    """A value as an int. Raises TypeError or ValueError if it is not an integer, or is below `least`."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
-    if (number := int(value.__index__())) < least:
-        raise ValueError(f"{name} must be at least {least}, not {number}")
-    return number
 
 
 def _id_dtype(dtype: DTypeLike) -> np.dtype[Any]:

@@ -1,9 +1,9 @@
-"""Merging by rank as a list of merges: every pair of tokens that joins to a token, in the order of their results.
+"""Merging by rank as a list of merges: every pair of tokens that merges to a token, in the order of their results.
 
 For vocabularies of ranks that are not equivalent to a shorter list (see model/rank_vocab.py), in formats that have lists
 and in which a pretoken that equals a token becomes that token.
 
-By rank, of several pairs that join to one token the leftmost merges first, whichever it is; by a list, all places of the
+By rank, of several pairs that merge to one token the leftmost merges first, whichever it is; by a list, all places of the
 pair that comes first do. That is the same where pairs of one result never overlap in a text, or overlap only as the list
 has them: x y z with x+y = y+z. Merging x+y+z alone by lower ranks shows whether three such tokens are ever adjacent: tokens
 that are adjacent in a longer text were merged there as they would be alone.
@@ -17,15 +17,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..system.excerpt import shown
-from .rank_vocab import joining_pairs
+from .rank_vocab import merging_pairs
 
 Pair = tuple[int, int]
 
 
 def pairs_by_result(vocab: Mapping[int, bytes]) -> dict[int, list[Pair]]:
-    """The pairs of ids that join to each token, by ascending id; the shortest left side first."""
+    """The pairs of ids that merge to each token, by ascending id; the shortest left side first."""
     ordered = [token_id for token_id in sorted(vocab) if vocab[token_id]]
-    columns = joining_pairs([vocab[token_id] for token_id in ordered], np.array(ordered, dtype=np.int32))
+    columns = merging_pairs([vocab[token_id] for token_id in ordered], np.array(ordered, dtype=np.int32))
     found: dict[int, list[Pair]] = {}
     for left, right, result in zip(*(column.tolist() for column in columns), strict=True):
         found.setdefault(result, []).append((left, right))
@@ -49,8 +49,8 @@ def ordered_pairs(vocab: Mapping[int, bytes]) -> list[Pair]:
             )
             if free is None:
                 raise ValueError(
-                    f"the pairs that join to {shown(vocab[result])} (id {result}) overlap in texts in every order, so that "
-                    "no list of merges gives the same ids"
+                    f"the pairs that merge to {shown(vocab[result])} (id {result}) overlap in texts in every order, so "
+                    "that no list of merges gives the same ids"
                 )
             listed.append(free)
             pairs = [pair for pair in pairs if pair != free]
@@ -71,7 +71,7 @@ def check_pairs(vocab: Mapping[int, bytes], merges: list[tuple[int, int, int]]) 
         pair for pairs in found.values() for pair in pairs
     }:
         raise ValueError(
-            "the list of merges is not that of all pairs of tokens that join to a token, in the order of these"
+            "the list of merges is not that of all pairs of tokens that merge to a token, in the order of these"
         )
     ranks = {token: token_id for token_id, token in vocab.items()}
     places = {merge[:2]: place for place, merge in enumerate(merges)}
@@ -79,7 +79,7 @@ def check_pairs(vocab: Mapping[int, bytes], merges: list[tuple[int, int, int]]) 
         for first, later in _overlaps(vocab, ranks, result, pairs):
             if places[first] > places[later]:
                 raise ValueError(
-                    f"by rank another pair of those that join to {shown(vocab[result])} (id {result}) would merge first"
+                    f"by rank another pair of those that merge to {shown(vocab[result])} (id {result}) would merge first"
                 )
 
 
@@ -89,7 +89,7 @@ def _check_sides(vocab: Mapping[int, bytes], found: Mapping[int, list[Pair]]) ->
         for side in (side for pair in pairs for side in pair):
             if side > result and len(found.get(side, ())) > 1:
                 raise ValueError(
-                    f"{shown(vocab[side])} (id {side}) joins to {shown(vocab[result])}, whose id {result} is lower, so "
+                    f"{shown(vocab[side])} (id {side}) merges to {shown(vocab[result])}, whose id {result} is lower, so "
                     "that no list of merges gives the same ids"
                 )
 
@@ -113,9 +113,9 @@ def merged_below(text: bytes, ranks: Mapping[bytes, int], limit: int) -> list[in
     """The tokens that a text becomes when it is merged by ranks below a limit, one merge after another."""
     parts = [text[at : at + 1] for at in range(len(text))]
     while True:
-        joined = [ranks.get(left + right, limit) for left, right in itertools.pairwise(parts)]
-        lowest = min(joined, default=limit)
+        merged = [ranks.get(left + right, limit) for left, right in itertools.pairwise(parts)]
+        lowest = min(merged, default=limit)
         if lowest >= limit:
             return [ranks[part] for part in parts]
-        at = joined.index(lowest)
+        at = merged.index(lowest)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]

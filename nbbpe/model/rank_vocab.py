@@ -98,14 +98,14 @@ def recovered_merges(vocab: PackedVocab) -> tuple[NDArray[np.int32], int | None]
 def merges_by_rank(vocab: PackedVocab) -> merge_table.Merges:
     """The table that merges the pair whose concatenated bytes have the lowest rank; `vocab` as for recovered_merges."""
     tokens = _Tokens(vocab)
-    lefts, rights, results = joining_pairs(tokens.vocab.tokens(), tokens.ranks)
+    lefts, rights, results = merging_pairs(tokens.vocab.tokens(), tokens.ranks)
     # Ranks may leave gaps; a table numbers them without.
     dense_ranks = np.searchsorted(tokens.ranks, results).astype(np.int32)
     merges = merge_table.new_merges(lefts, rights, dense_ranks, results, vocab.byte_ids())
     return _with_whole(tokens, merges)
 
 
-def joining_pairs(tokens: list[bytes], ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+def merging_pairs(tokens: list[bytes], ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
     """The ids of left, right and result of all pairs of tokens whose concatenation is a token, three int32[n_pairs].
 
     tokens : distinct

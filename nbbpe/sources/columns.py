@@ -18,31 +18,36 @@ _MOST_ROWS = 1 << 14  # in a window
 _MAX_NAMED = 10  # columns that are named where the wanted one is missing
 
 
-def check_column(name: str, schema: Any, column: str) -> None:
-    """Raise ValueError if a table has no such column, or if the column is not text."""
+def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) -> None:
+    """Raise ValueError if a table has no such column, or if the column is not text; see `check_kind`."""
     if schema.names.count(column) != 1:
         columns = ", ".join(map(repr, schema.names[:_MAX_NAMED])) + (", ..." if len(schema.names) > _MAX_NAMED else "")
         number = "no" if column not in schema.names else "more than one"
         raise ValueError(f"{name!r} has {number} column {column!r}; its columns are {columns}. Name the text's with field=")
-    check_kind(name, schema.field(column).type, f"column {column!r} of {name!r}")
+    check_kind(name, schema.field(column).type, f"column {column!r} of {name!r}", may_be_null)
 
 
-def check_kind(name: str, kind: Any, what: str = "") -> None:
-    """Raise ValueError for an Arrow type that is not one of strings or binary; `what` names the column in the message."""
+def check_kind(name: str, kind: Any, what: str = "", may_be_null: bool = True) -> None:
+    """Raise ValueError for an Arrow type that is not one of strings or binary; `what` names the column in the message.
+
+    may_be_null : whether the type null is allowed, which libraries give a column of nulls only, or without rows
+    """
     value = kind.value_type if hasattr(kind, "value_type") and str(kind).startswith("dictionary") else kind
-    if str(value) not in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
-        raise ValueError(f"the {what or name} is of type {kind}, and must hold strings")
+    known = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
+    if str(value) not in known and not (may_be_null and str(value) == "null"):
+        raise ValueError(f"the {what or name} is of type {kind}, and must hold strings or binary")
 
 
 def as_strings(column: Any) -> Any:
     """An Arrow array of strings or binary of any kind, as one whose strings lie one after another, see `offsets_of`.
 
-    It is the same array but for dictionaries, whose strings are repeated as often as they occur, and for views.
+    It is the same array except dictionaries, whose strings are repeated as often as they occur, views, and the type null.
     """
     arrow = require("pyarrow", "Arrow")
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    return column.cast(arrow.large_binary()) if str(column.type).endswith("_view") else column
+    is_cast = arrow.types.is_null(column.type) or str(column.type).endswith("_view")
+    return column.cast(arrow.large_binary()) if is_cast else column
 
 
 def offsets_of(strings: Any) -> NDArray[np.int64]:
@@ -66,7 +71,7 @@ def null_rows(column: Any) -> list[int]:
 
 
 class ColumnReader:
-    """Reads arrays of strings (see `as_strings`) window by window; see Windows. Nulls are left out.
+    """Reads arrays of strings (see `as_strings`) window by window; see Windows. Nulls are skipped.
 
     Every window must be taken whole, as it can be; the next one uses its memory again.
     """

@@ -126,7 +126,7 @@ class ParquetTable:
             raise ValueError(f"{self._file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
         with self._file.open() as raw, _naming_errors(self._file):
             table = _parquet_file(self._file, raw)
-            check_column(self._file.name, table.schema_arrow, self._column)
+            check_column(self._file.name, table.schema_arrow, self._column, may_be_null=False)
             metadata = table.metadata
             leaf = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(self._column)
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.chunks import cut_file, find_cut
-from ..text.windows import Reader, Window, Windows, join
+from ..text.windows import Reader, Window, Windows, concatenated
 from .compressed import WHOLE, PackableFile, open_stream
 from .inputs import NO_ID, Extent, File, Part
 from .tally import Tally
@@ -41,7 +41,7 @@ class TextPart(NamedTuple):
         with open_stream(self.file, self.packing, tally, self.extent) as stream:
             reader = Reader(stream, self.extent.n_bytes(self.packing), specials, at_once)
             if self.is_last and separator != NO_ID:
-                yield _Followed(reader, join([b""], specials, separator))
+                yield _Followed(reader, concatenated([b""], specials, separator))
             else:
                 yield reader
 

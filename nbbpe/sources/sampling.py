@@ -128,7 +128,7 @@ class LinesPart(NamedTuple):
 
 
 def _documents(windows: Windows) -> Iterator[bytes]:
-    """The documents of windows; empty ones are left out."""
+    """The documents of windows; empty ones are skipped."""
     taken = 0
     while (window := windows.advance(taken)) is not None:
         for document, _ in window.documents():

@@ -1,4 +1,4 @@
-"""What errors quote from files: the name, and an excerpt of a value."""
+"""What messages quote: a name, an excerpt of a value, a token."""
 
 from __future__ import annotations
 
@@ -25,6 +25,20 @@ def shown(value: object) -> str:
 def cut(text: str, most: int = _MOST) -> str:
     """A text for an error message, without quotes, cut to `most` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """A text, such as a file's name, as one line for any terminal: what is not printable is escaped, as repr does."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def shown_token(token: bytes, most: int = 40) -> str:
+    """A token for people to read: a quoted text, or bytes as Python writes them if it is not UTF-8; cut to `most`."""
+    try:
+        quoted = repr(token.decode())
+    except UnicodeDecodeError:
+        quoted = repr(token)
+    return quoted if len(quoted) <= most else f"{quoted[: most - 1]}…"
 
 
 @contextmanager

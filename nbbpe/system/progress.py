@@ -26,7 +26,9 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def shows_bar(option: ProgressOption) -> bool:
-    """Whether the option has bars shown."""
+    """Whether the option has bars shown. Raises TypeError if it is not an option."""
+    if not (option is None or isinstance(option, bool) or callable(option)):
+        raise TypeError(f"progress must be True, False, None or a callable, not {option!r:.100}")
     return not callable(option) and bool(option or (option is None and _is_terminal(sys.stderr)))
 
 

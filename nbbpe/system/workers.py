@@ -14,8 +14,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from enum import Enum
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from .integers import check_positive
 from .lazy import imported_on_use
 from .waiting import first_done, join, next_item
 
@@ -85,16 +86,6 @@ def default_workers() -> int:
 def _is_daemonic() -> bool:
     # A process that multiprocessing has started has it imported.
     return "multiprocessing.process" in sys.modules and bool(multiprocessing.current_process().daemon)
-
-
-def check_positive(name: str, value: SupportsIndex, kind: str = "a positive integer") -> int:
-    """An argument as an int, of any integer type. Raises TypeError or ValueError unless it is a positive integer."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be {kind}, not {value!r}")
-    number = value.__index__()
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1, not {number}")
-    return number
 
 
 def check_workers(workers: int | None) -> int:

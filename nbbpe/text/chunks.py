@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.integers import check_positive
 from ..system.paths import Path, file_size
 from .special_search import specials_in
 from .utf8 import padded
@@ -58,16 +59,13 @@ def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special
     """
     if not hasattr(file, "seek") or isinstance(file, io.TextIOBase):
         raise TypeError(f'file must be a file of bytes, as of open(path, "rb"), not {type(file).__name__}')
-    if isinstance(desired_num_chunks, bool) or not hasattr(desired_num_chunks, "__index__"):
-        raise TypeError(f"desired_num_chunks must be an integer, not {desired_num_chunks!r}")
+    n_chunks = check_positive("desired_num_chunks", desired_num_chunks, "an integer")
     if not isinstance(split_special_token, bytes):
         raise TypeError(f"split_special_token must be bytes, not {type(split_special_token).__name__}")
     if not split_special_token:
         raise ValueError("split_special_token is empty")
-    if desired_num_chunks < 1:
-        raise ValueError(f"desired_num_chunks must be at least 1, not {desired_num_chunks}")
     size = file.seek(0, os.SEEK_END)
-    return sorted({0, size, *find_near(file, size, desired_num_chunks, split_special_token)})
+    return sorted({0, size, *find_near(file, size, n_chunks, split_special_token)})
 
 
 def find_near(file: BinaryIO, size: int, n_parts: int, token: bytes) -> Iterator[int]:

@@ -385,6 +385,7 @@ def _name_of(*regexes: str) -> str | None:
 # A word (also "gpt-4" or "qwen2.5") is far more likely a misspelt name than a regex.
 _LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 _LONG_NAME = 40  # characters: no misspelt name has as many
+_ALL_NAMES = "`nbbpe inspect --help` lists the names (in Python, nbbpe.text.pattern.NAMED and ALIASES have them)"
 # A group that calls itself before it has matched anything goes on until `regex` has 600 MB. A call in time looks at some
 # thousands of steps, and needs a handful.
 _CALLS = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
@@ -442,8 +443,7 @@ def get_pattern(pattern: PatternLike) -> Pattern:
         compiled = regex.compile(pattern)
         matches_nothing = compiled.search("", timeout=_CALL_SECONDS if _CALLS.search(pattern) else None) is not None
     except regex.error as error:
-        names = ", ".join(NAMED)
-        raise ValueError(f"pattern {shown(pattern)} is neither a name ({names}) nor a valid regex: {error}") from None
+        raise ValueError(f"pattern {shown(pattern)} is neither a name nor a valid regex: {error}; {_ALL_NAMES}") from None
     except TimeoutError:
         raise ValueError(f"pattern {shown(pattern)} calls itself without end") from None
     except Exception as error:  # RecursionError of nested groups, and any other error
@@ -455,8 +455,11 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     if compiled.flags & regex.REVERSE:
         raise ValueError(f"pattern {shown(pattern)} searches backwards, (?r), and pretokens must be found forwards")
     if _LIKE_A_NAME.fullmatch(pattern):
-        also = f" (or by their encodings: {', '.join(ALIASES)})" if len(pattern) < _LONG_NAME else ""
-        raise ValueError(f"unknown pattern {shown(pattern)}; the named ones are {', '.join(NAMED)}{also}")
+        from difflib import get_close_matches
+
+        near = get_close_matches(pattern, [*NAMED, *ALIASES]) if len(pattern) < _LONG_NAME else []
+        meant = f"; did you mean {' or '.join(near)}?" if near else ";"
+        raise ValueError(f"unknown pattern {shown(pattern)}{meant} {_ALL_NAMES}")
     same = _name_of(pattern)
     return NAMED[same] if same else Pattern(name=None, regex=pattern)
 

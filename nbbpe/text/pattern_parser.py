@@ -22,7 +22,6 @@ _CONTROL = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
 _NAME = r"[A-Za-z0-9 &_./-]+"
 _PROPERTY = rf"[pP](?:\{{\^?{_NAME}(?:[:=]{_NAME})?\}}|[CLMNPSZ])"
 _PERL_CLASSES = "sSdDwW"
-_SPECIAL = set("\\^$.[]|()?*+{}")
 
 
 class Unsupported(ValueError):

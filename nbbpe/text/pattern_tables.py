@@ -22,7 +22,6 @@ from .pattern_parser import Unsupported
 
 _IDEOGRAPHS, _HANGUL = (0x5000, 0x9000), (0xB000, 0xD000)
 _N_BITS = 64
-_Sets = list[NDArray[np.bool_]]  # of classes: those of a rule, one for each of its parts
 _MOST_TRIED = 40  # places that a rule is grown from
 
 

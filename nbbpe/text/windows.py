@@ -21,7 +21,7 @@ TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % lo
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together
 NO_ID = -1  # the id of a break that ends a document after which nothing is written
 CUT = -2  # the id of a break that ends no document: text was dropped there, or is split there
-SEPARATOR = b"\xff"  # between concatenated documents: no part of any UTF-8 text, so nothing is joined across it
+SEPARATOR = b"\xff"  # between concatenated documents: no part of any UTF-8 text, so nothing merges across it
 
 
 class Window(NamedTuple):
@@ -212,10 +212,10 @@ class DocumentReader:
 
 
 def batches(documents: Iterable[Text], specials: SpecialTokens, break_id: int | None = None) -> Iterator[Window]:
-    """Documents concatenated into windows of about BATCH bytes, with breaks as `join` adds them. Errors of the iterable
-    pass through."""
+    """Documents concatenated into windows of about BATCH bytes, with the breaks that `concatenated` adds. Errors of the
+    iterable pass through."""
     for group in groups(map(to_bytes, documents)):
-        yield join(group, specials, break_id)
+        yield concatenated(group, specials, break_id)
 
 
 def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -232,7 +232,7 @@ def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield gathered
 
 
-def join(documents: list[bytes], specials: SpecialTokens, break_id: int | None = None) -> Window:
+def concatenated(documents: list[bytes], specials: SpecialTokens, break_id: int | None = None) -> Window:
     """One window of all documents, with special tokens found.
 
     Without a `break_id`, there is a break of id -1 between any two; with one, a break of that id after each.

@@ -1,4 +1,4 @@
-"""Whether words fit in memory for the merges, and which rare words would have to be left out so that they do."""
+"""Whether words fit in memory for the merges, and which rare words would have to be skipped so that they do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_EXACT = 1 << 16  # counts below it are told apart: no text needs a higher 
 class LeftOut(NamedTuple):
     """The words that are not trained on.
 
-    min_word_count  : words that occur less often are left out
+    min_word_count  : words that occur less often are skipped
     n_words         : how many distinct words these are
     n_occurrences   : how often they occur, together
     n_all_words, n_all_occurrences : the same of all words
@@ -36,7 +36,7 @@ class LeftOut(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"min_word_count={self.min_word_count:,} leaves out {self.n_words:,} of {self.n_all_words:,} distinct words, "
+            f"min_word_count={self.min_word_count:,} skips {self.n_words:,} of {self.n_all_words:,} distinct words, "
             f"with {self.n_occurrences:,} of {self.n_all_occurrences:,} occurrences "
             f"({self.n_occurrences / max(self.n_all_occurrences, 1):.3%} of the words of the text)"
         )
@@ -77,7 +77,7 @@ class _Sizes:
         return None
 
     def left_out(self, unit: int) -> LeftOut | None:
-        """What the threshold leaves out; None for nothing."""
+        """What the threshold skips; None for nothing."""
         if self.kept == self.all:
             return None
         n_words, _, n_occurrences = (whole - kept for whole, kept in zip(self.all, self.kept, strict=True))
@@ -93,10 +93,10 @@ def _fits(n_words: int, n_bytes: int, n_tokens: int, most_bytes: int | None) -> 
 def words_that_fit(
     gathered: Gathered, n_tokens: int, limit: Limit, min_word_count: MinWordCount, unit: int = 1
 ) -> tuple[WordCounts, LeftOut | None]:
-    """The words to train on, in memory, and what was left out of them.
+    """The words to train on, in memory, and what was skipped of them.
 
     n_tokens       : how many tokens are learned, the 256 bytes included
-    min_word_count : words that occur less often are left out; None for none, "auto" for as many as have to be
+    min_word_count : words that occur less often are skipped; None for none, "auto" for as few as have to be
     unit           : what an occurrence counts, where weights have a common denominator
 
     Raises MemoryError, or OverflowError for more bytes than positions can number, if the words do not fit.
@@ -124,7 +124,7 @@ def words_that_fit(
         threshold = least * unit
         sizes = _with_threshold(sizes, threshold)
     if not sizes.kept[0]:
-        raise ValueError(f"min_word_count={min_word_count} leaves out every word: none occurs that often")
+        raise ValueError(f"min_word_count={min_word_count} skips every word: none occurs that often")
     left_out = sizes.left_out(unit)
     if min_word_count == "auto" and left_out is not None:
         warn_user(f"so that the words fit in memory, {left_out}")
@@ -170,7 +170,7 @@ def _error(sizes: _Sizes, n_tokens: int, limit: Limit, least: int | None) -> Exc
     fits = (
         "no min_word_count would make them fit"
         if least is None
-        else f"min_word_count={least:,} would make them fit, as it leaves out words that occur less often "
+        else f"min_word_count={least:,} would make them fit, as it skips words that occur less often "
         '("auto" does so and says how much of the text that is)'
     )
     if n_bytes > MOST_POSITIONS:

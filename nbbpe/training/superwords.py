@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..system.workers import check_positive
+from ..system.integers import check_positive
 from ..text.pattern import Pattern, get_pattern
 
 _PHRASE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+"  # of GPT-2's pattern: contractions, and letters with a space before them

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..kernels.training import token_limits
-from ..system.workers import check_positive
+from ..system.integers import check_positive
 from ..text.utf8 import each_to_bytes, to_text
 
 Forbidden = str | bytes | Callable[[bytes], bool]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 _WIDTH, _HEIGHT = 720, 330
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 190, 14, 44
-# Told apart by people who do not see all colours, too (Okabe and Ito); after them the same with dashes.
+# Colours of Okabe and Ito, which colour-blind people can distinguish, too; after them the same with dashes.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _DASHES = ("", "6 3", "2 3")
 _LINE_OF_LEGEND = 17

@@ -14,10 +14,10 @@ from ..model.model import Model
 from ..model.numbering import Numbering
 from ..model.special_tokens import MAX_ID
 from ..system.excerpt import shown
+from ..system.integers import check_integer, check_positive
 from ..system.progress import Progress
 from ..system.stopping import Stopping, check_on_interrupt, stopping_on_signals, warn_of_interruption
 from ..system.user_warnings import warn_user
-from ..system.workers import check_positive
 from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.parity_queues import Groups
@@ -43,13 +43,11 @@ def check_size(model: Model, vocab_size: object) -> int:
     """The number of ids that a larger vocabulary is to have. Raises TypeError or ValueError for an invalid one."""
     if vocab_size is None:
         raise TypeError("vocab_size is missing: the number of ids in all, those that there are included")
-    if isinstance(vocab_size, bool) or not hasattr(vocab_size, "__index__"):
-        raise TypeError(f"vocab_size must be an integer, not {vocab_size!r}")
-    size: int = vocab_size.__index__()
+    size = check_integer("vocab_size", vocab_size)
     if size < model.size:
         raise ValueError(
-            f"vocab_size={size:,} is below the {model.size:,} of the tokenizer that is to be extended; `truncate` makes a "
-            "smaller one"
+            f"vocab_size={size:,} is below the {model.size:,} of the tokenizer, and extending only adds ids; "
+            "Tokenizer.truncate and prune, in Python, make it smaller"
         )
     if size > MAX_ID + 1:
         raise ValueError(f"vocab_size={size:,} is too large: ids must be from 0 to {MAX_ID:,}")

@@ -36,9 +36,12 @@ def frequencies(
 ) -> NDArray[np.int64]:
     """How often each id occurs where a source is encoded, int64[vocab_size].
 
-    Arguments and errors are those of `encode_file`, and so are the ids that are counted, without a separator: the sum is
-    the number of ids that it would write. Memory is bounded, and so is that of each worker: threads if all their work is
-    compiled (files and a compiled pattern), else processes.
+    source, workers, progress, field, on_error, allowed_special, split_with, documents : as in `encode_file`, and so are the
+        errors
+
+    The ids are those of `encode_file` without a separator: the sum is the number of ids that it would write. Memory is
+    bounded, and so is that of each worker: threads if all their work is compiled (files and a compiled pattern), else
+    processes.
 
     Raises ValueError for a vocabulary whose ids leave gaps much larger than itself, as the array has an entry for each.
 

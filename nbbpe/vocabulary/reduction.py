@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..model.model import Model
 from ..model.surround import renumbered
+from ..system.integers import check_integer
 
 Pair = tuple[int, int]
 
@@ -29,9 +30,7 @@ class Reduced(NamedTuple):
 
 def check_smaller_size(model: Model, n: object) -> int:
     """The number of tokens to drop for a vocabulary of size `n`. Raises TypeError or ValueError for an invalid one."""
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(f"the size must be an integer, not {n!r}")
-    size: int = n.__index__()
+    size = check_integer("the size", n)
     if size > model.size:
         raise ValueError(f"a size of {size:,} is above the {model.size:,} of the tokenizer; `extend` makes a larger one")
     return model.size - size

@@ -11,6 +11,7 @@ from ..model.model import Model
 from ..model.version import __version__
 from ..sources import Input, find_inputs, total_size
 from ..system.atomic_files import whole_file
+from ..system.excerpt import printable, shown_token
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import check_workers
@@ -98,11 +99,6 @@ def _inputs(source: object, field: str | None, on_error: str, is_one_of_several:
         raise
 
 
-def _printable(text: str) -> str:
-    """A name or a regex in which nothing is left that would reorder a page or is not shown; see `shown` for tokens."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def short_names(paths: Sequence[str]) -> list[str]:
     """The names of files without their folders, where these tell them apart."""
     short = [os.path.basename(path) for path in paths]
@@ -111,7 +107,7 @@ def short_names(paths: Sequence[str]) -> list[str]:
 
 def page(name: str, model: Model, figures: ReportFigures) -> str:
     """The text of the page."""
-    name = _printable(name)
+    name = printable(name)
     pattern = model.pattern.spelling
     n_merges = "merged by rank" if model.merge_ids is None else f"{len(model.merge_ids):,} merges"
     parts = [
@@ -135,7 +131,7 @@ def page(name: str, model: Model, figures: ReportFigures) -> str:
         *_duplicates(figures),
         *_lost(figures),
         "<h2>How this was measured</h2>",
-        '<p class="about">Each text was split into words by the pattern, special tokens left out, and each distinct word '
+        '<p class="about">Each text was split into words by the pattern, special tokens skipped, and each distinct word '
         "was encoded once. A word with a letter is one that has at least one; its script is that of its first letter. "
         "Sizes of the vocabulary are prefixes of its merges: the vocabularies that training to a smaller size would have "
         "made. Bytes are those of the text after the tokenizer's normalizer, if it has one.</p>",
@@ -183,7 +179,7 @@ def _cell(cell: str, is_text: bool) -> str:
 
 def _row(row: Row, total: int) -> list[str]:
     return [
-        escape(_printable(row.name)),
+        escape(printable(row.name)),
         f"{row.n_bytes:,}",
         _percent(row.n_bytes, total),
         f"{row.n_tokens:,}",
@@ -201,7 +197,7 @@ def _compression(model: Model, figures: ReportFigures) -> list[str]:
     rows = [_row(row, total.n_bytes) for row in figures.texts]
     last = _row(total, total.n_bytes) if len(rows) > 1 else ()
     parts = ["<h2>Compression of each text</h2>", *_table(["text", *_HEAD], rows, last)]
-    lines = [Series(_printable(row.name), figures.sizes, row.curve) for row in figures.texts if row.n_bytes]
+    lines = [Series(printable(row.name), figures.sizes, row.curve) for row in figures.texts if row.n_bytes]
     return [
         *parts,
         "<p>What each text would take with only the first tokens of this vocabulary. Where a line is flat, more tokens "
@@ -222,7 +218,7 @@ def _scripts(figures: ReportFigures) -> list[str]:
         *_table(["script", *_HEAD], [_row(row, total) for row in figures.scripts]),
     ]
     lines = [
-        Series(_printable(row.name), figures.sizes, [each * row.n_characters / row.n_bytes for each in row.curve])
+        Series(printable(row.name), figures.sizes, [each * row.n_characters / row.n_bytes for each in row.curve])
         for row in figures.scripts
         if row.n_words
     ]
@@ -241,7 +237,7 @@ def _doubling(model: Model, figures: ReportFigures) -> list[str]:
         now = row.n_bytes / row.n_tokens if row.n_tokens else 0.0
         cells = [f"{row.curve[place]:.3f}" for place in places]
         gain = f"{100 * (1 - now / row.doubled):.1f} %" if row.doubled else "-"
-        rows.append([escape(_printable(row.name)), *cells, f"{row.doubled:.3f}", gain])
+        rows.append([escape(printable(row.name)), *cells, f"{row.doubled:.3f}", gain])
     all_found = figures.n_doubled == 2 * len(model.vocab)
     note = "" if all_found else " The texts have pairs that occur twice for only so many tokens."
     return [
@@ -256,7 +252,7 @@ def _token_rows(uses: Sequence[TokenUse]) -> list[list[str]]:
     return [
         [
             f"{each.token_id:,}",
-            shown(each.token),
+            _shown(each.token),
             f"{len(each.token):,}",
             f"{each.n_uses:,}",
             "-" if each.n_made is None else f"{each.n_made:,}",
@@ -302,7 +298,7 @@ def _idle(figures: ReportFigures) -> list[str]:
 def _duplicates(figures: ReportFigures) -> list[str]:
     rows = []
     for group in figures.tokens.duplicates[:_MOST_ROWS]:
-        named = ", ".join(f"{shown(each.token)} {each.n_uses:,}" for each in group[:_MOST_OF_GROUP])
+        named = ", ".join(f"{_shown(each.token)} {each.n_uses:,}" for each in group[:_MOST_OF_GROUP])
         more = f", and {len(group) - _MOST_OF_GROUP:,} more" if len(group) > _MOST_OF_GROUP else ""
         rows.append([f"{len(group):,}", f"{named}{more}"])
     tokens = figures.tokens
@@ -326,17 +322,13 @@ def _lost(figures: ReportFigures) -> list[str]:
     ]
 
 
-def shown(token: bytes) -> str:
-    """A token for people to read, as HTML: a quoted text, or bytes as Python writes them; nothing in it is markup."""
-    try:
-        quoted = repr(token.decode())
-    except UnicodeDecodeError:
-        quoted = repr(token)
-    return f"<bdi>{_code(quoted if len(quoted) <= _LONGEST_SHOWN else f'{quoted[: _LONGEST_SHOWN - 1]}…')}</bdi>"
+def _shown(token: bytes) -> str:
+    """A token as HTML; nothing in it is markup, or would reorder the page."""
+    return f"<bdi>{_code(shown_token(token, _LONGEST_SHOWN))}</bdi>"
 
 
 def _code(text: str) -> str:
-    return f"<code>{escape(_printable(text))}</code>"
+    return f"<code>{escape(printable(text))}</code>"
 
 
 def _ratio(part: int, whole: int) -> str:

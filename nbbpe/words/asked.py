@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..system.executors import check_executor
+from ..system.integers import check_positive
 from ..system.memory_limits import MemoryLimit, memory_limit_of
 from ..system.progress import ProgressOption
-from ..system.workers import check_positive, check_workers
+from ..system.workers import check_workers
 from ..training.fitting import MinWordCount
 
 

@@ -14,7 +14,7 @@ from ..sources import Input, find_inputs
 from ..sources.read_once import ReadOnce
 from ..sources.sampling import Sample, SampledInput
 from ..system.excerpt import shown
-from ..system.workers import check_positive
+from ..system.integers import check_positive
 from ..training.word_counts import WordCounts
 from .parity import Parity, check_parity
 

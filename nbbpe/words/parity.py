@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..system.excerpt import shown
-from ..system.workers import check_positive
+from ..system.integers import check_positive
 from ..training.parity_queues import Groups
 from ..training.sorted_runs import concatenate
 from ..training.word_counts import WordCounts

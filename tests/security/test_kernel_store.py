@@ -44,7 +44,7 @@ if sys.argv[4:]:
         content = file.read()
     obtain.compiled = lambda kernel: obtain._say_once() or content
     kernel = words.fill_links
-    obtain.load(content, obtain.entry_of(kernel), kernel.__name__, obtain.structures_of(kernel.types))
+    obtain.loaded(kernel, content, None, False)
     binding.get_host_cpu_features()
 else:
     import numba

@@ -89,13 +89,13 @@ while True:
 
 
 def pairs_of(tokens: list[bytes]) -> list[tuple[int, int, int]]:
-    columns = rank_vocab.joining_pairs(tokens, np.arange(len(tokens), dtype=np.int32))
+    columns = rank_vocab.merging_pairs(tokens, np.arange(len(tokens), dtype=np.int32))
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=9).map(str.encode), unique=True, max_size=60))
 def test_all_pairs_of_tokens_that_join_to_a_token_are_found(tokens):
-    assert pairs_of(tokens) == naive.joining_pairs(tokens)
+    assert pairs_of(tokens) == naive.merging_pairs(tokens)
 
 
 def test_pairs_of_long_tokens_are_found():

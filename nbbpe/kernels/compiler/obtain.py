@@ -42,6 +42,11 @@ elsewhere: Elsewhere | None = None  # see beside.py
 _direct: dict[str, Any] = {}  # the kernels whose object code others call, by the names that these have for them
 _lock = threading.RLock()
 _has_said = False  # that kernels are compiled
+# What is said then, once; `nbbpe warmup` has other words.
+notice = (
+    "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds (`python -m nbbpe warmup` compiles "
+    "all) ..."
+)
 
 
 def _after_fork() -> None:
@@ -165,10 +170,7 @@ def _say_once() -> None:
     global _has_said
     if not _has_said:
         _has_said = True
-        say(
-            "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds "
-            "(`python -m nbbpe warmup` compiles all) ..."
-        )
+        say(notice)
 
 
 def entry_of(kernel: Any) -> str:

@@ -135,6 +135,17 @@ def encode_into(tables, state, text, start, stop, out):
     Returns the number of ids. They are those of `encode_ordinary`: special tokens in the text are plain text. Raises
     ValueError for a place that is not in the text, for a document that is longer than the state has room for, for too
     little room in `out`, and for a type of `out` that cannot hold an id.
+
+    >>> import numba, numpy as np, nbbpe.njit
+    >>> @numba.njit
+    ... def encode(tables, state, text, out):
+    ...     return nbbpe.njit.encode_into(tables, state, text, 0, len(text), out)
+    >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
+    >>> tables = tok.njit_tables()
+    >>> text, out = np.frombuffer(b"the cat", dtype=np.uint8), np.empty(7, dtype=np.uint16)
+    >>> n_ids = encode(tables, nbbpe.njit.new_state(tables), text, out)
+    >>> out[:n_ids]
+    array([258, 261], dtype=uint16)
     """
     # This is a part of other people's code, which may be called with anything: unlike a kernel, it raises errors.
     n = stop - start

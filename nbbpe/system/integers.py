@@ -1,0 +1,23 @@
+"""Arguments that must be integers: of any integer type, such as NumPy's, but bool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def check_integer(name: str, value: Any, at_least: int | None = None, kind: str = "an integer") -> int:
+    """An argument as an int. Raises TypeError if it is not an integer, ValueError if it is below `at_least`.
+
+    name, kind : what errors call the argument, and what it must be
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be {kind}, not {value!r:.100}")
+    number = int(value.__index__())
+    if at_least is not None and number < at_least:
+        raise ValueError(f"{name} must be at least {at_least}, not {number}")
+    return number
+
+
+def check_positive(name: str, value: Any, kind: str = "a positive integer") -> int:
+    """An argument as an int. Raises TypeError or ValueError unless it is a positive integer."""
+    return check_integer(name, value, 1, kind)
