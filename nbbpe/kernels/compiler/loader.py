@@ -12,7 +12,6 @@ from .elf import NotPlaced, Placed, place
 from .symbols import UnknownObject, check
 
 _METH_FASTCALL = 0x80
-_alive: list[Any] = []  # code and descriptions of functions, which must outlive these
 
 
 class _MethodDef(ctypes.Structure):
@@ -39,7 +38,8 @@ def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping
     except (NotPlaced, struct.error, IndexError, ValueError):
         placed = place_with_llvm(content, functions, allowed)
     described = _MethodDef(called.encode(), placed.addresses[0], _METH_FASTCALL, None)
-    _alive.append((placed, described))
+    # Both must outlive the function; and the code the interpreter, too: a kernel may still run in a thread when it ends.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object((placed, described)))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.argtypes, make.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p), ctypes.py_object
     return make(ctypes.addressof(described), None, None), placed.addresses
