@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import random
 import time
 
@@ -686,10 +687,12 @@ def test_walks_that_fail_take_linear_time(pattern, unit):
     seconds = {}
     for n in 1000, 100_000, 1_000_000:  # the first compiles the kernel
         data = unit.encode() * (n // len(unit.encode()))
-        began = time.process_time()
-        ends = ends_by_kernel([data], tables)
-        seconds[n] = time.process_time() - began
-        assert len(ends) == len(data.decode())
+        seconds[n] = math.inf
+        for _ in range(3):  # the least of three: the long one is slowed by new memory where other tests run beside it
+            began = time.process_time()
+            ends = ends_by_kernel([data], tables)
+            seconds[n] = min(seconds[n], time.process_time() - began)
+            assert len(ends) == len(data.decode())
     # Ten times as long: a hundred times where each walk goes to the end.
     assert seconds[1_000_000] < 40 * max(seconds[100_000], 1e-3)
 
