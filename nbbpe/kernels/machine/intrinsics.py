@@ -14,6 +14,7 @@ from ..compiler.jit import cgutils, intrinsic, ir, llvm, types
 
 BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
 LINE = 8  # entries of 64 bits in a cache line
+AHEAD = 4096  # bytes between those that are read and those that are prefetched: processors don't look into the next page
 UNITS = 32  # code points of a str that one vector operation looks at
 LANES = 16  # numbers of 32 bits that one vector operation looks at
 RANK_BITS = 21  # the bits of the rank in an entry of a merge table (see kernels/encoding/merge_table.py)

@@ -221,10 +221,11 @@ def spread_64(typingctx, out_at, one_before, two_before):
 
 
 def compressed(builder, vector, chosen):
-    """The bytes of a vector whose bit is set in another, <64 x i1>, side by side; undefined bytes follow. Only with
+    """The bytes of a vector, 32 or 64, whose bit is set in another, of i1, side by side; undefined bytes follow. Only with
     HAS_PACKING."""
-    kind = ir.FunctionType(llvm.VECTOR, [llvm.VECTOR, llvm.VECTOR, llvm.CHOSEN])
-    compress = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.mask.compress.v64i8")
+    kind = ir.FunctionType(vector.type, [vector.type, vector.type, chosen.type])
+    name = f"llvm.x86.avx512.mask.compress.v{vector.type.count}i8"
+    compress = cgutils.get_or_insert_function(builder.module, kind, name)
     return builder.call(compress, [vector, vector, chosen])
 
 

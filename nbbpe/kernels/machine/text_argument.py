@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from ..compiler.jit import called, inlined, ir, kernel, llvm
 from ..compiler.signature import Argument, int64, uint8
 from .intrinsics import (
+    AHEAD,
+    BLOCK,
     LANES,
     UNITS,
     address_of,
     narrow_8,
     narrow_16,
     narrow_32,
+    prefetch_shared,
     read_u8,
     read_u16,
     read_u32,
@@ -95,12 +98,15 @@ def write_utf8(at, n, kind, first, to_at, room):
     """
     i, length = first, 0
     while n - i >= UNITS and room - length >= 4 * UNITS:
+        for line in range(0, kind * UNITS, BLOCK):
+            prefetch_shared(at + kind * i + AHEAD + line)
         if _write_ascii(at + kind * i, kind, to_at + length):
             i += UNITS
             length += UNITS
             continue
         for _ in range(min(STEPS, (n - i) // LANES, (room - length) // (4 * LANES))):
             from_at, end_at = at + kind * i, to_at + length
+            prefetch_shared(from_at + AHEAD)
             if kind == 1:
                 length += write_utf8_8(from_at, end_at)
             elif kind == 2:

@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 
 from ..compiler.jit import cgutils, inlined, intrinsic, ir, llvm, types
-from .intrinsics import BLOCK, LANES, pointer, read_u8, write_u8
+from .intrinsics import LANES, pointer, read_u8, write_u8
 from .intrinsics_look_up import FORM, HAS_PACKING, compressed
 
 
@@ -63,6 +63,7 @@ def encode_character(code_point, to_at):
 
 
 _BY_ROWS = FORM == "avx2"  # whether bytes are moved together by the rows of a table
+_HAS_SHORT_WAY = _BY_ROWS or HAS_PACKING  # whether code points below 0x800 are written in another way
 
 
 def _utf8_writer(bits):
@@ -96,7 +97,8 @@ def _utf8_writer(bits):
         marks = builder.select(is_single, number(0), marks)
         data = builder.or_(builder.select(is_single, builder.shl(code, number(24)), data), marks)
         if HAS_PACKING:
-            return _write_compressed(builder, data, builder.or_(marks, number(0xFF000000)), to_at)
+            used = builder.or_(marks, number(0xFF000000))
+            return _write_compressed(builder, *(builder.bitcast(each, llvm.VECTOR) for each in (data, used)), to_at)
         more = builder.zext(builder.not_(is_single), code.type)  # bytes after the first
         for each in is_longer:
             more = builder.add(more, builder.zext(each, code.type))
@@ -105,10 +107,10 @@ def _utf8_writer(bits):
     def write_utf8(typingctx, from_at, to_at):
         def codegen(context, builder, signature, args):
             code = builder.load(pointer(builder, args[0], ir.VectorType(ir.IntType(bits), LANES)), align=1)
-            if not _BY_ROWS:
+            if not _HAS_SHORT_WAY:
                 return write_any(builder, code, args[1])
             if bits == 8:
-                return _write_by_eights(builder, code, args[1])
+                return _write_doubles(builder, code, args[1])
             is_long = builder.icmp_unsigned(">=", code, ir.Constant(code.type, [0x800] * LANES))
             has_long = builder.icmp_unsigned("!=", builder.bitcast(is_long, ir.IntType(LANES)), ir.IntType(LANES)(0))
             with builder.if_else(has_long) as (with_long, without):
@@ -117,7 +119,7 @@ def _utf8_writer(bits):
                     from_long = builder.block
                 with without:
                     short = builder.trunc(code, ir.VectorType(ir.IntType(16), LANES)) if bits > 16 else code
-                    short_size = _write_by_eights(builder, short, args[1])
+                    short_size = _write_doubles(builder, short, args[1])
                     from_short = builder.block
             either = builder.phi(llvm.I64)
             either.add_incoming(size, from_long)
@@ -130,29 +132,36 @@ def _utf8_writer(bits):
 
 
 def _write_compressed(builder, data, used, to_at):
-    """Write those bytes of `data` that are not 0 in `used`, in one instruction; returns their number."""
-    chosen = builder.icmp_unsigned("!=", builder.bitcast(used, llvm.VECTOR), ir.Constant(llvm.VECTOR, [0] * BLOCK))
-    data = compressed(builder, builder.bitcast(data, llvm.VECTOR), chosen)
-    builder.store(data, pointer(builder, to_at, llvm.VECTOR), align=1)
-    return builder.ctpop(builder.bitcast(chosen, llvm.I64))
+    """Write those bytes of `data`, 32 or 64, that are not 0 in `used`, in one instruction; returns their number."""
+    chosen = builder.icmp_unsigned("!=", used, ir.Constant(used.type, [0] * used.type.count))
+    builder.store(compressed(builder, data, chosen), pointer(builder, to_at, data.type), align=1)
+    return builder.zext(builder.ctpop(builder.bitcast(chosen, ir.IntType(used.type.count))), llvm.I64)
 
 
-def _write_by_eights(builder, code, to_at):
-    """Write the UTF-8 of LANES code points below 0x800, of 8 or 16 bits, eight at a time; returns its length.
-
-    For eight of them, the bits that say which have two bytes are the number of a row in a table. The row says which bytes
-    come next to each other. Source of the idea: simdutf (Lemire, Mula).
-    """
+def _write_doubles(builder, code, to_at):
+    """Write the UTF-8 of LANES code points below 0x800, of 8 or 16 bits; returns its length."""
     is_double = builder.icmp_unsigned(">", code, ir.Constant(code.type, [0x7F] * LANES))
-    words = ir.VectorType(ir.IntType(16), LANES)
+    words, pairs = ir.VectorType(ir.IntType(16), LANES), ir.VectorType(llvm.I8, 2 * LANES)
     wide = code if code.type == words else builder.zext(code, words)
 
     def number(value):
-        return ir.Constant(wide.type, [value] * LANES)
+        return ir.Constant(words, [value] * LANES)
 
     last = builder.shl(builder.and_(wide, number(0x3F)), number(8))
     double = builder.or_(builder.or_(builder.lshr(wide, number(6)), last), number(0x80C0))
-    data = builder.bitcast(builder.select(is_double, double, wide), ir.VectorType(llvm.I8, 2 * LANES))
+    data = builder.bitcast(builder.select(is_double, double, wide), pairs)
+    if HAS_PACKING:
+        used = builder.select(is_double, number(0xFFFF), number(0xFF))
+        return _write_compressed(builder, data, builder.bitcast(used, pairs), to_at)
+    return _write_by_eights(builder, data, is_double, to_at)
+
+
+def _write_by_eights(builder, data, is_double, to_at):
+    """Write the first byte of each of LANES pairs, and the second where `is_double` says so; returns how many.
+
+    For eight pairs, these bits are the number of a row in a table. The row says which bytes come next to each other.
+    Source of the idea: simdutf (Lemire, Mula).
+    """
     bits = builder.zext(builder.bitcast(is_double, ir.IntType(LANES)), llvm.I64)
     rows = [[(i, i + 1) if number >> i // 2 & 1 else (i,) for i in range(0, 16, 2)] for number in range(256)]
     table = _table(builder.module, "nbbpe_latin_rows", [[*chain(*row)] for row in rows])
@@ -230,6 +239,6 @@ def _write_each(builder, data, more, to_at):
 
 # Write the UTF-8 of LANES code points of 8, 16 or 32 bits, unaligned, from one address to another; returns how many bytes
 # it has. Up to BLOCK are written. A surrogate of surrogateescape's becomes the byte that it stands for, any other three
-# bytes, as surrogatepass gives. Cost: some thirty instructions with AVX-512; with AVX2 sixty, or thirty if all are
-# below 0x800.
+# bytes, as surrogatepass gives. Cost: some thirty instructions with AVX-512, fifteen if all are below 0x800; with AVX2
+# twice as many.
 write_utf8_8, write_utf8_16, write_utf8_32 = map(_utf8_writer, (8, 16, 32))

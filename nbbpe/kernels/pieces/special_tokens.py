@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import boolean, int32, int64, reads, structure, uint8
-from ..machine.intrinsics import BLOCK, address_of, leading_zeros, mask_between, read_i32, read_i64, read_u8, write_i64
+from ..machine.intrinsics import (
+    AHEAD,
+    BLOCK,
+    address_of,
+    leading_zeros,
+    mask_between,
+    prefetch_shared,
+    read_i32,
+    read_i64,
+    read_u8,
+    write_i64,
+)
 
 NO_TOKEN = -1
 NO_ROOM = -1  # instead of a number of tokens: there are more than there is room for
@@ -226,6 +237,7 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
     position = min(end, stop + specials.longest - 1)  # the bytes from there on are done
     block = start + ((position - start - 1) & -BLOCK)
     while block >= start:
+        prefetch_shared(text_at + block - AHEAD)
         candidates = np.uint64(0)
         for i in range(specials.n_ranges):
             range_at = specials.last_bytes + 2 * i
