@@ -103,6 +103,30 @@ def test_the_part_that_has_its_turn_gets_room_when_all_buffers_wait_for_it():
     assert file.getvalue() == b"abb" + b"c" * 40
 
 
+def test_buffers_are_left_to_the_next_unless_they_take_much_memory(held_bytes):
+    rooms = []  # which keeps all memory alive, so that no new buffer is where a former one was
+
+    def addresses(n_bytes: int) -> set[int]:
+        """Where the two buffers of a Joiner are, in which so many bytes have waited for a part before them."""
+        joiner = Joiner(io.BytesIO(), 2)
+        with joiner.part(0):
+            for number in 1, 2:
+                with joiner.part(number) as writer:
+                    rooms.append(writer.room(n_bytes))
+                    writer.wrote(n_bytes)
+        joiner.close()
+        return {room.ctypes.data for room in rooms[-2:]}
+
+    used = addresses(1000)
+    assert addresses(3 << 20) == used
+    assert not addresses(1000) & used
+    held_bytes(10)
+    addresses(10)
+    held_bytes(1000)
+    addresses(1000)
+    assert all(len(room) == 1000 for room in rooms[-2:])
+
+
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 20))
 def test_files_are_written_in_whole_blocks_but_for_the_last(sizes, data, block):
     written: list[bytes] = []

@@ -12,7 +12,7 @@ from ..kernels.encoding.merge_short import SHORT
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import new_pending
 from ..kernels.machine.intrinsics import PADDING
-from ..kernels.machine.large_pages import longer, zeros
+from ..kernels.machine.large_pages import longer, small_page_zeros
 from ..kernels.pieces import piece_table
 from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.pattern_tables import PatternTables
@@ -120,7 +120,7 @@ class EncoderState:
         """Share what was learned since the last call, and take what other threads have shared."""
         if shared is not self._shared:
             self._shared, self._n_seen, self._n_shared = shared, 0, 0
-            self._journal = zeros(_JOURNAL * piece_table.SLOT)
+            self._journal = small_page_zeros(_JOURNAL * piece_table.SLOT)
             self.cache_state[piece_cache.JOURNAL :] = self._journal.ctypes.data, _JOURNAL, 0
         n = int(self.cache_state[piece_cache.N_JOURNAL])
         if n > self._n_shared:

@@ -201,8 +201,10 @@ def encode_parts(
     """
     encoder, sought = encoder.allowing(specials)
     out = _Array(sum(part.n_bytes for part in parts) + SPARE, encoder.dtype)
-    writer_of = Joiner(out, 2 * n_threads).part if n_threads > 1 else out.part
-    work = partial(_encode_part, encoder, sought, writer_of)
-    with encoder.sharing() if n_threads > 1 else nullcontext():
+    joiner = Joiner(out, 2 * n_threads) if n_threads > 1 else None
+    work = partial(_encode_part, encoder, sought, joiner.part if joiner else out.part)
+    with encoder.sharing() if joiner else nullcontext():
         found = run_tasks(work, list(enumerate(parts)), n_threads)
+    if joiner:
+        joiner.close()
     return out.cut(), found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..kernels.machine.large_pages import zeros
 from .workers import Stopped
 
 _HELD_BYTES = 16 << 20  # buffered of a part whose turn has not come; unused memory costs nothing
+_KEPT_BYTES = 2 << 20  # of memory that a buffer may take between its uses
 
 
 class Sink(Protocol):
@@ -40,6 +42,20 @@ class _Held:
         # In large pages: the beginning of memory of NumPy's is touched in small ones, which took 5 to 20 us each.
         self.buffer: NDArray[np.uint8] = zeros(-(-n_bytes // 8)).view(np.uint8)[:n_bytes]
         self.n = 0
+        self.most = 0  # that it has held, and so how much memory it takes
+
+
+# Buffers that no Joiner uses, for the next one, as new memory is expensive. Append and pop are atomic.
+_unused: deque[_Held] = deque(maxlen=8)
+
+
+def _unused_or_new() -> _Held:
+    while _unused:
+        with suppress(IndexError):  # another thread has taken the last one
+            held = _unused.pop()
+            if len(held.buffer) == _HELD_BYTES:
+                return held
+    return _Held(_HELD_BYTES)
 
 
 class Joiner:
@@ -54,9 +70,14 @@ class Joiner:
         self._turn = 0
         self._ended: set[int] = set()
         self._held: dict[int, _Held] = {}
-        self._idle = [_Held(_HELD_BYTES) for _ in range(n_held)]
+        self._idle = [_unused_or_new() for _ in range(n_held)]
         self._stopped = False
         self._changed = threading.Condition()
+
+    def close(self) -> None:
+        """Leave the buffers to the next Joiner; after all parts have ended without an error."""
+        _unused.extend(held for held in self._idle if held.most <= _KEPT_BYTES)
+        self._idle.clear()
 
     @contextmanager
     def part(self, number: int) -> Iterator[PartWriter]:
@@ -132,7 +153,7 @@ class Joiner:
             held = self._held.pop(number, None)
         if held is not None:
             self._file.write(held.buffer[: held.n].data)
-            held.n = 0
+            held.most, held.n = max(held.most, held.n), 0
             with self._changed:
                 if len(held.buffer) <= _HELD_BYTES:
                     self._idle.append(held)

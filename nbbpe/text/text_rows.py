@@ -15,8 +15,8 @@ from .windows import Window, separated
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-ROWS_WINDOW = 1 << 19  # bytes of texts that are copied at a time
-_MOST_ROWS = 1 << 13  # in a window
+ROWS_WINDOW = 1 << 20  # bytes of texts that are copied at a time
+_MOST_ROWS = 1 << 14  # in a window
 
 
 class Rows(NamedTuple):

@@ -29,6 +29,14 @@ def zeros(n_words: int) -> NDArray[np.uint64]:
     return np.frombuffer(memory, dtype=np.uint64, count=n_words, offset=start)
 
 
+def small_page_zeros(n_words: int) -> NDArray[np.uint64]:
+    """Zeros, uint64[n_words], of which few may be used: the first use of a large page costs up to 5 ms."""
+    if not _HAS_PAGES:
+        return np.zeros(n_words, dtype=np.uint64)
+    memory = _map_private(8 * n_words)
+    return np.frombuffer(memory, dtype=np.uint64, count=n_words)
+
+
 def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uint8]:
     """A copy of the first `n_used` bytes of an array, with room for `n_more` more and for as many again.
 
@@ -74,14 +82,16 @@ def _to_next(raw: NDArray[Any], alignment: int) -> int:
 
 
 def _map(n_bytes: int, more_flags: int = 0) -> tuple[mmap.mmap, int]:
-    """Memory of zeros, and where in it a large page starts, from which on there are `n_bytes`. Or MemoryError.
-
-    Private: what Python maps by itself would after a fork be one memory for all processes.
-    """
-    try:
-        memory = mmap.mmap(-1, n_bytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more_flags)
-    except OSError as error:
-        raise MemoryError(f"no {n_bytes:,} bytes of memory: {error.strerror}") from None
+    """Memory of zeros, and where in it a large page starts, from which on there are `n_bytes`. Or MemoryError."""
+    memory = _map_private(n_bytes + _PAGE, more_flags)
     with contextlib.suppress(OSError):  # some operating systems have no large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return memory, _to_next(np.frombuffer(memory, dtype=np.uint8), _PAGE)
+
+
+def _map_private(n_bytes: int, more_flags: int = 0) -> mmap.mmap:
+    """Memory of zeros, or MemoryError. What Python maps by itself would after a fork be one memory for all processes."""
+    try:
+        return mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more_flags)
+    except OSError as error:
+        raise MemoryError(f"no {n_bytes:,} bytes of memory: {error.strerror}") from None
