@@ -18,9 +18,9 @@ _PACKED_FACTOR = 4  # text becomes about a quarter of its size
 
 _READ_AHEAD = 1 << 20  # bytes of a compressed file from which on a thread decompresses it in advance
 _LOOK = 1 << 17  # bytes of a frame's text that are searched for a place to cut
-_ROOM = 1 << 16  # bytes that are decompressed at a time
+_ROOM = 1 << 18  # bytes that are decompressed at a time
 _ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
-_BLOCK = 1 << 16
+_BLOCK = 1 << 18
 _GZIP_FORMAT = 31  # wbits of zlib, for the largest window in gzip's format
 
 
@@ -141,6 +141,16 @@ class _FileStream:
         self._count(len(data))
         return data
 
+    def exactly(self, n_bytes: int) -> bytes:
+        """So many bytes. Raises EOFError where there are fewer."""
+        data = self.read(n_bytes)
+        while len(data) < n_bytes:
+            more = self.read(n_bytes - len(data))
+            if not more:
+                raise EOFError("its last frame has no end")
+            data += more
+        return data
+
     def readinto(self, buffer: memoryview, /) -> int:
         """See Stream."""
         with self._file.naming_errors():
@@ -161,44 +171,45 @@ class _Decompressed:
         self.name = name
         self._compressed = compressed
         self._tally = tally
-        self._extent = extent
-        self._blocks = self._part()
-        self._left = memoryview(b"")
+        self._end = extent.end
+        self._skip, self._left = extent.skip, extent.end_skip  # bytes of text before it, and of it from `_end` on
+        self._is_done = False
+        self._buffer = memoryview(b"")
+        self._texts = self._decompress()
 
     def readinto(self, buffer: memoryview, /) -> int:
         """See Stream."""
-        if not self._left:
-            try:
-                self._left = next(self._blocks, self._left)
-            except self._errors() as error:
-                raise OSError(f"{self.name!r} is broken or truncated, and cannot be decompressed: {error}") from error
-        if not self._left and not self._tally.n_read:
+        n = 0
+        if not buffer:
+            return 0
+        try:
+            while not n and not self._is_done:
+                n = self._some(buffer)
+        except self._errors() as error:
+            raise OSError(f"{self.name!r} is broken or truncated, and cannot be decompressed: {error}") from error
+        if not n and not self._tally.n_read:
             raise OSError(f"{self.name!r} is empty, and even a compressed empty file has some bytes: it was truncated")
-        n = min(len(buffer), len(self._left))
-        buffer[:n], self._left = self._left[:n], self._left[n:]
         return n
 
-    def _part(self) -> Iterator[memoryview]:
-        """The blocks between the places where the extent starts and ends; none is empty."""
-        _, end, skip, left = self._extent
-        for frame, data in self._decompress():
-            block = memoryview(data)[skip:]
-            skip -= len(data) - len(block)
-            is_end = end is not None and frame >= end
-            if is_end:
-                if left and frame != end:
-                    break
-                block = block[:left]
-                left -= len(block)
-            if block:
-                yield block
-            if is_end and not left:
-                return
-        if left:
-            raise EOFError(f"at byte {end:,} is not the frame that its headers lead to")
+    def _some(self, buffer: memoryview) -> int:
+        """As `readinto`, but 0 also before the end."""
+        self._buffer = buffer
+        frame, n_all = next(self._texts, (0, 0))
+        self._buffer = memoryview(b"")
+        n = max(n_all - self._skip, 0)
+        buffer[:n] = buffer[n_all - n : n_all]
+        self._skip -= n_all - n
+        is_end = self._end is not None and frame >= self._end
+        if self._left and (not n_all or (is_end and frame != self._end)):
+            raise EOFError(f"at byte {self._end:,} is not the frame that its headers lead to")
+        if is_end:
+            n = min(n, self._left)
+            self._left -= n
+        self._is_done = not n_all or (is_end and not self._left)
+        return n
 
-    def _decompress(self) -> Iterator[tuple[int, bytes]]:
-        """Blocks of text that are not empty, and for each the byte where its frame begins."""
+    def _decompress(self) -> Iterator[tuple[int, int]]:
+        """Writes text to `_buffer`, and yields the byte where its frame begins, and how many bytes it has, never 0."""
         raise NotImplementedError
 
     def _errors(self) -> tuple[type[Exception], ...]:
@@ -208,7 +219,7 @@ class _Decompressed:
 class _Gzip(_Decompressed):
     """One or several members of gzip, as Python's GzipFile has them, which takes smaller steps."""
 
-    def _decompress(self) -> Iterator[tuple[int, bytes]]:
+    def _decompress(self) -> Iterator[tuple[int, int]]:
         member: Any = None
         data = b""
         start = 0
@@ -221,15 +232,20 @@ class _Gzip(_Decompressed):
                 member = zlib.decompressobj(_GZIP_FORMAT)
                 start = self._compressed.position - len(data)
                 is_first = False
-            if block := member.decompress(data, _ROOM):
-                yield start, block
+            if n := self._write(member, data):
+                yield start, n
             data = member.unused_data if member.eof else member.unconsumed_tail
             if member.eof:
                 member = None
-        while member is not None and (block := member.decompress(b"", _ROOM)):
-            yield start, block
+        while member is not None and (n := self._write(member, b"")):
+            yield start, n
         if member is not None and not member.eof:
             raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+
+    def _write(self, member: Any, data: bytes) -> int:
+        text = member.decompress(data, min(len(self._buffer), _ROOM))
+        self._buffer[: len(text)] = text
+        return len(text)
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return EOFError, zlib.error
@@ -242,49 +258,54 @@ class _Zstd(_Decompressed):
         super().__init__(compressed, name, tally, extent)
         self._zstandard = require("zstandard", name)
 
-    def _decompress(self) -> Iterator[tuple[int, bytes]]:
-        # Block by block, each of which becomes 128 kB of text at the most, whoever made it. (zstandard's own stream reader
-        # takes the end of a file that was cut off for the end of its text.)
+    def _decompress(self) -> Iterator[tuple[int, int]]:
         decompressor = self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
         while first := self._compressed.read(1):
             start = self._compressed.position - 1
-            head = first + self._exactly(len(MAGIC))
+            head = first + self._compressed.exactly(len(MAGIC))
             if is_skippable(head):
-                left = int.from_bytes(head[4:] + self._exactly(3), "little")
+                left = int.from_bytes(head[4:] + self._compressed.exactly(3), "little")
                 while left:
-                    left -= len(self._exactly(min(left, _BLOCK)))
+                    left -= len(self._compressed.exactly(min(left, _BLOCK)))
                 continue
             if not head.startswith(MAGIC):
                 raise EOFError(f"no frame begins at byte {start:,}")
-            n_before, n_after = around_blocks(head[4])
-            frame = decompressor.decompressobj(write_size=_ROOM)
-            data = head + self._exactly(n_before - len(head) + BLOCK_HEADER)
-            is_last = False
-            while not is_last:
-                is_last, size = block(data[-BLOCK_HEADER:])
-                if size is None:
-                    raise EOFError(f"an invalid block begins at byte {self._compressed.position - BLOCK_HEADER:,}")
-                # With what follows, the header of the next one.
-                data += self._exactly(size + (n_after if is_last else BLOCK_HEADER))
-                fed = len(data) - (0 if is_last else BLOCK_HEADER)
-                if text := frame.decompress(data[:fed]):
-                    yield start, text
-                data = data[fed:]
-            if not frame.eof:
-                raise EOFError(f"the frame that begins at byte {start:,} has no end")
-
-    def _exactly(self, n_bytes: int) -> bytes:
-        """So many compressed bytes. Raises EOFError where there are fewer."""
-        data = self._compressed.read(n_bytes)
-        while len(data) < n_bytes:
-            more = self._compressed.read(n_bytes - len(data))
-            if not more:
-                raise EOFError("its last frame has no end")
-            data += more
-        return data
+            with decompressor.stream_reader(_ZstdFrame(self._compressed, head), closefd=False) as frame:
+                while n := frame.readinto(self._buffer):
+                    yield start, n
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return EOFError, self._zstandard.ZstdError
+
+
+class _ZstdFrame:
+    """One frame of Zstandard as a file, of which zstandard reads one block after another.
+
+    The headers of its blocks tell whether it is whole: zstandard takes the end of a file that was cut off for the end of
+    the text.
+    """
+
+    def __init__(self, compressed: _FileStream, head: bytes) -> None:
+        """`head` is what has been read of it: its magic number, and a byte more."""
+        n_before, self._n_after = around_blocks(head[4])
+        self._compressed = compressed
+        self._first = head + compressed.exactly(n_before - len(head) + BLOCK_HEADER)
+        self._header = self._first[-BLOCK_HEADER:]  # of the next block
+        self._is_last = False
+
+    def read(self, _: int, /) -> bytes:
+        """The next block, which becomes 128 kB of text at the most, with the header of the one after it; b"" at the end.
+
+        Raises EOFError where the file ends before the frame does.
+        """
+        if self._is_last:
+            return b""
+        self._is_last, size = block(self._header)
+        if size is None:
+            raise EOFError(f"an invalid block begins at byte {self._compressed.position - BLOCK_HEADER:,}")
+        data = self._first + self._compressed.exactly(size + (self._n_after if self._is_last else BLOCK_HEADER))
+        self._first, self._header = b"", data[-BLOCK_HEADER:]
+        return data
 
 
 _ZSTD = (".zst", ".zstd")
