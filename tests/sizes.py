@@ -9,7 +9,7 @@ from typing import Any
 
 from nbbpe.encoding import regex_encoder, threads
 from nbbpe.idfiles import block_writer, writer
-from nbbpe.sources import columns, compressed, json_array, parquet, read_ahead
+from nbbpe.sources import columns, compressed, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import part_joiner
 from nbbpe.text import pattern, regex_splitter, text_rows, utf8, windows
 from nbbpe.training import gathering, sorted_runs, word_counts
@@ -28,6 +28,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
         *[(parquet, "_BATCH_BYTES"), (json_array, "_BLOCK")],
     ],
     "read_ahead": [(compressed, "_READ_AHEAD")],
+    "line_chunk": [(line_chunks, "CHUNK_BYTES"), (jsonl, "CHUNK_BYTES")],
     "joined": [(block_writer, "BLOCK")],
     "held": [(part_joiner, "_HELD_BYTES")],
     "parts": [
@@ -46,4 +47,16 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "table_of_text": [(gathering, "_TABLE_BYTES_OF_TEXT")],
     "counted_batch": [(gathering, "BATCH_BYTES")],
 }
-OF_EVERYTHING = ["window", "batch", "counted", "chunk", "split", "report", "block", "read_ahead", "held", "parts"]
+OF_EVERYTHING = [
+    "window",
+    "batch",
+    "counted",
+    "chunk",
+    "split",
+    "report",
+    "block",
+    "read_ahead",
+    "line_chunk",
+    "held",
+    "parts",
+]

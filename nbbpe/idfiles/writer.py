@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..encoding.special_choice import ALL, Choice, Chosen, find_separator
 from ..model.provenance import describe_pattern
-from ..sources import Input, Part, Tally, find_inputs, total_size, warn_of_skipped
+from ..sources import Input, Part, Tally, find_inputs, shared_by_threads, total_size, warn_of_skipped
 from ..system.atomic_files import name_in_errors, scratch_folder
 from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
@@ -327,8 +327,9 @@ def divide(
     allowed_special: Sequence[str] | None,
     n_workers: int,
     kept: KeptParts | None = None,
+    executor: Any = None,
 ) -> Division:
-    """Divide inputs among workers that encode them; with `kept`, as the run that is resumed did."""
+    """Divide inputs among workers that encode them, or an executor's; with `kept`, as the run that is resumed did."""
     n_text = sum(each.n_text() for each in inputs)
     if n_text < MIN_BYTES_FOR_WORKERS:
         n_workers = 1
@@ -348,7 +349,11 @@ def divide(
     # Threads start sooner and need less memory, but only one of them is in Python at a time. To be resumed, parts go to
     # processes: one gets no new part before the one that it has finished is noted, and if killed takes no other along.
     in_python = tokenizer._encoder.in_python or any(each.in_python for each in inputs)
-    return Division(of_inputs, part_bytes, n_workers, n_workers > 1 and not kept and not in_python)
+    in_threads = n_workers > 1 and not kept and not in_python and executor is None
+    if in_threads:
+        pairs = zip(of_inputs, inputs, strict=True)
+        of_inputs = [shared_by_threads(parts, each.n_text(), n_workers) for parts, each in pairs]
+    return Division(of_inputs, part_bytes, n_workers, in_threads)
 
 
 def _encode_parts(
@@ -369,7 +374,7 @@ def _encode_parts(
     The file begins with `header` bytes to be filled in. Beside it are the ends of documents without a separator. With
     `kept`, the file is the one that it keeps, and only the parts that are not finished are encoded.
     """
-    division = divide(tokenizer, inputs, allowed_special, n_workers, kept)
+    division = divide(tokenizer, inputs, allowed_special, n_workers, kept, executor)
     parts = division.parts()
     finished: dict[int, Finished] = {}
     if kept:
@@ -383,8 +388,7 @@ def _encode_parts(
         bar = opened.enter_context(Progress(progress, "encode", total_size(inputs), "B"))
         bar.advance(sum(each.n_read for each in finished.values()))
         joiner = None
-        in_threads = division.in_threads and executor is None
-        if in_threads:
+        if division.in_threads:
             file = opened.enter_context(_OutputFile(os.path.join(folder, "0"), output_path))
             file.write(bytes(header))
             joiner = Joiner(file, 2 * division.n_workers)
@@ -395,7 +399,7 @@ def _encode_parts(
         with name_in_errors(output_path):
             joined.join(finished)
         if executor is None:
-            results = run_jobs(partial(make_job, folder, joiner), tasks, division.n_workers, in_threads)
+            results = run_jobs(partial(make_job, folder, joiner), tasks, division.n_workers, division.in_threads)
         else:
             results = encode_on(executor, make_job, tasks, folder, output_path)
         opened.enter_context(closing(results))

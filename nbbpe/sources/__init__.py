@@ -3,6 +3,7 @@
 from .finding import find_inputs
 from .inputs import NO_ID, Input, Part, total_size
 from .iterable import Documents
+from .jsonl import shared_by_threads
 from .places import Line, Place, Record, Row
 from .tally import Skipped, Tally, check_on_error, warn_of_skipped
 
@@ -19,6 +20,7 @@ __all__ = [
     "Tally",
     "check_on_error",
     "find_inputs",
+    "shared_by_threads",
     "total_size",
     "warn_of_skipped",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,7 @@ from ..text.utf8 import to_bytes
 from ..text.windows import SEPARATOR, Reader, Window, Windows, separated
 from .compressed import WHOLE, PackableFile, Stream, open_stream
 from .inputs import NO_ID, Extent, File, Part
+from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
 from .tally import Tally
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from ..text.pattern import Pattern
 
 _MOST_RECORDS = 1 << 14  # in a window
+_MOST_ESTIMATE = 2  # times the text that is expected: chunks for so much, as what is left is one chunk
+_FEW_THREADS = 3  # one thread at a time decompresses, which is enough for so many
 _BOM = b"\xef\xbb\xbf"
 _MAX_NAMED = 5  # fields of a record that are named where the wanted one is missing
 # A number of five thousand digits is valid JSON, but int refuses it; no number's value is ever used here.
@@ -53,6 +57,45 @@ class JsonPart(NamedTuple):
         """See Part."""
         with open_stream(self.file, self.packing, tally, self.extent) as stream:
             yield _Records(self, stream, specials, separator, tally)
+
+
+class JsonChunk(NamedTuple):
+    """Lines of a compressed file that several threads read; see Part. It cannot be sent to another process."""
+
+    of: JsonPart
+    chunks: LineChunks
+    number: int
+
+    @property
+    def has_records(self) -> bool:
+        """See Part."""
+        return True
+
+    def span(self) -> tuple[int, int | None]:
+        """See Part."""
+        return self.of.span()
+
+    @contextmanager
+    def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
+        """See Part."""
+        with self.chunks.chunk(self.number, tally) as (stream, n_before):
+            part = self.of._replace(extent=Extent(skip=n_before))
+            yield _Records(part, stream, specials, separator, tally)
+
+
+def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Sequence[Part]:
+    """The parts of an input of about `n_text` bytes of text, as so many threads in this process may best read them.
+
+    They are other ones for a compressed file, of one frame or, for few threads, of several.
+    """
+    first = parts[0]
+    n_chunks = _MOST_ESTIMATE * n_text // CHUNK_BYTES + 1
+    is_whole = len(parts) == 1 or n_threads <= _FEW_THREADS
+    if not isinstance(first, JsonPart) or not first.packing or not is_whole or n_threads == 1 or n_chunks < n_threads:
+        return parts
+    whole = first._replace(extent=WHOLE)
+    chunks = LineChunks(partial(open_stream, whole.file, whole.packing, reads_ahead=False), n_chunks)
+    return [JsonChunk(whole, chunks, number) for number in range(n_chunks)]
 
 
 class _Records:
@@ -120,7 +163,7 @@ class _Records:
         self._n_lines += 1
         part = self._part
         line = line.removesuffix(b"\n")
-        if self._n_lines == 1 and not part.extent.start:
+        if self._n_lines == 1 and not part.extent.start and not part.extent.skip:
             line = line.removeprefix(_BOM)
         if not line or line.isspace():
             return None

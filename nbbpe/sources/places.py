@@ -14,7 +14,10 @@ _BLOCK = 1 << 18
 
 
 class Line(NamedTuple):
-    """A line of a file: line `number`, from 1, of those in a part of it, which begins as Extent says."""
+    """A line of a file: line `number`, from 1, of those in a part of it, which begins as Extent says.
+
+    With a `start` of 0, `skip` may be bytes of the text of several frames.
+    """
 
     name: str
     number: int
@@ -28,16 +31,18 @@ class Line(NamedTuple):
 
     def _lines_before(self) -> int:
         """A worker that began in the middle of a file does not know line numbers; they are counted only for messages."""
-        if self.path is None or not self.start:
+        if self.path is None or not (self.start or self.skip):
             return 0
         if not self.packing:
             return count_newlines(self.path, self.start)
         buffer = bytearray(_BLOCK)
-        n_lines = 0
-        before = Extent(0, self.start, 0, self.skip)
+        n_lines = n_read = 0
+        # Up to a frame, or in all frames up to some byte of their text.
+        most, before = (None, Extent(0, self.start, 0, self.skip)) if self.start else (self.skip, Extent())
         with open_stream(find_local(self.path), self.packing, Tally("raise"), before, reads_ahead=False) as stream:
-            while n := stream.readinto(memoryview(buffer)):
+            while n := stream.readinto(memoryview(buffer)[: None if most is None else most - n_read]):
                 n_lines += buffer.count(b"\n", 0, n)
+                n_read += n
         return n_lines
 
 

@@ -1,0 +1,158 @@
+"""sources/line_chunks.py: threads take lines of one compressed file in turn; ids, errors and counts stay the same."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_sources import json_lines, needs, pack
+
+import nbbpe
+from nbbpe.sources import Tally, line_chunks
+from nbbpe.sources.line_chunks import LineChunks
+from nbbpe.system.workers import Stopped
+
+DOCUMENTS = [f"the cat number {i} sat on the mat" * (i % 5) for i in range(400)]
+
+
+class Stream(io.BytesIO):
+    """Bytes as a stream with a name, which counts what is read of it, twice as fast as it is."""
+
+    name = "a"
+
+    def __init__(self, data: bytes, tally: Tally) -> None:
+        super().__init__(data)
+        self._tally = tally
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        n = super().readinto(buffer[:7])
+        self._tally.n_read += 2 * n
+        return n
+
+
+@given(st.lists(st.binary(max_size=30)), st.integers(1, 40), st.integers(1, 12), st.integers(1, 4))
+def test_all_lines_come_once_and_in_order_and_no_line_is_cut(lines, chunk_bytes, n_chunks, n_threads):
+    data = b"\n".join(lines)
+    opened = []
+
+    @contextmanager
+    def open_file(tally):
+        opened.append("opened")
+        yield Stream(data, tally)
+        opened.append("closed")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_chunks, "CHUNK_BYTES", chunk_bytes)
+        chunks = LineChunks(open_file, n_chunks)
+        tallies = [Tally("raise") for _ in range(n_chunks)]
+
+        def read(number: int) -> tuple[int, bytes]:
+            text, buffer = b"", bytearray(5)
+            with chunks.chunk(number, tallies[number]) as (stream, n_before):
+                assert stream.name == "a"
+                while n := stream.readinto(memoryview(buffer)):
+                    text += buffer[:n]
+            return n_before, text
+
+        with ThreadPoolExecutor(n_threads) as threads:
+            found = list(threads.map(read, range(n_chunks)))
+    assert b"".join(text for _, text in found) == data
+    assert [n for n, _ in found] == [sum(len(text) for _, text in found[:i]) for i in range(n_chunks)]
+    assert sum(tally.n_read for tally in tallies) == 2 * len(data)
+    assert opened == ["opened", "closed"]
+    for i, (_, text) in enumerate(found):
+        assert text.endswith(b"\n") or not any(text for _, text in found[i + 1 :])
+
+
+def test_an_error_ends_those_that_wait():
+    @contextmanager
+    def open_file(tally):
+        yield Stream(b"", tally)
+
+    chunks = LineChunks(open_file, 3)
+    waiting = threading.Event()
+
+    def wait() -> None:
+        waiting.set()
+        with chunks.chunk(1, Tally("raise")):
+            pytest.fail("chunk 0 was never read")
+
+    with ThreadPoolExecutor(1) as threads:
+        waits = threads.submit(wait)
+        assert waiting.wait(60)
+        chunks._open_file = None  # as if the file could not be opened
+        with pytest.raises(TypeError), chunks.chunk(0, Tally("raise")):
+            pass
+        with pytest.raises(Stopped):
+            waits.result(timeout=60)
+
+
+@pytest.fixture
+def encoded(small, sizes, tmp_path):
+    """A function: the ids of each document of a file, by several threads that take some bytes at a time."""
+
+    def encode(path: Path, chunk_bytes: int, workers: int = 2, **options) -> list[list[int]]:
+        sizes(line_chunk=chunk_bytes, for_workers=0, chunk=100)
+        small.encode_file(path, tmp_path / "ids.bin", workers=workers, progress=False, **options)
+        return [ids.tolist() for ids in nbbpe.TokenFile(tmp_path / "ids.bin", small).documents()]
+
+    return encode
+
+
+@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("n_frames", [1, 3])
+@pytest.mark.parametrize("chunk_bytes", [1, 64, 1000, 1 << 22])
+@pytest.mark.parametrize("workers", [2, 3])
+def test_ids_of_a_file_are_those_of_its_documents(small, encoded, tmp_path, packing, n_frames, chunk_bytes, workers):
+    if packing == ".zst":
+        needs("zstandard")
+    data = b"\xef\xbb\xbf" + json_lines(DOCUMENTS).removesuffix(b"\n")
+    cuts = [len(data) * i // n_frames for i in range(n_frames + 1)]
+    path = tmp_path / f"a.jsonl{packing}"
+    path.write_bytes(b"".join(pack(data[start:end], packing) for start, end in itertools.pairwise(cuts)))
+    assert encoded(path, chunk_bytes, workers) == [small.encode_ordinary(text) for text in DOCUMENTS]
+
+
+@pytest.mark.parametrize("chunk_bytes", [50, 3000, 1 << 20])
+@pytest.mark.parametrize("n_frames", [1, 2])
+def test_a_malformed_record_is_named_by_its_line(encoded, tmp_path, chunk_bytes, n_frames):
+    lines = json_lines(DOCUMENTS).splitlines(keepends=True)
+    lines[123] = b'{"text": 5}\n'
+    lines[301] = b"no JSON\n"
+    middle = len(lines) // n_frames
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"".join(lines[:middle])) + gzip.compress(b"".join(lines[middle:])))
+    with pytest.raises(ValueError, match=r"a.jsonl.gz', line 124: the field 'text' is a number"):
+        encoded(path, chunk_bytes)
+    with pytest.warns(UserWarning, match="2 malformed records were skipped: .*line 124: .*line 302: this is not JSON"):
+        encoded(path, chunk_bytes, on_error="skip")
+
+
+def test_a_byte_order_mark_is_one_at_the_beginning_of_the_file_only(encoded, tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "a"}\n\xef\xbb\xbf{"text": "b"}\n'))
+    with pytest.raises(ValueError, match="line 2: this is not JSON"):
+        encoded(path, 10)
+
+
+@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("chunk_bytes", [100, 1 << 20])
+def test_a_truncated_file_is_an_error_and_no_thread_stays(encoded, tmp_path, packing, chunk_bytes):
+    if packing == ".zst":
+        needs("zstandard")
+    path = tmp_path / f"a.jsonl{packing}"
+    whole = pack(json_lines(DOCUMENTS), packing)
+    before = threading.active_count()
+    for n in len(whole) - 1, len(whole) // 2:
+        path.write_bytes(whole[:n])
+        with pytest.raises(OSError, match="broken or truncated"):
+            encoded(path, chunk_bytes)
+    assert threading.active_count() == before
