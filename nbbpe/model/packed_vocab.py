@@ -54,9 +54,13 @@ class PackedVocab:
 
     def numbers_of(self, ids: NDArray[np.integer]) -> NDArray[np.integer]:
         """The place of each of some ids, integers[n]; of ids that the vocabulary has not, any number from 0 up."""
-        if len(self.ids) and self.ids[-1] == len(self.ids) - 1:  # no gaps
-            return ids.clip(min=0)
-        return np.searchsorted(self.ids, ids)
+        # Before the first gap an id is its own place: special tokens behind a gap must not have all others searched for.
+        n_dense = np.count_nonzero(self.ids == np.arange(len(self.ids)))
+        numbers = ids.clip(min=0)
+        is_other = numbers >= n_dense
+        if is_other.any():
+            numbers[is_other] = np.searchsorted(self.ids, numbers[is_other])
+        return numbers
 
     def gather(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """The lengths of the tokens at some places, int64[n], and their bytes one after another, uint8[*]."""

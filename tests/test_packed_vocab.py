@@ -1,0 +1,30 @@
+"""model/packed_vocab.py: a vocabulary as arrays says of ids what a dict says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbbpe.model.packed_vocab import PackedVocab
+
+IDS = st.sets(st.integers(0, 40)) | st.integers(0, 20).map(lambda n: set(range(n))) | st.just({0, 1, 2, 2**31 - 2})
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@given(ids=IDS, asked=st.lists(st.integers(-3, 45) | st.just(2**31 - 2)))
+def test_ids_and_their_places(dtype, ids, asked):
+    vocab = PackedVocab.of({i: b"%d" % i for i in ids})
+    before = np.array(asked, dtype=dtype)
+    asked_for = before.copy()
+    numbers = vocab.numbers_of(asked_for)
+    assert vocab.has(asked_for).tolist() == [i in ids for i in asked]
+    assert [n for i, n in zip(asked, numbers.tolist(), strict=True) if i in ids] == [
+        sorted(ids).index(i) for i in asked if i in ids
+    ]
+    assert (numbers >= 0).all()
+    assert (asked_for == before).all()
+    lengths, text = vocab.gather(numbers[vocab.has(asked_for)])
+    assert text.tobytes() == b"".join(b"%d" % i for i in asked if i in ids)
+    assert lengths.tolist() == [len(b"%d" % i) for i in asked if i in ids]
