@@ -537,6 +537,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         dtype: DTypeLike = np.int64,
         allowed_special: Choice = ALL,
         disallowed_special: Choice = NONE,
+        num_threads: int | None = None,
         dropout: float = 0.0,
         seed: int | None = None,
     ) -> Padded:
@@ -547,7 +548,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         padding         : "longest" makes rows as long as the longest text (after truncation), "max_length" that long
         padding_side    : where shorter texts are padded; models that generate want "left"
         dtype           : of the ids; int64 is what models take
-        allowed_special, disallowed_special, dropout, seed : as in `encode`
+        allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode_batch`
 
         Returns ids, dtype[n_texts, width], and mask, bool[n_texts, width], which is False for padding. Raises TypeError or
         ValueError for invalid arguments, before any text is encoded.
@@ -561,9 +562,10 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
                [ True, False]])
         """
         encode = partial(
-            self.encode_batch_arrays,
+            self.encode_batch_flat,
             allowed_special=allowed_special,
             disallowed_special=disallowed_special,
+            num_threads=num_threads,
             dropout=dropout,
             seed=seed,
         )
@@ -682,8 +684,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         ['the cat', None]
         """
         from .encoding.arrow import decode_arrow
+        from .model.numbering import Numbering
 
-        return decode_arrow(self._decoder, self._model.vocab, data, errors)
+        return decode_arrow(self._decoder, Numbering(self._model.packed), data, errors)
 
     def decode_batch(
         self,

@@ -96,6 +96,8 @@ def test_a_batch_has_the_ids_of_each_text(tokenizer, cut, num_threads):
     assert [ids[start:end].tolist() for start, end in pairwise(starts)] == wanted
     ordinary = [tokenizer.encode_ordinary(text) for text in batch]
     assert tokenizer.encode_ordinary_batch(batch, num_threads=num_threads) == ordinary
+    padded, mask = tokenizer.encode_padded(batch, pad_id=0, num_threads=num_threads)
+    assert [row[here].tolist() for row, here in zip(padded, mask, strict=True)] == wanted
     assert tokenizer.encode_batch([], num_threads=num_threads) == []
     assert tokenizer.encode_batch(["", b""], num_threads=num_threads) == [[], []]
 

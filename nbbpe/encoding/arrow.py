@@ -15,6 +15,7 @@ from .threads import check_threads, encode_parts, part_bytes, threads_for
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..model.numbering import Numbering
     from .decoder import Decoder
     from .encoder import Encoder
 
@@ -73,7 +74,7 @@ def _lists(arrow: Any, column: Any, ends: NDArray[np.int64], ids: NDArray[Any]) 
     return arrow.ListArray.from_arrays(arrow.array(ends.astype(np.int32)), arrow.array(ids), mask=mask)
 
 
-def decode_arrow(decoder: Decoder, vocab: dict[int, bytes], data: Any, errors: str) -> Any:
+def decode_arrow(decoder: Decoder, numbering: Numbering, data: Any, errors: str) -> Any:
     """See Tokenizer.decode_arrow."""
     arrow = require("pyarrow", "Arrow data")
     compute = require("pyarrow.compute", "Arrow data")
@@ -84,9 +85,6 @@ def decode_arrow(decoder: Decoder, vocab: dict[int, bytes], data: Any, errors: s
         column = column.cast(arrow.list_(arrow.int64()))
     elif not is_lists or not arrow.types.is_integer(kind.value_type):
         raise ValueError(f"data must be a column of lists of ids, which are integers, and is of type {kind}")
-    # Ids may have gaps, so a token is found by the position of its id among all ids.
-    known = np.array(sorted(vocab), dtype=np.int64)
-    token_bytes = np.array([len(vocab[token_id]) for token_id in known.tolist()], dtype=np.int64)
     results: list[Any] = []
     for chunk in column.chunks if isinstance(column, arrow.ChunkedArray) else [column]:
         ids = chunk.flatten().to_numpy(zero_copy_only=False)
@@ -95,7 +93,7 @@ def decode_arrow(decoder: Decoder, vocab: dict[int, bytes], data: Any, errors: s
         except ValueError:
             _say_which_row(decoder, chunk, sum(map(len, results)))
             raise
-        ends = np.concatenate([[0], np.cumsum(token_bytes[np.searchsorted(known, ids)])])  # in bytes, of each token
+        ends = np.concatenate([[0], np.cumsum(numbering.lengths_of(ids))])  # in bytes, of each token
         n_ids = compute.fill_null(compute.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
         offsets = ends[np.concatenate([[0], np.cumsum(n_ids)])]
         is_valid = np.packbits(chunk.is_valid().to_numpy(zero_copy_only=False), bitorder="little")

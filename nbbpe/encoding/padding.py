@@ -56,26 +56,28 @@ def encode_padded(
     padding_side: Side,
     truncation_side: Side,
     dtype: DTypeLike,
-    encode: Callable[[Iterable[Text]], list[NDArray[Any]]],
+    encode: Callable[[Iterable[Text]], tuple[NDArray[Any], NDArray[np.int64]]],
 ) -> Padded:
-    """See Tokenizer.encode_padded; `encode` gives the ids of texts."""
+    """See Tokenizer.encode_padded; `encode` gives the ids of all texts, and where those of each begin and end."""
     max_length = _check_max_length(max_length, padding)
     for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
         if side not in ("left", "right"):
             raise ValueError(f'{name} must be "left" or "right", not {side!r}')
     pad = _find_pad(vocabulary, pad_token, pad_id)
     wanted = check_dtype(dtype, vocabulary.vocab_size)
-    rows = encode(texts)
-    if max_length is not None:
-        rows = [row[:max_length] if truncation_side == "right" else row[max(len(row) - max_length, 0) :] for row in rows]
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    found, starts = encode(texts)
+    lengths = np.diff(starts)
+    kept = lengths if max_length is None else np.minimum(lengths, max_length)
+    if len(found) > kept.sum():
+        firsts = starts[:-1] if truncation_side == "right" else starts[1:] - kept
+        places_of_kept = np.repeat(firsts - (np.cumsum(kept) - kept), kept) + np.arange(kept.sum())
+        found = found[places_of_kept]
     fixed = max_length if padding == "max_length" else None
-    width = int(lengths.max(initial=0)) if fixed is None else fixed
+    width = int(kept.max(initial=0)) if fixed is None else fixed
     places = np.arange(width)
-    mask = (places if padding_side == "right" else places[::-1]) < lengths[:, None]
+    mask = (places if padding_side == "right" else places[::-1]) < kept[:, None]
     ids = np.full(mask.shape, pad, dtype=wanted)
-    if rows:
-        ids[mask] = np.concatenate(rows)
+    ids[mask] = found
     return Padded(ids, mask)
 
 
