@@ -24,12 +24,12 @@ def bgzf(text: bytes, level: int = 6) -> bytes:
     return header + packed + zlib.crc32(text).to_bytes(4, "little") + len(text).to_bytes(4, "little")
 
 
-def frame(text: bytes, packing: str) -> bytes:
+def frame(text: bytes, compression: str) -> bytes:
     """One frame, or one member."""
-    return bgzf(text) if packing == ".gz" else zstd(text, write_checksum=True)
+    return bgzf(text) if compression == ".gz" else zstd(text, write_checksum=True)
 
 
-def in_frames(text: bytes, cuts: list[int], packing: str) -> bytes:
+def in_frames(text: bytes, cuts: list[int], compression: str) -> bytes:
     """A text cut at some places, into a frame each; cuts may be equal."""
     places = [0, *sorted(cuts), len(text)]
-    return b"".join(frame(text[start:end], packing) for start, end in pairwise(places))
+    return b"".join(frame(text[start:end], compression) for start, end in pairwise(places))

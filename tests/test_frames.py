@@ -30,17 +30,17 @@ from nbbpe.sources.inputs import Extent
 from nbbpe.sources.local import find_local
 from nbbpe.text.pattern import NAMED
 
-PACKINGS = [".gz", ".zst"]
+COMPRESSIONS = [".gz", ".zst"]
 
 
 @pytest.fixture(autouse=True)
 def _zstandard(request) -> None:
-    if ".zst" in request.node.name or "packing" not in request.fixturenames:
+    if ".zst" in request.node.name or "compression" not in request.fixturenames:
         needs("zstandard")
 
 
-def found(data: bytes, packing: str) -> list[Frame]:
-    return list(find_frames(io.BytesIO(data), packing))
+def found(data: bytes, compression: str) -> list[Frame]:
+    return list(find_frames(io.BytesIO(data), compression))
 
 
 def text_of(path: Path, part_bytes: int, special_tokens: list[bytes]) -> list[bytes]:
@@ -111,11 +111,11 @@ def test_frames_that_need_much_memory_or_are_very_long_end_the_search(monkeypatc
     assert found(small + long + small, ".zst") == [Frame(0, len(small)), Frame(len(small), None)]
 
 
-@given(st.binary(max_size=60), st.sampled_from(PACKINGS), st.integers(0, 3))
-def test_any_bytes_end_the_search(data, packing, n_frames):
-    good = frames.frame(b"good text", packing)
+@given(st.binary(max_size=60), st.sampled_from(COMPRESSIONS), st.integers(0, 3))
+def test_any_bytes_end_the_search(data, compression, n_frames):
+    good = frames.frame(b"good text", compression)
     for before in good * n_frames, good * n_frames + good[:9]:
-        assert found(before + data, packing)[:n_frames] == [
+        assert found(before + data, compression)[:n_frames] == [
             Frame(i * len(good), (i + 1) * len(good)) for i in range(n_frames)
         ]
 
@@ -123,11 +123,11 @@ def test_any_bytes_end_the_search(data, packing, n_frames):
 # Equal to the plain file
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
-def test_documents_are_those_of_the_plain_file_wherever_frames_end(tmp_path, packing):
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_documents_are_those_of_the_plain_file_wherever_frames_end(tmp_path, compression):
     data = b"\xef\xbb\xbf" + json_lines([*DOCUMENTS, "ends with the file"], ensure_ascii=False)[:-1]
     wanted = [text.encode() for text in [*DOCUMENTS, "ends with the file"]]
-    path = tmp_path / f"a.jsonl{packing}"
+    path = tmp_path / f"a.jsonl{compression}"
     most = 0
 
     @settings(max_examples=40, deadline=None)
@@ -135,7 +135,7 @@ def test_documents_are_those_of_the_plain_file_wherever_frames_end(tmp_path, pac
     @example(list(range(0, len(data), 500)), 1)
     def check(cuts, part_bytes):
         nonlocal most
-        path.write_bytes(frames.in_frames(data, cuts, packing))
+        path.write_bytes(frames.in_frames(data, cuts, compression))
         (each,) = find_inputs(path, None, "raise")
         most = max(most, len(each.cut(part_bytes, NAMED["gpt2"], [])))
         assert documents_of(path, part_bytes=part_bytes) == wanted
@@ -144,10 +144,10 @@ def test_documents_are_those_of_the_plain_file_wherever_frames_end(tmp_path, pac
     assert most > 3
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("special", ["", texts.SPECIAL])
-def test_plain_text_is_cut_where_nothing_changes(tmp_path, packing, special):
-    path = tmp_path / f"a.txt{packing}"
+def test_plain_text_is_cut_where_nothing_changes(tmp_path, compression, special):
+    path = tmp_path / f"a.txt{compression}"
     specials = [special.encode()] if special else []
     split = NAMED["gpt2"].split
     most = 0
@@ -160,7 +160,7 @@ def test_plain_text_is_cut_where_nothing_changes(tmp_path, packing, special):
     @example(b"the cat sat. " * 90, [i / 9 for i in range(9)])
     def check(data, shares):
         nonlocal most
-        path.write_bytes(frames.in_frames(data, [int(share * len(data)) for share in shares], packing))
+        path.write_bytes(frames.in_frames(data, [int(share * len(data)) for share in shares], compression))
         parts = text_of(path, 1, specials)
         most = max(most, len(parts))
         assert b"".join(parts) == data
@@ -176,15 +176,15 @@ def test_plain_text_is_cut_where_nothing_changes(tmp_path, packing, special):
     assert most > 3
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("suffix", [".jsonl", ".txt"])
 def test_ids_and_tokenizers_are_those_of_the_plain_file_for_any_number_of_workers(
-    small, tmp_path, cut_everywhere, packing, suffix
+    small, tmp_path, cut_everywhere, compression, suffix
 ):
     data = json_lines(DOCUMENTS, ensure_ascii=False)
-    plain, packed = tmp_path / f"a{suffix}", tmp_path / f"a{suffix}{packing}"
+    plain, packed = tmp_path / f"a{suffix}", tmp_path / f"a{suffix}{compression}"
     plain.write_bytes(data)
-    packed.write_bytes(frames.in_frames(data, list(range(50, len(data), 333)), packing))
+    packed.write_bytes(frames.in_frames(data, list(range(50, len(data), 333)), compression))
     cut_everywhere(400)
     wanted = encoded(small, plain, tmp_path)
     learned = nbbpe.train(plain, 330, workers=1)
@@ -196,11 +196,11 @@ def test_ids_and_tokenizers_are_those_of_the_plain_file_for_any_number_of_worker
     assert len(each.cut(400, NAMED["gpt2"], [])) > 4
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
-def test_progress_reaches_the_size_of_the_file(small, tmp_path, cut_everywhere, packing):
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_progress_reaches_the_size_of_the_file(small, tmp_path, cut_everywhere, compression):
     data = json_lines(DOCUMENTS)
-    path = tmp_path / f"a.jsonl{packing}"
-    path.write_bytes(frames.in_frames(data, list(range(0, len(data), 300)), packing) + frames.frame(b"", packing))
+    path = tmp_path / f"a.jsonl{compression}"
+    path.write_bytes(frames.in_frames(data, list(range(0, len(data), 300)), compression) + frames.frame(b"", compression))
     for workers in 1, 2:
         cut_everywhere(500)
         told = []
@@ -252,14 +252,14 @@ def test_what_other_programs_write_is_cut(tmp_path):
 # What is wrong
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
-def test_a_malformed_record_is_named_by_its_line_in_the_file(small, tmp_path, cut_everywhere, packing):
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_a_malformed_record_is_named_by_its_line_in_the_file(small, tmp_path, cut_everywhere, compression):
     good = [b'{"text": "the cat"}', b"", b'{"text": "caf\xc3\xa9"}'] * 8
-    path = tmp_path / f"a.jsonl{packing}"
+    path = tmp_path / f"a.jsonl{compression}"
     cut_everywhere(40)
     for place in 1, 9, 17, 25:
         data = b"\n".join([*good[: place - 1], b"{}", *good[place - 1 :]])
-        path.write_bytes(frames.in_frames(data, list(range(0, len(data), 31)), packing))
+        path.write_bytes(frames.in_frames(data, list(range(0, len(data), 31)), compression))
         for workers in 1, 2:
             with pytest.raises(ValueError, match=re.escape(f"{str(path)!r}, line {place}: the record has no field")):
                 small.encode_file(path, tmp_path / "ids.bin", workers)
@@ -279,12 +279,12 @@ def test_the_place_of_a_line_reads_nothing_before_it_is_shown(tmp_path):
     assert str(line._replace(start=len(first), skip=5, number=1)) == "'a.jsonl.zst', line 6"
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("suffix", [".jsonl", ".txt"])
-def test_a_file_that_was_cut_off_or_damaged_is_an_error_that_names_it(small, tmp_path, cut_everywhere, packing, suffix):
+def test_a_file_that_was_cut_off_or_damaged_is_an_error_that_names_it(small, tmp_path, cut_everywhere, compression, suffix):
     data = json_lines([f"{i * 7919} words" for i in range(60)])
-    path = tmp_path / f"a{suffix}{packing}"
-    pieces = [frames.frame(data[start : start + 500], packing) for start in range(0, len(data), 500)]
+    path = tmp_path / f"a{suffix}{compression}"
+    pieces = [frames.frame(data[start : start + 500], compression) for start in range(0, len(data), 500)]
     whole = b"".join(pieces)
     cut_everywhere(700)
     path.write_bytes(whole)
@@ -305,7 +305,7 @@ def test_a_file_that_was_cut_off_or_damaged_is_an_error_that_names_it(small, tmp
         # A few bytes mean nothing, as the time in a header of gzip.
         if outcomes != [wanted, wanted]:
             n_errors += 1
-            assert all(f"a{suffix}{packing}' is broken or truncated" in str(outcome) for outcome in outcomes), outcomes
+            assert all(f"a{suffix}{compression}' is broken or truncated" in str(outcome) for outcome in outcomes), outcomes
         assert os.listdir(tmp_path) == [path.name]
     assert n_errors > 12
 
@@ -335,14 +335,14 @@ def test_a_header_that_says_another_length_never_gives_other_ids(small, tmp_path
         encoded(small, written(place), tmp_path, 2)
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
-def test_a_part_ends_only_at_the_frame_that_it_was_to_end_at(tmp_path, packing):
-    path = tmp_path / f"a.txt{packing}"
-    first, second = (frames.frame(text, packing) for text in (b"first", b"second"))
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_a_part_ends_only_at_the_frame_that_it_was_to_end_at(tmp_path, compression):
+    path = tmp_path / f"a.txt{compression}"
+    first, second = (frames.frame(text, compression) for text in (b"first", b"second"))
     path.write_bytes(first + second)
 
     def text(*extent: int) -> bytes:
-        with open_stream(find_local(path), packing, Tally("raise"), Extent(*extent)) as stream:
+        with open_stream(find_local(path), compression, Tally("raise"), Extent(*extent)) as stream:
             buffer = bytearray(100)
             got = b""
             while n := stream.readinto(memoryview(buffer)):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_sources import json_lines, needs, pack
+from test_sources import compress, json_lines, needs
 
 import nbbpe
 from nbbpe.sources import Tally, line_chunks
@@ -107,17 +107,17 @@ def encoded(small, sizes, tmp_path):
     return encode
 
 
-@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("compression", [".gz", ".zst"])
 @pytest.mark.parametrize("n_frames", [1, 3])
 @pytest.mark.parametrize("chunk_bytes", [1, 64, 1000, 1 << 22])
 @pytest.mark.parametrize("workers", [2, 3])
-def test_ids_of_a_file_are_those_of_its_documents(small, encoded, tmp_path, packing, n_frames, chunk_bytes, workers):
-    if packing == ".zst":
+def test_ids_of_a_file_are_those_of_its_documents(small, encoded, tmp_path, compression, n_frames, chunk_bytes, workers):
+    if compression == ".zst":
         needs("zstandard")
     data = b"\xef\xbb\xbf" + json_lines(DOCUMENTS).removesuffix(b"\n")
     cuts = [len(data) * i // n_frames for i in range(n_frames + 1)]
-    path = tmp_path / f"a.jsonl{packing}"
-    path.write_bytes(b"".join(pack(data[start:end], packing) for start, end in itertools.pairwise(cuts)))
+    path = tmp_path / f"a.jsonl{compression}"
+    path.write_bytes(b"".join(compress(data[start:end], compression) for start, end in itertools.pairwise(cuts)))
     assert encoded(path, chunk_bytes, workers) == [small.encode_ordinary(text) for text in DOCUMENTS]
 
 
@@ -143,13 +143,13 @@ def test_a_byte_order_mark_is_one_at_the_beginning_of_the_file_only(encoded, tmp
         encoded(path, 10)
 
 
-@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("compression", [".gz", ".zst"])
 @pytest.mark.parametrize("chunk_bytes", [100, 1 << 20])
-def test_a_truncated_file_is_an_error_and_no_thread_stays(encoded, tmp_path, packing, chunk_bytes):
-    if packing == ".zst":
+def test_a_truncated_file_is_an_error_and_no_thread_stays(encoded, tmp_path, compression, chunk_bytes):
+    if compression == ".zst":
         needs("zstandard")
-    path = tmp_path / f"a.jsonl{packing}"
-    whole = pack(json_lines(DOCUMENTS), packing)
+    path = tmp_path / f"a.jsonl{compression}"
+    whole = compress(json_lines(DOCUMENTS), compression)
     before = threading.active_count()
     for n in len(whole) - 1, len(whole) // 2:
         path.write_bytes(whole[:n])

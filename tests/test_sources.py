@@ -54,10 +54,10 @@ def needs(module: str) -> None:
 # Writing documents as others would
 
 
-def pack(data: bytes, packing: str) -> bytes:
-    if packing == ".gz":
+def compress(data: bytes, compression: str) -> bytes:
+    if compression == ".gz":
         return gzip.compress(data)
-    if packing == ".zst":
+    if compression == ".zst":
         needs("zstandard")
         import zstandard
 
@@ -89,7 +89,7 @@ def write(path: Path, documents: list[str]) -> Path:
     if path.suffix == ".parquet":
         write_parquet(path, documents)
     else:
-        path.write_bytes(pack(json_lines(documents), path.suffix))
+        path.write_bytes(compress(json_lines(documents), path.suffix))
     return path
 
 
@@ -210,12 +210,12 @@ def test_any_parquet_cut_anywhere_gives_its_bytes(sizes, tmp_path, documents, ro
         assert documents_of(path, on_error="skip", part_bytes=n) == [text for text in documents if text is not None]
 
 
-@pytest.mark.parametrize("packing", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_packed_plain_text_is_its_text(tokenizer, tmp_path, cut_everywhere, packing, workers):
+def test_packed_plain_text_is_its_text(tokenizer, tmp_path, cut_everywhere, compression, workers):
     data = (texts.SAMPLE + texts.SPECIAL + "the cat").encode() + b"caf\xc3 \xff" + b"y" * 900
-    path = tmp_path / f"a.txt{packing}"
-    path.write_bytes(pack(data, packing))
+    path = tmp_path / f"a.txt{compression}"
+    path.write_bytes(compress(data, compression))
     cut_everywhere(200)
     sources = [path] * 3
     assert encoded(tokenizer, sources, tmp_path, workers) == ids_of(tokenizer, [data] * 3, plain=True)
@@ -289,9 +289,9 @@ LINES = {
 @pytest.mark.parametrize("name", LINES)
 def test_lines_of_all_sorts(small, tmp_path, sizes, name):
     data, wanted = LINES[name]
-    for packing in "", ".gz":
-        path = tmp_path / f"a.jsonl{packing}"
-        path.write_bytes(pack(data, packing))
+    for compression in "", ".gz":
+        path = tmp_path / f"a.jsonl{compression}"
+        path.write_bytes(compress(data, compression))
         assert encoded(small, path, tmp_path, separator=texts.SPECIAL) == ids_of(small, wanted, texts.SPECIAL)
         for n in 3, 1000:
             sizes(block=max(n, len(data) // 1000))
@@ -357,17 +357,17 @@ def test_several_members_and_frames_are_one_stream(tmp_path):
     assert documents_of(tmp_path / "a.jsonl.zstd") == wanted[:30]
 
 
-@pytest.mark.parametrize("packing", [".gz", ".zst"])
+@pytest.mark.parametrize("compression", [".gz", ".zst"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".txt"])
-def test_a_packed_file_that_was_cut_off_or_is_broken_is_an_error_that_names_it(small, tmp_path, packing, suffix):
-    whole = pack(json_lines([f"{i * 7919} words" for i in range(400)]), packing)
-    path = tmp_path / f"a{suffix}{packing}"
+def test_a_packed_file_that_was_cut_off_or_is_broken_is_an_error_that_names_it(small, tmp_path, compression, suffix):
+    whole = compress(json_lines([f"{i * 7919} words" for i in range(400)]), compression)
+    path = tmp_path / f"a{suffix}{compression}"
     for data in b"", whole[:1], whole[:9], whole[: len(whole) // 2], whole[:-3], whole[:-1], whole + b"junk", b"{}\n":
         path.write_bytes(data)
         for on_error in "raise", "skip":
-            with pytest.raises(OSError, match=rf"a{suffix}{packing}' is (broken|empty)"):
+            with pytest.raises(OSError, match=rf"a{suffix}{compression}' is (broken|empty)"):
                 small.encode_file(path, tmp_path / "ids.bin", on_error=on_error)
-            with pytest.raises(OSError, match=rf"a{suffix}{packing}' is (broken|empty)"):
+            with pytest.raises(OSError, match=rf"a{suffix}{compression}' is (broken|empty)"):
                 nbbpe.train([path, path], 300, on_error=on_error)
     assert os.listdir(tmp_path) == [path.name]
 
@@ -405,9 +405,9 @@ def test_a_bad_record_is_named_by_file_and_line_or_left_out_and_counted(small, t
     wanted = ids_of(small, ["the cat", ""] * 6, texts.SPECIAL)
     for place in 1, 8, 13:
         lines = [*good[: place - 1], bad, *good[place - 1 :]]
-        for packing, workers in ("", 1), ("", 2), (".gz", 1):
-            path = tmp_path / f"a.jsonl{packing}"
-            path.write_bytes(pack(b"\n".join(lines), packing))
+        for compression, workers in ("", 1), ("", 2), (".gz", 1):
+            path = tmp_path / f"a.jsonl{compression}"
+            path.write_bytes(compress(b"\n".join(lines), compression))
             cut_everywhere(60)
             with pytest.raises(ValueError, match=r"a\.jsonl") as caught:
                 small.encode_file(path, tmp_path / "ids.bin", workers)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..formats.json_text import parse_json
 from ..sources import Input, Line, Place, Record, Row, Skipped
-from ..sources.compressed import PACKINGS
+from ..sources.compressed import COMPRESSIONS
 from ..sources.sampled_digest import sampled_digest
 from ..system.excerpt import shown
 from .checksum import Checksum
@@ -191,13 +191,19 @@ def _finished(line: bytes, n_parts: int) -> tuple[int, Finished] | None:
 
 
 def _place(
-    kind: str, name: object, number: object, path: object = None, start: object = 0, skip: object = 0, packing: object = ""
+    kind: str,
+    name: object,
+    number: object,
+    path: object = None,
+    start: object = 0,
+    skip: object = 0,
+    compression: object = "",
 ) -> Place:
     """A place from its fields. Raises ValueError, TypeError or KeyError for what is none."""
-    are_texts = isinstance(name, str) and (path is None or isinstance(path, str)) and packing in ("", *PACKINGS)
+    are_texts = isinstance(name, str) and (path is None or isinstance(path, str)) and compression in ("", *COMPRESSIONS)
     if not are_texts or not all(map(_is_count, (number, start, skip))):
         raise ValueError
-    return _PLACES[kind](name, number, path, start, skip, packing) if kind == "Line" else _PLACES[kind](name, number)
+    return _PLACES[kind](name, number, path, start, skip, compression) if kind == "Line" else _PLACES[kind](name, number)
 
 
 def _skipped_as_data(skipped: Skipped) -> Any:

@@ -14,7 +14,7 @@ from .inputs import Extent, File
 from .read_ahead import read_ahead
 from .tally import Tally
 
-_PACKED_FACTOR = 4  # text becomes about a quarter of its size
+_COMPRESSED_FACTOR = 4  # text becomes about a quarter of its size
 
 _READ_AHEAD = 1 << 20  # bytes of a compressed file from which on a thread decompresses it in advance
 _LOOK = 1 << 17  # bytes of a frame's text that are searched for a place to cut
@@ -38,7 +38,7 @@ class Stream(Protocol):
 
 @contextmanager
 def open_stream(
-    file: File, packing: str, tally: Tally, extent: Extent = WHOLE, reads_ahead: bool = True
+    file: File, compression: str, tally: Tally, extent: Extent = WHOLE, reads_ahead: bool = True
 ) -> Iterator[Stream]:
     """The bytes of a file from the extent's start on; of a compressed file, the decompressed bytes up to its end.
 
@@ -49,19 +49,19 @@ def open_stream(
         if extent.start:
             raw.seek(extent.start)
         plain = _FileStream(file, raw, tally, extent)
-        stream: Stream = _UNPACKERS[packing](plain, file.name, tally, extent) if packing else plain
-        if packing and reads_ahead and file.path is not None and (file.size() or 0) >= _READ_AHEAD:
+        stream: Stream = _DECOMPRESSORS[compression](plain, file.name, tally, extent) if compression else plain
+        if compression and reads_ahead and file.path is not None and (file.size() or 0) >= _READ_AHEAD:
             stream = stack.enter_context(read_ahead(stream, file.name))
         yield stream
 
 
-class PackableFile:
+class CompressibleFile:
     """A file of text that may be compressed: what all inputs of such files have in common (see Input)."""
 
-    def __init__(self, file: File, packing: str) -> None:
-        """`packing` is one of PACKINGS, or empty."""
+    def __init__(self, file: File, compression: str) -> None:
+        """`compression` is one of COMPRESSIONS, or empty."""
         self.file = file
-        self.packing = packing
+        self.compression = compression
 
     def source_file(self) -> File:
         """See Input."""
@@ -81,7 +81,7 @@ class PackableFile:
 
     def n_text(self) -> int:
         """See Input."""
-        return (self.size() or 0) * (_PACKED_FACTOR if self.packing else 1)
+        return (self.size() or 0) * (_COMPRESSED_FACTOR if self.compression else 1)
 
     def can_be_cut(self) -> bool:
         """Whether it may be read in parts; a remote file is best read from its beginning to its end."""
@@ -98,7 +98,7 @@ class PackableFile:
         cuts = [(0, 0)]
         if n_parts > 1:
             with self.file.open() as raw:
-                for frame in find_frames(raw, self.packing):
+                for frame in find_frames(raw, self.compression):
                     if frame.start * n_parts >= len(cuts) * size and (skip := find(self._beginning(frame))) is not None:
                         cuts.append((frame.start, skip))
         ends: list[tuple[int | None, int]] = [*cuts[1:], (None, 0)]
@@ -108,7 +108,7 @@ class PackableFile:
         """The first bytes of a frame's text."""
         buffer = memoryview(bytearray(_LOOK))
         n = 0
-        with open_stream(self.file, self.packing, Tally("raise"), Extent(*frame), reads_ahead=False) as stream:
+        with open_stream(self.file, self.compression, Tally("raise"), Extent(*frame), reads_ahead=False) as stream:
             while n < len(buffer) and (got := stream.readinto(buffer[n:])):
                 n += got
         return bytes(buffer[:n])
@@ -116,10 +116,10 @@ class PackableFile:
     def check(self, on_error: str) -> None:
         """See Input. Finds a missing package, and a file that is not compressed as its name says."""
         self.file.check()
-        if self.packing in _ZSTD:
+        if self.compression in _ZSTD:
             require("zstandard", self.file.name)
-        if self.packing and self.size() is not None:
-            with open_stream(self.file, self.packing, Tally(on_error), reads_ahead=False) as stream:
+        if self.compression and self.size() is not None:
+            with open_stream(self.file, self.compression, Tally(on_error), reads_ahead=False) as stream:
                 stream.readinto(memoryview(bytearray(1)))
 
 
@@ -309,5 +309,5 @@ class _ZstdFrame:
 
 
 _ZSTD = (".zst", ".zstd")
-_UNPACKERS = {".gz": _Gzip, ".zst": _Zstd, ".zstd": _Zstd}
-PACKINGS = tuple(_UNPACKERS)
+_DECOMPRESSORS = {".gz": _Gzip, ".zst": _Zstd, ".zstd": _Zstd}
+COMPRESSIONS = tuple(_DECOMPRESSORS)

@@ -11,7 +11,7 @@ from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.utf8 import check_texts
 from .arrow import ArrowColumn, is_arrow
-from .compressed import PACKINGS
+from .compressed import COMPRESSIONS
 from .inputs import File, Input
 from .iterable import Documents
 from .json_array import JsonArray
@@ -82,21 +82,21 @@ def _input(file: File, field: str) -> Input:
     """A file as the kind of input that its name says it is."""
     name = name_of(file)
     stem, suffix = os.path.splitext(os.path.basename(name).lower())
-    packing = suffix if suffix in PACKINGS else ""
-    if packing:
+    compression = suffix if suffix in COMPRESSIONS else ""
+    if compression:
         suffix = os.path.splitext(stem)[1]
-    if suffix in _NOT_READ or (packing and suffix in _PARQUET):
+    if suffix in _NOT_READ or (compression and suffix in _PARQUET):
         raise ValueError(
             f"{file.name!r} is compressed in a way that nbbpe does not read: decompress it first (plain text and JSON "
-            f"lines may be {', '.join(PACKINGS)}, parquet files not at all)"
+            f"lines may be {', '.join(COMPRESSIONS)}, parquet files not at all)"
         )
     if suffix in _PARQUET:
         return ParquetTable(file, field)
     if suffix == _JSON:
-        return JsonArray(file, packing, field)
+        return JsonArray(file, compression, field)
     if suffix in _JSON_LINES:
-        return JsonLines(file, packing, field)
-    return PlainText(file, packing)
+        return JsonLines(file, compression, field)
+    return PlainText(file, compression)
 
 
 def name_of(file: File) -> str:

@@ -33,13 +33,13 @@ class Frame(NamedTuple):
     end: int | None
 
 
-def find_frames(file: BinaryIO, packing: str) -> Iterator[Frame]:
+def find_frames(file: BinaryIO, compression: str) -> Iterator[Frame]:
     """The frames of a compressed file, in order, as far as their headers tell.
 
     What is not understood ends them: a damaged frame, a member of gzip without its length, a frame that is very long or
     needs much memory. So the last one may have no end; whoever reads from there on finds what is wrong, if anything is.
     """
-    return _FINDERS[packing](file)
+    return _FINDERS[compression](file)
 
 
 def _zstd_frames(file: BinaryIO) -> Iterator[Frame]:

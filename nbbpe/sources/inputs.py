@@ -28,9 +28,9 @@ class Extent(NamedTuple):
     skip: int = 0
     end_skip: int = 0
 
-    def n_bytes(self, packing: str) -> int | None:
+    def n_bytes(self, compression: str) -> int | None:
         """How many bytes of text it has; None for a compressed file, and for one that is read to its end."""
-        return None if packing or self.end is None else self.end - self.start
+        return None if compression or self.end is None else self.end - self.start
 
 
 class File(Protocol):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, Windows
-from .compressed import WHOLE, PackableFile, Stream, open_stream
+from .compressed import WHOLE, CompressibleFile, Stream, open_stream
 from .inputs import NO_ID, File, Part
 from .jsonl import JsonPart, text_of
 from .places import Record
@@ -28,7 +28,7 @@ class ArrayPart(NamedTuple):
     """All records of an array."""
 
     file: File
-    packing: str
+    compression: str
     field: str
 
     @property
@@ -43,7 +43,7 @@ class ArrayPart(NamedTuple):
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
-        with open_stream(self.file, self.packing, tally) as stream:
+        with open_stream(self.file, self.compression, tally) as stream:
             yield DocumentReader(self.documents(stream, tally), specials, separator)
 
     def documents(self, stream: Stream, tally: Tally) -> Iterator[bytes]:
@@ -116,20 +116,20 @@ def _records(stream: Stream, name: str) -> Iterator[object]:
         text += "".join(more)
 
 
-class JsonArray(PackableFile):
+class JsonArray(CompressibleFile):
     """A file of an array of records, or of JSON lines; see Input."""
 
     has_records = True
     in_python = True
 
-    def __init__(self, file: File, packing: str, field: str) -> None:
-        super().__init__(file, packing)
+    def __init__(self, file: File, compression: str, field: str) -> None:
+        super().__init__(file, compression)
         self._field = field
 
     def _part(self) -> ArrayPart | JsonPart:
         """The records as the first character tells them: of an array, or in lines."""
         if self.size() is not None:
-            with open_stream(self.file, self.packing, Tally("raise"), reads_ahead=False) as stream:
+            with open_stream(self.file, self.compression, Tally("raise"), reads_ahead=False) as stream:
                 start = text = after = b""
                 for block in _blocks(stream):
                     start += block
@@ -139,8 +139,8 @@ class JsonArray(PackableFile):
                         break
             # An object over several lines is neither; reading it as an array says so.
             if text.startswith(b"{") and not after.startswith(b"\n"):
-                return JsonPart(self.file, self.packing, self._field, WHOLE)
-        return ArrayPart(self.file, self.packing, self._field)
+                return JsonPart(self.file, self.compression, self._field, WHOLE)
+        return ArrayPart(self.file, self.compression, self._field)
 
     def check(self, on_error: str) -> None:
         """See Input. A field that is nowhere is noticed in the first record."""

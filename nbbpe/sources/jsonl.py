@@ -15,7 +15,7 @@ from ..system.excerpt import shown
 from ..text.chunks import find_near
 from ..text.utf8 import to_bytes
 from ..text.windows import SEPARATOR, Reader, Window, Windows, separated
-from .compressed import WHOLE, PackableFile, Stream, open_stream
+from .compressed import WHOLE, CompressibleFile, Stream, open_stream
 from .inputs import NO_ID, Extent, File, Part
 from .line_chunks import CHUNK_BYTES, LineChunks
 from .places import Line
@@ -39,7 +39,7 @@ class JsonPart(NamedTuple):
     """Lines of a file, with their newlines; see Part."""
 
     file: File
-    packing: str
+    compression: str
     field: str
     extent: Extent
 
@@ -55,7 +55,7 @@ class JsonPart(NamedTuple):
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
-        with open_stream(self.file, self.packing, tally, self.extent) as stream:
+        with open_stream(self.file, self.compression, tally, self.extent) as stream:
             yield _Records(self, stream, specials, separator, tally)
 
 
@@ -91,10 +91,10 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
     first = parts[0]
     n_chunks = _MOST_ESTIMATE * n_text // CHUNK_BYTES + 1
     is_whole = len(parts) == 1 or n_threads <= _FEW_THREADS
-    if not isinstance(first, JsonPart) or not first.packing or not is_whole or n_threads == 1 or n_chunks < n_threads:
+    if not isinstance(first, JsonPart) or not first.compression or not is_whole or n_threads == 1 or n_chunks < n_threads:
         return parts
     whole = first._replace(extent=WHOLE)
-    chunks = LineChunks(partial(open_stream, whole.file, whole.packing, reads_ahead=False), n_chunks)
+    chunks = LineChunks(partial(open_stream, whole.file, whole.compression, reads_ahead=False), n_chunks)
     return [JsonChunk(whole, chunks, number) for number in range(n_chunks)]
 
 
@@ -107,7 +107,7 @@ class _Records:
         self._separator = separator
         self._tally = tally
         self._field = np.frombuffer(to_bytes(part.field), dtype=np.uint8)
-        self._reader = Reader(stream, part.extent.n_bytes(part.packing), _no_specials())
+        self._reader = Reader(stream, part.extent.n_bytes(part.compression), _no_specials())
         self._lines: Window | None = None
         self._position = 0  # of the next line in the window
         self._n_lines = 0  # before it in the part
@@ -171,7 +171,7 @@ class _Records:
             return to_bytes(_text(line, part.field))
         except ValueError as error:
             start, _, skip, _ = part.extent
-            line_of_file = Line(part.file.name, self._n_lines, part.file.path, start, skip, part.packing)
+            line_of_file = Line(part.file.name, self._n_lines, part.file.path, start, skip, part.compression)
             self._tally.malformed(line_of_file, str(error))
             return None
 
@@ -210,14 +210,14 @@ def text_of(record: object, field: str) -> str:
     return text
 
 
-class JsonLines(PackableFile):
+class JsonLines(CompressibleFile):
     """A file of JSON lines, compressed or not; see Input."""
 
     has_records = True
     in_python = False
 
-    def __init__(self, file: File, packing: str, field: str) -> None:
-        super().__init__(file, packing)
+    def __init__(self, file: File, compression: str, field: str) -> None:
+        super().__init__(file, compression)
         self._field = field
 
     def check(self, on_error: str) -> None:
@@ -225,18 +225,18 @@ class JsonLines(PackableFile):
         super().check(on_error)
         if on_error == "raise" and self.size() is not None:
             tally = Tally(on_error)
-            with open_stream(self.file, self.packing, tally, reads_ahead=False) as stream:
-                whole = JsonPart(self.file, self.packing, self._field, WHOLE)
+            with open_stream(self.file, self.compression, tally, reads_ahead=False) as stream:
+                whole = JsonPart(self.file, self.compression, self._field, WHOLE)
                 _Records(whole, stream, _no_specials(), NO_ID, tally).advance(0)
 
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """See Input. Cut after newlines."""
         extents = [WHOLE]
-        if self.packing:
+        if self.compression:
             extents = self.cut_between_frames(part_bytes, _after_newline)
         elif self.can_be_cut():
             extents = self._cut_after_newlines(part_bytes)
-        return [JsonPart(self.file, self.packing, self._field, extent) for extent in extents]
+        return [JsonPart(self.file, self.compression, self._field, extent) for extent in extents]
 
     def _cut_after_newlines(self, part_bytes: int) -> list[Extent]:
         size = self.size() or 0

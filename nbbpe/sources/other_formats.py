@@ -36,13 +36,13 @@ _LOOKED_AT = 1 << 12  # bytes
 def warn_of_other_formats(text: PlainText) -> None:
     """Warn where a file of plain text has the name of another format, holds NUL bytes, or begins as UTF-16 does."""
     name = text.file.name
-    suffix = os.path.splitext(name.lower().removesuffix(text.packing))[1]
+    suffix = os.path.splitext(name.lower().removesuffix(text.compression))[1]
     problem = None
     if suffix in _MARKUP:
         problem = f"is {_MARKUP[suffix]}"
     elif suffix in _BINARY:
         problem = "is not a text file by its name"
-    elif not text.packing and text.file.path is not None and text.size():
+    elif not text.compression and text.file.path is not None and text.size():
         with text.file.open() as file:
             start = file.read(_LOOKED_AT)
         if start.startswith(_WIDE_MARKS):

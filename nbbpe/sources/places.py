@@ -24,7 +24,7 @@ class Line(NamedTuple):
     path: Path | None = None  # where the part is not the file's first
     start: int = 0
     skip: int = 0
-    packing: str = ""
+    compression: str = ""
 
     def __str__(self) -> str:
         return f"{self.name!r}, line {self._lines_before() + self.number:,}"
@@ -33,13 +33,13 @@ class Line(NamedTuple):
         """A worker that began in the middle of a file does not know line numbers; they are counted only for messages."""
         if self.path is None or not (self.start or self.skip):
             return 0
-        if not self.packing:
+        if not self.compression:
             return count_newlines(self.path, self.start)
         buffer = bytearray(_BLOCK)
         n_lines = n_read = 0
         # Up to a frame, or in all frames up to some byte of their text.
         most, before = (None, Extent(0, self.start, 0, self.skip)) if self.start else (self.skip, Extent())
-        with open_stream(find_local(self.path), self.packing, Tally("raise"), before, reads_ahead=False) as stream:
+        with open_stream(find_local(self.path), self.compression, Tally("raise"), before, reads_ahead=False) as stream:
             while n := stream.readinto(memoryview(buffer)[: None if most is None else most - n_read]):
                 n_lines += buffer.count(b"\n", 0, n)
                 n_read += n

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.chunks import cut_file, find_cut
 from ..text.windows import Reader, Window, Windows, concatenated
-from .compressed import WHOLE, PackableFile, open_stream
+from .compressed import WHOLE, CompressibleFile, open_stream
 from .inputs import NO_ID, Extent, File, Part
 from .tally import Tally
 
@@ -22,7 +22,7 @@ class TextPart(NamedTuple):
     """A part of a file of plain text; see Part."""
 
     file: File
-    packing: str
+    compression: str
     extent: Extent
     is_last: bool  # of its file
 
@@ -38,8 +38,8 @@ class TextPart(NamedTuple):
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part. The whole file is a document: those that special tokens make of it bring their own separators."""
-        with open_stream(self.file, self.packing, tally, self.extent) as stream:
-            reader = Reader(stream, self.extent.n_bytes(self.packing), specials, at_once)
+        with open_stream(self.file, self.compression, tally, self.extent) as stream:
+            reader = Reader(stream, self.extent.n_bytes(self.compression), specials, at_once)
             if self.is_last and separator != NO_ID:
                 yield _Followed(reader, concatenated([b""], specials, separator))
             else:
@@ -61,7 +61,7 @@ class _Followed:
         return window
 
 
-class PlainText(PackableFile):
+class PlainText(CompressibleFile):
     """A file of plain text, compressed or not; see Input."""
 
     has_records = False
@@ -71,9 +71,9 @@ class PlainText(PackableFile):
         """See Input. Cut at special tokens or certain boundaries."""
         if self.file.path is None or not self.can_be_cut():
             extents = [WHOLE]
-        elif self.packing:
+        elif self.compression:
             extents = self.cut_between_frames(part_bytes, partial(find_cut, pattern=pattern, special_tokens=special_tokens))
         else:
             chunks = cut_file(self.file.path, part_bytes, pattern, special_tokens)
             extents = [Extent(chunk.start, chunk.end) for chunk in chunks]
-        return [TextPart(self.file, self.packing, extent, extent is extents[-1]) for extent in extents]
+        return [TextPart(self.file, self.compression, extent, extent is extents[-1]) for extent in extents]

@@ -86,8 +86,8 @@ class SampledInput:
         """See Input. A file of plain text is one part, as a cut could divide a document."""
         if not isinstance(self._source, PlainText):
             return [SampledPart(part, self._sample) for part in self._source.cut(part_bytes, pattern, special_tokens)]
-        file, packing = self._source.file, self._source.packing
-        part = TextPart(file, packing, WHOLE, True) if special_tokens else LinesPart(file, packing)
+        file, compression = self._source.file, self._source.compression
+        part = TextPart(file, compression, WHOLE, True) if special_tokens else LinesPart(file, compression)
         return [SampledPart(part, self._sample)]
 
 
@@ -113,7 +113,7 @@ class LinesPart(NamedTuple):
     """A file of plain text whose documents are its lines, newlines included; see Part."""
 
     file: File
-    packing: str
+    compression: str
     has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
@@ -123,7 +123,7 @@ class LinesPart(NamedTuple):
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
-        with open_stream(self.file, self.packing, tally) as stream:
+        with open_stream(self.file, self.compression, tally) as stream:
             yield DocumentReader(_lines(stream), specials, separator)
 
 
