@@ -15,7 +15,6 @@ from .compressed import Stream
 from .tally import Tally
 
 CHUNK_BYTES = 4 << 20  # of text that a thread takes at a time
-_BUFFER_STEP = 2  # how many times as large a buffer becomes where one line fills it
 
 
 class Chunk(NamedTuple):
@@ -83,7 +82,7 @@ class LineChunks:
         buffer = self._free.pop() if self._free else bytearray(CHUNK_BYTES)
         filled = len(self._left)
         if filled >= len(buffer):
-            buffer = bytearray(_BUFFER_STEP * filled)
+            buffer = bytearray(2 * filled)
         buffer[:filled] = self._left
         while True:
             with memoryview(buffer) as view:
@@ -93,7 +92,7 @@ class LineChunks:
             n = filled if is_end else buffer.rfind(b"\n") + 1
             if n or is_end:
                 break
-            buffer += bytes((_BUFFER_STEP - 1) * len(buffer))
+            buffer += bytes(len(buffer))  # for a line that fills it
         self._left = bytes(memoryview(buffer)[n:filled])
         self._n_before += n
         return buffer, n
