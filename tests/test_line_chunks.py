@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_sources import compress, json_lines, needs
+from test_sources import bucket as bucket
+from test_sources import compress, json_lines, needs, upload
 
 import nbbpe
 from nbbpe.sources import Tally, line_chunks
@@ -156,3 +157,11 @@ def test_a_truncated_file_is_an_error_and_no_thread_stays(encoded, tmp_path, com
         with pytest.raises(OSError, match="broken or truncated"):
             encoded(path, chunk_bytes)
     assert threading.active_count() == before
+
+
+def test_a_malformed_record_elsewhere_is_named_by_its_line(encoded, bucket):
+    lines = json_lines(DOCUMENTS).splitlines(keepends=True)
+    lines[301] = b"no JSON\n"
+    upload(f"{bucket}/a.jsonl.gz", gzip.compress(b"".join(lines)))
+    with pytest.warns(UserWarning, match=r"1 malformed record was skipped: .*a.jsonl.gz', line 302: this is not JSON"):
+        encoded(f"{bucket}/a.jsonl.gz", 1000, on_error="skip")

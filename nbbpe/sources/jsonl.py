@@ -89,9 +89,10 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
     They are other ones for a compressed file, of one frame or, for few threads, of several.
     """
     first = parts[0]
+    if not isinstance(first, JsonPart) or not first.compression or first.file.path is None:  # which tells no line numbers
+        return parts
     n_chunks = _MOST_ESTIMATE * n_text // CHUNK_BYTES + 1
-    is_whole = len(parts) == 1 or n_threads <= _FEW_THREADS
-    if not isinstance(first, JsonPart) or not first.compression or not is_whole or n_threads == 1 or n_chunks < n_threads:
+    if not 1 < n_threads <= n_chunks or (len(parts) > 1 and n_threads > _FEW_THREADS):
         return parts
     whole = first._replace(extent=WHOLE)
     chunks = LineChunks(partial(open_stream, whole.file, whole.compression, reads_ahead=False), n_chunks)
