@@ -96,6 +96,55 @@ def test_an_error_ends_those_that_wait():
             waits.result(timeout=60)
 
 
+@pytest.mark.parametrize("is_last", [False, True])
+def test_an_error_of_one_thread_does_not_close_the_file_while_another_reads(is_last):
+    reading, may_go_on, said = threading.Event(), threading.Event(), []
+
+    class Slow(Stream):
+        """The second chunk takes until it may end."""
+
+        def readinto(self, buffer: memoryview, /) -> int:
+            if said:
+                reading.set()
+                assert may_go_on.wait(60)
+                said.append("read")
+            return super().readinto(buffer)
+
+    @contextmanager
+    def open_file(tally):
+        yield Slow(b"line\n" * 9, tally)
+        said.append("closed")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_chunks, "CHUNK_BYTES", 5)
+        chunks = LineChunks(open_file, 2 if is_last else 3)
+
+        def read_next() -> None:
+            with chunks.chunk(1, Tally("raise")) as (stream, _):
+                while stream.readinto(memoryview(bytearray(9))):
+                    pass
+
+        def fail() -> None:
+            with chunks.chunk(0, Tally("raise")):
+                said.append("begun")
+                following.append(threads.submit(read_next))
+                assert reading.wait(60)
+                raise LookupError
+
+        following = []
+        with ThreadPoolExecutor(2) as threads:
+            failing = threads.submit(fail)
+            assert reading.wait(60)
+            assert not failing.done()
+            may_go_on.set()
+            with pytest.raises(LookupError):
+                failing.result(timeout=60)
+            error = following[0].exception(timeout=60)
+    assert error is None or isinstance(error, Stopped)
+    assert said[-1] == "closed"
+    assert said.count("closed") == 1
+
+
 @pytest.fixture
 def encoded(small, sizes, tmp_path):
     """A function: the ids of each document of a file, by several threads that take some bytes at a time."""

@@ -49,33 +49,55 @@ class LineChunks:
     def chunk(self, number: int, tally: Tally) -> Iterator[Chunk]:
         """Chunk `number`, from 0, as soon as those before it have been read. Each is taken once.
 
-        An error ends all chunks: those that wait raise Stopped.
+        An error ends all chunks: those that wait or read on raise Stopped.
         """
         try:
-            with self._changed:
+            with self._changed:  # who reads has it, so that no error elsewhere closes the file meanwhile
                 self._changed.wait_for(lambda: self._is_stopped or self._next == number)
-                if self._is_stopped:
-                    raise Stopped
-            if number == 0:
-                self._file = self._opened.enter_context(self._open_file(self._tally))
-            n_before = self._n_before
-            if number == self._n_chunks - 1:
-                yield Chunk(_Rest(self._left, self._file, self._tally, tally), n_before)
-                self._opened.close()
-            else:
-                buffer, n = self._read()
+                self._check()
+                if number == 0:
+                    self._file = self._opened.enter_context(self._open_file(self._tally))
+                n_before = self._n_before
+                is_last = number == self._n_chunks - 1
+                buffer, n = (bytearray(), 0) if is_last else self._read()
                 tally.n_read += self._tally.newly_read()
-                with self._changed:
-                    self._next += 1
-                    self._changed.notify_all()
-                yield Chunk(_Lines(self._file.name, memoryview(buffer)[:n]), n_before)
+                self._next += 1
+                self._changed.notify_all()
+            yield Chunk(_Rest(self, tally) if is_last else _Lines(self.name, memoryview(buffer)[:n]), n_before)
+            if is_last:
+                self._close()
+            else:
                 self._free.append(buffer)
         except BaseException:
-            with self._changed:
-                self._is_stopped = True
-                self._changed.notify_all()
-            self._opened.close()
+            self._is_stopped = True
+            self._close()
             raise
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return self._file.name
+
+    def _check(self) -> None:
+        if self._is_stopped:
+            raise Stopped
+
+    def _close(self) -> None:
+        with self._changed:
+            self._opened.close()
+            self._changed.notify_all()
+
+    def rest_into(self, buffer: memoryview, tally: Tally) -> int:
+        """Read what no chunk has, see Stream; the bytes of the file are counted in `tally`."""
+        with self._changed:
+            self._check()
+            if self._left:
+                n = min(len(buffer), len(self._left))
+                buffer[:n], self._left = self._left[:n], self._left[n:]
+            else:
+                n = self._file.readinto(buffer)
+            tally.n_read += self._tally.newly_read()
+        return n
 
     def _read(self) -> tuple[bytearray, int]:
         """The next lines, in a buffer, and how many bytes they have; 0 at the end."""
@@ -113,17 +135,13 @@ class _Lines:
 
 
 class _Rest:
-    """What was read already, and all that comes after it, of which the bytes of the file are counted in `tally`."""
+    """All that is left of the file as a stream."""
 
-    def __init__(self, left: bytes, file: Stream, counted: Tally, tally: Tally) -> None:
-        self.name = file.name
-        self._left = _Lines(file.name, memoryview(left))
-        self._file = file
-        self._counted = counted
+    def __init__(self, chunks: LineChunks, tally: Tally) -> None:
+        self.name = chunks.name
+        self._chunks = chunks
         self._tally = tally
 
     def readinto(self, buffer: memoryview, /) -> int:
         """See Stream."""
-        n = self._left.readinto(buffer) or self._file.readinto(buffer)
-        self._tally.n_read += self._counted.newly_read()
-        return n
+        return self._chunks.rest_into(buffer, self._tally)
