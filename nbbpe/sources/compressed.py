@@ -197,8 +197,9 @@ class _Decompressed:
         frame, n_all = next(self._texts, (0, 0))
         self._buffer = memoryview(b"")
         n = max(n_all - self._skip, 0)
-        buffer[:n] = buffer[n_all - n : n_all]
-        self._skip -= n_all - n
+        if n < n_all:
+            buffer[:n] = buffer[n_all - n : n_all]
+            self._skip -= n_all - n
         is_end = self._end is not None and frame >= self._end
         if self._left and (not n_all or (is_end and frame != self._end)):
             raise EOFError(f"at byte {self._end:,} is not the frame that its headers lead to")
