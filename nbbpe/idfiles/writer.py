@@ -413,6 +413,8 @@ def _encode_parts(
                     if kept:
                         kept.add(number, result)
                     joined.join(finished)
+        if joiner:
+            joiner.close()
     in_order = [finished[number] for number in range(len(parts))]
     warn_of_skipped(part.skipped for part in in_order if part.skipped.n)
     return joined.n_ids, concatenated(part.checksum for part in in_order)
