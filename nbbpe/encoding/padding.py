@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..system.integers import check_integer, check_positive
+from ..system.stretches import gathered
 from ..text.utf8 import Text
 from .id_types import check_dtype
 
@@ -70,8 +71,7 @@ def encode_padded(
     kept = lengths if max_length is None else np.minimum(lengths, max_length)
     if len(found) > kept.sum():
         firsts = starts[:-1] if truncation_side == "right" else starts[1:] - kept
-        places_of_kept = np.repeat(firsts - (np.cumsum(kept) - kept), kept) + np.arange(kept.sum())
-        found = found[places_of_kept]
+        found = gathered(found, firsts, kept)
     fixed = max_length if padding == "max_length" else None
     width = int(kept.max(initial=0)) if fixed is None else fixed
     places = np.arange(width)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.pieces.special_tokens import SpecialTokens
+from ..system.stretches import gathered
 from ..text.pattern import Pattern
 from ..text.text_windows import first_special
 from ..text.utf8 import Data, to_bytes, to_text
@@ -95,8 +96,5 @@ class RegexEncoder(Encoder):
                 continue
             distinct = [pretoken.encode(errors="surrogateescape") for pretoken in numbers]
             ids, ends = ids_of_each(distinct, self.merges, self.dtype)
-            # Gather the ids of every occurrence: ids[ends[k]:ends[k + 1]] for pretoken k.
-            counts = np.diff(ends)[occurrences]
-            first = np.cumsum(counts) - counts
-            index = np.repeat(ends[occurrences] - first, counts) + np.arange(counts.sum())
-            yield ids[index]
+            # The ids of every occurrence: ids[ends[k]:ends[k + 1]] for pretoken k.
+            yield gathered(ids, ends[occurrences], np.diff(ends)[occurrences])

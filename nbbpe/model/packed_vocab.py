@@ -9,6 +9,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.stretches import gathered
+
 
 @dataclass(frozen=True, eq=False)
 class PackedVocab:
@@ -69,11 +71,7 @@ class PackedVocab:
             return np.diff(self.starts[first : last + 2]), self.text[self.starts[first] : self.starts[last + 1]]
         starts = self.starts[numbers]
         lengths = self.starts[1:][numbers] - starts
-        ends = np.cumsum(lengths)
-        # Byte i of the result comes from byte i + (how far its token was moved).
-        places = np.repeat(starts - (ends - lengths), lengths)
-        places += np.arange(len(places))
-        return lengths, self.text[places]
+        return lengths, gathered(self.text, starts, lengths)
 
     def at(self, numbers: NDArray[np.integer]) -> PackedVocab:
         """The tokens at some places, of ascending ids."""
