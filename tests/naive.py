@@ -315,6 +315,13 @@ def split_by_states(automata, classes):
     return parts
 
 
+def ends_otherwise(of_texts, of_pieces):
+    """Whether a piece is split otherwise where the text ends with it; of each automaton its states, as for split_by_states,
+    and the classes of the piece."""
+    lengths = [[len(part) for part in split_by_states([states], classes)] for states, classes in (of_texts, of_pieces)]
+    return lengths[0] != lengths[1]
+
+
 def cuts(data, class_of, pairs):
     """Byte offsets where a boundary lies between the classes of two characters, by a table of pairs."""
     offsets, offset, before = [], 0, None

@@ -244,7 +244,8 @@ class CompiledEncoder(Encoder):
             status = -min(self._encode_pieces(state.at, b"", WORK_ALONE), 0)
             position, piece_end, n_ids = work[encode_state.POSITION], work[encode_state.PIECE_END], work[encode_state.N_IDS]
             if status == encode_state.NEED_LONG:
-                n_bytes = self._encode_long(state, window.data[position:piece_end], out_at + n_ids * step)
+                piece = window.data[position:piece_end]
+                n_bytes = self._encode_long(state, piece, out_at + n_ids * step, window.ends_text(piece_end))
                 if n_bytes >= 0:
                     work[encode_state.POSITION], work[encode_state.N_IDS] = piece_end, n_ids + n_bytes // id_size
                     continue
@@ -257,11 +258,12 @@ class CompiledEncoder(Encoder):
                 state.former = None  # the slots of a large table are freed as soon as they have been read
                 return status, position, piece_end, n_ids
 
-    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
+    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int, ends_text: bool) -> int:
         """See encode_new_piece.encode_long_piece."""
         copy = padded(piece.data)  # the text may be in memory of another owner, who may change it
 
         def encode() -> int:
-            return int(encode_new_piece.encode_long_piece(state.at, copy.ctypes.data, len(piece), ids_at, self._id_size))
+            at, n = copy.ctypes.data, len(piece)
+            return int(encode_new_piece.encode_long_piece(state.at, at, n, ids_at, self._id_size, ends_text))
 
         return interruptible_if_long(encode, len(piece))

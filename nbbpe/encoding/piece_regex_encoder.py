@@ -38,7 +38,7 @@ class PieceRegexEncoder(CompiledEncoder):
         self.cut_by = None
         self._pattern = pattern
 
-    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int) -> int:
+    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int, _: bool) -> int:
         """As of CompiledEncoder; the kernel leaves every new piece to this method."""
         copy = piece.tobytes()
         pretokens = self._pattern.split(to_text(copy))

@@ -13,13 +13,18 @@ match that is reported before the dead state is the match.
 *Canonical*. A match that a later one always overrules is not reported (`_told_for_good`); states that lead to no
 match are dead; equal states, and classes that all states treat alike, are one. The result depends only on what matches, so
 two regexes match the same in every text exactly when their automata are equal.
+
+*Pieces*. A text is cut into pieces, and all but the last are known to have text after them: `$` cannot match at their ends.
+A regex in which that matters has another automaton for these pieces. GPT-4's ends with
+"\\s++$|\\s*[\\r\\n]|\\s+(?!\\S)|\\s": if the end of a piece were always the text's, no place in an indentation would be a
+certain boundary (see boundaries.py).
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +51,8 @@ class Automaton:
     class_of_edge : uint8[n]                  the class from each edge to the next; numbered as they first come
     next_state : uint8 or uint16[n_states, n_classes]    the state after a character of a class; DEAD ends the run
     tells  : bool[n_states, n_classes + 1]    whether a match ends before a character of a class, or (last) before the end
+    in_pieces : the automaton of pieces that text follows, whose end is the end of a piece; None if it is this one
+    tells_text_end : bool[n_states]           of such an automaton, whether a match ends before the end of the text
 
     State 0 is dead, 1 the start. `tells` of the start is False: no match is empty.
     """
@@ -54,6 +61,8 @@ class Automaton:
     class_of_edge: NDArray[np.uint8]
     next_state: NDArray[np.uint16]
     tells: NDArray[np.bool_]
+    in_pieces: Automaton | None = None
+    tells_text_end: NDArray[np.bool_] | None = None
 
     @property
     def n_states(self) -> int:
@@ -188,7 +197,8 @@ def can_be_empty(node: Node) -> bool:
 
 @dataclass
 class _Symbols:
-    """The symbols that may come next: a class of characters, the end, or a newline that is the last character.
+    """The symbols that may come next: a class of characters, the end, a newline that is the last character, or the end of a
+    piece that text follows.
 
     edges, class_of_edge : as of Automaton, of the classes that all sets respect
     in_set               : bool[n_sets, n_classes]
@@ -225,15 +235,16 @@ class _Determiniser:
         self.symbols = _Symbols.of(list(places.sets))
         self._newline = self.symbols.class_of(NEWLINE)
         n = self.symbols.n_classes
-        self._end, self._last_newline = n, n + 1
-        # The symbols of each set; the end is in none, a last newline is a newline.
+        self._end, self._last_newline, self._piece_end = n, n + 1, n + 2
+        # The symbols of each set; the ends are in none, a last newline is a newline.
         in_set = self.symbols.in_set.tolist()
-        self._in_set = [[*row, False, row[self._newline]] for row in in_set]
+        self._in_set = [[*row, False, row[self._newline], False] for row in in_set]
         self._numbers: dict[tuple[int, ...], int] = {(): DEAD, (start,): START}
         self._deadline = time.monotonic() + MOST_SECONDS
 
     def run(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], bool]:
-        """Next states and what they tell, with the end as the last symbol; whether a last newline is one like others."""
+        """Next states and what they tell, with the end of the text and that of a piece as the last symbols; whether a last
+        newline is one like others."""
         rows, told = [], []
         same_at_end = True
         waiting = [(), *list(self._numbers)[1:]]
@@ -241,11 +252,9 @@ class _Determiniser:
             if time.monotonic() > self._deadline:
                 raise Unsupported(f"what takes more than {MOST_SECONDS:g} s to compile")
             row, tells = [], []
-            for symbol in range(self._end + 1):
+            for symbol in range(self.symbols.n_classes):
                 tell, following = self._step(state, symbol)
                 tells.append(tell)
-                if symbol == self._end:
-                    break
                 if following not in self._numbers:
                     if len(self._numbers) >= MOST_STATES:
                         raise Unsupported(f"an automaton of more than {MOST_STATES:,} states")
@@ -253,7 +262,7 @@ class _Determiniser:
                     waiting.append(following)
                 row.append(self._numbers[following])
             rows.append(row)
-            told.append(tells)
+            told.append([*tells, self._step(state, self._end)[0], self._step(state, self._piece_end)[0]])
             if self._outcome(state, self._newline) != self._outcome(state, self._last_newline):
                 same_at_end = False
         return np.array(rows, dtype=np.int64), np.array(told, dtype=bool), same_at_end
@@ -280,7 +289,7 @@ class _Determiniser:
             elif kind == _FORK:
                 stack.extend(reversed(following))
             elif kind == _LOOK:
-                if self._in_set[what >> 1][symbol] or (what & 1 and symbol == self._end):
+                if self._in_set[what >> 1][symbol] or (what & 1 and symbol in (self._end, self._piece_end)):
                     stack.extend(following)
             elif kind == _END:
                 if symbol == self._end or (what and symbol == self._last_newline):
@@ -306,8 +315,15 @@ def compile_automaton(tree: Node) -> Automaton:
     next_state = _without_dead_ends(next_state, tells)
     if not next_state[START].any():
         raise Unsupported("what matches nothing")
-    tells = tells & ~_overruled(next_state, tells)
-    return _numbered(next_state, tells, determiniser.symbols)
+    automaton = Automaton(*_numbered(next_state, tells[:, :-1], determiniser.symbols))
+    if np.array_equal(tells[:, -1], tells[:, -2]):
+        return automaton
+    try:
+        edges, class_of_edge, following, tells = _numbered(next_state, tells, determiniser.symbols)
+    except Unsupported:  # too many classes: what is certain in all texts is certain in this one
+        return automaton
+    in_pieces = Automaton(edges, class_of_edge, following, np.delete(tells, -2, axis=1), tells_text_end=tells[:, -2])
+    return replace(automaton, in_pieces=in_pieces)
 
 
 def _without_dead_ends(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -325,7 +341,8 @@ def _overruled(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArr
     certain: NDArray[np.bool_] = np.ones(len(tells), dtype=bool)  # states from which a match is reported, whatever follows
     certain[DEAD] = False
     while True:
-        reaches = np.concatenate([certain[next_state], np.zeros((len(tells), 1), dtype=bool)], axis=1)
+        at_ends = np.zeros((len(tells), tells.shape[1] - next_state.shape[1]), dtype=bool)
+        reaches = np.concatenate([certain[next_state], at_ends], axis=1)
         shrunk = certain & (tells | reaches).all(axis=1)
         if (shrunk == certain).all():
             return reaches
@@ -348,11 +365,18 @@ def _group_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
     return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int64)
 
 
-def _numbered(next_state: NDArray[np.int64], tells: NDArray[np.bool_], symbols: _Symbols) -> Automaton:
-    """The automaton of the states that can be reached, in the one order that its classes and they have."""
+def _numbered(
+    next_state: NDArray[np.int64], tells: NDArray[np.bool_], symbols: _Symbols
+) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16], NDArray[np.bool_]]:
+    """The states that can be reached, in the one order that their classes and they have: the first parts of an Automaton.
+
+    tells : of each class, and of one or two ends; matches that are overruled are removed
+    """
+    tells = tells & ~_overruled(next_state, tells)
+    n_classes = next_state.shape[1]
     block = _merged(next_state, tells)
     # Classes that all states treat alike are one, numbered in the order of the code points.
-    columns = np.concatenate([block[next_state], tells[:, :-1]]).T
+    columns = np.concatenate([block[next_state], tells[:, :n_classes]]).T
     kind = _group_numbers(columns)[symbols.class_of_edge]
     _, firsts = np.unique(kind, return_index=True)
     order = kind[np.sort(firsts)]
@@ -377,10 +401,10 @@ def _numbered(next_state: NDArray[np.int64], tells: NDArray[np.bool_], symbols: 
                 waiting.append(target)
             row.append(numbers[target])
         rows.append(row)
-        told.append([*tells[state][representatives].tolist(), bool(tells[state][-1])])
+        told.append([*tells[state][representatives].tolist(), *tells[state][n_classes:].tolist()])
     if len(rows) > MOST_STATES or len(order) > MOST_CLASSES:
         raise Unsupported(f"an automaton of {len(rows):,} states and {len(order):,} classes")
-    return Automaton(
+    return (
         symbols.edges[changes],
         class_of_edge[changes].astype(np.uint8),
         np.array(rows, dtype=np.uint16),

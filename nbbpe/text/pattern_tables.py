@@ -6,6 +6,7 @@ For their layout see kernels/pieces/pattern_tables.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,15 @@ from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
 from .ascii_words import AsciiWords, ascii_words
 from .automaton import DEAD, START, UNDECODABLE, Automaton
-from .boundaries import Relation, can_be_left, can_fail, certain_pairs, certain_triples, transparent_pairs
+from .boundaries import (
+    Relation,
+    can_be_left,
+    can_fail,
+    certain_pairs,
+    certain_triples,
+    states_after,
+    transparent_pairs,
+)
 from .code_points import N_CODE_POINTS, Edges, membership
 from .pattern_parser import Unsupported
 
@@ -89,12 +98,34 @@ def join_levels(automata: Sequence[Automaton], also: Sequence[Edges] = ()) -> Le
 
 
 def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout.PatternTables:
-    """The tables of automata that split in turn.
+    """The tables of automata that split in turn; after them those of pieces that text follows, if they are others.
 
     caseless : letters without case, between which long words may be cut (see kernels/pieces/unmergeable_boundaries.py)
 
     Raises Unsupported where there are too many levels or classes, or where failed walks could go round several states.
     """
+    tables = _tables_of(automata, caseless)
+    # Of several that split in turn, a part of the first may end within a piece, and is a whole text for the next.
+    in_pieces = automata[0].in_pieces if len(automata) == 1 else None
+    if in_pieces is not None:
+        with suppress(Unsupported):  # then every piece is split as a text
+            tables = _joined(tables, _tables_of([in_pieces], caseless))
+    tables.flags.writeable = False
+    return tables
+
+
+def _joined(of_texts: NDArray[np.uint64], of_pieces: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The tables of a pattern with those of its pieces after them."""
+    n = len(of_texts)
+    tables = zeros(n + len(of_pieces))
+    tables[:n], tables[n:] = of_texts, of_pieces
+    numbers = tables.view(np.int64)
+    numbers[layout.OF_PIECES], numbers[n + layout.OF_TEXTS] = 8 * n, -8 * n
+    return tables
+
+
+def _tables_of(automata: Sequence[Automaton], caseless: Edges) -> NDArray[np.uint64]:
+    """See `new_pattern_tables`; a multiple of 64 bytes."""
     if len(automata) > layout.MOST_LEVELS:
         raise Unsupported(f"more than {layout.MOST_LEVELS} regexes in turn")
     try:
@@ -105,7 +136,7 @@ def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout
     page_of, pages = _pages(levels)
     moves_at = layout.FIXED_BYTES
     pages_at = moves_at + layout.MOVE_BYTES * _N_BITS * n_states
-    tables: NDArray[np.uint64] = zeros(-(-(pages_at + len(pages)) // 8))
+    tables = zeros(-(-(pages_at + len(pages)) // 64) * 8)
     data = tables.view(np.uint8)
     numbers = data[:256].view(np.int64)
 
@@ -118,6 +149,11 @@ def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout
         columns[: levels.n_classes, :, 0] = layout.MOVE_BYTES * following.T
         columns[: levels.n_classes, :, 1] = automaton.tells[START:, class_at].T
         columns[layout.END_CLASS, :, 1] = automaton.tells[START:, -1]
+        if automaton.tells_text_end is not None:
+            ends_otherwise = automaton.tells[:, -1] != automaton.tells_text_end
+            columns[layout.END_CLASS, :, 0] = ends_otherwise[START:]
+            after = (states_after(automaton) & ends_otherwise).any(axis=1)
+            numbers[layout.ENDING] = _bits(set(np.flatnonzero(after[class_at]).tolist()))
         numbers[layout.STARTS + level] = layout.MOVE_BYTES * (base + START)
         numbers[layout.MEMO] |= needs_memo(automaton)
         base += automaton.n_states - 1
@@ -144,15 +180,16 @@ def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout
         numbers[layout.WORD_LEAST], numbers[layout.WORD_CAPITALS] = words.least, -1 if words.any_case else 1
         numbers[layout.WORD_LEADS], numbers[layout.WORD_ENDS] = _bits(words.leads), _bits(words.ends)
     numbers[layout.STABLE] = has_stable_pretokens(automata)
-    tables.flags.writeable = False
     return tables
 
 
 def tables_for_regex(tables: layout.PatternTables) -> layout.PatternTables:
-    """The tables of a pattern that finds the same pieces, and leaves splitting them to `regex`."""
-    copy: layout.PatternTables = zeros(len(tables))
-    copy[:] = tables
-    copy.view(np.int64)[layout.BY_REGEX] = True
+    """The tables of a pattern that finds pieces, and leaves splitting them, each as a text, to `regex`."""
+    n_of_texts = int(tables.view(np.int64)[layout.OF_PIECES]) // 8 or len(tables)
+    copy: layout.PatternTables = zeros(n_of_texts)
+    copy[:] = tables[:n_of_texts]
+    numbers = copy.view(np.int64)
+    numbers[layout.OF_PIECES], numbers[layout.BY_REGEX] = 0, True
     copy.flags.writeable = False
     return copy
 

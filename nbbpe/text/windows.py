@@ -46,6 +46,11 @@ class Window(NamedTuple):
         found: NDArray[np.bool_] = self.breaks[:, 2] == -1
         return found
 
+    def ends_text(self, place: int) -> bool:
+        """Whether no text follows a place where a piece ends: a break does, or nothing."""
+        i = int(np.searchsorted(self.breaks[:, 0], place))
+        return place == (int(self.breaks[i, 0]) if i < len(self.breaks) else self.end)
+
     def documents(self) -> Iterator[tuple[bytes, int]]:
         """Each stretch of text and the id of the break after it, -1 at the end; stretches may be empty."""
         for start, end, break_id in self._stretches():

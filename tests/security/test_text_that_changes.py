@@ -89,7 +89,7 @@ def change_while_it_is_encoded(state_at, text, length, other, when, out):
     if when != 1:
         text[:length] = other[:length]
     if when == 2:
-        return encode_new_piece(state_at, slot, key_at, length, low, high, out_at, 2)
+        return encode_new_piece(state_at, slot, key_at, length, low, high, out_at, 2, 0)
     ids_end = add_pending(state_at, slot, key_at, length, low, high, out_at)
     text[:length] = other[:length]
     return encode_pending(state_at, ids_end, out_at, 0, 2) - out_at

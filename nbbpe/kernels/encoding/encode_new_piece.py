@@ -5,9 +5,9 @@ import numpy as np
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, uint64
 from ..machine.intrinsics import read_i64
-from ..pieces.pattern_tables import BY_REGEX, STABLE, number_of
+from ..pieces.pattern_tables import BY_REGEX, OF_TEXTS, STABLE, number_of
 from ..pieces.piece_table import NO_SLOT, find, is_free, key_of
-from ..pieces.pretokens import begin_piece, pretoken_end
+from ..pieces.pretokens import begin_piece, ends_otherwise, pretoken_end
 from .encode_state import NEED_CACHE, NEED_LONG, NEED_SCRATCH, move_former, state_of
 from .merge_pretoken import merge_if_short, merge_pretoken
 from .merge_short import SHORT
@@ -16,12 +16,13 @@ from .piece_cache import cache_ids, copy_hit, needs_room
 
 
 @inlined
-def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, merge):
+def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts, merge):
     """Write the ids of a piece that is not in the cache to `ids_at`, and cache them.
 
     slot   : the free slot where the piece belongs, or NO_SLOT
     key_at : address of a copy of the piece, which no other thread changes (see pending_pieces.py), with PADDING bytes after
     it
+    of_texts : whether the piece ends its text and is split as it, see pretokens.ends_otherwise; then slot is NO_SLOT
     merge  : merge_if_short or merge_pretoken
 
     Returns the number of bytes that they take; or, if negative, the status that `encode_pieces` must return if no piece is
@@ -33,7 +34,9 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
         return -NEED_CACHE  # before a megabyte is merged for nothing
     next_at = ids_at
     at = key_at
-    is_stable = number_of(pattern_at, STABLE) != 0
+    is_stable = number_of(pattern_at, STABLE) != 0 and of_texts == 0
+    if of_texts != 0:
+        pattern_at += number_of(pattern_at, OF_TEXTS)
     begin_piece(state.split, pattern_at)
     while at < key_at + length:
         end = pretoken_end(at, key_at + length, pattern_at, state.split)
@@ -52,14 +55,14 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
     return next_at - ids_at
 
 
-@kernel(int64, int64, int64, int64, uint64, uint64, int64, int64, returns=int64)
-def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size):
+@kernel(int64, int64, int64, int64, uint64, uint64, int64, int64, int64, returns=int64)
+def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts):
     """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long to copy, has a pretoken that is
     too long for a lane, or must be split by `regex`."""
     if length > MOST_COPIED or number_of(state_of(state_at).scan.tables, BY_REGEX) != 0:
         return -NEED_LONG
     copy_at = own_copy(state_at, key_at, length, low, high)
-    return encode_and_cache(state_at, slot, copy_at, length, low, high, ids_at, id_size, merge_if_short)
+    return encode_and_cache(state_at, slot, copy_at, length, low, high, ids_at, id_size, of_texts, merge_if_short)
 
 
 @inlined
@@ -74,9 +77,11 @@ def slot_of_copy(state_at, key_at, length):
     return slot, low, high
 
 
-@kernel(int64, int64, int64, int64, int64)
-def encode_long_piece(state_at, key_at, length, ids_at, id_size):
+@kernel(int64, int64, int64, int64, int64, int64)
+def encode_long_piece(state_at, key_at, length, ids_at, id_size, ends_text):
     """Encode a piece, from a copy, for which `encode_pieces` returned NEED_LONG; see `encode_and_cache`.
+
+    ends_text : whether no text follows it
 
     It is a separate kernel, as it takes seconds to compile and most processes never need it.
     """
@@ -84,7 +89,9 @@ def encode_long_piece(state_at, key_at, length, ids_at, id_size):
     if length > state.longest:
         return -NEED_SCRATCH
     slot, low, high = slot_of_copy(state_at, key_at, length)
-    return encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, merge_pretoken)
+    of_texts = np.int64(ends_text != 0 and ends_otherwise(key_at, key_at + length, state.scan.tables))
+    slot = np.int64(NO_SLOT) if of_texts else slot
+    return encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts, merge_pretoken)
 
 
 @kernel(int64, int64, int64, int64, int64, int64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined
 from ..machine.addresses import n_numbers, numbers_of, offset_of, read_fields
 from ..machine.intrinsics import read_i64, write_i64
-from ..pieces.pattern_tables import PatternTables
+from ..pieces.pattern_tables import OF_PIECES, PatternTables
 from ..pieces.piece_batch import ScanAddresses
 from ..pieces.piece_table import N_ENTRIES, PieceTable, TableAddresses, move_entries
 from ..pieces.special_tokens import SpecialAddresses, SpecialTokens
@@ -26,7 +26,7 @@ DONE, NEED_OUT, NEED_SCRATCH, NEED_CACHE, NEED_LONG = range(5)
 class EncodeState(NamedTuple):
     """What the array of a state holds: int64 each, addresses unless stated otherwise.
 
-    scan, merges       : the tables of the pattern with scratch of the scan, and the tables of merges
+    scan, merges       : the pattern's tables for pieces that text follows, with scratch of the scan; the tables of merges
     joins              : the places that merges join at
     split              : scratch, see pretokens.new_split_scratch
     batch, n_rows      : scratch of the scan, and its rows
@@ -131,7 +131,7 @@ def new_state(
     breaks       : int64[n, 3]
     """
     state = EncodeState(
-        scan=ScanAddresses(pattern.ctypes.data, masks.ctypes.data),
+        scan=ScanAddresses(pattern.ctypes.data + int(pattern.view(np.int64)[OF_PIECES]), masks.ctypes.data),
         merges=MergeAddresses(
             entries=merges.entries.ctypes.data,
             byte_pairs=merges.byte_pairs.ctypes.data,

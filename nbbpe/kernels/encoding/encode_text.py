@@ -13,6 +13,7 @@ from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64
 from ..machine.intrinsics import write_i64, write_u64
 from ..machine.text_argument import TEXT_ARGUMENT, copy_utf8
+from ..pieces.pattern_tables import ENDING, number_of
 from ..pieces.piece_batch import (
     MIN_ROWS,
     BatchAddresses,
@@ -29,7 +30,8 @@ from ..pieces.piece_batch import (
     prepared_key,
     start_of_break,
 )
-from ..pieces.piece_table import is_free
+from ..pieces.piece_table import NO_SLOT, is_free
+from ..pieces.pretokens import ends_otherwise
 from ..pieces.special_tokens import list_specials
 from .encode_new_piece import encode_new_piece
 from .encode_state import DONE, NEED_CACHE, NEED_OUT, Work, leave, move_former, state_of, work_of
@@ -172,10 +174,11 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
     may_wait = (bound_of(batch, found) - bound_of(batch, 0)) * id_size <= BEHIND_BYTES
     must_end = False
     break_row = row_of_break(batch, 0, found, work, next_break)
+    last_row = row_before_end(batch, break_row, found, work, next_break, state.scan.tables)
     row = 0
     while row < found:
         # Most pieces are hits. They have a separate loop, so that everything it needs stays in registers.
-        while row < break_row:
+        while row < min(break_row, last_row):
             slot_at = home_of(batch, row)
             if not has_key(batch, row, slot_at):
                 break
@@ -201,8 +204,9 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
                     ids_at += id_size
                 next_break += 1
             break_row = row_of_break(batch, row, found, work, next_break)
+            last_row = row_before_end(batch, break_row, found, work, next_break, state.scan.tables)
             continue
-        following_at = encode_row(state_at, state, work, batch, row, may_wait, ids_at)
+        following_at = encode_row(state_at, state, work, batch, row, may_wait, ids_at, row == last_row)
         if following_at >= 0:
             ids_at = following_at
             row += 1
@@ -226,11 +230,22 @@ def row_of_break(batch, row, n_found, work, next_break):
 
 
 @inlined
-def encode_row(state_at, state, work, batch, row, may_wait, ids_at):
+def row_before_end(batch, break_row, n_found, work, next_break, pattern_at):
+    """The row before `break_row` (that of the next break, or `n_found`), if no text follows its piece and the pattern may
+    split it otherwise for that; else `n_found`."""
+    if number_of(pattern_at, ENDING) == 0:
+        return n_found
+    ends_at = start_of_break(work.breaks, next_break) if next_break < work.n_breaks else work.end
+    return break_row - 1 if break_row > 0 and bound_of(batch, break_row) == ends_at else n_found
+
+
+@inlined
+def encode_row(state_at, state, work, batch, row, may_wait, ids_at, ends_text):
     """Encode the piece in a row that is not a hit in its home slot: a hit elsewhere, a miss, or empty.
 
     state, work : what is at `state_at`, already read
     may_wait    : whether there is room after the pending pieces for the ids of the batch
+    ends_text   : whether it may be split otherwise as no text follows it; then it may also be a hit in its home slot
 
     Returns where the next ids are written; or, if negative, the status that `encode_pieces` must return if no piece is
     pending.
@@ -240,6 +255,11 @@ def encode_row(state_at, state, work, batch, row, may_wait, ids_at):
     if length == 0:
         return ids_at
     key_at = work.text + piece
+    if ends_text and ends_otherwise(key_at, key_at + length, state.scan.tables):
+        low, high = prepared_key(batch, row)
+        no_slot = np.int64(NO_SLOT)
+        n_bytes = encode_new_piece(state_at, no_slot, key_at, length, low, high, ids_at, work.id_size, np.int64(1))
+        return ids_at + n_bytes if n_bytes >= 0 else n_bytes
     slot = find_prepared(batch, row, table_at, key_at, length)
     if not is_free(table_at, slot):
         slot = bring_home(batch, row, table_at, slot, length)
@@ -252,5 +272,5 @@ def encode_row(state_at, state, work, batch, row, may_wait, ids_at):
     )
     if following_at != 0:
         return following_at
-    n_bytes = encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, work.id_size)
+    n_bytes = encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, work.id_size, np.int64(0))
     return ids_at + n_bytes if n_bytes >= 0 else n_bytes

@@ -7,8 +7,8 @@
     ASCII_KINDS  uint8[128]              ASCII characters of one kind take part in the same rules;
                                          then uint8[5, MOST_KINDS], as ASCII_RULES, of each kind
     MOVES        uint16[64, n_states, 2]  of a class and a state: the next state, and whether a match ends before the
-                                         character; class 63 is the end of the text. A state is given by its offset in a
-                                         row, so that a walk from state to state is a chain of loads and nothing else
+                                         character; class 63 is the end. A state is given by its offset in a row, so that a
+                                         walk from state to state is a chain of loads and nothing else
     LOW_CLASSES  uint8[0x10000]          the class of each code point below 0x10000
     PAGE_OF      uint16[0x1100]          the page of each 256 code points;  PAGES  uint8[n_pages, 256]
 
@@ -16,6 +16,10 @@ A *rule* finds certain boundaries by the classes of adjacent characters. Rules f
 any of another". Rules for three: a boundary is after the first of three characters whose classes are in three sets.
 Parts 0 and 1 are the first and the second set of up to eight rules, of which PAIR_RULES are for two; part 2 is the third
 set of the others. Parts 3 and 4 are for as many more rules for two, if MORE_RULES says that there are any.
+
+*Pieces.* Where `$` matters (see text/automaton.py), other tables follow, for pieces that text follows: OF_PIECES is their
+offset, and OF_TEXTS the one back. Of a state where a match ends before the end of the text and not before that of a piece,
+the next state at the end (class 63) is 1 there; ENDING is the set of classes after which a run can be in such states.
 """
 
 import numpy as np
@@ -45,6 +49,7 @@ BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does
 # Words of ASCII that the last automaton matches as a whole, see text/ascii_words.py: their least number of letters, or 0
 # if there are none; a mask of places where letters may be capitals; and two sets of classes.
 WORD_LEAST, WORD_CAPITALS, WORD_LEADS, WORD_ENDS = 24, 25, 26, 27
+OF_PIECES, OF_TEXTS, ENDING = 28, 29, 30  # 0 where pieces that text follows are split as texts are
 
 N_PARTS = 5
 ASCII_RULES = 256

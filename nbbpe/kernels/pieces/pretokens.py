@@ -26,6 +26,7 @@ from ..machine.utf8 import decode_character
 from .pattern_tables import (
     ASCII_CLASSES,
     END_CLASS,
+    ENDING,
     LOW_CLASSES,
     MEMO,
     MOST_LEVELS,
@@ -33,6 +34,7 @@ from .pattern_tables import (
     MOVES_AT,
     N_LEVELS,
     N_STATES,
+    OF_PIECES,
     STARTS,
     UNDECODABLE,
     WORD_CAPITALS,
@@ -46,6 +48,7 @@ from .pattern_tables import (
 
 _ONE = np.uint64(1)
 _SMALL_A, _LARGE_A = ord("a"), ord("A")  # not in a kernel: Numba would compile `ord`
+_LONG_END = 64  # bytes of the longest last piece that is split in two ways to see whether they differ
 _MEMO_BYTES = 16 // MOVE_BYTES  # of the memo, for each byte of a state's offset
 
 
@@ -195,8 +198,11 @@ def next_match(at, end, start, pattern_at, memo_at):
 
 
 def new_split_scratch(pattern: PatternTables) -> NDArray[np.int64]:
-    """Make the scratch of splitting: of each level the end of its part and of the match after it, then the memo."""
-    return np.zeros(2 * (MOST_LEVELS + int(pattern.view(np.int64)[N_STATES])), dtype=np.int64)
+    """Make the scratch of splitting: of each level the end of its part and of the match after it, then the memo. It is for
+    the tables of texts and those of pieces."""
+    numbers = pattern.view(np.int64)
+    n_states = max(int(numbers[N_STATES]), int(numbers[int(numbers[OF_PIECES]) // 8 + N_STATES]))
+    return np.zeros(2 * (MOST_LEVELS + n_states), dtype=np.int64)
 
 
 @inlined
@@ -208,6 +214,44 @@ def begin_piece(split_at, pattern_at):
     for i in range(n):
         write_i64(split_at + 16 * i, 0)
         write_i64(split_at + 16 * i + 8, 0)
+
+
+@inlined
+def ends_otherwise(at, end, pattern_at):
+    """Whether a piece may be split otherwise if the text ends with it: False only where it is not.
+
+    at, end    : addresses    the piece, not empty; PADDING bytes that follow it may be read
+    pattern_at : address of the tables of pieces that text follows
+
+    Cost: 1 ns for most; where the last character may make a difference, a walk.
+    """
+    ending = number_of(pattern_at, ENDING)
+    last = np.int64(read_u8(end - 1))
+    if ending == 0 or (last < 0x80 and not is_ascii_of(end - 1, ending, pattern_at)):
+        return False
+    return differs_at_end(at, end, pattern_at)
+
+
+@called
+def differs_at_end(at, end, pattern_at):
+    """See `ends_otherwise`; True of every long piece, as walk after walk may go over it and fail."""
+    if end - at > _LONG_END:
+        return True
+    moves_at, row = pattern_at + number_of(pattern_at, MOVES_AT), row_bytes(pattern_at)
+    while at < end:
+        state = number_of(pattern_at, STARTS)
+        following = at + class_at(at, end, pattern_at)[1]  # where the next walk starts if this one finds no match
+        while at < end and state != 0:
+            character_class, length = class_at(at, end, pattern_at)
+            move_at = moves_at + row * character_class + state
+            following = at if read_u16(move_at + 2) != 0 else following
+            state = np.int64(read_u16(move_at))
+            at += length
+        end_at = moves_at + row * END_CLASS + state
+        if state != 0 and read_u16(end_at) != 0:
+            return True
+        at = following if state == 0 or read_u16(end_at + 2) == 0 else end
+    return False
 
 
 @inlined
