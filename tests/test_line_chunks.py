@@ -73,27 +73,45 @@ def test_all_lines_come_once_and_in_order_and_no_line_is_cut(lines, chunk_bytes,
         assert text.endswith(b"\n") or not any(text for _, text in found[i + 1 :])
 
 
-def test_an_error_ends_those_that_wait():
+@given(st.permutations(range(4)), st.integers(1, 9))
+def test_chunks_are_the_same_in_whatever_order_they_are_taken(order, chunk_bytes):
+    """So no thread waits for another, which may have failed before it took its chunk."""
+    data = b"one\ntwo\nthree\nfour\nfive"
+
+    @contextmanager
+    def open_file(tally):
+        yield Stream(data, tally)
+
+    def read(order) -> list[tuple[int, bytes]]:
+        chunks, found = LineChunks(open_file, 4), {}
+        for number in order:
+            with chunks.chunk(number, Tally("raise")) as (stream, n_before):
+                buffer = bytearray(len(data))
+                text = b""
+                while n := stream.readinto(memoryview(buffer)):
+                    text += buffer[:n]
+                found[number] = n_before, text
+        return [found[number] for number in range(4)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_chunks, "CHUNK_BYTES", chunk_bytes)
+        found = read(order)
+        assert found == read(range(4))
+        assert b"".join(text for _, text in found) == data
+
+
+def test_an_error_ends_the_others_even_if_the_file_cannot_be_closed():
     @contextmanager
     def open_file(tally):
         yield Stream(b"", tally)
+        raise OSError("changed while it was read")
 
     chunks = LineChunks(open_file, 3)
-    waiting = threading.Event()
-
-    def wait() -> None:
-        waiting.set()
-        with chunks.chunk(1, Tally("raise")):
-            pytest.fail("chunk 0 was never read")
-
-    with ThreadPoolExecutor(1) as threads:
-        waits = threads.submit(wait)
-        assert waiting.wait(60)
-        chunks._open_file = None  # as if the file could not be opened
-        with pytest.raises(TypeError), chunks.chunk(0, Tally("raise")):
+    with pytest.raises(OSError, match="changed"), chunks.chunk(0, Tally("raise")):
+        raise LookupError
+    for number in 1, 2:
+        with pytest.raises(Stopped), chunks.chunk(number, Tally("raise")):
             pass
-        with pytest.raises(Stopped):
-            waits.result(timeout=60)
 
 
 @pytest.mark.parametrize("is_last", [False, True])

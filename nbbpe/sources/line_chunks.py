@@ -41,28 +41,29 @@ class LineChunks:
         self._next = 0  # the chunk that is read next
         self._n_before = 0  # bytes of text before it
         self._left = b""  # of them what has been read already
+        self._read_already: dict[int, tuple[bytearray, int, int]] = {}  # of chunks that nobody has taken, see _read
         self._free: list[bytearray] = []  # buffers that no chunk uses: new memory is expensive
         self._is_stopped = False
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()  # who reads has it, so that no error elsewhere closes the file meanwhile
 
     @contextmanager
     def chunk(self, number: int, tally: Tally) -> Iterator[Chunk]:
-        """Chunk `number`, from 0, as soon as those before it have been read. Each is taken once.
+        """Chunk `number`, from 0. Each is taken once.
 
-        An error ends all chunks: those that wait or read on raise Stopped.
+        Chunks before it that nobody has taken yet are read and kept for those who will: to wait for them would be to wait
+        for ever where their thread has failed elsewhere. An error ends all chunks: who takes or reads one raises Stopped.
         """
+        is_last = number == self._n_chunks - 1
         try:
-            with self._changed:  # who reads has it, so that no error elsewhere closes the file meanwhile
-                self._changed.wait_for(lambda: self._is_stopped or self._next == number)
+            with self._lock:
                 self._check()
-                if number == 0:
-                    self._file = self._opened.enter_context(self._open_file(self._tally))
-                n_before = self._n_before
-                is_last = number == self._n_chunks - 1
-                buffer, n = (bytearray(), 0) if is_last else self._read()
+                while self._next <= number:
+                    if self._next == 0:
+                        self._file = self._opened.enter_context(self._open_file(self._tally))
+                    self._read_already[self._next] = self._read(self._next == self._n_chunks - 1)
+                    self._next += 1
                 tally.n_read += self._tally.newly_read()
-                self._next += 1
-                self._changed.notify_all()
+                buffer, n, n_before = self._read_already.pop(number)
             yield Chunk(_Rest(self, tally) if is_last else _Lines(self.name, memoryview(buffer)[:n]), n_before)
             if is_last:
                 self._close()
@@ -83,13 +84,12 @@ class LineChunks:
             raise Stopped
 
     def _close(self) -> None:
-        with self._changed:
+        with self._lock:
             self._opened.close()
-            self._changed.notify_all()
 
     def rest_into(self, buffer: memoryview, tally: Tally) -> int:
         """Read what no chunk has, see Stream; the bytes of the file are counted in `tally`."""
-        with self._changed:
+        with self._lock:
             self._check()
             if self._left:
                 n = min(len(buffer), len(self._left))
@@ -99,8 +99,12 @@ class LineChunks:
             tally.n_read += self._tally.newly_read()
         return n
 
-    def _read(self) -> tuple[bytearray, int]:
-        """The next lines, in a buffer, and how many bytes they have; 0 at the end."""
+    def _read(self, is_last: bool) -> tuple[bytearray, int, int]:
+        """The next chunk: its lines, in a buffer, how many bytes they have, and how many are before them. Of the last one,
+        which is read by `rest_into`, nothing."""
+        n_before = self._n_before
+        if is_last:
+            return bytearray(), 0, n_before
         buffer = self._free.pop() if self._free else bytearray(CHUNK_BYTES)
         filled = len(self._left)
         if filled >= len(buffer):
@@ -114,10 +118,10 @@ class LineChunks:
             n = filled if is_end else buffer.rfind(b"\n") + 1
             if n or is_end:
                 break
-            buffer += bytes(len(buffer))  # for a line that fills it
+            buffer = buffer + bytes(len(buffer))  # for a line that fills it; an old stream may still refer to the memory
         self._left = bytes(memoryview(buffer)[n:filled])
         self._n_before += n
-        return buffer, n
+        return buffer, n, n_before
 
 
 class _Lines:
