@@ -139,6 +139,47 @@ def test_many_keys_grow_the_slots_and_the_pool(size):
 
 
 @njit
+def spread(table, n_before, displaced):
+    return piece_table.spread_entries(piece_table.table_addresses(table), n_before, address_of(displaced))
+
+
+def in_longer_memory(table: PieceTable, factor: int) -> PieceTable:
+    """The table with so many times as many slots, of which the others are empty."""
+    slots = piece_table.new_table(factor * len(table.slots) // SLOT, 0).slots
+    slots[: len(table.slots)] = table.slots
+    return table._replace(slots=slots)
+
+
+@pytest.mark.parametrize("factor", [2, 4, 8])
+@pytest.mark.parametrize("capacity", [2, 4, 64, 1024])
+def test_entries_are_spread_over_a_table_that_has_become_longer(factor, capacity):
+    """As if they had been moved into another: each is found, with its value, and no other."""
+    source = random.Random(capacity)
+    for n_keys in {capacity // 2, capacity // 4, 0, 1}:
+        keys = [b"%d" % i * source.choice([1, 1, 9]) for i in range(n_keys)]
+        table = filled(keys, capacity, 1 << 16)
+        assert len(table.slots) == SLOT * capacity
+        longer = in_longer_memory(table, factor)
+        n_before = len(table.slots)
+        assert spread(longer, n_before, np.full(n_before // 2 + SLOT, 7, dtype=np.uint64)) == 0
+        assert_holds(longer, keys)
+        moved = piece_table.new_table(len(longer.slots) // SLOT, 0).slots
+        assert piece_table.rehash(table.slots, longer._replace(slots=moved), False)
+        homes = np.flatnonzero(longer.slots.reshape(-1, SLOT)[:, 1])
+        assert len(set(homes.tolist()) ^ set(np.flatnonzero(moved.reshape(-1, SLOT)[:, 1]).tolist())) <= n_keys // 4
+
+
+def test_entries_of_one_home_are_found_after_they_were_spread():
+    table = piece_table.new_table(1 << 10, 0)
+    table.state[piece_table.SECRET :] = 0  # by which all keys of up to 4 bytes have one home
+    keys = [b"%04d" % i for i in range(piece_table.MOST_PROBES)]
+    assert min(insert_key(table, padded(key), 0, 4) for key in keys) >= 0
+    table = in_longer_memory(table, 2)
+    assert spread(table, SLOT << 10, np.empty(SLOT << 9, dtype=np.uint64)) == 0
+    assert min(find(table, key) for key in keys) >= 0
+
+
+@njit
 def search_order(home, n_words):
     """All slots in the order of the search that starts at `home`."""
     slots = [home]

@@ -222,6 +222,7 @@ class CompiledEncoder(Encoder):
 
         Returns DONE or NEED_OUT, the position that was reached, the end of the text that needs room, and the number of ids.
         """
+        state.expect(window.end - position)
         id_size = self._id_size
         out_at = out.ctypes.data
         state.work[:] = encode_state.Work(
@@ -255,7 +256,6 @@ class CompiledEncoder(Encoder):
             elif status == encode_state.NEED_CACHE:
                 state.need_cache(piece_end - position)
             else:
-                state.former = None  # the slots of a large table are freed as soon as they have been read
                 return status, position, piece_end, n_ids
 
     def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int, ends_text: bool) -> int:

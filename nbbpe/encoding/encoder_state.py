@@ -12,7 +12,7 @@ from ..kernels.encoding.merge_short import SHORT
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import new_pending
 from ..kernels.machine.intrinsics import PADDING
-from ..kernels.machine.large_pages import longer, small_page_zeros
+from ..kernels.machine.large_pages import longer, small_page_zeros, zeros
 from ..kernels.pieces import piece_table
 from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.pattern_tables import PatternTables
@@ -24,6 +24,8 @@ from ..kernels.pieces.special_tokens import SpecialTokens
 # calls.
 _FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18
 _JOURNAL = 1 << 18  # new pieces that a thread shares in one call, 32 bytes each; memory that is not used costs nothing
+_LARGE_SLOTS = 1 << 16  # of a table: 2 MB, one large page
+_LONG_TEXT, _LARGE_TEXT = 1 << 19, 1 << 22  # bytes of text from which a table has so many slots at once, and twice as many
 _SHORT_BREAKS = 1024  # special tokens in a short text; a text with more is encoded as a long one
 OUT_BYTES = 1 << 18  # of ids that are written before they are passed on: few enough to stay in a core's cache
 
@@ -48,6 +50,11 @@ class Shared:
         self.journals: list[tuple[int, NDArray[np.uint64]]] = []  # whose, and the slots
 
 
+def _most_slots(max_pieces: int) -> int:
+    """How many slots a table needs for so many pieces."""
+    return 4 << max_pieces.bit_length()
+
+
 class EncoderState:
     """What encoding changes; used by one thread at a time."""
 
@@ -55,14 +62,14 @@ class EncoderState:
         self._fixed = fixed
         self.specials = specials
         # Emptying the cache overwrites it with zeros, so it has no more slots than the limit needs.
-        self.table = piece_table.new_table(min(1 << 13, 4 << fixed.max_pieces.bit_length()), 1 << 16)
+        self.table = piece_table.new_table(min(1 << 13, _most_slots(fixed.max_pieces)), 1 << 16)
+        self._slots = self.table.slots  # and more, for when it grows
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.cache_state = np.zeros(piece_cache.STATE_SIZE, dtype=np.int64)
         self.cache_state[piece_cache.LIMIT] = fixed.max_pieces
         self._shared: Shared | None = None  # what it has shared last
         self._n_seen = 0  # of what others have shared there
         self._n_shared = 0  # of its own journal
-        self.former: NDArray[np.uint64] | None = None  # which the next kernel reads
         self.at = 0
         self._masks = new_classes()
         self._split_scratch = new_split_scratch(fixed.pattern_tables)
@@ -109,12 +116,36 @@ class EncoderState:
             piece_table.clear(self.table)
             self.cache_state[piece_cache.IDS_USED] = 0
             return
-        self.table, former = piece_table.with_room(self.table, n_bytes)
+        displaced = None
+        if n_entries * 2 * piece_table.SLOT >= len(self.table.slots):
+            n_slots = len(self.table.slots) // piece_table.SLOT
+            displaced = self._lengthen_table(max(2 * n_slots, min(8 * n_slots, _LARGE_SLOTS)))
+        if key_bytes + n_bytes + piece_table.KEY_OVERHEAD > len(self.table.pool):
+            self.table = self.table._replace(pool=longer(self.table.pool, key_bytes, n_bytes + piece_table.KEY_OVERHEAD))
         used = int(self.cache_state[piece_cache.IDS_USED])
         needed = n_bytes * self._fixed.dtype.itemsize + piece_cache.SPARE_BYTES
         if used + needed > len(self.ids_pool):
             self.ids_pool = longer(self.ids_pool, used, needed)
-        self._renew(former)
+        self._renew(displaced)
+
+    def expect(self, n_bytes: int) -> None:
+        """Have a table for so many bytes of new text: to begin with a short one takes 5 to 10 % more time."""
+        wanted = 2 * _LARGE_SLOTS if n_bytes >= _LARGE_TEXT else _LARGE_SLOTS if n_bytes >= _LONG_TEXT else 0
+        n_slots = min(wanted, _most_slots(self._fixed.max_pieces))
+        if n_slots * piece_table.SLOT > len(self.table.slots):
+            self._renew(self._lengthen_table(n_slots))
+
+    def _lengthen_table(self, n_slots: int) -> NDArray[np.uint64]:
+        """Make the table longer; returns scratch for the kernel that will spread its entries.
+
+        It grows in its memory, which has room for more and costs nothing as long as it is not touched.
+        """
+        slots, n_words = self.table.slots, n_slots * piece_table.SLOT
+        if n_words > len(self._slots):
+            self._slots = zeros(8 * max(n_words, _LARGE_SLOTS * piece_table.SLOT))
+            self._slots[: len(slots)] = slots
+        self.table = self.table._replace(slots=self._slots[:n_words])
+        return np.empty(len(slots) // 2, dtype=np.uint64)
 
     def exchange(self, shared: Shared) -> None:
         """Share what was learned since the last call, and take what other threads have shared."""
@@ -134,7 +165,6 @@ class EncoderState:
             done = 0
             while (done := adopt_pieces.adopt_pieces(self.at, slots, done)) < len(slots) // piece_table.SLOT:
                 self.need_cache(0)
-            self.former = None
 
     def end_sharing(self) -> None:
         """Free what was kept for other threads."""
@@ -143,10 +173,10 @@ class EncoderState:
             self.cache_state[piece_cache.JOURNAL :] = 0
             del self._journal
 
-    def _renew(self, former: NDArray[np.uint64] | None = None) -> None:
+    def _renew(self, displaced: NDArray[np.uint64] | None = None) -> None:
         """Write the addresses of the arrays again, which is what kernels take."""
         fixed = self._fixed
-        self.former = former
+        self._displaced = displaced  # the next kernel writes to it
         # How much memory the state takes, without the fixed amount that every state takes.
         self.n_bytes = sum(
             part.nbytes for part in (self.table.slots, self.table.pool, self.ids_pool, self._scratch, self.out)
@@ -165,7 +195,7 @@ class EncoderState:
             self._text,
             self.out,
             self._pending,
-            former,
+            displaced,
             self.work,
             self.specials,
             self._breaks,

@@ -8,7 +8,7 @@ from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, reads, uint64
 from ..machine.intrinsics import address_of, prefetch, read_i64, read_u64, write_u64
 from ..pieces.piece_table import N_ENTRIES, NO_SLOT, SLOT, find_from, home_secret_of, home_slot, insert, is_free
-from .encode_state import move_former, state_of
+from .encode_state import finish_growth, state_of
 from .piece_cache import LIMIT
 
 _AHEAD = 8  # entries between the one that is taken and the one whose slot is prefetched
@@ -32,7 +32,7 @@ def adopt_pieces(state_at, entries, first):
     Returns the first entry that was not taken as the table is half full: let it grow, and call again; n if all were, or
     the cache is at its limit.
     """
-    move_former(state_at)
+    finish_growth(state_at)
     state = state_of(state_at)
     table_at = state.cache.table
     entries_at = address_of(entries)

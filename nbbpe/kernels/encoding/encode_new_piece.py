@@ -8,7 +8,7 @@ from ..machine.intrinsics import read_i64
 from ..pieces.pattern_tables import BY_REGEX, OF_TEXTS, STABLE, number_of
 from ..pieces.piece_table import NO_SLOT, find, is_free, key_of
 from ..pieces.pretokens import begin_piece, ends_otherwise, pretoken_end
-from .encode_state import NEED_CACHE, NEED_LONG, NEED_SCRATCH, move_former, state_of
+from .encode_state import NEED_CACHE, NEED_LONG, NEED_SCRATCH, finish_growth, state_of
 from .merge_pretoken import merge_if_short, merge_pretoken
 from .merge_short import SHORT
 from .pending_pieces import MOST_COPIED, own_copy
@@ -68,7 +68,7 @@ def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size,
 @inlined
 def slot_of_copy(state_at, key_at, length):
     """The slot for a copy of a piece, and its key words."""
-    move_former(state_at)
+    finish_growth(state_at)
     table_at = state_of(state_at).cache.table
     low, high = key_of(key_at, length, table_at.state)
     slot = find(table_at, key_at, length, low, high)

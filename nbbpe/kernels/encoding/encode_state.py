@@ -13,7 +13,7 @@ from ..machine.addresses import n_numbers, numbers_of, offset_of, read_fields
 from ..machine.intrinsics import read_i64, write_i64
 from ..pieces.pattern_tables import OF_PIECES, PatternTables
 from ..pieces.piece_batch import ScanAddresses
-from ..pieces.piece_table import N_ENTRIES, PieceTable, TableAddresses, move_entries
+from ..pieces.piece_table import N_ENTRIES, PieceTable, TableAddresses, spread_entries
 from ..pieces.special_tokens import SpecialAddresses, SpecialTokens
 from ..pieces.unmergeable_boundaries import Joins
 from .merge_table import MergeAddresses, Merges
@@ -32,7 +32,8 @@ class EncodeState(NamedTuple):
     batch, n_rows      : scratch of the scan, and its rows
     scratch, longest   : scratch for merging pretokens of up to `longest` bytes
     cache              : the cache of pieces
-    former, n_former   : slots whose entries must be moved into the cache's table, and their number of words; 0 for none
+    n_before, displaced : how many words the slots of the cache's table had before it became longer, 0 if its entries are
+                         spread already; and scratch for that, see piece_table.spread_entries
     pending            : new pieces that are merged together, see pending_pieces.new_pending
     text, out, out_bytes, id_size : where a short text is copied to, and where its ids are written
     specials           : the special tokens to find in a short text
@@ -49,8 +50,8 @@ class EncodeState(NamedTuple):
     scratch: int
     longest: int
     cache: CacheAddresses
-    former: int
-    n_former: int
+    n_before: int
+    displaced: int
     pending: int
     text: int
     out: int
@@ -96,7 +97,7 @@ class Work(NamedTuple):
 
 # The places of a Work's numbers in its array.
 POSITION, N_IDS, PIECE_END = (Work._fields.index(name) for name in ("position", "n_ids", "piece_end"))
-_FORMER = offset_of(EncodeState, "former")
+_N_BEFORE = offset_of(EncodeState, "n_before")
 _SPECIALS = offset_of(EncodeState, "specials") // 8
 
 
@@ -119,7 +120,7 @@ def new_state(
     text: NDArray[np.uint8],
     out: NDArray[Any],
     pending: NDArray[np.uint64],
-    former: NDArray[np.uint64] | None,
+    displaced: NDArray[np.uint64] | None,
     work: NDArray[np.int64],
     specials: SpecialTokens,
     breaks: NDArray[np.int64],
@@ -162,8 +163,8 @@ def new_state(
             ids_pool_size=len(ids_pool),
             state=cache_state.ctypes.data,
         ),
-        former=0 if former is None else former.ctypes.data,
-        n_former=0 if former is None else len(former),
+        n_before=0 if displaced is None else 2 * len(displaced),
+        displaced=0 if displaced is None else displaced.ctypes.data,
         pending=pending.ctypes.data,
         text=text.ctypes.data,
         out=out.ctypes.data,
@@ -215,12 +216,12 @@ def leave(work_at, position, piece_end, n_ids):
 
 
 @inlined
-def move_former(state_at):
-    """Move entries into a table that has grown. It is rarely called."""
+def finish_growth(state_at):
+    """Spread the entries of the cache if its table has become longer."""
     state = state_of(state_at)
-    if state.former != 0:
+    if state.n_before != 0:
         table_at = state.cache.table
-        n_lost = move_entries(state.former, state.n_former, table_at, False)
+        n_lost = spread_entries(table_at, state.n_before, state.displaced)
         n_entries_at = table_at.state + 8 * N_ENTRIES
         write_i64(n_entries_at, read_i64(n_entries_at) - n_lost)
-        write_i64(state_at + _FORMER, 0)
+        write_i64(state_at + _N_BEFORE, 0)

@@ -34,7 +34,7 @@ from ..pieces.piece_table import NO_SLOT, is_free
 from ..pieces.pretokens import ends_otherwise
 from ..pieces.special_tokens import list_specials
 from .encode_new_piece import encode_new_piece
-from .encode_state import DONE, NEED_CACHE, NEED_OUT, Work, leave, move_former, state_of, work_of
+from .encode_state import DONE, NEED_CACHE, NEED_OUT, Work, finish_growth, leave, state_of, work_of
 from .merge_table import write_id
 from .pending_pieces import BEHIND_BYTES, MOST_PENDING, add_pending, encode_pending, lacks_room, n_pending
 from .piece_cache import SPARE_BYTES, copy_slot
@@ -111,7 +111,7 @@ def encode_work(state_at, n_wanted):
 
     n_wanted : how many rows the first batch has room for; each of the next has twice as many, up to all there are
     """
-    move_former(state_at)
+    finish_growth(state_at)
     state = state_of(state_at)
     work = work_of(state.work)
     whole_batch, pending_at, out_end = batch_of(state.batch, state.n_rows), state.pending, work.out + work.out_bytes

@@ -117,29 +117,17 @@ def with_another_secret(table: PieceTable) -> PieceTable:
     return table._replace(slots=zeros(len(table.slots)), state=_new_state(n_entries, pool_used, secret.fresh()))
 
 
-def with_room(table: PieceTable, longest_key: int) -> tuple[PieceTable, NDArray[np.uint64] | None]:
-    """A larger table to replace another: with two to eight times the slots, or a larger pool, as needed.
-
-    Returns it and, where it has new slots, the old ones, whose entries `move_entries` must move.
-    """
-    capacity = len(table.slots) // SLOT
-    former = None
-    if int(table.state[N_ENTRIES]) * 2 * SLOT >= len(table.slots):
-        # A small table soon grows again: in larger steps, less of a first pass goes into growing.
-        larger = new_table(capacity * (8 if capacity < 1 << 16 else 4 if capacity < 1 << 18 else 2), 0)
-        former = table.slots
-        table = table._replace(slots=larger.slots)
-    pool_used = int(table.state[POOL_USED])
-    if pool_used + longest_key + KEY_OVERHEAD > len(table.pool):
-        table = table._replace(pool=longer(table.pool, pool_used, longest_key + KEY_OVERHEAD))
-    return table, former
-
-
 def grown(table: PieceTable, longest_key: int) -> PieceTable:
-    """As `with_room`, with all entries moved; if there is room already, a table with another secret, for which other slots
-    are free."""
-    larger, former = with_room(table, longest_key)
-    if larger is not table and former is None:
+    """A table to replace another, with the same entries and room for more: with two to eight times the slots, or a larger
+    pool, as needed. If there is room already, a table with another secret, for which other slots are free."""
+    larger, capacity, pool_used = table, len(table.slots) // SLOT, int(table.state[POOL_USED])
+    if int(table.state[N_ENTRIES]) * 2 * SLOT >= len(table.slots):
+        # A small table soon grows again: in larger steps, less of the time goes into growing.
+        slots = new_table(capacity * (8 if capacity < 1 << 16 else 4 if capacity < 1 << 18 else 2), 0).slots
+        larger = larger._replace(slots=slots)
+    if pool_used + longest_key + KEY_OVERHEAD > len(table.pool):
+        larger = larger._replace(pool=longer(table.pool, pool_used, longest_key + KEY_OVERHEAD))
+    if larger is not table and larger.slots is table.slots:
         return larger
     rekeyed = larger is table
     while True:
@@ -167,19 +155,59 @@ def move_entries(from_at, n_from, table_at, rekeyed):
             if rekeyed and high >= _LONG_KEY:
                 stored_at = table_at.pool + np.int64(high ^ _LONG_KEY)
                 low = long_hash(stored_at + 8, read_i64(stored_at), table_at.state)
-            home = home_slot(low, min(high, _LONG_KEY), table_at.n_words, home_secret)
-            target = home
-            n_probes = 1
-            while n_probes < MOST_PROBES and read_u64(table_at.slots + 8 * target + 8) != 0:
-                target = next_slot(target, home, table_at.n_words)
-                n_probes += 1
-            target_at = table_at.slots + 8 * target
-            if read_u64(target_at + 8) != 0:
-                n_lost += 1
-                continue
-            write_u64(target_at, low)
-            for i in range(8, 8 * SLOT, 8):
-                write_u64(target_at + i, read_u64(slot_at + i))
+            n_lost += not enter_entry(table_at, slot_at, low, home_secret)
+    return n_lost
+
+
+@inlined
+def enter_entry(table_at, entry_at, low, home_secret):
+    """Copy an entry, whose key is not in a table, to a free slot of it, with another first word; returns whether there was
+    one."""
+    home = home_slot(low, min(read_u64(entry_at + 8), _LONG_KEY), table_at.n_words, home_secret)
+    slot = home
+    n_probes = 1
+    while n_probes < MOST_PROBES and read_u64(table_at.slots + 8 * slot + 8) != 0:
+        slot = next_slot(slot, home, table_at.n_words)
+        n_probes += 1
+    slot_at = table_at.slots + 8 * slot
+    if read_u64(slot_at + 8) != 0:
+        return False
+    write_u64(slot_at, low)
+    for i in range(8, 8 * SLOT, 8):
+        write_u64(slot_at + i, read_u64(entry_at + i))
+    return True
+
+
+@inlined
+def spread_entries(table_at, n_before, displaced_at):
+    """Spread entries over all slots of a table that has just become longer, in the same memory.
+
+    table_at     : the table; its entries are in the first `n_before` words of the slots, as in a table of that length; the
+                   others are empty
+    displaced_at : address of uint64[n_before / 2], overwritten    entries that were not in their home slots: at most all
+
+    Returns how many found no slot and are lost. New memory is touched once only, and mostly in order. Cost: 5 ns an entry.
+    """
+    slots_at, home_secret = table_at.slots, home_secret_of(table_at.state)
+    displaced_end = displaced_at
+    for slot in range(0, n_before, SLOT):
+        slot_at = slots_at + 8 * slot
+        low, high = read_u64(slot_at), read_u64(slot_at + 8)
+        if high == 0:
+            continue
+        home = home_slot(low, min(high, _LONG_KEY), table_at.n_words, home_secret)
+        if home == slot:
+            continue
+        to_at = slots_at + 8 * home  # which is empty, as the home of entries of one former home slot only
+        if home & (n_before - 1) != slot:
+            to_at = displaced_end
+            displaced_end += 8 * SLOT
+        for i in range(0, 8 * SLOT, 8):
+            write_u64(to_at + i, read_u64(slot_at + i))
+            write_u64(slot_at + i, np.uint64(0))
+    n_lost = 0
+    for entry_at in range(displaced_at, displaced_end, 8 * SLOT):
+        n_lost += not enter_entry(table_at, entry_at, read_u64(entry_at), home_secret)
     return n_lost
 
 
