@@ -12,7 +12,7 @@ from ..kernels.encoding.merge_short import SHORT
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import new_pending
 from ..kernels.machine.intrinsics import PADDING
-from ..kernels.machine.large_pages import longer, small_page_zeros, zeros
+from ..kernels.machine.large_pages import longer, small_page_zeros
 from ..kernels.pieces import piece_table
 from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.pattern_tables import PatternTables
@@ -24,8 +24,7 @@ from ..kernels.pieces.special_tokens import SpecialTokens
 # calls.
 _FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18
 _JOURNAL = 1 << 18  # new pieces that a thread shares in one call, 32 bytes each; memory that is not used costs nothing
-_LARGE_SLOTS = 1 << 16  # of a table: 2 MB, one large page
-_LONG_TEXT, _LARGE_TEXT = 1 << 19, 1 << 22  # bytes of text from which a table has so many slots at once, and twice as many
+_LONG_TEXT, _LARGE_TEXT = 1 << 19, 1 << 22  # bytes of text for which a table is large at once, and twice as large
 _SHORT_BREAKS = 1024  # special tokens in a short text; a text with more is encoded as a long one
 OUT_BYTES = 1 << 18  # of ids that are written before they are passed on: few enough to stay in a core's cache
 
@@ -63,7 +62,7 @@ class EncoderState:
         self.specials = specials
         # Emptying the cache overwrites it with zeros, so it has no more slots than the limit needs.
         self.table = piece_table.new_table(min(1 << 13, _most_slots(fixed.max_pieces)), 1 << 16)
-        self._slots = self.table.slots  # and more, for when it grows
+        self._room = piece_table.SlotRoom(self.table.slots)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.cache_state = np.zeros(piece_cache.STATE_SIZE, dtype=np.int64)
         self.cache_state[piece_cache.LIMIT] = fixed.max_pieces
@@ -118,8 +117,7 @@ class EncoderState:
             return
         displaced = None
         if n_entries * 2 * piece_table.SLOT >= len(self.table.slots):
-            n_slots = len(self.table.slots) // piece_table.SLOT
-            displaced = self._lengthen_table(max(2 * n_slots, min(8 * n_slots, _LARGE_SLOTS)))
+            displaced = self._lengthen_table(piece_table.more_slots(len(self.table.slots) // piece_table.SLOT))
         if key_bytes + n_bytes + piece_table.KEY_OVERHEAD > len(self.table.pool):
             self.table = self.table._replace(pool=longer(self.table.pool, key_bytes, n_bytes + piece_table.KEY_OVERHEAD))
         used = int(self.cache_state[piece_cache.IDS_USED])
@@ -130,21 +128,16 @@ class EncoderState:
 
     def expect(self, n_bytes: int) -> None:
         """Have a table for so many bytes of new text: to begin with a short one takes 5 to 10 % more time."""
-        wanted = 2 * _LARGE_SLOTS if n_bytes >= _LARGE_TEXT else _LARGE_SLOTS if n_bytes >= _LONG_TEXT else 0
+        large = piece_table.LARGE_SLOTS
+        wanted = 2 * large if n_bytes >= _LARGE_TEXT else large if n_bytes >= _LONG_TEXT else 0
         n_slots = min(wanted, _most_slots(self._fixed.max_pieces))
         if n_slots * piece_table.SLOT > len(self.table.slots):
             self._renew(self._lengthen_table(n_slots))
 
     def _lengthen_table(self, n_slots: int) -> NDArray[np.uint64]:
-        """Make the table longer; returns scratch for the kernel that will spread its entries.
-
-        It grows in its memory, which has room for more and costs nothing as long as it is not touched.
-        """
-        slots, n_words = self.table.slots, n_slots * piece_table.SLOT
-        if n_words > len(self._slots):
-            self._slots = zeros(8 * max(n_words, _LARGE_SLOTS * piece_table.SLOT))
-            self._slots[: len(slots)] = slots
-        self.table = self.table._replace(slots=self._slots[:n_words])
+        """Make the table longer; returns scratch for the kernel that will spread its entries."""
+        slots = self.table.slots
+        self.table = self.table._replace(slots=self._room.lengthened(slots, n_slots * piece_table.SLOT))
         return np.empty(len(slots) // 2, dtype=np.uint64)
 
     def exchange(self, shared: Shared) -> None:

@@ -198,7 +198,7 @@ def learn_merges(
         n_unmade, n_others = len(start.unmade), len(start.symbols)
     n_tokens = min(n_tokens + n_unmade, n_start + n_positions)  # each merge takes a position away
     table = pair_table.new_pair_table(
-        pair_table.N_BYTE_PAIRS + n_positions // 4 + n_others, 2 * n_positions + merge_loop.AHEAD
+        pair_table.N_BYTE_PAIRS + n_positions // 4 + n_others, 3 * n_positions + merge_loop.AHEAD
     )
     tokens = merge_loop.Tokens(
         merges=np.empty((n_tokens - n_start, 2), dtype=np.int32),

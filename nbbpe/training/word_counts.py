@@ -77,6 +77,7 @@ class WordTable:
 
     def __init__(self, capacity: int = 0) -> None:
         self.table = piece_table.new_table(capacity or _FIRST_SLOTS, 1 << 16)
+        self._room = piece_table.SlotRoom(self.table.slots)
 
     def n_bytes(self) -> int:
         """The memory that the table takes."""
@@ -88,7 +89,7 @@ class WordTable:
 
     def grow(self, longest_key: int) -> None:
         """Make room for at least one more key of up to `longest_key` bytes."""
-        self.table = piece_table.grown(self.table, longest_key)
+        self.table, self._room = piece_table.grown(self.table, self._room, longest_key)
 
     def add(self, words: WordCounts) -> None:
         """Add words to the counts."""

@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
-from ..compiler.signature import boolean, int64, reads, structure, uint8, uint64
+from ..compiler.signature import int64, reads, structure, uint8, uint64
 from ..machine import secret
 from ..machine.intrinsics import LINE, address_of, polynomial_step, prefetch, read_i64, read_u64, write_homes, write_u64
 from ..machine.large_pages import longer, zeros
@@ -55,6 +55,7 @@ KEY_OVERHEAD = 16  # pool bytes that a long key needs besides its bytes: 8 for i
 POOL_START = 8  # no long key has offset 0, so none in a slot equals _LONG_KEY itself, which a search uses
 N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # the places of the numbers in PieceTable.state
 STATE_SIZE = SECRET + secret.SIZE
+LARGE_SLOTS = 1 << 16  # 2 MB, a large page
 # The most slots that a search reads. In a table that is half full, one search in 10^20 would need more.
 MOST_PROBES = 256
 NO_SLOT = -1  # the result of a search that has read all of these
@@ -117,46 +118,46 @@ def with_another_secret(table: PieceTable) -> PieceTable:
     return table._replace(slots=zeros(len(table.slots)), state=_new_state(n_entries, pool_used, secret.fresh()))
 
 
-def grown(table: PieceTable, longest_key: int) -> PieceTable:
-    """A table to replace another, with the same entries and room for more: with two to eight times the slots, or a larger
-    pool, as needed. If there is room already, a table with another secret, for which other slots are free."""
-    larger, capacity, pool_used = table, len(table.slots) // SLOT, int(table.state[POOL_USED])
-    if int(table.state[N_ENTRIES]) * 2 * SLOT >= len(table.slots):
-        # A small table soon grows again: in larger steps, less of the time goes into growing.
-        slots = new_table(capacity * (8 if capacity < 1 << 16 else 4 if capacity < 1 << 18 else 2), 0).slots
-        larger = larger._replace(slots=slots)
-    if pool_used + longest_key + KEY_OVERHEAD > len(table.pool):
-        larger = larger._replace(pool=longer(table.pool, pool_used, longest_key + KEY_OVERHEAD))
-    if larger is not table and larger.slots is table.slots:
-        return larger
-    rekeyed = larger is table
+class SlotRoom:
+    """The memory of a growing table's slots: it has room for more, which costs nothing as long as it is not touched."""
+
+    def __init__(self, slots: NDArray[np.uint64]) -> None:
+        self._room = slots
+
+    def lengthened(self, slots: NDArray[np.uint64], n_words: int) -> NDArray[np.uint64]:
+        """The slots, which are in this memory, and empty ones after them: uint64[n_words]. `spread_entries` must follow."""
+        if n_words > len(self._room):
+            self._room = zeros(8 * max(n_words, LARGE_SLOTS * SLOT))
+            self._room[: len(slots)] = slots
+        return self._room[:n_words]
+
+
+def grown(table: PieceTable, room: SlotRoom, longest_key: int) -> tuple[PieceTable, SlotRoom]:
+    """A table to replace another, whose memory it takes over, and its own memory: with the same entries, and with two to
+    eight times the slots, or a larger pool, as needed. If there is room already, a table with another secret, for which
+    other slots are free."""
+    n_slots, pool_used = len(table.slots) // SLOT, int(table.state[POOL_USED])
+    lost = table.slots[:0]
+    is_full = int(table.state[N_ENTRIES]) * 2 >= n_slots
+    has_pool = pool_used + longest_key + KEY_OVERHEAD <= len(table.pool)
+    if not has_pool:
+        table = table._replace(pool=longer(table.pool, pool_used, longest_key + KEY_OVERHEAD))
+    if is_full:
+        displaced = np.empty(len(table.slots) // 2, dtype=np.uint64)
+        n_before = len(table.slots)
+        table = table._replace(slots=room.lengthened(table.slots, more_slots(n_slots) * SLOT))
+        lost = displaced[: SLOT * spread(table, n_before, displaced)]
+    if (is_full or not has_pool) and not len(lost):
+        return table, room
     while True:
-        if rekeyed:
-            larger = with_another_secret(larger)
-        if rehash(table.slots, larger, rekeyed):
-            return larger
-        rekeyed = True
+        other = with_another_secret(table)
+        if rehash(table.slots, other) and rehash(lost, other):
+            return other, SlotRoom(other.slots)
 
 
-@inlined
-def move_entries(from_at, n_from, table_at, rekeyed):
-    """Insert every entry of slots of `n_from` words at an address into a table with empty slots and the same pool.
-
-    rekeyed : whether the table has another secret than the slots were filled with
-
-    Returns how many found no slot and are lost. Cost: one write in random order an entry.
-    """
-    home_secret = home_secret_of(table_at.state)
-    n_lost = 0
-    for slot_at in range(from_at, from_at + 8 * n_from, 8 * SLOT):
-        low, high = read_u64(slot_at), read_u64(slot_at + 8)
-        if high != 0:
-            # A search does not know the offset of a long key in the pool.
-            if rekeyed and high >= _LONG_KEY:
-                stored_at = table_at.pool + np.int64(high ^ _LONG_KEY)
-                low = long_hash(stored_at + 8, read_i64(stored_at), table_at.state)
-            n_lost += not enter_entry(table_at, slot_at, low, home_secret)
-    return n_lost
+def more_slots(n_slots: int) -> int:
+    """How many slots a full table should have next. A small one soon grows again, so it takes larger steps."""
+    return max(2 * n_slots, min(8 * n_slots, LARGE_SLOTS))
 
 
 @inlined
@@ -186,7 +187,8 @@ def spread_entries(table_at, n_before, displaced_at):
                    others are empty
     displaced_at : address of uint64[n_before / 2], overwritten    entries that were not in their home slots: at most all
 
-    Returns how many found no slot and are lost. New memory is touched once only, and mostly in order. Cost: 5 ns an entry.
+    Returns how many found no slot, which are then the first at `displaced_at`. Memory is mostly touched in order.
+    Cost: 5 ns an entry.
     """
     slots_at, home_secret = table_at.slots, home_secret_of(table_at.state)
     displaced_end = displaced_at
@@ -207,14 +209,38 @@ def spread_entries(table_at, n_before, displaced_at):
             write_u64(slot_at + i, np.uint64(0))
     n_lost = 0
     for entry_at in range(displaced_at, displaced_end, 8 * SLOT):
-        n_lost += not enter_entry(table_at, entry_at, read_u64(entry_at), home_secret)
+        if not enter_entry(table_at, entry_at, read_u64(entry_at), home_secret):
+            for i in range(0, 8 * SLOT, 8):
+                write_u64(displaced_at + 8 * SLOT * n_lost + i, read_u64(entry_at + i))
+            n_lost += 1
     return n_lost
 
 
-@kernel(reads(uint64[:]), PieceTable, boolean)
-def rehash(slots, table, rekeyed):
-    """Insert every entry of `slots` into a table, see `move_entries`; returns whether all found a slot."""
-    return move_entries(address_of(slots), slots.shape[0], table_addresses(table), rekeyed) == 0
+@kernel(PieceTable, int64, uint64[:])
+def spread(table, n_before, displaced):
+    """See `spread_entries`; displaced : uint64[n_before / 2], overwritten."""
+    return spread_entries(table_addresses(table), n_before, address_of(displaced))
+
+
+@kernel(reads(uint64[:]), PieceTable)
+def rehash(slots, table):
+    """Insert every entry of `slots` into a table that has the same pool and another secret, and none of them.
+
+    Returns whether all found a slot. Cost: one write in random order an entry.
+    """
+    table_at = table_addresses(table)
+    home_secret = home_secret_of(table_at.state)
+    entries_at = address_of(slots)
+    for entry_at in range(entries_at, entries_at + 8 * slots.shape[0], 8 * SLOT):
+        low, high = read_u64(entry_at), read_u64(entry_at + 8)
+        if high == 0:
+            continue
+        if high >= _LONG_KEY:
+            stored_at = table_at.pool + np.int64(high ^ _LONG_KEY)
+            low = long_hash(stored_at + 8, read_i64(stored_at), table_at.state)
+        if not enter_entry(table_at, entry_at, low, home_secret):
+            return False
+    return True
 
 
 @inlined
