@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,19 @@ def test_boundaries_are_the_tables_at_every_alignment(name):
                 filler,
                 n,
             )
+
+
+def test_rules_that_need_a_character_outside_ascii_hold_across_blocks():
+    """A block of ASCII need not look for what they find, but must say by which of them a boundary may follow it."""
+    letters, greek = "abcdefghij", "αβγδεζηθικ"
+    pattern = Pattern(None, "|".join(f"{letter}{other}?" for letter, other in zip(letters, greek, strict=True)) + "|(?s:.)")
+    assert pattern.tables.view(np.int64)[pattern_tables.MORE_RULES] == 1
+    source = random.Random(3)
+    for n in [*range(60, 68), 128]:
+        for last, first in itertools.product(letters, greek):
+            before, after = "".join(source.choices(letters, k=n - 1)), "".join(source.choices(letters, k=70))
+            data = f"{before}{last}{first}{last}{after}".encode()
+            assert marked(data, pattern) == expected_marks(data, pattern), (n, last, first)
 
 
 @pytest.mark.parametrize("character", ["é", "٣", "中", "\u0301", "\u3000", "\xa0", "😀", "\U0001d41a", "\U0001d400"])

@@ -218,15 +218,20 @@ def _put_classes(levels: Levels, data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint8], numbers: NDArray[np.int64]) -> None:
     """Write the rules by which boundaries are found."""
-    pairs = levels.certain("pairs")
-    triples = levels.certain("triples") & ~pairs[:, :, None]
-    # The character in the middle has one byte.
+    pairs, all_triples = levels.certain("pairs"), levels.certain("triples")
     is_ascii = np.zeros(levels.n_classes, dtype=bool)
     is_ascii[of_ascii] = True
-    triples &= is_ascii[:, None]
-    for_two = cover(pairs, 2 * layout.RULES)
-    # A rule may repeat what rules for two say.
-    for_three = cover(triples, layout.RULES, levels.certain("triples"))
+    # The character in the middle has one byte.
+    triples = all_triples & ~pairs[:, :, None] & is_ascii[:, None]
+    # Rules that hold within ASCII come first: mostly there is room for these in the first parts. (A rule for three may
+    # repeat what rules for two say.)
+    two_of_ascii, three_of_ascii = _product([is_ascii] * 2), _product([is_ascii] * 3)
+    for_two = cover(pairs & two_of_ascii, 2 * layout.RULES, pairs, two_of_ascii)
+    for_three = cover(triples & three_of_ascii, layout.RULES, all_triples, three_of_ascii)
+    n_of_ascii = len(for_two)
+    for_two += cover(pairs & ~_union(for_two, pairs), 2 * layout.RULES - len(for_two), pairs)
+    room = layout.RULES - n_of_ascii - len(for_three)
+    for_three += cover(triples & ~_union(for_three, triples), max(room, 0), all_triples)
     while True:
         rules = _packed(for_two, for_three, levels.n_classes)
         of_kinds, kinds = np.unique(rules[:, of_ascii], axis=1, return_inverse=True)
@@ -235,7 +240,8 @@ def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uin
             break
         (for_three or for_two).pop()  # fewer boundaries cost time only
     n_first = min(len(for_two), layout.RULES - len(for_three))
-    numbers[layout.PAIR_RULES], numbers[layout.MORE_RULES] = (1 << n_first) - 1, n_first < len(for_two)
+    numbers[layout.PAIR_RULES] = (1 << n_first) - 1
+    numbers[layout.MORE_RULES] = 0 if n_first == len(for_two) else 1 if n_of_ascii <= n_first else 2
     data[layout.ASCII_RULES : layout.ASCII_CLASSES] = rules[:, of_ascii].reshape(-1)
     of_classes = data[layout.CLASS_RULES : layout.ASCII_KINDS].reshape(layout.N_PARTS, 64)
     of_classes[:, : levels.n_classes] = rules
@@ -260,10 +266,13 @@ def _packed(
     return np.packbits(rules, axis=2, bitorder="little")[:, :, 0]
 
 
-def cover(wanted: Relation, most: int, allowed: Relation | None = None) -> list[list[NDArray[np.bool_]]]:
+def cover(
+    wanted: Relation, most: int, allowed: Relation | None = None, first: Relation | None = None
+) -> list[list[NDArray[np.bool_]]]:
     """Sets of classes whose products cover a relation, as far as `most` of them can: of each an array for each index.
 
     allowed : what products may cover; the relation itself by default
+    first   : what products may also be grown within, before they are grown to what is allowed
 
     Each is grown from the remaining place that makes it the largest; fewer boundaries cost time only.
     """
@@ -272,7 +281,10 @@ def cover(wanted: Relation, most: int, allowed: Relation | None = None) -> list[
     found: list[list[NDArray[np.bool_]]] = []
     while left.any() and len(found) < most:
         places = np.argwhere(left)
-        grown = (_grown(allowed, place) for place in places[:: 1 + len(places) // _MOST_TRIED])
+        tried = [_of_place(allowed, place) for place in places[:: 1 + len(places) // _MOST_TRIED]]
+        grown = [_grown(allowed, parts) for parts in tried]
+        if first is not None:
+            grown += [_grown(allowed, _grown(allowed & first, parts)) for parts in tried]
         best = max(grown, key=lambda parts: int((left & _product(parts)).sum()))
         found.append(best)
         left &= ~_product(best)
@@ -286,9 +298,22 @@ def _product(parts: Sequence[NDArray[np.bool_]]) -> Relation:
     return result
 
 
-def _grown(allowed: Relation, place: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
-    """A product around a place that is allowed, grown along one index after the other, from the last one."""
-    parts = [np.arange(n) == at for n, at in zip(allowed.shape, place, strict=True)]
+def _union(products: Sequence[Sequence[NDArray[np.bool_]]], like: Relation) -> Relation:
+    """What some products cover, a relation of the shape of another."""
+    found = np.zeros_like(like)
+    for parts in products:
+        found = np.asarray(found | _product(parts))
+    return found
+
+
+def _of_place(like: Relation, place: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """The product of one place of a relation."""
+    return [np.arange(n) == at for n, at in zip(like.shape, place, strict=True)]
+
+
+def _grown(allowed: Relation, parts: list[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
+    """A product that is allowed, grown along one index after the other, from the last one."""
+    parts = list(parts)
     for index in reversed(range(len(parts))):
         rows = np.moveaxis(allowed, index, 0)
         others = _product([part for i, part in enumerate(parts) if i != index])
