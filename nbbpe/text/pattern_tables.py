@@ -300,9 +300,9 @@ def _product(parts: Sequence[NDArray[np.bool_]]) -> Relation:
 
 def _union(products: Sequence[Sequence[NDArray[np.bool_]]], like: Relation) -> Relation:
     """What some products cover, a relation of the shape of another."""
-    found = np.zeros_like(like)
+    found: Relation = np.zeros(like.shape, dtype=bool)
     for parts in products:
-        found = np.asarray(found | _product(parts))
+        found |= _product(parts)
     return found
 
 
