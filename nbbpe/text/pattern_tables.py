@@ -317,7 +317,7 @@ def _grown(allowed: Relation, parts: list[NDArray[np.bool_]]) -> list[NDArray[np
     for index in reversed(range(len(parts))):
         rows = np.moveaxis(allowed, index, 0)
         others = _product([part for i, part in enumerate(parts) if i != index])
-        parts[index] = (rows | ~others).reshape(len(rows), -1).all(axis=1)
+        parts[index] = np.asarray((rows | ~others).reshape(len(rows), -1).all(axis=1))
     return parts
 
 
