@@ -56,6 +56,7 @@ POOL_START = 8  # no long key has offset 0, so none in a slot equals _LONG_KEY i
 N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # the places of the numbers in PieceTable.state
 STATE_SIZE = SECRET + secret.SIZE
 LARGE_SLOTS = 1 << 16  # 2 MB, a large page
+_MOST_ROOM = 8 << 20  # words, 64 MB: systems refuse memory that they could not provide if all of it were touched
 # The most slots that a search reads. In a table that is half full, one search in 10^20 would need more.
 MOST_PROBES = 256
 NO_SLOT = -1  # the result of a search that has read all of these
@@ -119,7 +120,7 @@ def with_another_secret(table: PieceTable) -> PieceTable:
 
 
 class SlotRoom:
-    """The memory of a growing table's slots: it has room for more, which costs nothing as long as it is not touched."""
+    """The memory of a growing table's slots. Up to 64 MB, it has room for more: untouched memory costs nothing."""
 
     def __init__(self, slots: NDArray[np.uint64]) -> None:
         self._room = slots
@@ -127,7 +128,7 @@ class SlotRoom:
     def lengthened(self, slots: NDArray[np.uint64], n_words: int) -> NDArray[np.uint64]:
         """The slots, which are in this memory, and empty ones after them: uint64[n_words]. `spread_entries` must follow."""
         if n_words > len(self._room):
-            self._room = zeros(8 * max(n_words, LARGE_SLOTS * SLOT))
+            self._room = zeros(max(n_words, min(8 * max(n_words, LARGE_SLOTS * SLOT), _MOST_ROOM)))
             self._room[: len(slots)] = slots
         return self._room[:n_words]
 
