@@ -168,7 +168,8 @@ def test_files_of_any_bytes_cut_anywhere_give_the_same_words(sizes, tmp_path, da
 
 @pytest.mark.parametrize("join", ["<|pad|>", " <|pad|>", "<|pad|> ", "<|pad|><|pad|>"])
 def test_a_table_that_grows_between_special_tokens_counts_no_special_token(tmp_path, monkeypatch, join):
-    monkeypatch.setattr(word_counts, "_FIRST_SLOTS", 2)
+    smallest = word_counts.piece_table.new_table
+    monkeypatch.setattr(word_counts.piece_table, "new_table", lambda capacity, pool_size: smallest(2, 0))
     words = ["x" * n for n in range(1, 60)] + [chr(0x4E00 + i) for i in range(200)]
     data = join.join(words).encode()
     (tmp_path / "text").write_bytes(data)

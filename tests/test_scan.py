@@ -117,7 +117,7 @@ def test_rules_that_need_a_character_outside_ascii_hold_across_blocks():
     """A block of ASCII need not look for what they find, but must say by which of them a boundary may follow it."""
     letters, greek = "abcdefghij", "αβγδεζηθικ"
     pattern = Pattern(None, "|".join(f"{letter}{other}?" for letter, other in zip(letters, greek, strict=True)) + "|(?s:.)")
-    assert pattern.tables.view(np.int64)[pattern_tables.MORE_RULES] == 1
+    assert pattern.tables.view(np.int64)[pattern_tables.MORE_RULES] == pattern_tables.OUTSIDE_ASCII
     source = random.Random(3)
     for n in [*range(60, 68), 128]:
         for last, first in itertools.product(letters, greek):

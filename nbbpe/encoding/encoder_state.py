@@ -116,10 +116,9 @@ class EncoderState:
             self.cache_state[piece_cache.IDS_USED] = 0
             return
         displaced = None
-        if n_entries * 2 * piece_table.SLOT >= len(self.table.slots):
-            displaced = self._lengthen_table(piece_table.more_slots(len(self.table.slots) // piece_table.SLOT))
-        if key_bytes + n_bytes + piece_table.KEY_OVERHEAD > len(self.table.pool):
-            self.table = self.table._replace(pool=longer(self.table.pool, key_bytes, n_bytes + piece_table.KEY_OVERHEAD))
+        self.table = piece_table.with_pool(self.table, n_bytes)
+        if piece_table.is_full(self.table):
+            self.table, displaced = self._room.lengthened(self.table, piece_table.more_slots(self.table))
         used = int(self.cache_state[piece_cache.IDS_USED])
         needed = n_bytes * self._fixed.dtype.itemsize + piece_cache.SPARE_BYTES
         if used + needed > len(self.ids_pool):
@@ -132,13 +131,8 @@ class EncoderState:
         wanted = 2 * large if n_bytes >= _LARGE_TEXT else large if n_bytes >= _LONG_TEXT else 0
         n_slots = min(wanted, _most_slots(self._fixed.max_pieces))
         if n_slots * piece_table.SLOT > len(self.table.slots):
-            self._renew(self._lengthen_table(n_slots))
-
-    def _lengthen_table(self, n_slots: int) -> NDArray[np.uint64]:
-        """Make the table longer; returns scratch for the kernel that will spread its entries."""
-        slots = self.table.slots
-        self.table = self.table._replace(slots=self._room.lengthened(slots, n_slots * piece_table.SLOT))
-        return np.empty(len(slots) // 2, dtype=np.uint64)
+            self.table, displaced = self._room.lengthened(self.table, n_slots)
+            self._renew(displaced)
 
     def exchange(self, shared: Shared) -> None:
         """Share what was learned since the last call, and take what other threads have shared."""

@@ -241,7 +241,8 @@ def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uin
         (for_three or for_two).pop()  # fewer boundaries cost time only
     n_first = min(len(for_two), layout.RULES - len(for_three))
     numbers[layout.PAIR_RULES] = (1 << n_first) - 1
-    numbers[layout.MORE_RULES] = 0 if n_first == len(for_two) else 1 if n_of_ascii <= n_first else 2
+    if n_first < len(for_two):
+        numbers[layout.MORE_RULES] = layout.OUTSIDE_ASCII if n_of_ascii <= n_first else layout.ALSO_IN_ASCII
     data[layout.ASCII_RULES : layout.ASCII_CLASSES] = rules[:, of_ascii].reshape(-1)
     of_classes = data[layout.CLASS_RULES : layout.ASCII_KINDS].reshape(layout.N_PARTS, 64)
     of_classes[:, : levels.n_classes] = rules

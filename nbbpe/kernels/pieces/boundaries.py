@@ -30,6 +30,7 @@ from ..machine.intrinsics_look_up import (
 from ..machine.large_pages import zeros
 from .character_classes import class_each
 from .pattern_tables import (
+    ALSO_IN_ASCII,
     ASCII_CLASSES,
     ASCII_KINDS,
     ASCII_RULES,
@@ -125,7 +126,7 @@ def block_cuts(block_at, state, pattern_at, classes_at):
     if high == 0:
         rules_at, kinds_at = pattern_at + ASCII_RULES, pattern_at + ASCII_KINDS
         cuts, more_cuts, leaving = ascii_cuts(block_at, rules_at, kinds_at, pair_rules, rules_entered)
-        if more_rules == 2 or more_entered != 0:
+        if more_rules == ALSO_IN_ASCII or more_entered != 0:
             others, more_leaving = ascii_more_cuts(block_at, rules_at, kinds_at, more_entered)
             cuts |= others
             leaving |= more_leaving << MORE_ENTERED

@@ -15,8 +15,8 @@
 A *rule* finds certain boundaries by the classes of adjacent characters. Rules for two: "after any class of one set, before
 any of another". Rules for three: a boundary is after the first of three characters whose classes are in three sets.
 Parts 0 and 1 are the first and the second set of up to eight rules, of which PAIR_RULES are for two; part 2 is the third
-set of the others. Parts 3 and 4 are for as many more rules for two: MORE_RULES is 0 if there are none, 1 if they find
-nothing between two characters of ASCII, else 2.
+set of the others. Parts 3 and 4 are for as many more rules for two: MORE_RULES is 0 if there are none, OUTSIDE_ASCII
+if they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
 
 *Pieces.* Where `$` matters (see text/automaton.py), other tables follow, for pieces that text follows: OF_PIECES is their
 offset, and OF_TEXTS the one back. Of a state where a match ends before the end of the text and not before that of a piece,
@@ -52,6 +52,7 @@ BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does
 WORD_LEAST, WORD_CAPITALS, WORD_LEADS, WORD_ENDS = 24, 25, 26, 27
 OF_PIECES, OF_TEXTS, ENDING = 28, 29, 30  # 0 where pieces that text follows are split as texts are
 
+OUTSIDE_ASCII, ALSO_IN_ASCII = 1, 2  # what MORE_RULES says
 N_PARTS = 5
 ASCII_RULES = 256
 ASCII_CLASSES = ASCII_RULES + N_PARTS * 128

@@ -125,39 +125,46 @@ class SlotRoom:
     def __init__(self, slots: NDArray[np.uint64]) -> None:
         self._room = slots
 
-    def lengthened(self, slots: NDArray[np.uint64], n_words: int) -> NDArray[np.uint64]:
-        """The slots, which are in this memory, and empty ones after them: uint64[n_words]. `spread_entries` must follow."""
+    def lengthened(self, table: PieceTable, n_slots: int) -> tuple[PieceTable, NDArray[np.uint64]]:
+        """A table whose slots are in this memory with empty ones after them, and scratch for `spread_entries`, which must
+        follow."""
+        slots, n_words = table.slots, n_slots * SLOT
         if n_words > len(self._room):
             self._room = zeros(max(n_words, min(8 * max(n_words, LARGE_SLOTS * SLOT), _MOST_ROOM)))
             self._room[: len(slots)] = slots
-        return self._room[:n_words]
+        return table._replace(slots=self._room[:n_words]), np.empty(len(slots) // 2, dtype=np.uint64)
+
+
+def is_full(table: PieceTable) -> bool:
+    """Whether half of the slots are in use, so that `insert` takes no more keys."""
+    return int(table.state[N_ENTRIES]) * 2 * SLOT >= len(table.slots)
+
+
+def with_pool(table: PieceTable, longest_key: int) -> PieceTable:
+    """A table whose pool has room for one more key of so many bytes: the same where it has."""
+    used, needed = int(table.state[POOL_USED]), longest_key + KEY_OVERHEAD
+    return table if used + needed <= len(table.pool) else table._replace(pool=longer(table.pool, used, needed))
 
 
 def grown(table: PieceTable, room: SlotRoom, longest_key: int) -> tuple[PieceTable, SlotRoom]:
     """A table to replace another, whose memory it takes over, and its own memory: with the same entries, and with two to
     eight times the slots, or a larger pool, as needed. If there is room already, a table with another secret, for which
     other slots are free."""
-    n_slots, pool_used = len(table.slots) // SLOT, int(table.state[POOL_USED])
-    lost = table.slots[:0]
-    is_full = int(table.state[N_ENTRIES]) * 2 >= n_slots
-    has_pool = pool_used + longest_key + KEY_OVERHEAD <= len(table.pool)
-    if not has_pool:
-        table = table._replace(pool=longer(table.pool, pool_used, longest_key + KEY_OVERHEAD))
-    if is_full:
-        displaced = np.empty(len(table.slots) // 2, dtype=np.uint64)
-        n_before = len(table.slots)
-        table = table._replace(slots=room.lengthened(table.slots, more_slots(n_slots) * SLOT))
-        lost = displaced[: SLOT * spread(table, n_before, displaced)]
-    if (is_full or not has_pool) and not len(lost):
-        return table, room
+    larger, lost = with_pool(table, longest_key), table.slots[:0]
+    if is_full(table):
+        larger, displaced = room.lengthened(larger, more_slots(table))
+        lost = displaced[: SLOT * spread(larger, len(table.slots), displaced)]
+    if larger is not table and not len(lost):
+        return larger, room
     while True:
-        other = with_another_secret(table)
-        if rehash(table.slots, other) and rehash(lost, other):
+        other = with_another_secret(larger)
+        if rehash(larger.slots, other) and rehash(lost, other):
             return other, SlotRoom(other.slots)
 
 
-def more_slots(n_slots: int) -> int:
+def more_slots(table: PieceTable) -> int:
     """How many slots a full table should have next. A small one soon grows again, so it takes larger steps."""
+    n_slots = len(table.slots) // SLOT
     return max(2 * n_slots, min(8 * n_slots, LARGE_SLOTS))
 
 
