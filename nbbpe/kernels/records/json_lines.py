@@ -134,9 +134,14 @@ def take_string(at, to_at):
         copy_64(at, to_at)
         quotes, backslashes = mask_between(at, _QUOTE, 1), mask_between(at, _BACKSLASH, 1)
         stops = quotes | backslashes | mask_between(at, 0, 32)
+        high = mask_between(at, 128, 128)
+        if stops | high == 0:  # to go on by a constant: the next block need not wait for what this one holds
+            at += BLOCK
+            to_at += BLOCK
+            continue
         up_to_stop = stops ^ (stops - _ONE)
         n = trailing_zeros(stops)
-        high = mask_between(at, 128, 128) & up_to_stop
+        high &= up_to_stop
         if high:
             invalid, n_whole = invalid_utf8(at, high)
             if invalid & up_to_stop:
