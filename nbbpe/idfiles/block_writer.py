@@ -27,16 +27,22 @@ class BlockWriter:
         left = memoryview(data).cast("B")
         while left:
             n = min(len(left), BLOCK - self._n)
-            self._block[self._n : self._n + n] = left[:n]
-            self._n += n
+            if n == BLOCK:  # a whole one need not be copied first
+                self._put(left[:n])
+            else:
+                self._block[self._n : self._n + n] = left[:n]
+                self._n += n
+                if self._n == BLOCK:
+                    self.flush()
             left = left[n:]
-            if self._n == BLOCK:
-                self.flush()
 
     def flush(self) -> None:
         """Write what is left; only once, at the end, or the blocks after it would not begin where they should."""
         n, self._n = self._n, 0
-        self._file.write(self._block[:n])
+        self._put(self._block[:n])
+
+    def _put(self, block: memoryview) -> None:
+        self._file.write(block)
         self._n_blocks += 1
         if self._n_blocks % _TOLD == 0:
             begin_sync(self._file, (self._n_blocks - _TOLD) * BLOCK, _TOLD * BLOCK)
