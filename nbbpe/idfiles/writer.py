@@ -237,31 +237,30 @@ class PartEncoder:
         Yields the bytes read now and then, and, when its files are complete, what the part came to.
         """
         number, part = task
-        n_ids = n_ends = n_waiting = 0
+        n_ids = n_waiting = 0
         dtype = self._tokenizer.dtype.newbyteorder("<")
         tally = Tally(self._on_error)
-        checksums, of_ends = [], []
+        checksums = []
         with ExitStack() as files:
             part_file: AbstractContextManager[Sink] = self._joiner.part(number) if self._joiner else self._part_file(number)
             writer = files.enter_context(part_file)
-            write_ends: Callable[[memoryview], None] | None = None
+            ends_file = _EndsFile(lambda: files.enter_context(self._ends_file(number)))
             for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally, self._allowed_special):
                 ids = ids.astype(dtype, copy=False)
                 writer.write(ids.data)
                 checksums.append(checksum(ids))
                 if len(ends):
-                    write_ends = write_ends or files.enter_context(self._ends_file(number))
-                    ends = (ends + n_ids).astype(END_DTYPE, copy=False)
-                    write_ends(ends.data)
-                    of_ends.append(checksum(ends))
+                    ends_file.add(ends + n_ids)
                 n_ids += len(ids)
-                n_ends += len(ends)
                 n_waiting += ids.nbytes
                 if n_waiting >= _REPORT_BYTES:
+                    ends_file.write()
                     yield tally.newly_read()
                     n_waiting = 0
+            ends_file.write()
         yield tally.newly_read()
-        yield Finished(tally.n_read, n_ids, concatenated(checksums), n_ends, concatenated(of_ends), tally.skipped())
+        ends_checksum = concatenated(ends_file.checksums)
+        yield Finished(tally.n_read, n_ids, concatenated(checksums), ends_file.n_ends, ends_checksum, tally.skipped())
 
     def finish(self) -> None:
         """Nothing is left to say."""
@@ -279,6 +278,35 @@ class PartEncoder:
             if number == 0:
                 file.write(MAGIC)
             yield file.write
+
+
+class _EndsFile:
+    """The ends of a part's documents on their way to a file, which is opened for the first of them.
+
+    They are written many at a time: each call of a kernel lets other threads run first, which they may for long.
+    """
+
+    def __init__(self, open_file: Callable[[], Callable[[memoryview], None]]) -> None:
+        """`open_file` opens the file, and returns what appends to it."""
+        self._open_file = open_file
+        self._append: Callable[[memoryview], None] | None = None
+        self._waiting: list[NDArray[np.int64]] = []
+        self.n_ends = 0
+        self.checksums: list[Checksum] = []
+
+    def add(self, ends: NDArray[np.int64]) -> None:
+        """Have ends written with the next ones."""
+        self._waiting.append(ends)
+
+    def write(self) -> None:
+        """Write those that wait."""
+        if self._waiting:
+            self._append = self._append or self._open_file()
+            ends = np.concatenate(self._waiting).astype(END_DTYPE, copy=False)
+            self._waiting.clear()
+            self._append(ends.data)
+            self.n_ends += len(ends)
+            self.checksums.append(checksum(ends))
 
 
 class _OutputFile:
