@@ -336,17 +336,16 @@ class Model:
     @lazy
     def fingerprint(self) -> str:
         """See Tokenizer.fingerprint."""
-        return self.fingerprint_with(self.sides())
-
-    def fingerprint_with(self, sides: Sides | None) -> str:
-        """The fingerprint, from `sides`."""
+        sides = self.sides()
         return tokenizer_fingerprint(self.packed, sides, self.special, self.pattern, self.whole, self.spelled)
 
     def sides(self) -> Sides | None:
         """The bytes of left and right of each merge in turn, or None where tokens merge by rank."""
         merges = self._given_merges
         if isinstance(merges, np.ndarray):
-            return self.packed.gather(self.packed.numbers_of(merges[:, :2].ravel()))
+            # Each result is left and right, one after the other; and most results are adjacent tokens.
+            _, text = self.packed.gather(self.packed.numbers_of(merges[:, 2]))
+            return self.packed.lengths[self.packed.numbers_of(merges[:, :2].ravel())], text
         return None if merges is None else lengths_and_bytes(list(chain.from_iterable(merges)))
 
     @property

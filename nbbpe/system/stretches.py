@@ -14,8 +14,15 @@ def gathered(array: NDArray[Any], starts: NDArray[np.int64], lengths: NDArray[np
     >>> gathered(np.arange(10), np.array([7, 0, 2]), np.array([2, 1, 0]))
     array([7, 8, 0])
     """
+    is_some = lengths > 0
+    if not is_some.all():
+        starts, lengths = starts[is_some], lengths[is_some]
+    if not len(lengths):
+        return array[:0]
     ends = np.cumsum(lengths)
-    # Element i of the result comes from place i + (how far its stretch is moved).
-    places = np.repeat(starts - (ends - lengths), lengths)
-    places += np.arange(len(places))
-    return array[places]
+    # The place that each element comes from: one after that of the element before it, but for the first of a stretch.
+    # Adding up steps takes half the time of repeating each start.
+    steps = np.ones(ends[-1], dtype=np.int64)
+    steps[0] = starts[0]
+    steps[ends[:-1]] = starts[1:] - (starts[:-1] + lengths[:-1]) + 1
+    return array[np.cumsum(steps, out=steps)]
