@@ -70,7 +70,7 @@ def test_figures_of_a_text_are_those_of_its_tokens(small, documents):
 
 
 def test_a_file_is_read_in_bounded_parts(small, tmp_path):
-    data = (texts.SAMPLE + texts.SPECIAL).encode() * 5000 + b"\xff\xfe"
+    data = (texts.SAMPLE + texts.SPECIAL).encode() * 10_000 + b"\xff\xfe"
     (tmp_path / "text").write_bytes(data)
     seen = []
     arrays = inspection.encoded(small, tmp_path / "text", "look", lambda *now: seen.append(now))

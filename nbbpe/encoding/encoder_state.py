@@ -26,7 +26,7 @@ _FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18
 _JOURNAL = 1 << 18  # new pieces that a thread shares in one call, 32 bytes each; memory that is not used costs nothing
 _LONG_TEXT, _LARGE_TEXT = 1 << 19, 1 << 22  # bytes of text for which a table is large at once, and twice as large
 _SHORT_BREAKS = 1024  # special tokens in a short text; a text with more is encoded as a long one
-OUT_BYTES = 1 << 18  # of ids that are written before they are passed on: few enough to stay in a core's cache
+OUT_BYTES = 5 << 18  # of ids that are written before they are passed on: those of a window of a file, mostly
 
 
 class Fixed(NamedTuple):
@@ -97,7 +97,7 @@ class EncoderState:
 
     def trim(self) -> None:
         """Free memory that only a huge piece needed."""
-        if self._longest > _KEPT_SCRATCH or self.out.nbytes > 4 * OUT_BYTES:
+        if self._longest > _KEPT_SCRATCH or self.out.nbytes > 2 * OUT_BYTES:
             self._longest = _FIRST_SCRATCH
             self._scratch = merge_pretoken.new_scratch(self._longest, self._fixed.merges)
             self.need_out(OUT_BYTES)
