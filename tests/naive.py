@@ -562,16 +562,6 @@ def put_texts(texts, first, last, room, most):
     return put_strings(taken, room, most)
 
 
-def adopted(cache, entries, limit):
-    """A cache, a dict, with the entries of a journal that it lacks added, in order, while it has less than `limit`."""
-    cache = dict(cache)
-    for key, value in entries:
-        if len(cache) >= limit:
-            break
-        cache.setdefault(key, value)
-    return cache
-
-
 def encode_pretoken(pretoken, ranks):
     """The tokens of a pretoken: merge the pair of lowest rank, the leftmost of several, one at a time."""
     symbols = [bytes([byte]) for byte in pretoken]

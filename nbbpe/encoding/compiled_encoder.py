@@ -22,7 +22,7 @@ from ..text.text_windows import most_bytes, text_windows
 from ..text.utf8 import Data, padded
 from ..text.windows import Reader, Window, Windows
 from .encoder import Encoder
-from .encoder_state import OUT_BYTES, EncoderState, Fixed, Shared
+from .encoder_state import OUT_BYTES, EncoderState, Fixed
 from .long_merges import interruptible_if_long
 
 # The limits for states that no thread uses: their memory together for each processor, and their number.
@@ -48,7 +48,6 @@ class CompiledEncoder(Encoder):
         # unused for longest is dropped.
         self._idle: deque[EncoderState] = deque(maxlen=_MOST_IDLE)
         self._idle_bytes = _IDLE_BYTES * default_workers()
-        self._shared: Shared | None = None
         self._fixed = Fixed(merges, pattern, dtype, max_pieces)
 
     def _state(self) -> EncoderState:
@@ -70,26 +69,8 @@ class CompiledEncoder(Encoder):
             raise
         self._give_back(state)
 
-    @contextmanager
-    def sharing(self) -> Iterator[None]:
-        # Of two calls at the same time, one may end what the other has begun: then its threads learn alone.
-        self._shared = shared = Shared()
-        try:
-            yield
-        finally:
-            self._shared = None
-            shared.journals.clear()
-
-    def _exchange(self, state: EncoderState) -> None:
-        """Have a state share what it has learned, and take what others have, if threads work together."""
-        shared = self._shared
-        if shared is not None:
-            state.exchange(shared)
-
     def _give_back(self, state: EncoderState) -> None:
         state.trim()
-        if self._shared is None:
-            state.end_sharing()
         idle = self._idle
         idle.append(state)
         # If more threads than processors needed states, the extra ones are freed. Those that were used last are kept.
@@ -164,7 +145,6 @@ class CompiledEncoder(Encoder):
                 marks = np.empty(len(without_id), dtype=np.int64)
                 status = encode_state.NEED_OUT
                 while status == encode_state.NEED_OUT:
-                    self._exchange(state)
                     status, position, end, n_ids = self._advance(window, taken, state, state.out, 0, self._id_size, marks)
                     yield state.out[:n_ids], marks[without_id][(taken < break_ends) & (break_ends <= position)]
                     taken = position
@@ -194,7 +174,6 @@ class CompiledEncoder(Encoder):
                 marks = None if ends is None or not without_id.any() else np.empty(len(without_id), dtype=np.int64)
                 status = encode_state.NEED_OUT
                 while status == encode_state.NEED_OUT:
-                    self._exchange(state)
                     room = state.out if out is None else out
                     status, taken, end, n_ids = self._advance(window, taken, state, room, n_ids, step, marks)
                     if status == encode_state.NEED_OUT:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,10 +102,6 @@ class Encoder(ABC):
         """The number of ids of all of a source."""
         encoder, sought = self.allowing(specials)
         return encoder.count_windows(Reader(source, None, sought, self.at_once))
-
-    def sharing(self) -> AbstractContextManager[None]:
-        """A context in which threads share what they learn of new pieces."""
-        return nullcontext()
 
     def count_windows(self, reader: Windows) -> int:
         """The number of ids of everything that a reader reads."""

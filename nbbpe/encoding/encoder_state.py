@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.encoding import adopt_pieces, encode_state, encode_text, merge_pretoken, piece_cache
+from ..kernels.encoding import encode_state, encode_text, merge_pretoken, piece_cache
 from ..kernels.encoding.merge_short import SHORT
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import new_pending
 from ..kernels.machine.intrinsics import PADDING
-from ..kernels.machine.large_pages import longer, small_page_zeros
+from ..kernels.machine.large_pages import longer
 from ..kernels.pieces import piece_table
 from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.pattern_tables import PatternTables
@@ -23,7 +23,6 @@ from ..kernels.pieces.special_tokens import SpecialTokens
 # Bytes of the longest pretoken that scratch (20 bytes for each of its bytes) has room for: at first, and at most between
 # calls.
 _FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18
-_JOURNAL = 1 << 18  # new pieces that a thread shares in one call, 32 bytes each; memory that is not used costs nothing
 _LONG_TEXT, _LARGE_TEXT = 1 << 19, 1 << 22  # bytes of text for which a table is large at once, and twice as large
 _SHORT_BREAKS = 1024  # special tokens in a short text; a text with more is encoded as a long one
 OUT_BYTES = 5 << 18  # of ids that are written before they are passed on: those of a window of a file, mostly
@@ -37,16 +36,6 @@ class Fixed(NamedTuple):
     pattern_tables: PatternTables
     dtype: np.dtype[Any]
     max_pieces: int
-
-
-class Shared:
-    """What threads that encode together have learned: stretches of the journals of their caches, in any order.
-
-    It has no lock, which a fork could leave locked: a list is appended to, and read, at once.
-    """
-
-    def __init__(self) -> None:
-        self.journals: list[tuple[int, NDArray[np.uint64]]] = []  # whose, and the slots
 
 
 def _most_slots(max_pieces: int) -> int:
@@ -66,9 +55,6 @@ class EncoderState:
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.cache_state = np.zeros(piece_cache.STATE_SIZE, dtype=np.int64)
         self.cache_state[piece_cache.LIMIT] = fixed.max_pieces
-        self._shared: Shared | None = None  # what it has shared last
-        self._n_seen = 0  # of what others have shared there
-        self._n_shared = 0  # of its own journal
         self.at = 0
         self._masks = new_classes()
         self._split_scratch = new_split_scratch(fixed.pattern_tables)
@@ -133,32 +119,6 @@ class EncoderState:
         if n_slots * piece_table.SLOT > len(self.table.slots):
             self.table, displaced = self._room.lengthened(self.table, n_slots)
             self._renew(displaced)
-
-    def exchange(self, shared: Shared) -> None:
-        """Share what was learned since the last call, and take what other threads have shared."""
-        if shared is not self._shared:
-            self._shared, self._n_seen, self._n_shared = shared, 0, 0
-            self._journal = small_page_zeros(_JOURNAL * piece_table.SLOT)
-            self.cache_state[piece_cache.JOURNAL :] = self._journal.ctypes.data, _JOURNAL, 0
-        n = int(self.cache_state[piece_cache.N_JOURNAL])
-        if n > self._n_shared:
-            shared.journals.append((id(self), self._journal[self._n_shared * piece_table.SLOT : n * piece_table.SLOT]))
-            self._n_shared = n
-        journals = shared.journals[self._n_seen :]
-        self._n_seen += len(journals)
-        for owner, slots in journals:
-            if owner == id(self):
-                continue
-            done = 0
-            while (done := adopt_pieces.adopt_pieces(self.at, slots, done)) < len(slots) // piece_table.SLOT:
-                self.need_cache(0)
-
-    def end_sharing(self) -> None:
-        """Free what was kept for other threads."""
-        if self._shared is not None:
-            self._shared = None
-            self.cache_state[piece_cache.JOURNAL :] = 0
-            del self._journal
 
     def _renew(self, displaced: NDArray[np.uint64] | None = None) -> None:
         """Write the addresses of the arrays again, which is what kernels take."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -50,9 +49,6 @@ class NormalizingEncoder(Encoder):
         if is_normal(text, self._form):
             return self._encoder.count(text, specials)
         return len(self.encode_text(text, specials))
-
-    def sharing(self) -> AbstractContextManager[None]:
-        return self._encoder.sharing()
 
     def window_of(self, documents: list[bytes], specials: SpecialTokens) -> Window:
         return normal_window(super().window_of(documents, specials), self._form)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,9 +108,6 @@ class PreparedEncoder(Encoder):
 
     def reading(self, reader: Windows) -> Windows:
         return PreparingReader(reader, self._preparation, self._allowed[1])
-
-    def sharing(self) -> AbstractContextManager[None]:
-        return self._encoder.sharing()
 
     def window_of(self, documents: list[bytes], specials: SpecialTokens | None) -> Window:
         first, later = self._turns(specials)

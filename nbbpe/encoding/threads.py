@@ -73,10 +73,11 @@ def threads_for(n_bytes: int, num_threads: int | None) -> int:
 
 
 def part_bytes(n_bytes: int, n_threads: int) -> int:
-    """Of how many bytes the parts of a text should be."""
+    """Of how many bytes the parts of a text should be: of so many that each thread gets as many parts as the others."""
     if n_threads == 1:
         return n_bytes + 1
-    return max(min(PART_BYTES, n_bytes // (_PARTS_PER_THREAD * n_threads)), 1)
+    of_each = max(_PARTS_PER_THREAD, -(-n_bytes // (PART_BYTES * n_threads)))
+    return max(-(-n_bytes // (of_each * n_threads)), 1)
 
 
 def encode_text(
@@ -97,8 +98,7 @@ def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, nu
     if len(parts) == 1:
         return encoder.count(text, specials)
     sought = specials or _no_specials()
-    with encoder.sharing():
-        return sum(run_tasks(lambda part: encoder.count_windows(part.open(sought)), parts, n_threads))
+    return sum(run_tasks(lambda part: encoder.count_windows(part.open(sought)), parts, n_threads))
 
 
 def _no_specials() -> SpecialTokens:
@@ -203,8 +203,7 @@ def encode_parts(
     out = _Array(sum(part.n_bytes for part in parts) + SPARE, encoder.dtype)
     joiner = Joiner(out, 2 * n_threads) if n_threads > 1 else None
     work = partial(_encode_part, encoder, sought, joiner.part if joiner else out.part)
-    with encoder.sharing() if joiner else nullcontext():
-        found = run_tasks(work, list(enumerate(parts)), n_threads)
+    found = run_tasks(work, list(enumerate(parts)), n_threads)
     if joiner:
         joiner.close()
     return out.cut(), found

@@ -420,7 +420,6 @@ def _encode_parts(
             file = opened.enter_context(_OutputFile(os.path.join(folder, "0"), output_path))
             file.write(bytes(header))
             joiner = Joiner(file, 2 * division.n_workers)
-            opened.enter_context(tokenizer._encoder.sharing())
         joined = _Joined(
             kept.folder if kept else folder, first_file, joiner is None, kept.n_joined if kept else 0, finished
         )

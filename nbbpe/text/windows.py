@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 
-# Bytes of a file in memory at a time, unless one piece is longer. With 1 MB, two threads took 8 % more time: after each call
-# of a kernel a thread may have to wait for the other one, which is in Python.
+# Bytes of a file in memory at a time, unless one piece is longer. With 1 MB, two threads took 8 % more time: after each
+# call of a kernel a thread may have to wait for the other one, which is in Python.
 WINDOW = 1 << 21
 TEXT_WINDOW = 1 << 23  # of a text in memory: windows of 1 MB made a pass 5 % longer, by the work between two windows
 BATCH = 1 << 20  # bytes of an iterable's documents that are taken together

@@ -6,9 +6,6 @@ they begin in a pool. A slot's ids are written to the output as 16 bytes, howeve
 the surplus.
 
 At its limits the cache is emptied: single pieces are never evicted.
-
-The slot of each new piece with a short key and few ids is also written to a journal, as long as that has room: other
-threads of the same call take it into their own caches (see adopt_pieces.py).
 """
 
 from typing import NamedTuple
@@ -18,12 +15,10 @@ import numpy as np
 from ..compiler.jit import inlined
 from ..machine.intrinsics import copy_16, copy_32, read_i64, read_u16, read_u64, write_i64, write_u64
 from ..pieces.piece_table import (
-    INLINE_BYTES,
     KEY_OVERHEAD,
     N_ENTRIES,
     NO_SLOT,
     POOL_START,
-    SLOT,
     TableAddresses,
     find,
     insert,
@@ -33,8 +28,8 @@ from ..pieces.piece_table import (
 from ..pieces.piece_table import POOL_USED as KEY_BYTES
 
 # The places of the numbers in the state of the cache, see CacheAddresses.
-IDS_USED, LIMIT, JOURNAL, JOURNAL_ROOM, N_JOURNAL = range(5)
-STATE_SIZE = 5
+IDS_USED, LIMIT = range(2)
+STATE_SIZE = 2
 INLINE_ID_BYTES = 14  # of ids that are stored in a slot
 POOLED = 0xFFFF
 SPARE_BYTES = 32  # room after the ids in the output and in the pool: they are copied this many bytes at a time
@@ -49,8 +44,7 @@ class CacheAddresses(NamedTuple):
 
     table         : the piece table
     ids_pool, ids_pool_size : address and length of uint8[*], ids of those with many
-    state         : address of int64[STATE_SIZE]: the bytes used of the pool, how many pieces may be cached, and of the
-        journal its address, how many slots it has room for, and how many are in it
+    state         : address of int64[STATE_SIZE]: the bytes used of the pool, and how many pieces may be cached
     """
 
     table: TableAddresses
@@ -126,25 +120,12 @@ def cache_ids(cache, slot, key_at, length, low, high, ids_at, n_bytes):
     if few:
         write_u64(value_at, read_u64(ids_at))
         write_u64(value_at + 8, (read_u64(ids_at + 8) & _BELOW_SIZE) | (np.uint64(n_bytes) << _SIZE_SHIFT))
-        if length <= INLINE_BYTES:
-            note_in_journal(cache.state, cache.table.slots + 8 * slot)
     else:
         write_i64(value_at, used)
         write_u64(value_at + 8, np.uint64(n_bytes) | (np.uint64(POOLED) << _SIZE_SHIFT))
         copy_ids(ids_at, cache.ids_pool + used, n_bytes)
         write_i64(cache.state + 8 * IDS_USED, used + n_bytes)
     return True
-
-
-@inlined
-def note_in_journal(state_at, slot_at):
-    """Append a slot to the journal if that has room."""
-    n = read_i64(state_at + 8 * N_JOURNAL)
-    if n < read_i64(state_at + 8 * JOURNAL_ROOM):
-        to_at = read_i64(state_at + 8 * JOURNAL) + 8 * SLOT * n
-        copy_16(slot_at, to_at)
-        copy_16(slot_at + 16, to_at + 16)
-        write_i64(state_at + 8 * N_JOURNAL, n + 1)
 
 
 @inlined

@@ -29,14 +29,6 @@ def zeros(n_words: int) -> NDArray[np.uint64]:
     return np.frombuffer(memory, dtype=np.uint64, count=n_words, offset=start)
 
 
-def small_page_zeros(n_words: int) -> NDArray[np.uint64]:
-    """Zeros, uint64[n_words], of which few may be used: the first use of a large page costs up to 5 ms."""
-    if not _HAS_PAGES:
-        return np.zeros(n_words, dtype=np.uint64)
-    memory = _map_private(8 * n_words)
-    return np.frombuffer(memory, dtype=np.uint64, count=n_words)
-
-
 def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uint8]:
     """A copy of the first `n_used` bytes of an array, with room for `n_more` more and for as many again.
 
