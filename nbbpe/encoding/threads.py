@@ -73,11 +73,10 @@ def threads_for(n_bytes: int, num_threads: int | None) -> int:
 
 
 def part_bytes(n_bytes: int, n_threads: int) -> int:
-    """Of how many bytes the parts of a text should be: of so many that each thread gets as many parts as the others."""
+    """Of how many bytes the parts of a text should be."""
     if n_threads == 1:
         return n_bytes + 1
-    of_each = max(_PARTS_PER_THREAD, -(-n_bytes // (PART_BYTES * n_threads)))
-    return max(-(-n_bytes // (of_each * n_threads)), 1)
+    return max(min(PART_BYTES, n_bytes // (_PARTS_PER_THREAD * n_threads)), 1)
 
 
 def encode_text(
