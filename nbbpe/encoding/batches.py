@@ -45,7 +45,7 @@ def encode_batch_flat(
     n_threads = threads_for(n_bytes, most)
     parts: list[Part] = []
     ends_text: list[bool] = []  # of each part, whether a text ends where it ends, with no break there
-    size = part_bytes(n_bytes, n_threads)
+    size = part_bytes(n_bytes + len(rows.sizes), n_threads)  # with what separates texts
     for first, last in cut_rows(rows, size):
         if rows.sizes[first] > 2 * size:  # then it is alone
             of_text = stretches(encoder, rows.texts[first], specials, n_threads)
