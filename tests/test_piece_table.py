@@ -144,7 +144,19 @@ def test_many_keys_grow_the_slots_and_the_pool(size):
     keys = sorted({source.randbytes(source.randrange(max(1, size - 3), size + 4)) for _ in range(3000)})
     table = filled(keys)
     assert_holds(table, keys)
-    assert len(table.slots) >= 2 * SLOT * len(keys)  # half of the slots stay free, so that searches are short
+    assert len(table.slots) * 3 >= 8 * SLOT * len(keys)  # five in eight slots stay free, so that searches are short
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 6, 7, 12, 13, 96, 97, 1000])
+def test_a_table_that_is_made_for_so_many_keys_takes_them_and_grows_after_them(n):
+    table = piece_table.new_table(piece_table.slots_for(n), 0)
+    keys = [b"%d" % number for number in range(n)]
+    assert min((insert_key(table, padded(key), 0, len(key)) for key in keys), default=0) >= 0
+    half = len(table.slots) // SLOT // 2
+    assert half < 4 or 8 * n > 3 * half, "half of the slots would do"
+    n_more = next(i for i in range(10**6) if insert_key(table, padded(b"more %d" % i), 0, len(b"more %d" % i)) < 0)
+    assert piece_table.is_full(table)
+    assert n + n_more == -(-3 * len(table.slots) // SLOT // 8)
 
 
 def in_longer_memory(table: PieceTable, factor: int) -> PieceTable:
@@ -159,7 +171,7 @@ def in_longer_memory(table: PieceTable, factor: int) -> PieceTable:
 def test_entries_are_spread_over_a_table_that_has_become_longer(factor, capacity):
     """As if they had been moved into another: each is found, with its value, and no other."""
     source = random.Random(capacity)
-    for n_keys in {capacity // 2, capacity // 4, 0, 1}:
+    for n_keys in {3 * capacity // 8, capacity // 4, 0, 1}:
         keys = [b"%d" % i * source.choice([1, 1, 9]) for i in range(n_keys)]
         table = filled(keys, capacity, 1 << 16)
         assert len(table.slots) == SLOT * capacity

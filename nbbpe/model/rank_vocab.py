@@ -44,11 +44,8 @@ class _Tokens:
     def as_table(self, chosen: NDArray[np.bool_]) -> piece_table.PieceTable:
         """A table from the bytes of the chosen tokens to their ids."""
         n_chosen = int(chosen.sum())
-        capacity = 4
-        while capacity <= 2 * n_chosen:
-            capacity *= 2
         pool_size = piece_table.POOL_START + int(np.diff(self.starts)[chosen].sum()) + piece_table.KEY_OVERHEAD * n_chosen
-        table = piece_table.new_table(capacity, pool_size)
+        table = piece_table.new_table(piece_table.slots_for(n_chosen), pool_size)
         while rank_tables.enter_tokens(self.text, self.starts, self.ranks, chosen, table) != n_chosen:
             # There is room: so a search went too far.
             table = piece_table.with_another_secret(table)
