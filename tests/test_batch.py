@@ -330,7 +330,7 @@ def test_a_piece_that_comes_up_changes_places_with_what_is_in_its_home(keys, dat
 
 def test_pieces_that_come_up_in_a_table_as_full_as_may_be_are_all_found():
     source = random.Random(3)
-    keys = sorted({source.randbytes(source.randrange(4, 18)) for _ in range(512)})
+    keys = sorted({source.randbytes(source.randrange(4, 18)) for _ in range(384)})
     table = filled(keys, capacity=1024, pool=1 << 14)
     assert len(table.slots) == 1024 * piece_table.SLOT
     came = 0

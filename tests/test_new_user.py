@@ -239,7 +239,7 @@ def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
 
 
 def test_warmup_does_not_advise_to_run_warmup(monkeypatch, capsys):
-    monkeypatch.setattr(obtain, "notice", obtain.notice)
+    monkeypatch.setattr(obtain, "notice", obtain.FIRST_USE)
     monkeypatch.setattr(obtain, "_has_said", False)
     monkeypatch.setattr(jit, "KERNELS", [])
     obtain._say_once()

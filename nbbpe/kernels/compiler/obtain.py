@@ -42,11 +42,11 @@ elsewhere: Elsewhere | None = None  # see beside.py
 _direct: dict[str, Any] = {}  # the kernels whose object code others call, by the names that these have for them
 _lock = threading.RLock()
 _has_said = False  # that kernels are compiled
-# What is said then, once; `nbbpe warmup` has other words.
-notice = (
+FIRST_USE = (
     "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds (`python -m nbbpe warmup` compiles "
     "all) ..."
 )
+notice = FIRST_USE  # what is said then, once; `nbbpe warmup` has other words
 
 
 def _after_fork() -> None:
