@@ -225,7 +225,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         text : str, or bytes, valid UTF-8 or not. Bytes may be any object with the buffer protocol (a bytearray, a
             memoryview, a NumPy array of uint8, an mmap of a file), which is read where it lies and must not change
             meanwhile. Or a file that is open for reading bytes (open(path, "rb"), gzip.open(path)), which is read from its
-            position to its end, a megabyte at a time. In a str, a lone surrogate that "surrogateescape" made of a byte
+            position to its end, two megabytes at a time. In a str, a lone surrogate that "surrogateescape" made of a byte
             means that byte, and any other the three bytes that "surrogatepass" gives
         allowed_special : the special tokens that become their ids, "all" or a collection of them; others are plain text.
             Where several match, the longest wins

@@ -112,7 +112,7 @@ def encode_file(
     The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records without
     a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears under its name only
     when it is complete; temporary files are in a folder beside it and are always removed, except with `resume`. Memory is
-    bounded by about 20 megabytes for each worker and the longest record, for a compiled pattern;
+    bounded by about 25 megabytes for each worker and the longest record, for a compiled pattern;
     for a pattern that is split by `regex`, by the longest stretch of a plain file without a special token.
 
     Workers are threads if all their work is compiled (files and a compiled pattern) and nothing is to be resumed, else
