@@ -38,11 +38,6 @@ class Fixed(NamedTuple):
     max_pieces: int
 
 
-def _most_slots(max_pieces: int) -> int:
-    """How many slots a table needs for so many pieces."""
-    return 4 << max_pieces.bit_length()
-
-
 class EncoderState:
     """What encoding changes; used by one thread at a time."""
 
@@ -50,7 +45,7 @@ class EncoderState:
         self._fixed = fixed
         self.specials = specials
         # Emptying the cache overwrites it with zeros, so it has no more slots than the limit needs.
-        self.table = piece_table.new_table(min(1 << 13, _most_slots(fixed.max_pieces)), 1 << 16)
+        self.table = piece_table.new_table(min(1 << 13, piece_table.slots_for(fixed.max_pieces)), 1 << 16)
         self._room = piece_table.SlotRoom(self.table.slots)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.cache_state = np.zeros(piece_cache.STATE_SIZE, dtype=np.int64)
@@ -115,7 +110,7 @@ class EncoderState:
         """Have a table for so many bytes of new text: to begin with a short one takes 5 to 10 % more time."""
         large = piece_table.LARGE_SLOTS
         wanted = 2 * large if n_bytes >= _LARGE_TEXT else large if n_bytes >= _LONG_TEXT else 0
-        n_slots = min(wanted, _most_slots(self._fixed.max_pieces))
+        n_slots = min(wanted, piece_table.slots_for(self._fixed.max_pieces))
         if n_slots * piece_table.SLOT > len(self.table.slots):
             self.table, displaced = self._room.lengthened(self.table, n_slots)
             self._renew(displaced)
