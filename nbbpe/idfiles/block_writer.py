@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
+import numpy as np
+
 from ..system.atomic_files import begin_sync
 
 # The system keeps what is written in pages as large as the write, where it begins at a multiple of its size. 20 MB written
@@ -18,7 +20,8 @@ class BlockWriter:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._block = memoryview(bytearray(BLOCK))
+        # Memory without zeros, of which a small file touches little.
+        self._block: memoryview = np.empty(BLOCK, dtype=np.uint8).data
         self._n = 0
         self._n_blocks = 0
 

@@ -283,7 +283,7 @@ class PartEncoder:
 class _EndsFile:
     """The ends of a part's documents on their way to a file, which is opened for the first of them.
 
-    They are written many at a time: each call of a kernel lets other threads run first, which they may for long.
+    They are written many at a time, as after each call of a kernel a thread may have to wait for another one.
     """
 
     def __init__(self, open_file: Callable[[], Callable[[memoryview], None]]) -> None:
