@@ -336,8 +336,7 @@ class Model:
     @lazy
     def fingerprint(self) -> str:
         """See Tokenizer.fingerprint."""
-        sides = self.sides()
-        return tokenizer_fingerprint(self.packed, sides, self.special, self.pattern, self.whole, self.spelled)
+        return tokenizer_fingerprint(self.packed, self.sides(), self.special, self.pattern, self.whole, self.spelled)
 
     def sides(self) -> Sides | None:
         """The bytes of left and right of each merge in turn, or None where tokens merge by rank."""

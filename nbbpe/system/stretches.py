@@ -18,7 +18,7 @@ def gathered(array: NDArray[Any], starts: NDArray[np.int64], lengths: NDArray[np
     if not is_some.all():
         starts, lengths = starts[is_some], lengths[is_some]
     if not len(lengths):
-        return array[:0]
+        return array[:0].copy()
     ends = np.cumsum(lengths)
     # The place that each element comes from: one after that of the element before it, but for the first of a stretch.
     # Adding up steps takes half the time of repeating each start.
