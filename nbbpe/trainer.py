@@ -225,7 +225,16 @@ def train(
                 ruling = Ruling(rules, at.tokens if at else ())
                 limits = least, max_token_length
                 more = learn_merges(
-                    stage.words, stage.n_tokens, tie_break, *limits, bar.reach, ruling, at, stopping, stage.groups
+                    stage.words,
+                    stage.n_tokens,
+                    tie_break,
+                    *limits,
+                    bar.reach,
+                    ruling,
+                    at,
+                    stopping,
+                    stage.groups,
+                    asked.n_workers,
                 )
                 merges = np.concatenate([merges, more])
         return merges, stopping

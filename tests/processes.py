@@ -18,9 +18,8 @@ PACKAGE = Path(nbbpe.__file__).resolve().parents[1]  # scripts run there, as Pyt
 # The end of a script that imported `words` and np: runs one small kernel, and prints its name if it was compiled for it.
 RUN_A_KERNEL = """
 text = np.frombuffer(b"abab", dtype=np.uint8)
-linked = words.link_words(text, np.array([0, 4], dtype=np.int64), np.ones(1, dtype=np.int64))
-assert len(linked.nodes) >= 4
-if words.fill_links.was_compiled: print("fill_links")
+assert words.digest_words(text, np.array([0, 4], dtype=np.int64), np.ones(1, dtype=np.int64))
+if words.digest_words.was_compiled: print("digest_words")
 """
 
 

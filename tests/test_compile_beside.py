@@ -27,7 +27,7 @@ from nbbpe.kernels.compiler import beside, store
 from nbbpe.kernels.training import linked_words as words
 beside.may_start = lambda: True
 """
-BEGIN = "beside.compile_beside([words.fill_links])\n"
+BEGIN = "beside.compile_beside([words.digest_words])\n"
 SILENT = 'beside._SCRIPT = "import os, signal; signal.signal(2, signal.SIG_IGN); os.read(0, 1)"\n'
 
 
@@ -62,7 +62,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", mostly_slow(FAULTS, usual=["says something else", "silent", "cannot start", "forked"]))
 def test_without_the_other_process_the_kernel_is_compiled_here(fault, tmp_path):
-    assert run(tmp_path, *FAULTS[fault]) == ["fill_links"]
+    assert run(tmp_path, *FAULTS[fault]) == ["digest_words"]
     assert kernels_in(tmp_path) == 1
 
 
@@ -74,7 +74,7 @@ def test_one_process_of_a_store_has_another_beside_it(tmp_path):
     with subprocess.Popen(command, env=environment, cwd=processes.PACKAGE, **pipes) as first:
         assert first.stdout is not None
         assert first.stdout.readline() == "True\n"
-        assert run(tmp_path, after="assert beside._current is None\n") == ["fill_links"]
+        assert run(tmp_path, after="assert beside._current is None\n") == ["digest_words"]
         first.communicate("")
     assert first.returncode == 0
     assert kernels_in(tmp_path) == 1
@@ -133,12 +133,12 @@ def test_another_list_is_given_when_the_former_is_stored_and_not_before(tmp_path
         + BEGIN
         + (
             "first = beside._current\n"
-            "beside.compile_beside([words.digest_words])\n"
+            "beside.compile_beside([words.link_symbols])\n"
             "assert beside._current is first\n"
-            "first.wait_for(words.fill_links.name)\n"
-            "beside.compile_beside([words.digest_words])\n"
+            "first.wait_for(words.digest_words.name)\n"
+            "beside.compile_beside([words.link_symbols])\n"
             "assert beside._current is not first and first.process.returncode is not None\n"
-            "beside._current.wait_for(words.digest_words.name)\n"
+            "beside._current.wait_for(words.link_symbols.name)\n"
             "words.digest_words.obtained()\n"
             "print(words.digest_words.was_compiled)\n"
         )

@@ -76,7 +76,7 @@ def make_read_only(folder: Path) -> None:
 
 
 def test_kernels_are_kept_in_the_package_and_read_there_by_who_may_not_write(install):
-    assert use(install)[0] == ["fill_links"]
+    assert use(install)[0] == ["digest_words"]
     assert len(kernels_in(install / "nbbpe" / "kernels" / "__pycache__")) == 1
     make_read_only(install)
     compiled, said = use(install, "nobody")
@@ -90,7 +90,7 @@ def test_a_read_only_package_has_its_kernels_in_the_users_cache(install, nobodys
     cache.mkdir()
     if os.geteuid() == 0:
         os.chown(cache, 65534, 65534)
-    for expected in ["fill_links"], []:
+    for expected in ["digest_words"], []:
         compiled, said = use(install, "nobody", XDG_CACHE_HOME=str(cache))
         assert compiled == expected
         assert "cannot be stored" not in said
@@ -105,7 +105,7 @@ def test_without_a_folder_to_write_to_kernels_work_and_one_line_says_that_none_i
     closed.chmod(0o555)
     for chosen in "", str(closed):
         compiled, said = use(install, "nobody", XDG_CACHE_HOME=str(closed / "below"), NUMBA_CACHE_DIR=chosen)
-        assert compiled == ["fill_links"]
+        assert compiled == ["digest_words"]
         assert said.count("set NUMBA_CACHE_DIR to the absolute path") == 1
         assert len(said.splitlines()) == 2  # the other says that kernels are being compiled
     assert kernels_in(nobodys_folder[0]) == []
@@ -396,7 +396,7 @@ from nbbpe.kernels.compiler import jit
 from nbbpe.kernels.training import linked_words
 def compile_one(into):
     from nbbpe.kernels.compiler import obtain
-    folder, compiled = obtain.obtain_object(linked_words.fill_links, into)
+    folder, compiled = obtain.obtain_object(linked_words.digest_words, into)
     return int(compiled), int(folder is None)
 if len(sys.argv) > 3:
     print(*compile_one(sys.argv[1]))

@@ -145,10 +145,10 @@ def test_symbols_are_put_as_merges_leave_them(words):
     chosen = {b"".join(word): word for word in words}
     numbers = [[tokens.index(symbol) for symbol in chosen[word]] for word in spelled]
     lengths = np.array([*map(len, tokens)], dtype=np.int32)
-    linked = linked_words.link_words(counted.text[: counted.starts[-1]], counted.starts, counted.counts)
+    linked = linked_words.new_linked_words(counted.starts, counted.counts)
     symbols = np.array([*itertools.chain(*numbers)], dtype=np.int32)
     ends = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
-    linked_words.put_symbols(counted.starts, symbols, ends, lengths, linked.nodes)
+    linked_words.link_symbols(counted.starts, counted.counts, symbols, ends, lengths, linked)
     found = linked.nodes[:, linked_words.SYMBOL].tolist()
     expected = []
     for number in itertools.chain(*numbers):

@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from nbbpe.kernels.training import bucket_queue, merge_loop, pair_table
-from nbbpe.kernels.training.linked_words import NONE, PAIR, SYMBOL
+from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
+from nbbpe.kernels.training.linked_words import MANY, NONE, PAIR, SYMBOL
 from nbbpe.model import byte_alphabet
 from nbbpe.training import merges as merging
+from nbbpe.training.first_pairs import pairs_of_bytes
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.word_counts import words_from_dict
@@ -226,6 +227,12 @@ def test_no_pair_is_frequent_enough_for_the_largest_min_frequency():
 # Structures
 
 
+@njit
+def word_count_at(words, position):
+    """See linked_words."""
+    return linked_words.word_count_at(words, position)
+
+
 def walk(words, starts: list[int], lengths: list[int]):
     """Each word as [(position, symbol, pair)]."""
     for first, end in itertools.pairwise(starts):
@@ -251,11 +258,11 @@ def check_structures(counted, words, table, ties, tokens) -> None:
         assert b"".join(texts_of[symbol] for _, symbol, _ in row) == word
         for (position, left, pair), (_, right, _) in itertools.pairwise(row):
             assert (table.left[pair], table.right[pair]) == (left, right)
-            assert words.words[position] == number
+            assert word_count_at(words, position) == counted.counts[number]
             recounted[pair] += int(counted.counts[number])
             positions.setdefault(pair, set()).add(position)
         assert not row or row[-1][2] == NONE
-    seen = set()
+    seen, lists = set(), []
     for pair in range(n_pairs):
         assert table.counts[pair] == recounted[pair], pair
         assert (table.left[pair], table.right[pair]) not in seen
@@ -264,6 +271,10 @@ def check_structures(counted, words, table, ties, tokens) -> None:
         occurrences = table.occurrences[first : first + table.lengths[pair]].tolist()
         assert occurrences == sorted(set(occurrences))
         assert positions.get(pair, set()) <= set(occurrences)
+        lists.append((first, first + len(occurrences)))
+    for (_, end), (first, _) in itertools.pairwise(sorted(each for each in lists if each[1] > each[0])):
+        assert end <= first
+    assert max(end for _, end in [(0, 0), *lists]) <= table.state[pair_table.N_OCCURRENCES]
 
 
 @pytest.fixture
@@ -296,6 +307,50 @@ def test_structures_are_true_to_each_other_after_every_merge(checked, words):
     for tie_break in TIE_BREAKS:
         n_merges = len(learned(words, 285, tie_break))
         assert checked(words, 285, tie_break) >= n_merges
+
+
+@given(words=texts.word_counts("abc", max_words=12), counts=st.data())
+def test_a_word_may_be_more_frequent_than_two_bytes_can_say(checked, words, counts):
+    many = st.sampled_from([1, MANY - 1, MANY, MANY + 1, 2**17, 10**12])
+    words = {word: counts.draw(many) for word in words}
+    assert_textbook(words, 280)
+    checked(words, 280)
+
+
+def test_lists_of_new_pairs_lie_where_those_of_merged_ones_were(monkeypatch):
+    tables = []
+    original = merge_loop.merge_batch
+    monkeypatch.setattr(merge_loop, "merge_batch", lambda *args: tables.append(args[1]) or original(*args))
+    source = random.Random(5)
+    words = words_from_dict(dict.fromkeys(("".join(source.choices("etaoinshr", k=8)).encode() for _ in range(20_000)), 1))
+    assert len(learn_merges(words, 3000)) == 3000 - 256
+    assert tables[-1].state[pair_table.N_OCCURRENCES] < 1.6 * words.starts[-1]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_first_pairs_are_the_same_in_any_number_of_threads(n_threads):
+    source = random.Random(4)
+    words = {source.randbytes(source.randrange(1, 200)) + b"ab" * (i % 3): i + 1 for i in range(14_000)} | {b"a": 3, b"": 2}
+    counted = words_from_dict(words)
+    assert counted.starts[-1] > 5 << 18  # so that there are as many parts
+    linked, table = pairs_of_bytes(counted, n_threads)
+    counts: Counter[bytes] = Counter()
+    positions: dict[bytes, list[int]] = {}
+    for word, first in zip(words, counted.starts.tolist(), strict=False):
+        for i, pair in enumerate(itertools.pairwise(word)):
+            counts[bytes(pair)] += words[word]
+            positions.setdefault(bytes(pair), []).append(first + i)
+    n_pairs = int(table.state[pair_table.N_PAIRS])
+    pairs = [bytes(pair) for pair in zip(table.left[:n_pairs].tolist(), table.right[:n_pairs].tolist(), strict=True)]
+    assert dict(zip(pairs, table.counts[:n_pairs].tolist(), strict=True)) == counts
+    for pair, first, length in zip(pairs, table.starts.tolist(), table.lengths.tolist(), strict=False):
+        assert table.occurrences[first : first + length].tolist() == positions[pair]
+    assert table.state[pair_table.N_OCCURRENCES] == sum(map(len, positions.values()))
+    assert linked.nodes[:, SYMBOL].tolist() == counted.text[: counted.starts[-1]].tolist()
+    number_of = {pair: number for number, pair in enumerate(pairs)}
+    expected = [[*(number_of[bytes(pair)] for pair in itertools.pairwise(word)), *[NONE] * bool(word)] for word in words]
+    assert linked.nodes[:, PAIR].tolist() == [*itertools.chain(*expected)]
+    assert linked.counts.tolist() == [*itertools.chain(*([n] * len(word) for word, n in words.items()))]
 
 
 def test_structures_are_true_to_each_other_on_runs(checked):

@@ -130,10 +130,10 @@ def check_structures(linked, table, queue, ties, tokens, starts, group_starts) -
         position = first
         while position < end:
             symbol, pair = linked.nodes[position].tolist()
-            n_tokens[group] += int(linked.counts[word])
+            n_tokens[group] += int(linked.counts[first])
             if pair != NONE:
                 assert queue.group_of[pair] == group
-                recounted[pair] += int(linked.counts[word])
+                recounted[pair] += int(linked.counts[first])
             position += lengths[symbol]
             assert (pair == NONE) == (position >= end)
     assert queue.groups[:, parity_loop.GROUP_TOKENS].tolist() == n_tokens

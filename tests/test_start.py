@@ -349,12 +349,15 @@ ONE_KERNEL = """
 import sys
 import numpy as np
 from nbbpe.kernels.compiler import plain
-from nbbpe.kernels.training import linked_words
+from nbbpe.training import first_pairs
+from nbbpe.training.word_counts import WordCounts
 if sys.argv[1:]:
     plain.take_over(AttributeError("tried"))
 text = np.frombuffer(b"the cat sat", dtype=np.uint8)
-linked = linked_words.link_words(text, np.array([0, 3, 7, 11], dtype=np.int64), np.array([1, 5, 2], dtype=np.int64))
-print(*(each.tolist() for each in linked if isinstance(each, np.ndarray)))
+words = WordCounts(text, np.array([0, 3, 7, 11], dtype=np.int64), np.array([1, 5, 2], dtype=np.int64))
+linked, table = first_pairs.pairs_of_bytes(words, 1)
+n = int(table.state[0])
+print(*(each.tolist() for each in linked), *(each[:n].tolist() for each in table))
 print(plain.is_plain())
 """
 

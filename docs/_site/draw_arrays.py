@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table, token_limits
-from nbbpe.training.merges import _enter_first_pairs, _tie_rule
+from nbbpe.training.first_pairs import pairs_of_bytes
+from nbbpe.training.merges import _tie_rule
 from nbbpe.training.word_counts import WordCounts, words_from_dict
 
 ASSETS = Path(__file__).parents[1] / "assets"
@@ -43,10 +44,7 @@ class Snapshot(NamedTuple):
 
 def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, Snapshot, list[int]]:
     """The linked words, all arrays before and after the first merge, and that merge."""
-    linked = linked_words.link_words(counted.text[: counted.starts[-1]], counted.starts, counted.counts)
-    n = len(linked.nodes)
-    table = pair_table.new_pair_table(pair_table.N_BYTE_PAIRS, 4 * n + merge_loop.AHEAD)
-    table.occurrences[:] = 0
+    linked, table = pairs_of_bytes(counted, n_threads=1)
     n_tokens = merge_loop.N_BYTES + 1
     ties, queue = _tie_rule("bytes", n_tokens), bucket_queue.new_queue(pair_table.N_BYTE_PAIRS)
     tokens = merge_loop.Tokens(
@@ -55,10 +53,9 @@ def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, 
         right_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
         state=np.array([merge_loop.N_BYTES, 0, merge_loop.N_BYTES, linked_words.NONE, 0], dtype=np.int64),
     )
-    _enter_first_pairs(table, linked, np.ones(merge_loop.N_BYTES, dtype=np.int32), tokens, 0)
     before = _snapshot(linked, table)
     merge_loop.push_all_pairs(queue, table, ties, 1)
-    found = np.empty(2 * n, dtype=np.int32)
+    found = np.empty((2 * len(linked.nodes), 2), dtype=np.int32)
     merge_loop.merge_batch(linked, table, queue, ties, tokens, found, 1, token_limits.no_limits(), 1000)
     return linked, before, _snapshot(linked, table), tokens.merges[0].tolist()
 
@@ -125,16 +122,15 @@ class Canvas:
         return "\n".join([*head, *self.lines, "</svg>", ""])
 
 
-def _links(symbols: Sequence[int], words: Sequence[int]) -> list[tuple[int, int]]:
+def _links(symbols: Sequence[int], pairs: Sequence[int]) -> list[tuple[int, int]]:
     """From where to where the links of the symbols lead: a symbol of several bytes has its length, below 0, at its last."""
     links = []
     position = 0
     while position < len(symbols):
         length = 1 if symbols[position] < 256 else -symbols[position + 1]
-        after = position + length
-        if after < len(symbols) and words[after] == words[position]:
-            links.append((position, after))
-        position = after
+        if pairs[position] != linked_words.NONE:
+            links.append((position, position + length))
+        position += length
     return links
 
 
@@ -153,16 +149,16 @@ def draw_words(counted: WordCounts) -> str:
     canvas.cells("position", list(map(str, range(n))), gaps=[True] * n)
     canvas.cells("SYMBOL", [spelled(symbol) for symbol in before.symbols])
     canvas.cells("PAIR", list(map(str, before.pairs)))
-    for link in _links(before.symbols, linked.words.tolist()):
+    for link in _links(before.symbols, before.pairs):
         canvas.arc(*link)
     canvas.y += 26
-    canvas.cells("words, int32", list(map(str, linked.words.tolist())))
+    canvas.cells("counts, uint16", list(map(str, linked.counts.tolist())))
     return canvas.svg(n)
 
 
 def draw_merge(counted: WordCounts) -> str:
     """The arrays before and after the first merge, with what it changed marked."""
-    linked, before, after, merge = snapshots(counted)
+    _, before, after, merge = snapshots(counted)
     n = len(before.symbols)
     left, right = map(chr, merge)
     canvas = Canvas(f"The merge of {left} and {right}: what it changes in the linked words and in the pair table")
@@ -171,7 +167,7 @@ def draw_merge(counted: WordCounts) -> str:
         changed = [[a != b for a, b in zip(was, now, strict=True)] for was, now in zip(before[:2], moment[:2], strict=True)]
         canvas.cells("SYMBOL", [spelled(s, merge) if s >= 0 else str(s) for s in moment.symbols], changed[0])
         canvas.cells("PAIR", list(map(str, moment.pairs)), changed[1])
-        for link in _links(moment.symbols, linked.words.tolist()):
+        for link in _links(moment.symbols, moment.pairs):
             canvas.arc(*link)
         canvas.y += 28
     canvas.note("pair table, a column for each pair; occurrences are positions, and a stale one is skipped when it is read")

@@ -151,6 +151,16 @@ def interruptible(work: Callable[[], T]) -> T:
     return future.result()
 
 
+def run_together(calls: Sequence[Callable[[], object]]) -> None:
+    """Run calls that release the GIL, such as kernels, at once, each in a thread. An error in one is raised here."""
+    if len(calls) == 1:
+        calls[0]()
+        return
+    with futures.ThreadPoolExecutor(len(calls)) as pool:
+        for future in [pool.submit(call) for call in calls]:
+            future.result()
+
+
 class _Failed(NamedTuple):
     """The last result of a thread that failed."""
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..kernels.compiler.beside import compile_beside
 from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, token_limits
 from ..model.byte_alphabet import byte_order
+from .first_pairs import pairs_of_bytes, pairs_of_symbols
 from .parity_queues import Groups, ParityQueues
 from .rooms import with_pairs, with_room
 from .start import Start
@@ -83,26 +84,6 @@ class _Queue:
         )
 
 
-def _enter_first_pairs(
-    table: pair_table.PairTable,
-    linked: linked_words.LinkedWords,
-    symbol_lengths: NDArray[np.int32],
-    tokens: merge_loop.Tokens,
-    n_others: int,
-) -> None:
-    """Enter all pairs there are before the first merge, at most `n_others` of them not of two bytes."""
-    pair_table.enter_first_pairs(
-        table,
-        linked,
-        symbol_lengths,
-        np.full(pair_table.N_BYTE_PAIRS, linked_words.NONE, dtype=np.int32),
-        tokens.left_at,
-        tokens.right_at,
-        np.zeros(len(symbol_lengths) + 1, dtype=np.int64),
-        np.empty(n_others, dtype=np.int32),
-    )
-
-
 def _spelled(ties: bucket_queue.TieRule, first: int, end: int) -> list[bytes]:
     """The bytes of some tokens."""
     starts = ties.starts[first : end + 1].tolist()
@@ -112,11 +93,11 @@ def _spelled(ties: bucket_queue.TieRule, first: int, end: int) -> list[bytes]:
 def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
     """The memory that `learn_merges` takes for words of so many bytes, theirs included: an estimate from above.
 
-    Most texts need 0.8 times the room that there is at first. That of texts whose lists grow beyond it, such as Chinese
-    with 100,000 tokens, was up to 1.24 times as large, so a quarter is added.
+    Most texts need 0.7 to 0.9 times this sum. Of texts with many pairs, whose table grows beyond its first room, such as
+    Chinese with 100,000 tokens, it was up to 1.18 times, so a quarter is added.
     """
     words = n_bytes + 16 * n_words  # text; starts and counts
-    nodes = 12 * n_bytes  # and the word of each
+    nodes = 10 * n_bytes  # and the count of the word
     occurrences = 8 * n_bytes
     pairs = _PAIR_BYTES * (pair_table.N_BYTE_PAIRS + n_bytes // 4)
     tokens = _TOKEN_BYTES * min(n_tokens, merge_loop.N_BYTES + n_bytes)
@@ -126,7 +107,7 @@ def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
 def _check_sums(words: WordCounts) -> None:
     """Raise OverflowError where the count of a pair may not fit in int64: a pair may be in a word several times."""
     lengths = np.maximum(np.diff(words.starts), 1) - 1  # how many pairs each word has
-    if float(np.dot(lengths.astype(np.float64), words.counts.astype(np.float64))) < 2.0**62:
+    if float((lengths.astype(np.float64) * words.counts).sum()) < 2.0**62:  # np.dot would start the threads of BLAS
         return
     total = sum(length * count for length, count in zip(lengths.tolist(), words.counts.tolist(), strict=True))
     if total >= 2**63:
@@ -140,9 +121,9 @@ def compile_beside_counting() -> None:
     """Have another process compile the kernels of `learn_merges`, unless they are stored: this one counts words first."""
     compile_beside(
         [
-            linked_words.fill_links,
             linked_words.digest_words,
-            pair_table.enter_first_pairs,
+            pair_table.count_byte_pairs,
+            pair_table.link_bytes,
             merge_loop.push_all_pairs,
             merge_loop.merge_batch,
         ]
@@ -160,6 +141,7 @@ def learn_merges(
     start: Start | None = None,
     stop: Callable[[], bool] | None = None,
     groups: Groups | None = None,
+    n_threads: int = 1,
 ) -> NDArray[np.int32]:
     """Learn byte-pair merges from distinct words until there are `n_tokens` tokens, the 256 bytes included.
 
@@ -175,6 +157,7 @@ def learn_merges(
     start : a vocabulary to go on from, instead of the bytes
     stop : called now and then; where it returns True, the merges so far are returned
     groups : the words stand in these; each merge is the most frequent pair of the source that is compressed worst
+    n_threads : how many threads prepare the first merge, at most; merging itself is one
 
     Raises OverflowError if the count of a pair may not fit in int64.
 
@@ -187,36 +170,27 @@ def learn_merges(
     and the symbols of merges, but for merges that make one of `start.unmade`.
     """
     _check_sums(counted)
-    linked = linked_words.link_words(counted.text[: counted.starts[-1]], counted.starts, counted.counts)
-    n_positions = len(linked.nodes)
-    symbol_lengths = np.ones(merge_loop.N_BYTES, dtype=np.int32) if start is None else start.lengths()
-    n_start = len(symbol_lengths)
+    n_start = merge_loop.N_BYTES if start is None else len(start.tokens)
     n_wanted = n_tokens - n_start
-    n_unmade = n_others = 0
-    if start is not None:
-        linked_words.put_symbols(counted.starts, start.symbols, start.symbol_starts, symbol_lengths, linked.nodes)
-        n_unmade, n_others = len(start.unmade), len(start.symbols)
-    n_tokens = min(n_tokens + n_unmade, n_start + n_positions)  # each merge takes a position away
-    table = pair_table.new_pair_table(
-        pair_table.N_BYTE_PAIRS + n_positions // 4 + n_others, 3 * n_positions + merge_loop.AHEAD
-    )
+    n_unmade = 0 if start is None else len(start.unmade)
+    n_tokens = min(n_tokens + n_unmade, n_start + int(counted.starts[-1]))  # each merge takes a position away
     tokens = merge_loop.Tokens(
         merges=np.empty((n_tokens - n_start, 2), dtype=np.int32),
         left_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
         right_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
         state=np.array([n_start, 0, n_start, linked_words.NONE, 0], dtype=np.int64),
     )
-    _enter_first_pairs(table, linked, symbol_lengths, tokens, n_others)
+    linked, table = pairs_of_bytes(counted, n_threads) if start is None else pairs_of_symbols(counted, start, tokens)
     n_pairs = int(table.state[pair_table.N_PAIRS])
     longest = int(table.lengths[:n_pairs].max(initial=1))
-    found = np.empty(2 * longest, dtype=np.int32)
+    found = np.empty((2 * longest, 2), dtype=np.int32)
     ties = _tie_rule(tie_break, n_tokens, start)
     limits = ruling.limits(max_token_length) if ruling else token_limits.no_limits(max_token_length)
     min_count = min(min_frequency, 2**63 - 1)
     queue: _Queue | ParityQueues = _Queue()
     if groups is not None:
         lengths = np.diff(counted.starts if start is None else start.symbol_starts)
-        queue = ParityQueues(groups, lengths, counted.counts, n_tokens)
+        queue = ParityQueues(groups, counted.starts, lengths, counted.counts, n_tokens)
     table = queue.enter(table, linked, ties, min_count)
     merges = tokens.merges
     n_known = 0  # merges that add no token

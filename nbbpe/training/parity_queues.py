@@ -36,9 +36,18 @@ class Groups(NamedTuple):
 class ParityQueues:
     """A queue for each source, in place of the one queue of the plain loop: see `merges._Queue`."""
 
-    def __init__(self, groups: Groups, n_symbols: NDArray[np.int64], counts: NDArray[np.int64], n_tokens: int) -> None:
-        """n_symbols, counts : of each word, how many symbols it has before the first merge, and how often it occurs."""
+    def __init__(
+        self,
+        groups: Groups,
+        word_starts: NDArray[np.int64],
+        n_symbols: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        n_tokens: int,
+    ) -> None:
+        """word_starts, n_symbols, counts : of each word, its first position (and the end of the last), how many symbols it
+        has before the first merge, and how often it occurs."""
         self._groups = groups
+        self._first_positions = word_starts[groups.starts]
         n_groups, n_sources = len(groups.sizes), len(groups.measured_by)
         columns = np.zeros((n_groups, 4), dtype=np.int64)
         columns[:, parity_loop.SIZE] = groups.sizes
@@ -70,7 +79,7 @@ class ParityQueues:
         n_entries = int(np.minimum(table.lengths[:n_pairs], len(self._groups.sizes), dtype=np.int64).sum())
         table = with_pairs(table, n_entries + n_entries // 2, n_pairs)
         self.grow(len(table.left), 0)
-        parity_loop.divide_pairs(table, linked, self._groups.starts, self._queue)
+        parity_loop.divide_pairs(table, linked, self._first_positions, self._queue)
         columns = self._queue.groups
         columns[:, parity_loop.GROUP_WANTED] = columns[:, parity_loop.GROUP_PAIRS]
         self.grow(len(table.left), int(table.state[N_PAIRS]))

@@ -43,7 +43,7 @@ if sys.argv[4:]:
     with open(sys.argv[4], "rb") as file:
         content = file.read()
     obtain.compiled = lambda kernel: obtain._say_once() or content
-    kernel = words.fill_links
+    kernel = words.digest_words
     obtain.loaded(kernel, content, None, False)
     binding.get_host_cpu_features()
 else:
@@ -238,7 +238,7 @@ def test_a_kernel_in_a_folder_of_others_does_not_run(stage, compiled, case):
     # In a folder of the user's own the file is the user's, too: what is wrong there is the folder alone.
     stage.plant(folder, *compiled, folder.stat().st_uid)
     used = stage.use(user, cwd, **environment)
-    assert used.compiled == ["fill_links"]
+    assert used.compiled == ["digest_words"]
     assert used.said.count("set NUMBA_CACHE_DIR to the absolute path of a folder that only you can write to") <= 2
     assert used.said.count("compiled kernels cannot be stored: ") == 1
     assert used.said.count("NUMBA_CACHE_DIR is not used, as ") == ("NUMBA_CACHE_DIR" in environment)
@@ -251,7 +251,7 @@ def test_a_kernel_in_the_package_that_others_could_write_does_not_run(stage, com
     os.chown(stage.in_tree, owner, owner)
     stage.in_tree.chmod(mode)
     stage.plant(stage.in_tree, *compiled, ROOT)
-    assert stage.use(VICTIM).compiled == ["fill_links"]
+    assert stage.use(VICTIM).compiled == ["digest_words"]
 
 
 @needs_root
@@ -259,7 +259,7 @@ def test_a_kernel_in_the_package_that_others_could_write_does_not_run(stage, com
 def test_a_file_of_others_in_ones_own_folder_does_not_run_and_is_replaced(stage, compiled, owner, mode):
     folder = stage.make("mine/nbbpe", VICTIM, 0o700)
     planted = stage.plant(folder, *compiled, owner, mode)
-    for expected in ["fill_links"], []:
+    for expected in ["digest_words"], []:
         assert stage.use(VICTIM, NUMBA_CACHE_DIR=str(folder.parent)).compiled == expected
     assert (planted.stat().st_uid, stat.S_IMODE(planted.stat().st_mode)) == (VICTIM, 0o600)
 
@@ -270,7 +270,7 @@ def test_a_link_to_a_file_of_others_is_not_followed(stage, compiled):
     before = elsewhere.stat().st_mtime_ns
     folder = stage.make("mine/nbbpe", VICTIM, 0o700)
     os.symlink(elsewhere, folder / compiled[0])
-    assert stage.use(VICTIM, NUMBA_CACHE_DIR=str(folder.parent)).compiled == ["fill_links"]
+    assert stage.use(VICTIM, NUMBA_CACHE_DIR=str(folder.parent)).compiled == ["digest_words"]
     assert elsewhere.stat().st_mtime_ns == before
     assert not (folder / compiled[0]).is_symlink()
 
@@ -292,7 +292,7 @@ def test_what_is_no_file_does_not_stop_anything(stage, compiled, make):
     folder = stage.folder / "mine" / "nbbpe"
     folder.mkdir(0o700, parents=True)
     make(folder / compiled[0])
-    assert stage.use(US, NUMBA_CACHE_DIR=str(folder.parent)).compiled == ["fill_links"]
+    assert stage.use(US, NUMBA_CACHE_DIR=str(folder.parent)).compiled == ["digest_words"]
 
 
 # Where kernels are kept
@@ -316,7 +316,7 @@ def test_ones_own_folder_is_made_for_oneself_alone_and_read_again(stage, environ
     stage.in_tree.write_bytes(b"")
     environment = {name: value.format(stage.folder) for name, value in environment.items()}
     folder = stage.folder / where
-    for expected in ["fill_links"], []:
+    for expected in ["digest_words"], []:
         assert stage.use(US, umask=umask, **environment).compiled == expected
         assert modes(folder) == [0o700, 0o600]
     made = list(folder.relative_to(stage.folder).parents)[:-1]
@@ -328,7 +328,7 @@ def test_ones_own_folder_is_made_for_oneself_alone_and_read_again(stage, environ
 def test_what_root_compiles_into_the_package_is_for_all_who_can_read_it(stage, umask, compiles):
     if compiles:
         stage.object_code = None
-    assert stage.use(ROOT, umask=umask).compiled == ["fill_links"]
+    assert stage.use(ROOT, umask=umask).compiled == ["digest_words"]
     assert modes(stage.in_tree) == [0o755, 0o644]
     used = stage.use(VICTIM)
     assert used == ([], "")
@@ -339,7 +339,7 @@ def test_the_owner_of_the_package_may_be_anybody(stage):
     stage.in_tree.mkdir()
     for path in [stage.install, *stage.install.rglob("*")]:
         os.chown(path, ATTACKER, ATTACKER)
-    for user, expected in [(ATTACKER, ["fill_links"]), (VICTIM, []), (ROOT, [])]:
+    for user, expected in [(ATTACKER, ["digest_words"]), (VICTIM, []), (ROOT, [])]:
         assert stage.use(user).compiled == expected
 
 
@@ -348,7 +348,7 @@ def test_a_folder_of_roots_serves_others_where_they_can_read_it(stage):
     stage.keep_out()
     folder = stage.make("shared/nbbpe", ROOT, 0o755)
     environment = {"NUMBA_CACHE_DIR": str(folder.parent)}
-    assert stage.use(ROOT, **environment).compiled == ["fill_links"]
+    assert stage.use(ROOT, **environment).compiled == ["digest_words"]
     assert modes(folder) == [0o755, 0o644]
     used = stage.use(VICTIM, **environment)
     assert used == ([], "")
@@ -367,7 +367,7 @@ from nbbpe.text import pattern
 pattern.NAMED.clear()
 
 def walk_packages(*_):  # what imports all kernels: this one is all there is
-    jit.KERNELS[:] = [linked_words.fill_links]
+    jit.KERNELS[:] = [linked_words.digest_words]
     return []
 
 pkgutil.walk_packages = walk_packages

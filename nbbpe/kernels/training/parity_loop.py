@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import kernel, part
 from ..compiler.signature import int32, int64, reads, structure
 from .bucket_queue import BucketQueue, TieRule, pop_heap, settle, tie_addresses
-from .linked_words import NONE, PAIR, LinkedWords
+from .linked_words import NONE, PAIR, LinkedWords, word_count_at
 from .merge_loop import (
     AHEAD,
     BATCH_DONE,
@@ -172,12 +172,12 @@ def divide_pairs(table, words, group_starts, queue):
 
     table        : PairTable, modified    filled, with room for an entry of each pair in each group
     words        : LinkedWords, modified
-    group_starts : int64[n_groups + 1]    the first word of each group
+    group_starts : int64[n_groups + 1]    the first position of each group
     queue        : ParityQueue, modified  group_of, siblings and GROUP_PAIRS are filled
 
     The list of a pair is ascending, so the groups stand one after another in it and are cut out of it. Cost: O(n).
     """
-    nodes, word_of, word_counts = words.nodes, words.words, words.counts
+    nodes = words.nodes
     starts, lengths, counts, occurrences = table.starts, table.lengths, table.counts, table.occurrences
     n_pairs = table.state[N_PAIRS]
     for pair in range(table.state[N_PAIRS]):
@@ -186,10 +186,10 @@ def divide_pairs(table, words, group_starts, queue):
         group = np.int64(NONE)
         entry = np.int64(pair)
         for i in range(first, end):
-            word = word_of[occurrences[i]]
-            if group == NONE or word >= group_starts[group + 1]:
+            position = np.int64(occurrences[i])
+            if group == NONE or position >= group_starts[group + 1]:
                 group += 1
-                while word >= group_starts[group + 1]:
+                while position >= group_starts[group + 1]:
                     group += 1
                 if i > first:
                     entry = n_pairs
@@ -199,9 +199,9 @@ def divide_pairs(table, words, group_starts, queue):
                 counts[entry] = 0
                 lengths[entry] = 0
                 link_sibling(queue, entry, group, np.int64(pair) if i > first else np.int64(NONE), np.int64(0))
-            counts[entry] += word_counts[word]
+            counts[entry] += word_count_at(words, position)
             lengths[entry] += 1
-            nodes[occurrences[i], PAIR] = entry
+            nodes[position, PAIR] = entry
     table.state[N_PAIRS] = n_pairs
 
 
@@ -215,7 +215,7 @@ def push_divided_pairs(queue, table, ties, min_count):
             push_pairs(queue_of(queue, source), table.counts, ties_at, pair, pair + 1, min_count)
 
 
-@kernel(LinkedWords, PairTable, ParityQueue, TieRule, Tokens, int32[:], int64, TokenLimits, int64)
+@kernel(LinkedWords, PairTable, ParityQueue, TieRule, Tokens, int32[:, :], int64, TokenLimits, int64)
 def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limits, budget):
     """As merge_batch, but the most frequent pair of the source that is compressed worst is merged, in all groups.
 
@@ -283,6 +283,7 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
         while True:
             group = np.int64(group_of[sibling])
             first_new = table_state[N_PAIRS]
+            work += lengths[sibling]
             n_replaced = apply_merge(sibling, token, left_length, right_length, words, table, tokens, found)
             groups[group, GROUP_TOKENS] -= n_replaced
             for new_pair in range(first_new, table_state[N_PAIRS]):
@@ -292,7 +293,6 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
                 latest[side, symbol] = new_pair
             if group < n_sources:
                 push_pairs(queue_of(queue, group), counts, ties_at, first_new, table_state[N_PAIRS], min_count)
-            work += lengths[sibling]
             sibling = np.int64(siblings[sibling])
             if sibling == pair:
                 break

@@ -1,0 +1,83 @@
+"""Words to what the first merge needs: linked rows of symbols, and the table of their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from ..kernels.training import pair_table
+from ..kernels.training.linked_words import NONE, LinkedWords, link_symbols, new_linked_words
+from ..kernels.training.merge_loop import AHEAD, Tokens
+from ..kernels.training.pair_table import N_BYTE_PAIRS, N_OCCURRENCES, N_PAIRS, PairTable
+from ..system.workers import run_together
+from .start import Start
+from .word_counts import WordCounts
+
+_PER_THREAD = 1 << 18  # positions; for less, one more thread does not pay
+
+
+def _new_table(n_positions: int, n_others: int = 0) -> PairTable:
+    """A table for words of so many positions, at most `n_others` of whose first pairs are not of two bytes.
+
+    Merging needs 1.6 times as many occurrences as there are positions, or less: most new lists lie where old ones were.
+    """
+    return pair_table.new_pair_table(N_BYTE_PAIRS + n_positions // 4 + n_others, 2 * n_positions + AHEAD)
+
+
+def pairs_of_bytes(counted: WordCounts, n_threads: int) -> tuple[LinkedWords, PairTable]:
+    """Link words of single bytes, and enter all their pairs; in so many threads, if there are words enough."""
+    text, starts, counts = counted.text, counted.starts, counted.counts
+    n_positions = int(starts[-1])
+    linked, table = new_linked_words(starts, counts), _new_table(n_positions)
+    n_parts = max(min(n_threads, n_positions // _PER_THREAD), 1)
+    cuts = np.searchsorted(starts[:-1], [n_positions * i // n_parts for i in range(n_parts + 1)]).tolist()
+    lengths = np.zeros((n_parts, N_BYTE_PAIRS), dtype=np.int32)
+    sums = np.zeros((n_parts, N_BYTE_PAIRS), dtype=np.int64)
+
+    def in_parts(work: Callable[[int, int, int], object]) -> None:
+        """Call `work` with the number of each part, its first word and the end of its words."""
+        run_together([partial(work, i, first, end) for i, (first, end) in enumerate(pairwise(cuts))])
+
+    in_parts(lambda i, first, end: pair_table.count_byte_pairs(text, starts, counts, first, end, lengths[i], sums[i]))
+    bytes_of = np.flatnonzero(lengths.any(axis=0))  # left * 256 + right of each pair
+    n_pairs, lengths = len(bytes_of), lengths[:, bytes_of]
+    pair_of_bytes = np.full(N_BYTE_PAIRS, NONE, dtype=np.int32)
+    pair_of_bytes[bytes_of] = np.arange(n_pairs)
+    # The list of a pair has the occurrences in the first part, then those in the second.
+    ends = np.cumsum(lengths.T, dtype=np.int64).reshape(n_pairs, n_parts).T
+    list_ends = np.ascontiguousarray(ends - lengths)
+    table.left[:n_pairs], table.right[:n_pairs] = np.divmod(bytes_of, 256)
+    table.counts[:n_pairs] = sums[:, bytes_of].sum(axis=0)
+    table.starts[:n_pairs], table.lengths[:n_pairs] = list_ends[0], lengths.sum(axis=0)
+    table.state[N_PAIRS], table.state[N_OCCURRENCES] = n_pairs, ends.max(initial=0)
+    in_parts(
+        lambda i, first, end: pair_table.link_bytes(
+            text, starts, counts, first, end, pair_of_bytes, list_ends[i], linked, table.occurrences
+        )
+    )
+    return linked, table
+
+
+def pairs_of_symbols(counted: WordCounts, start: Start, tokens: Tokens) -> tuple[LinkedWords, PairTable]:
+    """Link words of the symbols of a vocabulary, and enter all their pairs.
+
+    tokens : left_at and right_at are modified; afterwards their entries are stale
+    """
+    starts, symbol_lengths, n_others = counted.starts, start.lengths(), len(start.symbols)
+    linked, table = new_linked_words(starts, counted.counts), _new_table(int(starts[-1]), n_others)
+    link_symbols(starts, counted.counts, start.symbols, start.symbol_starts, symbol_lengths, linked)
+    pair_table.enter_first_pairs(
+        table,
+        linked,
+        starts,
+        symbol_lengths,
+        np.full(N_BYTE_PAIRS, NONE, dtype=np.int32),
+        tokens.left_at,
+        tokens.right_at,
+        np.zeros(len(symbol_lengths) + 1, dtype=np.int64),
+        np.empty(n_others, dtype=np.int32),
+    )
+    return linked, table
