@@ -14,7 +14,7 @@ import processes
 import pytest
 
 from nbbpe.system import workers
-from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs
+from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs, run_together
 
 
 class Adder:
@@ -74,6 +74,25 @@ def nobody_left():
 
 
 in_processes_and_threads = pytest.mark.parametrize("in_threads", [False, True], ids=["processes", "threads"])
+
+
+def test_calls_run_together_and_give_their_results():
+    assert run_together([]) == []
+    assert run_together([lambda: 1]) == [1]
+    meeting = threading.Barrier(3, timeout=30)
+    assert [each >= 0 for each in run_together([meeting.wait] * 3)] == [True] * 3
+
+
+def test_an_error_in_one_of_several_calls_is_raised_when_all_have_ended():
+    ended = []
+
+    def end_late() -> None:
+        time.sleep(0.05)
+        ended.append(True)
+
+    with pytest.raises(ZeroDivisionError):
+        run_together([lambda: 1 // 0, end_late])
+    assert ended == [True]
 
 
 @in_processes_and_threads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import naive
 import numpy as np
@@ -25,7 +26,8 @@ from nbbpe.kernels.pieces.piece_table import (
     spread,
 )
 from nbbpe.kernels.training import count_pieces
-from nbbpe.text.utf8 import padded
+from nbbpe.text.pattern import get_pattern
+from nbbpe.text.utf8 import padded, to_text
 from nbbpe.training import word_counts
 from nbbpe.training.word_counts import WordCounts, WordTable, words_from_dict
 
@@ -347,7 +349,7 @@ def test_words_come_out_as_they_went_in(words):
     assert len(packed.text) >= packed.starts[-1] + PADDING
     table = WordTable()
     table.add(packed)
-    assert tuple(count_pieces.measure_words(table.table)) == (len(words), sum(map(len, words)))
+    assert tuple(count_pieces.measure_words(table.table, 0, len(table.table.slots))) == (len(words), sum(map(len, words)))
     assert as_dict(table.take()) == words
     assert as_dict(table.take()) == {}
 
@@ -371,6 +373,30 @@ def test_words_that_go_from_table_to_table_in_parts_are_all_there_once(words, ot
     assert sorted(seen) == sorted(words)
     assert as_dict(table.take()) == {}
     assert as_dict(other.take()) == {key: words.get(key, 0) + others.get(key, 0) for key in words | others}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k"])
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_pieces_are_split_and_words_taken_by_several_threads(name, n_threads):
+    source = random.Random(3)
+    kinds = ["the", " cat", " The", "cAt", "'s", " '", "12", "é", "中文", "  ", "\n", "\t x", "_", "x" * 70]
+    pieces = {
+        "".join(source.choices(kinds, k=source.randrange(1, 6))).encode(): source.randrange(1, 9) for _ in range(9000)
+    }
+    pieces |= dict.fromkeys([b"\xff\xfe", b"\xc3", b"a\xe4\xb8"], 2)
+    pattern = get_pattern(name)
+    table = WordTable(1 << 19)
+    table.add(words_from_dict(pieces))
+    assert len(table._cuts(n_threads)) == min(n_threads, 4) + 1
+    table.split_pieces(pattern, n_threads=n_threads)
+    expected: Counter[bytes] = Counter()
+    for piece, n in pieces.items():
+        for word in pattern.split(to_text(piece)):
+            expected[word.encode(errors="surrogateescape")] += n
+    words = table.take(n_threads)
+    assert as_dict(words) == expected
+    assert len(words.text) == words.starts[-1] + PADDING
+    assert as_dict(table.take(n_threads)) == {}
 
 
 def test_counts_of_the_same_word_add_up_past_32_bits():

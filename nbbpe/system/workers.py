@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from enum import Enum
 from queue import SimpleQueue
@@ -151,14 +151,19 @@ def interruptible(work: Callable[[], T]) -> T:
     return future.result()
 
 
-def run_together(calls: Sequence[Callable[[], object]]) -> None:
-    """Run calls that release the GIL, such as kernels, at once, each in a thread. An error in one is raised here."""
-    if len(calls) == 1:
-        calls[0]()
-        return
+def run_together(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Run calls that release the GIL, such as kernels, at once, each in a thread; returns their results.
+
+    An error in one of them is raised when all have ended, and so is what Ctrl-C raises.
+    """
+    if len(calls) <= 1:
+        return [call() for call in calls]
     with futures.ThreadPoolExecutor(len(calls)) as pool:
-        for future in [pool.submit(call) for call in calls]:
-            future.result()
+        started = [pool.submit(call) for call in calls]
+        waiting: Collection[Any] = started
+        while waiting:
+            _, waiting = first_done(waiting)
+        return [future.result() for future in started]
 
 
 class _Failed(NamedTuple):

@@ -100,9 +100,9 @@ class BoundedCounter:
         """See Job."""
         return self._counter.run(part)
 
-    def finish(self) -> WordCounts | list[Run]:
-        """The words, or runs of them where they have exceeded the memory."""
-        words = self._counter.finish()
+    def finish(self, n_threads: int = 1) -> WordCounts | list[Run]:
+        """The words, or runs of them where they have exceeded the memory; so many threads gather words, at most."""
+        words = self._counter.finish(n_threads)
         del self._counter  # each of the two refers to the other: so the table's memory is free now, not at some later time
         if not self._written:
             return words
@@ -252,7 +252,7 @@ def gather_inputs(
     make = partial(BoundedCounter, pattern, special_tokens, on_error, by_regex, limit.runs, most_bytes)
     counter = make()
     run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
-    result = counter.finish()
+    result = counter.finish(n_workers)
     if isinstance(result, WordCounts):
         gathering.add(result, factor)
     else:

@@ -6,7 +6,7 @@ import collections
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from ..kernels.training import count_pieces
 from ..kernels.training.linked_words import digest_words
 from ..sources import NO_ID, Documents, Input, Part, Skipped, Tally, warn_of_skipped
-from ..system.workers import ENDED, SharedJob, run_jobs
+from ..system.workers import ENDED, SharedJob, run_jobs, run_together
 from ..text.pattern import Pattern
 from ..text.utf8 import Text, to_text
 from ..text.windows import BATCH, Window
@@ -33,6 +33,7 @@ _SPLIT_BYTES = 1 << 20  # of pieces that are split at a time
 _SENT_BYTES = 1 << 18  # of words that a worker process sends at a time: small enough to stay in a core's cache
 _SENT_TEXTS = 1 << 14  # the same as Python objects
 _FIRST_SLOTS = 1 << 14  # of a new table
+_THREAD_SLOTS = 1 << 17  # of a table: for less, one more thread does not pay
 _TEXT_BYTES = 200  # about what a word and its count take as Python objects
 
 
@@ -101,10 +102,21 @@ class WordTable:
         """Add words to the counts from the `first` on; returns how many are done when the table is full, or all."""
         return int(count_pieces.add_words(words.text, words.starts, words.counts, first, self.table))
 
-    def take(self) -> WordCounts:
-        """Remove and return all words with their counts."""
-        words = _empty_words(*count_pieces.measure_words(self.table))
-        count_pieces.take_words(self.table, 0, *words)
+    def take(self, n_threads: int = 1) -> WordCounts:
+        """Remove and return all words with their counts; so many threads do it, if there are slots enough."""
+        cuts = self._cuts(n_threads)
+        measured = run_together([partial(count_pieces.measure_words, self.table, *cut) for cut in pairwise(cuts)])
+        first, position = np.cumsum([(0, 0), *measured], axis=0, dtype=np.int64).T.tolist()
+        words = _empty_words(first[-1], position[-1])
+        # Each part has its own stretch of the text: what follows it belongs to another thread.
+        texts = [words.text[: end + PADDING] for end in position[1:]]
+        numbers = [(words.starts[i : j + 1], words.counts[i:j]) for i, j in pairwise(first)]
+        run_together(
+            [
+                partial(count_pieces.take_words, self.table, *cut, at, text, *part)
+                for cut, at, text, part in zip(pairwise(cuts), position, texts, numbers, strict=False)
+            ]
+        )
         return words
 
     def take_in_parts(self) -> Iterator[WordCounts]:
@@ -113,16 +125,34 @@ class WordTable:
         They come in the order of the table's slots: a table with the same secret to which they are added is read and
         written in about this order, too, and not at random.
         """
-        return _in_parts(partial(count_pieces.take_words, self.table), len(self.table.slots), _SENT_BYTES)
+        n_slots = len(self.table.slots)
+        return _in_parts(
+            lambda slot, words: count_pieces.take_words(self.table, slot, n_slots, 0, *words), 0, n_slots, _SENT_BYTES
+        )
 
-    def split_pieces(self, pattern: Pattern, by_regex: bool = False) -> None:
-        """Replace the pieces of several pretokens by these pretokens; with `by_regex`, `regex` finds them."""
+    def split_pieces(self, pattern: Pattern, by_regex: bool = False, n_threads: int = 1) -> None:
+        """Replace the pieces of several pretokens by these pretokens; so many threads find them, or `regex` in one, with
+        `by_regex`."""
         if by_regex:
             self.add(_split_by_regex(self.take(), pattern))
             return
         # Only when all are taken, as added words may get slots that were not read yet.
-        for part in [_copy(part) for part in self._take_compound(pattern)]:
-            self.add(part)
+        calls = [partial(self._copies_of_compound, pattern, *cut) for cut in pairwise(self._cuts(n_threads))]
+        for parts in run_together(calls):
+            for part in parts:
+                self.add(part)
+
+    def _copies_of_compound(self, pattern: Pattern, first_slot: int, end_slot: int) -> list[WordCounts]:
+        """See _take_compound."""
+        return [
+            WordCounts(*(array.copy() for array in part)) for part in self._take_compound(pattern, first_slot, end_slot)
+        ]
+
+    def _cuts(self, n_threads: int) -> list[int]:
+        """Cut the table into parts of some slots, one for each thread: where each begins, and the end of the last."""
+        n_slots = len(self.table.slots) // piece_table.SLOT
+        n_parts = max(min(n_threads, n_slots // _THREAD_SLOTS), 1)
+        return [piece_table.SLOT * (n_slots * i // n_parts) for i in range(n_parts + 1)]
 
     def take_split(self, pattern: Pattern, by_regex: bool) -> list[WordCounts]:
         """Remove all pieces, and return their pretokens in parts that may have words in common.
@@ -132,16 +162,21 @@ class WordTable:
         if by_regex:
             return [_split_by_regex(self.take(), pattern)]
         split = WordTable()
-        for part in self._take_compound(pattern):
+        for part in self._take_compound(pattern, 0, len(self.table.slots)):
             split.add(part)
         return [self.take(), split.take()]
 
-    def _take_compound(self, pattern: Pattern) -> Iterator[WordCounts]:
-        """Remove the pieces of several pretokens; these pretokens, in parts, a word perhaps several times."""
+    def _take_compound(self, pattern: Pattern, first_slot: int, end_slot: int) -> Iterator[WordCounts]:
+        """Remove the pieces of several pretokens in some slots; these pretokens, in parts, a word perhaps several times."""
         tables = pattern.tables
         assert tables is not None
-        take = partial(count_pieces.take_compound, self.table, tables, new_split_scratch(tables))
-        return _in_parts(take, len(self.table.slots), _SPLIT_BYTES)
+        scratch = new_split_scratch(tables)
+        return _in_parts(
+            lambda slot, words: count_pieces.take_compound(self.table, tables, scratch, slot, end_slot, *words),
+            first_slot,
+            end_slot,
+            _SPLIT_BYTES,
+        )
 
 
 def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
@@ -163,26 +198,23 @@ def _empty_words(n_words: int, n_bytes: int) -> WordCounts:
     )
 
 
-def _in_parts(take: Callable[..., tuple[int, int]], n_slots: int, room: int) -> Iterator[WordCounts]:
+def _in_parts(
+    take: Callable[[int, WordCounts], tuple[int, int]], slot: int, end_slot: int, room: int
+) -> Iterator[WordCounts]:
     """What a kernel takes out of a table, slot after slot; each part is gone when the next one is asked for.
 
     take : called with the slot where to go on and room for words; returns the slot that it came to, and how many words
     room : bytes and words of a part; more for a word that is longer
     """
     words = _empty_words(room, room)
-    slot = 0
-    while slot < n_slots:
-        slot, n_words = take(slot, *words)
+    while slot < end_slot:
+        slot, n_words = take(slot, words)
         if n_words:
             starts = words.starts[: n_words + 1]
             yield WordCounts(words.text[: starts[-1] + PADDING], starts, words.counts[:n_words])
         else:
             room *= 2
             words = _empty_words(room, room)
-
-
-def _copy(words: WordCounts) -> WordCounts:
-    return WordCounts(*(array.copy() for array in words))
 
 
 class Counter(ABC):
@@ -213,8 +245,8 @@ class Counter(ABC):
         """Count the words of a window; returns the position up to which it was used."""
 
     @abstractmethod
-    def finish(self) -> WordCounts:
-        """All words counted so far."""
+    def finish(self, n_threads: int = 1) -> WordCounts:
+        """All words counted so far; so many threads gather them, at most."""
 
     def bound(self, most_bytes: int, spill: Callable[[list[WordCounts]], None]) -> None:
         """Take no more than `most_bytes` bytes of memory for words, about: before more are needed, all words so far are
@@ -276,9 +308,9 @@ class PieceCounter(Counter):
         else:
             words.grow(longest_piece)
 
-    def finish(self) -> WordCounts:
-        self._words.split_pieces(self.pattern, self._by_regex)
-        return self._words.take()
+    def finish(self, n_threads: int = 1) -> WordCounts:
+        self._words.split_pieces(self.pattern, self._by_regex, n_threads)
+        return self._words.take(n_threads)
 
     def hand_over(self) -> Iterator[WordCounts]:
         """See SharedJob. Pieces, which most workers have in common, so that each is split once, by whoever has all."""
@@ -311,7 +343,7 @@ class RegexCounter(Counter):
         if self._most_bytes is not None and len(self._counts) * _TEXT_BYTES > self._most_bytes:
             self._spill([self.finish()])
 
-    def finish(self) -> WordCounts:
+    def finish(self, n_threads: int = 1) -> WordCounts:
         words = _words_from_texts(self._counts)
         self._counts.clear()
         return words
@@ -365,7 +397,7 @@ def count_files(
     make = partial(make_counter, pattern, special_tokens, on_error, by_regex)
     counter = make()
     run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
-    return counter.finish()
+    return counter.finish(n_workers)
 
 
 def run_counters(

@@ -21,10 +21,7 @@ from ..machine.intrinsics import (
     BLOCK,
     PADDING,
     copy_64,
-    mask_between,
-    mask_of_16,
     read_i64,
-    read_u8,
     read_u64,
     write_16,
     write_i64,
@@ -33,6 +30,7 @@ from ..machine.intrinsics import (
 from ..machine.large_pages import zeros
 from ..pieces.pattern_tables import BY_REGEX, PLAIN_WORDS, number_of
 from ..pieces.piece_table import INLINE_BYTES, find, is_free
+from ..pieces.plain_words import is_plain_key, is_plain_word
 from ..pieces.pretokens import begin_piece, pretoken_end
 from .encode_state import leave, state_of, work_of
 from .merge_short import LANE_BYTES, OWN_AT, SHORT, finish_short, merge_lanes, start_short
@@ -50,9 +48,6 @@ _COPY_BYTES = 256 + PADDING
 _COPY = _COPIES + MOST_PENDING * _COPY_BYTES
 _BEHIND = _COPY + MOST_COPIED + PADDING
 _KEY, _LOW, _HIGH, _FOLLOWING, _SLOT = (OWN_AT + 8 * i for i in range(5))
-_ONE = np.uint64(1)
-_SMALL_A, _LARGE_A = ord("a"), ord("A")  # not in a kernel: Numba would compile `ord`
-_BYTE = np.uint64(0xFF)
 
 
 def new_pending() -> NDArray[np.uint64]:
@@ -188,29 +183,3 @@ def is_mergeable(copy_at, length, low, high, pattern_at, split_at, merges_at):
     end = copy_at + length
     begin_piece(split_at, pattern_at)
     return pretoken_end(copy_at, end, pattern_at, split_at) == end
-
-
-@inlined
-def is_plain_word(key_at, length):
-    """Whether a piece is a word of ASCII in less than BLOCK bytes: perhaps a space, and letters, only the first a capital.
-
-    Most new pieces are, most patterns make one pretoken of them (PLAIN_WORDS), and this test is faster than a walk to the
-    end.
-    """
-    lower, upper = mask_between(key_at, _SMALL_A, 26), mask_between(key_at, _LARGE_A, 26)
-    return length < BLOCK and are_plain(np.int64(read_u8(key_at)), lower, upper, length)
-
-
-@inlined
-def is_plain_key(low, high, length):
-    """As `is_plain_word`, of a piece that is stored in its key."""
-    lower, upper = mask_of_16(low, high, _SMALL_A, 26), mask_of_16(low, high, _LARGE_A, 26)
-    return are_plain(np.int64(low & _BYTE), lower, upper, length)
-
-
-@inlined
-def are_plain(first, lower, upper, length):
-    """See `is_plain_word`; of a piece its first byte, and the masks of its letters."""
-    led = np.uint64(first == 0x20)
-    letters = lower >> led | upper >> led & _ONE
-    return np.int64(led) < length and ~letters & ((_ONE << (np.uint64(length) - led)) - _ONE) == 0

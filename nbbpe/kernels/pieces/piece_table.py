@@ -45,12 +45,24 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import int64, reads, structure, uint8, uint64
 from ..machine import secret
-from ..machine.intrinsics import LINE, address_of, polynomial_step, prefetch, read_i64, read_u64, write_homes, write_u64
+from ..machine.intrinsics import (
+    LINE,
+    address_of,
+    polynomial_step,
+    prefetch,
+    read_i64,
+    read_u8,
+    read_u64,
+    write_homes,
+    write_u8,
+    write_u64,
+)
 from ..machine.large_pages import longer, zeros
 from ..machine.secret import HOME, LONG
 
 SLOT = 4  # uint64 words in a slot
 INLINE_BYTES = 15  # the longest key that is stored in its slot
+SPILL_BYTES = 16  # the most zeros that `copy_key` writes after a key
 KEY_OVERHEAD = 16  # pool bytes that a long key needs besides its bytes: 8 for its length, 8 for reads past its end
 POOL_START = 8  # no long key has offset 0, so none in a slot equals _LONG_KEY itself, which a search uses
 N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # the places of the numbers in PieceTable.state
@@ -455,7 +467,7 @@ def copy_words(from_at, to_at, length):
 
 @inlined
 def copy_key(table_at, slot, out_at):
-    """Write the key of an occupied slot to an address, and zeros after it, 16 bytes at the most; returns its length."""
+    """Write the key of an occupied slot to an address, and zeros after it, SPILL_BYTES at the most; returns its length."""
     slot_at = table_at.slots + 8 * slot
     low, high = read_u64(slot_at), read_u64(slot_at + 8)
     if high < _LONG_KEY:
@@ -467,6 +479,23 @@ def copy_key(table_at, slot, out_at):
         length = np.int64(read_u64(stored_at))
         copy_words(stored_at + 8, out_at, length)
     write_u64(out_at + length, np.uint64(0))
+    return length
+
+
+@inlined
+def copy_key_exactly(table_at, slot, out_at):
+    """As `copy_key`, but nothing is written after the key: another thread may be writing there."""
+    slot_at = table_at.slots + 8 * slot
+    low, high = read_u64(slot_at), read_u64(slot_at + 8)
+    length = key_length(table_at, slot)
+    if high < _LONG_KEY:
+        for i in range(length):
+            word = low if i < 8 else high
+            write_u8(out_at + i, np.int64(word >> np.uint64(8 * (i & 7))) & 0xFF)
+    else:
+        stored_at = table_at.pool + np.int64(high ^ _LONG_KEY) + 8
+        for i in range(length):
+            write_u8(out_at + i, read_u8(stored_at + i))
     return length
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import PADDING, address_of, read_u64, write_u64
+from ..pieces.pattern_tables import PLAIN_WORDS, number_of
 from ..pieces.piece_batch import (
     Breaks,
     ScanAddresses,
@@ -18,7 +19,21 @@ from ..pieces.piece_batch import (
     next_pieces,
     prepared_key,
 )
-from ..pieces.piece_table import SLOT, PieceTable, copy_key, find, insert, is_free, key_length, key_of, table_addresses
+from ..pieces.piece_table import (
+    INLINE_BYTES,
+    SLOT,
+    SPILL_BYTES,
+    PieceTable,
+    copy_key,
+    copy_key_exactly,
+    find,
+    insert,
+    is_free,
+    key_length,
+    key_of,
+    table_addresses,
+)
+from ..pieces.plain_words import is_plain_key
 from ..pieces.pretokens import begin_piece, pretoken_end
 from ..pieces.unmergeable_boundaries import NO_JOINS
 
@@ -104,61 +119,64 @@ def add_words(text, starts, counts, first_word, table):
     return counts.shape[0]
 
 
-@kernel(PieceTable)
-def measure_words(table):
-    """(number of keys that have a count, sum of their lengths in bytes)."""
+@kernel(PieceTable, int64, int64)
+def measure_words(table, first_slot, end_slot):
+    """Of the slots from `first_slot` to `end_slot`: (number of keys that have a count, sum of their lengths in bytes)."""
     table_at = table_addresses(table)
     n_words = 0
     n_bytes = 0
-    for slot in range(0, table.slots.shape[0], SLOT):
+    for slot in range(first_slot, end_slot, SLOT):
         if table.slots[slot + 2] != 0:
             n_words += 1
             n_bytes += key_length(table_at, slot)
     return n_words, n_bytes
 
 
-@kernel(PieceTable, int64, uint8[:], int64[:], int64[:])
-def take_words(table, first_slot, text, starts, counts):
+@kernel(PieceTable, int64, int64, int64, uint8[:], int64[:], int64[:])
+def take_words(table, first_slot, end_slot, position, text, starts, counts):
     """Move keys that have a count out of a table, as words in CSR form, as many as there is room for.
 
     table      : PieceTable, modified       the counts of what is taken become 0
-    first_slot : int64                      where to go on
-    text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled
+    first_slot, end_slot : int64            the slots that are read
+    position   : int64                      where the first word starts in the text
+    text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    the padding is not written to
 
-    Returns (slot, number of words): all keys before the slot are taken. It is less than the length of the table's slots
-    where there is no room for the next key. Cost: one pass over the table.
+    Returns (slot, number of words): all keys before the slot are taken. It is less than `end_slot` where there is no room
+    for the next key. Cost: one pass over the slots.
     """
     text_at, table_at = address_of(text), table_addresses(table)
     n_words = 0
-    position = 0
-    starts[0] = 0
-    for slot in range(first_slot, table.slots.shape[0], SLOT):
+    starts[0] = position
+    for slot in range(first_slot, end_slot, SLOT):
         if table.slots[slot + 2] != 0:
             length = key_length(table_at, slot)
             if n_words == counts.shape[0] or position + length > text.shape[0] - PADDING:
                 return slot, n_words
-            copy_key(table_at, slot, text_at + position)
+            if position + length + SPILL_BYTES <= text.shape[0] - PADDING:
+                copy_key(table_at, slot, text_at + position)
+            else:
+                copy_key_exactly(table_at, slot, text_at + position)
             position += length
             counts[n_words] = np.int64(table.slots[slot + 2])
             table.slots[slot + 2] = 0
             n_words += 1
             starts[n_words] = position
-    return table.slots.shape[0], n_words
+    return end_slot, n_words
 
 
-@kernel(PieceTable, reads(uint64[:]), int64[:], int64, uint8[:], int64[:], int64[:])
-def take_compound(table, pattern, split_scratch, first_slot, text, starts, counts):
+@kernel(PieceTable, reads(uint64[:]), int64[:], int64, int64, uint8[:], int64[:], int64[:])
+def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, starts, counts):
     """Take pieces that are not single pretokens out of a table, and split them into words.
 
     table      : PieceTable, modified      the counts of what is taken become 0
     pattern    : uint64[*], read           see pattern_tables.py
     split_scratch : see pretokens.new_split_scratch
-    first_slot : int64                     where to go on
+    first_slot, end_slot : int64           the slots that are read
     text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    as for take_words, but a word may
                  come several times
 
-    Returns (slot, number of words): all pieces before the slot are done. It is less than the length of the table's slots
-    where the next piece may need more room than there is. Cost: one pass over the table, and a look-up a character.
+    Returns (slot, number of words): all pieces before the slot are done. It is less than `end_slot` where the next piece
+    may need more room than there is. Cost: one pass over the slots, and a look-up a character but for plain words.
     """
     pattern_at, split_at = address_of(pattern), address_of(split_scratch)
     text_at, table_at = address_of(text), table_addresses(table)
@@ -166,11 +184,15 @@ def take_compound(table, pattern, split_scratch, first_slot, text, starts, count
     n_words = 0
     position = 0
     starts[0] = 0
-    for slot in range(first_slot, table.slots.shape[0], SLOT):
+    keeps_plain = number_of(pattern_at, PLAIN_WORDS) != 0
+    for slot in range(first_slot, end_slot, SLOT):
         count = np.int64(table.slots[slot + 2])
         if count == 0:
             continue
-        if max(position, n_words) + key_length(table_at, slot) > room:
+        length = key_length(table_at, slot)
+        if keeps_plain and length <= INLINE_BYTES and is_plain_key(table.slots[slot], table.slots[slot + 1], length):
+            continue
+        if max(position, n_words) + length > room:
             return slot, n_words
         end = position + copy_key(table_at, slot, text_at + position)
         begin_piece(split_at, pattern_at)
@@ -183,4 +205,4 @@ def take_compound(table, pattern, split_scratch, first_slot, text, starts, count
         if n > n_words + 1:
             table.slots[slot + 2] = 0
             n_words, position = n, end
-    return table.slots.shape[0], n_words
+    return end_slot, n_words

@@ -1,0 +1,36 @@
+"""Plain words: most pieces are words of ASCII, which most patterns keep whole (PLAIN_WORDS in pattern_tables.py).
+
+To see that a piece is one takes less time than a walk of the automaton to its end.
+"""
+
+import numpy as np
+
+from ..compiler.jit import inlined
+from ..machine.intrinsics import BLOCK, mask_between, mask_of_16, read_u8
+
+_ONE = np.uint64(1)
+_SMALL_A, _LARGE_A = ord("a"), ord("A")  # not in a kernel: Numba would compile `ord`
+_BYTE = np.uint64(0xFF)
+
+
+@inlined
+def is_plain_word(key_at, length):
+    """Whether a piece is a word of ASCII in less than BLOCK bytes: perhaps a space, and letters, only the first a
+    capital."""
+    lower, upper = mask_between(key_at, _SMALL_A, 26), mask_between(key_at, _LARGE_A, 26)
+    return length < BLOCK and are_plain(np.int64(read_u8(key_at)), lower, upper, length)
+
+
+@inlined
+def is_plain_key(low, high, length):
+    """As `is_plain_word`, of a piece that is stored in its key."""
+    lower, upper = mask_of_16(low, high, _SMALL_A, 26), mask_of_16(low, high, _LARGE_A, 26)
+    return are_plain(np.int64(low & _BYTE), lower, upper, length)
+
+
+@inlined
+def are_plain(first, lower, upper, length):
+    """See `is_plain_word`; of a piece its first byte, and the masks of its letters."""
+    led = np.uint64(first == 0x20)
+    letters = lower >> led | upper >> led & _ONE
+    return np.int64(led) < length and ~letters & ((_ONE << (np.uint64(length) - led)) - _ONE) == 0
