@@ -45,6 +45,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "own": [(gathering, "_OWN_BYTES")],
     "table_share": [(gathering, "_TABLE_SHARE")],
     "table_of_text": [(gathering, "_TABLE_BYTES_OF_TEXT")],
+    "sort_room": [(gathering, "_SORT_ROOM")],
     "counted_batch": [(gathering, "BATCH_BYTES")],
 }
 OF_EVERYTHING = [
