@@ -162,7 +162,7 @@ def guarded_arrays() -> Iterator[None]:
 def sizes(monkeypatch) -> Callable[..., None]:
     """Sets sizes by their names in sizes.py."""
 
-    def set_sizes(**by_name: int) -> None:
+    def set_sizes(**by_name: float) -> None:
         for name, n in by_name.items():
             for module, attribute in SIZES[name]:
                 monkeypatch.setattr(module, attribute, n)

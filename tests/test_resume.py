@@ -423,8 +423,8 @@ def test_a_name_that_is_taken_is_refused(small, sources, tmp_path):
     assert not folder.exists()
 
 
-def test_two_runs_at_once_are_told(small, sources, tmp_path, monkeypatch, stopped):
-    monkeypatch.setattr("nbbpe.system.kept_folder._PATIENCE", 0.1)
+def test_two_runs_at_once_are_told(small, sources, tmp_path, sizes, stopped):
+    sizes(patience=0.1)
     out, errors = tmp_path / "out", []
 
     def second(*figures) -> None:
