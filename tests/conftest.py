@@ -171,6 +171,19 @@ def sizes(monkeypatch) -> Callable[..., None]:
 
 
 @pytest.fixture
+def processors(monkeypatch) -> Callable[[int], None]:
+    """Sets how many processors this process may use."""
+    return lambda n: monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
+
+
+@pytest.fixture
+def no_default(monkeypatch) -> None:
+    """This process has no default tokenizer, and none is left when the test ends."""
+    monkeypatch.setattr(nbbpe.default, "_default", None)
+    monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
+
+
+@pytest.fixture
 def cut_everywhere(sizes) -> Callable[[int], None]:
     """Sets all sizes to a few bytes, and has workers for any file."""
 
