@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from sizes import OF_EVERYTHING, SIZES
 
 import nbbpe
+from nbbpe.kernels.compiler.jit import Kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -181,6 +182,24 @@ def no_default(monkeypatch) -> None:
     """This process has no default tokenizer, and none is left when the test ends."""
     monkeypatch.setattr(nbbpe.default, "_default", None)
     monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
+
+
+@pytest.fixture
+def watched(monkeypatch) -> Callable[..., contextlib.AbstractContextManager[None]]:
+    """`watched(kernel, look)`: a context in which `look(status, *arguments)` is called after each call of a kernel."""
+
+    @contextlib.contextmanager
+    def watch(kernel: Kernel, look: Callable[..., object]) -> Iterator[None]:
+        def call(*arguments: object) -> int:
+            status = kernel(*arguments)
+            look(status, *arguments)
+            return status
+
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{kernel.__module__}.{kernel.__name__}", call)
+            yield
+
+    return watch
 
 
 @pytest.fixture
