@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from sizes import OF_EVERYTHING, SIZES
 
 import nbbpe
+from nbbpe.kernels.compiler.jit import Kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -162,12 +163,43 @@ def guarded_arrays() -> Iterator[None]:
 def sizes(monkeypatch) -> Callable[..., None]:
     """Sets sizes by their names in sizes.py."""
 
-    def set_sizes(**by_name: int) -> None:
+    def set_sizes(**by_name: float) -> None:
         for name, n in by_name.items():
             for module, attribute in SIZES[name]:
                 monkeypatch.setattr(module, attribute, n)
 
     return set_sizes
+
+
+@pytest.fixture
+def processors(monkeypatch) -> Callable[[int], None]:
+    """Sets how many processors this process may use."""
+    return lambda n: monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(n)), raising=False)
+
+
+@pytest.fixture
+def no_default(monkeypatch) -> None:
+    """This process has no default tokenizer, and none is left when the test ends."""
+    monkeypatch.setattr(nbbpe.default, "_default", None)
+    monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
+
+
+@pytest.fixture
+def watched(monkeypatch) -> Callable[..., contextlib.AbstractContextManager[None]]:
+    """`watched(kernel, look)`: a context in which `look(status, *arguments)` is called after each call of a kernel."""
+
+    @contextlib.contextmanager
+    def watch(kernel: Kernel, look: Callable[..., object]) -> Iterator[None]:
+        def call(*arguments: object) -> int:
+            status = kernel(*arguments)
+            look(status, *arguments)
+            return status
+
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{kernel.__module__}.{kernel.__name__}", call)
+            yield
+
+    return watch
 
 
 @pytest.fixture

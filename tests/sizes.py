@@ -1,4 +1,6 @@
-"""How much is read, encoded and written at once. Tests make that a few bytes, so that small texts are cut everywhere.
+"""How much is read, encoded and written at once, and from which size on something pays.
+
+Tests make that a few bytes, so that small texts are cut everywhere, and go the ways of large ones.
 
 No other module of the tests knows where these sizes stand (see the fixtures `sizes` and `cut_everywhere`).
 """
@@ -7,12 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbbpe.encoding import regex_encoder, threads
-from nbbpe.idfiles import block_writer, writer
-from nbbpe.sources import columns, compressed, json_array, jsonl, line_chunks, parquet, read_ahead
-from nbbpe.system import part_joiner
-from nbbpe.text import pattern, regex_splitter, text_rows, utf8, windows
-from nbbpe.training import gathering, sorted_runs, word_counts
+from nbbpe.encoding import compiled_encoder, decoder, dropout, encoder_state, long_merges, regex_encoder, threads
+from nbbpe.formats import folder_tables, tiktoken
+from nbbpe.idfiles import block_writer, publishing, token_file, writer
+from nbbpe.kernels.pieces import special_tokens
+from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
+from nbbpe.system import kept_folder, part_joiner
+from nbbpe.text import chunks, pattern, regex_splitter, text_rows, utf8, windows
+from nbbpe.training import executed, forecast, gathering, merges, sorted_runs, word_counts
 
 SIZES: dict[str, list[tuple[Any, str]]] = {
     "window": [(windows, "WINDOW"), (columns, "WINDOW")],
@@ -45,7 +49,26 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "own": [(gathering, "_OWN_BYTES")],
     "table_share": [(gathering, "_TABLE_SHARE")],
     "table_of_text": [(gathering, "_TABLE_BYTES_OF_TEXT")],
+    "sort_room": [(gathering, "_SORT_ROOM")],
     "counted_batch": [(gathering, "BATCH_BYTES")],
+    "budget": [(merges, "BATCH_BUDGET")],
+    "executed": [(executed, "_LEAST_BYTES")],
+    "forecast": [(forecast, "MIN_BYTES")],
+    "forecast_place": [(forecast, "_PLACE_BYTES")],
+    "look": [(chunks, "_LOOK"), (compressed, "_LOOK")],
+    "most_frame": [(frames, "MOST_FRAME")],
+    "nodes": [(special_tokens, "_NODES_AT_ONCE")],
+    "most_special": [(special_tokens, "_MOST_BYTES")],
+    "out": [(compiled_encoder, "OUT_BYTES"), (encoder_state, "OUT_BYTES")],
+    "long": [(long_merges, "LONG")],
+    "decoded": [(decoder, "_FEW"), (decoder, "_MANY"), (decoder, "_VERY_MANY")],
+    "dropped": [(dropout, "_AT_ONCE"), (dropout, "_FIRST_SCRATCH")],
+    "ids_looked_at": [(token_file, "_IDS_AT_ONCE")],
+    "tables": [(folder_tables, "LEAST")],
+    "rank_lines": [(tiktoken, "_SMALL")],
+    # In seconds:
+    "patience": [(publishing, "_PATIENCE"), (kept_folder, "_PATIENCE")],
+    "splitting": [(regex_splitter, "BASE_SECONDS")],
 }
 OF_EVERYTHING = [
     "window",

@@ -119,9 +119,9 @@ def test_the_other_process_ends_when_this_one_is_killed(tmp_path):
     ],
     ids=["frozen", "embedded", "no executable", "one processor", "worker", "busy"],
 )
-def test_where_no_other_process_should_be_started_none_is(change, monkeypatch):
+def test_where_no_other_process_should_be_started_none_is(change, monkeypatch, processors):
     monkeypatch.setattr(beside, "_is_idle", lambda: True)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    processors(2)
     assert beside.may_start()
     change(monkeypatch)
     assert not beside.may_start()

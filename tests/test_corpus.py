@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import PADDING
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
-from nbbpe.text import chunks, special_search, utf8, windows
+from nbbpe.text import special_search, utf8, windows
 from nbbpe.text.chunks import cut_file, find_chunk_boundaries
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import to_bytes, to_text
@@ -115,11 +115,10 @@ def cut(path: Path, data: bytes, n: int, pattern=GPT2, tokens=(SPECIAL,)) -> lis
     n=st.integers(1, 100),
     look=st.sampled_from([1, 5, 1 << 16]),
 )
-def test_chunks_can_be_split_apart_from_each_other(tmp_path, data, n, look):
+def test_chunks_can_be_split_apart_from_each_other(sizes, tmp_path, data, n, look):
     for tokens in (SPECIAL,), (), (b"ab", b"b "), (b"ab", b"b a", b"abab ", b"."):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(chunks, "_LOOK", look)
-            parts = cut(tmp_path / "f", data, n, tokens=tokens)
+        sizes(look=look)
+        parts = cut(tmp_path / "f", data, n, tokens=tokens)
         assert sum(map(bool, parts)) == len(parts) or not data
         pretokens = [
             word for part in parts for d, _ in naive.documents(part, tokens) for word in naive.split(d, GPT2.compiled)

@@ -21,11 +21,10 @@ IDS = st.lists(st.integers(0, 399), max_size=40)  # of the tokenizer `small`
 
 
 @pytest.fixture(params=["look-ups", "kernels"])
-def way(request, monkeypatch) -> str:
+def way(request, sizes, monkeypatch) -> str:
     """Decode in one way, whatever the number of ids."""
     if request.param == "kernels":
-        for name in "_FEW", "_MANY", "_VERY_MANY":
-            monkeypatch.setattr(decoder, name, 0)
+        sizes(decoded=0)
     else:
         monkeypatch.setattr(decoder.Decoder, "_copy", lambda *_: None)
     return request.param
@@ -139,13 +138,12 @@ def test_many_ids_give_what_few_at_a_time_do(gpt2, shared):
     assert b"".join(gpt2.decode_bytes(ids[i : i + 50]) for i in range(0, len(ids), 50)) == data
 
 
-def test_who_decodes_little_again_and_again_gets_the_compiled_loop(small, monkeypatch):
-    monkeypatch.setattr(decoder, "_MANY", 100)
+def test_who_decodes_little_again_and_again_gets_the_compiled_loop(small):
     fresh = nbbpe.Tokenizer(small.vocab, small.merges)
     small.encode("a")  # kernels are in use
     for n_calls in range(1, 9):
-        assert fresh.decode([97] * 20) == "a" * 20
-        assert bool(fresh._decoder._idle) == (n_calls >= 5)
+        assert fresh.decode([97] * (decoder._MANY // 5)) == "a" * (decoder._MANY // 5)
+        assert bool(fresh._decoder._idle) == (n_calls > 5)
 
 
 def test_a_vocabulary_with_a_huge_gap_needs_no_huge_table(small):

@@ -5,13 +5,15 @@ Each process here compiles one small kernel, or finds it.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import shutil
 import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import processes
@@ -70,14 +72,28 @@ def install(nobodys_folder) -> Path:
     return folder
 
 
+def earlier_kernels(folder: Path, name: str) -> list[Path]:
+    """Put files into a folder that earlier sources have left: a kernel of this name, and one of a longer name."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    paths = [folder / f"{each}.{kernel_files._PYTHON}.0123456789abcdef.0.nbk" for each in (name, f"{name}_more")]
+    for path in paths:
+        path.write_bytes(b"old")
+    return paths
+
+
 def make_read_only(folder: Path) -> None:
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
 
 
 def test_kernels_are_kept_in_the_package_and_read_there_by_who_may_not_write(install):
+    folder = install / "nbbpe" / "kernels" / "__pycache__"
+    outdated, others = earlier_kernels(folder, "linked_words.digest_words")
     assert use(install)[0] == ["digest_words"]
-    assert len(kernels_in(install / "nbbpe" / "kernels" / "__pycache__")) == 1
+    assert not outdated.exists()
+    assert others.exists()
+    others.unlink()
+    assert len(kernels_in(folder)) == 1
     make_read_only(install)
     compiled, said = use(install, "nobody")
     assert compiled == []
@@ -159,6 +175,30 @@ def compiles(tmp_path, monkeypatch) -> Callable[[], bool]:
     return use
 
 
+@pytest.fixture
+def as_if(monkeypatch) -> Callable[[str, object], contextlib.AbstractContextManager[None]]:
+    """`as_if(name, value)`: as if something else were installed, which kernel_files.py has by this name."""
+
+    @contextlib.contextmanager
+    def changed(name: str, value: object) -> Iterator[None]:
+        with monkeypatch.context() as patch:
+            patch.setattr(kernel_files, name, value)
+            kernel_files._sources.cache_clear()
+            try:
+                yield
+            finally:
+                kernel_files._sources.cache_clear()
+
+    return changed
+
+
+@pytest.fixture
+def wheel(tmp_path, monkeypatch) -> Path:
+    """Where the installed package has the objects of a wheel; the folder is not made."""
+    monkeypatch.setattr(store, "_IN_WHEEL", str(tmp_path / "objects"))
+    return tmp_path / "objects"
+
+
 @pytest.mark.parametrize(
     "damaged",
     [
@@ -211,47 +251,44 @@ def test_object_code_without_our_entry_or_that_refers_to_other_names_is_compiled
     assert not compiles()
 
 
-def test_objects_that_refer_to_other_names_are_not_stored(compiles, tmp_path, monkeypatch):
-    allowed = symbols.addresses([])
-    del allowed["PyLong_AsLongLong"]
-    monkeypatch.setattr(obtain, "addresses", lambda _: allowed)
-    with pytest.raises(symbols.UnknownObject, match="refers to PyLong_AsLongLong"):
-        obtain.compiled(Kernel(add_one, (int64,)))
+def sine(x):
+    return int(math.sin(x))
 
 
-def test_a_change_of_any_source_compiles_kernels_again(compiles, tmp_path, monkeypatch):
-    sources = tmp_path / "sources"
-    shutil.copytree(store.KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(kernel_files, "KERNELS", str(sources))
-    kernel_files._sources.cache_clear()
-    try:
+def test_objects_that_refer_to_other_names_are_not_stored(compiles, tmp_path):
+    with pytest.raises(symbols.UnknownObject, match=r"refers to .*sin"):
+        obtain.compiled(Kernel(sine, (int64,)))
+    assert kernels_in(tmp_path) == []
+
+
+@pytest.fixture
+def sources(tmp_path) -> Path:
+    """A copy of the sources of kernels."""
+    folder = tmp_path / "sources"
+    shutil.copytree(store.KERNELS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def test_a_change_of_any_source_compiles_kernels_again(compiles, sources, as_if):
+    with as_if("KERNELS", str(sources)):
         assert compiles()
-        (sources / "machine" / "intrinsics.py").touch()
-        kernel_files._sources.cache_clear()
+    (sources / "machine" / "intrinsics.py").touch()
+    with as_if("KERNELS", str(sources)):
         assert not compiles()
-        with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
-            file.write("\n")
-        kernel_files._sources.cache_clear()
-        assert compiles()
-        assert len(kernel_files.count_stored()) == 1
-    finally:
-        kernel_files._sources.cache_clear()
-
-
-def test_two_versions_of_nbbpe_side_by_side_keep_their_own_kernels(compiles, tmp_path, monkeypatch):
-    sources = tmp_path / "sources"
-    shutil.copytree(store.KERNELS, sources, ignore=shutil.ignore_patterns("__pycache__"))
     with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
         file.write("\n")
-    versions = [store.KERNELS, str(sources)]
+    with as_if("KERNELS", str(sources)):
+        assert compiles()
+        assert len(kernel_files.count_stored()) == 1
+
+
+def test_two_versions_of_nbbpe_side_by_side_keep_their_own_kernels(compiles, sources, as_if):
+    with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
+        file.write("\n")
     compiled = []
-    try:
-        for version in versions * 2:
-            monkeypatch.setattr(kernel_files, "KERNELS", version)
-            kernel_files._sources.cache_clear()
+    for version in [store.KERNELS, str(sources)] * 2:
+        with as_if("KERNELS", version):
             compiled.append(compiles())
-    finally:
-        kernel_files._sources.cache_clear()
     assert compiled == [True, True, False, False]
 
 
@@ -289,48 +326,43 @@ def test_on_a_full_disk_a_kernel_runs_and_nothing_is_left(compiles, tmp_path):
 
 
 @pytest.mark.parametrize("package", ["numba", "llvmlite"])
-def test_an_upgrade_compiles_kernels_again_and_the_former_are_found_again(compiles, monkeypatch, package):
+def test_an_upgrade_compiles_kernels_again_and_the_former_are_found_again(compiles, as_if, package):
     assert compiles()
-    version_of = store.version_of
-    with monkeypatch.context() as upgraded:
-        upgraded.setattr(kernel_files, "version_of", lambda name: "999" if name == package else version_of(name))
+    with as_if("version_of", lambda name: "999" if name == package else store.version_of(name)):
         assert compiles()
         assert not compiles()
     assert not compiles()
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda patch: patch.setenv("NUMBA_OPT", "2"),
-        lambda patch: patch.setattr(kernel_files, "layouts", lambda: layouts.layouts()._replace(type_at=16)),
-        lambda patch: patch.setattr(kernel_files, "present", lambda: target.present()._replace(features="+other")),
-        lambda patch: patch.setattr(kernel_files, "present", lambda: target.present()._replace(processor="other")),
-        lambda patch: patch.setattr(kernel_files, "_FORMAT", 999),
-    ],
-    ids=["settings", "layouts", "features", "processor", "format"],
+    ("variable", "value"),
+    [("NUMBA_OPT", "2"), ("NUMBA_CPU_FEATURES", "+other"), ("NUMBA_CPU_NAME", "other")],
+    ids=["settings", "features", "processor"],
 )
-def test_what_a_kernel_was_made_for_is_a_part_of_its_name(compiles, monkeypatch, change):
+def test_what_the_user_asks_for_is_a_part_of_a_kernels_name(compiles, monkeypatch, variable, value):
     assert compiles()
-    with monkeypatch.context() as changed:
-        change(changed)
+    with monkeypatch.context() as set_by_user:
+        set_by_user.setenv(variable, value)
         assert kernel_files.read("test_disk_cache.add_one") is None
     assert not compiles()
 
 
-def test_outdated_kernels_are_removed_from_the_package_and_from_nowhere_else(compiles, tmp_path, monkeypatch):
-    outdated = tmp_path / "nbbpe" / f"test_disk_cache.add_one.{kernel_files._PYTHON}.0123456789abcdef.0.nbk"
-    others = outdated.with_name(f"test_disk_cache.add_one_more.{kernel_files._PYTHON}.0123456789abcdef.0.nbk")
-    outdated.parent.mkdir(mode=0o700)
-    for path in outdated, others:
-        path.write_bytes(b"old")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("layouts", lambda: layouts.layouts()._replace(type_at=16)), ("_FORMAT", 999)],
+    ids=["layouts", "format"],
+)
+def test_what_a_kernel_was_made_for_is_a_part_of_its_name(compiles, as_if, name, value):
     assert compiles()
-    assert outdated.exists()
-    next(path for path in outdated.parent.glob("*.nbk") if path not in (outdated, others)).unlink()
-    monkeypatch.setattr(store, "IN_TREE", str(outdated.parent))
+    with as_if(name, value):
+        assert kernel_files.read("test_disk_cache.add_one") is None
+    assert not compiles()
+
+
+def test_outdated_kernels_are_kept_in_a_folder_that_other_installations_may_use(compiles, tmp_path):
+    paths = earlier_kernels(tmp_path / "nbbpe", "test_disk_cache.add_one")
     assert compiles()
-    assert not outdated.exists()
-    assert others.exists()
+    assert all(path.exists() for path in paths)
 
 
 def test_versions_are_known_without_importing_the_packages():
@@ -345,28 +377,23 @@ def test_versions_are_known_without_importing_the_packages():
 # Objects for others
 
 
-def test_kernels_for_a_wheel_are_found_whatever_numba_there_is(compiles, tmp_path, monkeypatch):
-    folder = tmp_path / "objects"
-    monkeypatch.setattr(store, "_IN_WHEEL", str(folder))
-    assert obtain.obtain_object(Kernel(add_one, (int64,)), str(folder)) == (str(folder), True)
-    monkeypatch.setattr(kernel_files, "version_of", lambda _: "")
-    found = obtained()
-    assert (found.folder, found.was_compiled) == (str(folder), False)
-    with monkeypatch.context() as set_by_user:
-        set_by_user.setenv("NUMBA_OPT", "2")  # who sets this wants kernels compiled so
+def test_kernels_for_a_wheel_are_found_whatever_numba_there_is(compiles, wheel, as_if, monkeypatch):
+    assert obtain.obtain_object(Kernel(add_one, (int64,)), str(wheel)) == (str(wheel), True)
+    with as_if("version_of", lambda _: ""):
+        found = obtained()
+        assert (found.folder, found.was_compiled) == (str(wheel), False)
+        monkeypatch.setenv("NUMBA_OPT", "2")  # who sets this wants kernels compiled so
         assert obtained().was_compiled
 
 
 @pytest.mark.skipif(not target.host().triple.startswith("x86_64"), reason="names of other processors")
-def test_kernels_for_a_kind_of_processors_are_found_by_those_of_this_kind_only(compiles, tmp_path, monkeypatch):
-    folder = tmp_path / "objects"
-    monkeypatch.setattr(store, "_IN_WHEEL", str(folder))
+def test_kernels_for_a_kind_of_processors_are_found_by_those_of_this_kind_only(compiles, wheel, monkeypatch):
     kernel = Kernel(add_one, (int64,))
     content = obtain.compiled(kernel)
     for label in "x86-64", "x86-64-v2", "x86-64-v2+sse4a", "x86-64-v4", "generic+nothing":
         name = kernel_files._others_name(kernel.name, label)
-        folder.mkdir(exist_ok=True)
-        (folder / name).write_bytes(store._digest(name, label.encode()) + label.encode())
+        wheel.mkdir(exist_ok=True)
+        (wheel / name).write_bytes(store._digest(name, label.encode()) + label.encode())
     own = target.host()
     for features, expected in [
         ("", b"x86-64"),

@@ -123,7 +123,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Page]
 
 
 @pytest.mark.parametrize("block", RUN, ids=[f"{block.page}:{block.line}" for block in RUN])
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("quiet", "no_default")
 @pytest.mark.filterwarnings("ignore:1 malformed record was skipped")
 def test_a_block_of_code_runs(block, opened, tmp_path_factory, monkeypatch):
     if missing := missing_modules(block.needs):
@@ -133,7 +133,6 @@ def test_a_block_of_code_runs(block, opened, tmp_path_factory, monkeypatch):
         monkeypatch.chdir(folder)
         opened[block.page] = Page(folder)
     monkeypatch.chdir(opened[block.page]._folder)
-    monkeypatch.setattr("nbbpe.default._default", None)
     opened[block.page].run_to(block)
 
 

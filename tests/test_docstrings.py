@@ -49,14 +49,12 @@ def public() -> Iterator[tuple[str, Any, Any]]:
     ("name", "function", "owner"),
     [pytest.param(*each, id=each[0], marks=SLOW.get(each[0], ())) for each in public()],
 )
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("quiet", "no_default")
 def test_an_example_does_what_it_shows(name, function, owner, tmp_path, monkeypatch):
     module, _, last = name.rpartition(".")
     if needed := NEEDS.get(module, NEEDS.get(last)):
         pytest.importorskip(needed)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("nbbpe.default._default", None)
-    monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
     (tmp_path / "corpus.txt").write_text("the cat sat on the mat<|endoftext|>the hat of the cat<|endoftext|>" * 10)
     monkeypatch.setitem(os.environ, "NO_COLOR", "1")
     names: dict[str, Any] = {}

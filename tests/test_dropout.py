@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.encoding import dropout as dropout_module
 from nbbpe.text.pattern import get_pattern
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
@@ -189,9 +188,8 @@ def test_ids_depend_on_text_seed_and_share_alone(by_pattern, sizes):
     assert tokenizer.encode_batch(batch, dropout=0.3) != tokenizer.encode_batch(batch, dropout=0.3)  # a new seed each time
 
 
-def test_no_state_of_a_text_reaches_the_next(by_pattern, monkeypatch):
-    monkeypatch.setattr(dropout_module, "_AT_ONCE", 3)
-    monkeypatch.setattr(dropout_module, "_FIRST_SCRATCH", 1)
+def test_no_state_of_a_text_reaches_the_next(by_pattern, sizes):
+    sizes(dropped=3)
     for tokenizer in by_pattern.values():
         batch = ["the cat sat on the mat 123", "x" * 300, "the cat sat on the mat 123", "a"]
         rows = tokenizer.encode_batch(batch, dropout=0.4, seed=2)

@@ -6,11 +6,12 @@ import ctypes
 import platform
 import struct
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from nbbpe.kernels.compiler import elf, kernel_files, loader, obtain, plain, symbols, target
+from nbbpe.kernels.compiler import elf, loader, obtain, plain, symbols, target
 from nbbpe.kernels.compiler.jit import Kernel
 from nbbpe.kernels.compiler.signature import int64, uint8, uint64
 
@@ -61,13 +62,19 @@ def called(content: bytes) -> tuple[int, list[int]]:
     return entry(text, 2), text.tolist()
 
 
-def test_it_does_what_it_does_where_llvm_places_it(content, monkeypatch):
-    here = called(content)
+@pytest.fixture
+def leave_to_llvm(monkeypatch) -> Callable[[], None]:
+    """Has LLVM place object code, as on other systems."""
 
     def refuse(*_):
         raise elf.NotPlaced
 
-    monkeypatch.setattr(loader, "place", refuse)
+    return lambda: monkeypatch.setattr(loader, "place", refuse)
+
+
+def test_it_does_what_it_does_where_llvm_places_it(content, leave_to_llvm):
+    here = called(content)
+    leave_to_llvm()
     assert called(content) == here == (2 * (9 + 0 + 99 * 99), [0, 0, 0])
 
 
@@ -79,14 +86,10 @@ def test_every_argument_is_checked_as_ever(content):
 
 
 @pytest.mark.parametrize("by_llvm", [False, True])
-def test_a_kernel_calls_the_object_code_of_another(by_llvm, monkeypatch, tmp_path):
-    def refuse(*_):
-        raise elf.NotPlaced
-
+def test_a_kernel_calls_the_object_code_of_another(by_llvm, leave_to_llvm, monkeypatch, tmp_path):
     if by_llvm:
-        monkeypatch.setattr(loader, "place", refuse)
-    monkeypatch.setattr(kernel_files, "read", lambda _: None)
-    monkeypatch.setattr(kernel_files, "write", lambda *_: None)
+        leave_to_llvm()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # where no kernel lies yet
     for each in SCALED, CALLER:
         each._obtained = each._entry = None
     numbers = np.array([0, 7, 255], dtype=np.uint8)

@@ -29,7 +29,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.encoding import compiled_encoder, long_merges, regex_encoder, threads
+from nbbpe.encoding import compiled_encoder, long_merges, regex_encoder
 from nbbpe.kernels.encoding.piece_cache import BYTES_PER_PIECE, IDS_USED
 from nbbpe.kernels.pieces.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.pieces.piece_table import POOL_USED as KEY_BYTES
@@ -466,13 +466,13 @@ def test_lent_bytes_are_taken_where_all_is_done_in_python_too(pattern, normalize
     assert tok.encode_batch_flat([text])[0].tolist() == tok.encode(data)
 
 
-def test_a_batch_is_each_text_by_itself(trained, monkeypatch, sizes):
+def test_a_batch_is_each_text_by_itself(trained, processors, sizes):
     batch = [texts.SAMPLE[i : i + 150] for i in range(0, 400, 11)] + ["", "<|end|>", b"\xff"]
     wanted = [trained.encode(text) for text in batch]
     assert trained.encode_batch(batch) == wanted
     assert trained.encode_batch([]) == []
     sizes(for_threads=10)
-    monkeypatch.setattr(threads, "default_workers", lambda: 4)
+    processors(4)
     assert trained.encode_batch(iter(batch)) == wanted
 
 
@@ -807,8 +807,8 @@ def test_more_special_tokens_than_a_short_text_has_room_for(small, n, between):
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", None])
-def test_what_takes_long_can_be_interrupted_and_called_again(small, monkeypatch, pattern):
-    monkeypatch.setattr(long_merges, "LONG", 1)
+def test_what_takes_long_can_be_interrupted_and_called_again(small, sizes, monkeypatch, pattern):
+    sizes(long=1)
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, pattern=pattern)
     text = "the cat" * 3 + "a" * 3000
     wanted = expected(tokenizer, text.encode())

@@ -43,8 +43,8 @@ def text(tmp_path) -> Path:
 
 
 @pytest.fixture
-def small_parts(monkeypatch) -> None:
-    monkeypatch.setattr(executed, "_LEAST_BYTES", 2000)
+def small_parts(sizes) -> None:
+    sizes(executed=2000)
 
 
 @pytest.fixture
@@ -91,22 +91,22 @@ def test_tasks_may_run_twice_and_elsewhere(text, monkeypatch):
 
 
 @pytest.mark.parametrize("least", [500, 1000, 2000, 3000, 10**6])
-def test_a_file_is_cut_into_an_even_number_of_like_parts(text, monkeypatch, least):
+def test_a_file_is_cut_into_an_even_number_of_like_parts(text, sizes, least):
     """So that two workers, or four, end together, however few parts there are."""
-    monkeypatch.setattr(executed, "_LEAST_BYTES", least)
-    sizes = []
+    sizes(executed=least)
+    found = []
 
     class Noting(Here):
         def submit(self, function, *arguments) -> Future:
             future = super().submit(function, *arguments)
-            sizes.append(future.result().n_read)
+            found.append(future.result().n_read)
             return future
 
     nbbpe.train(text, 300, SPECIALS, executor=Noting())
-    assert len(sizes) % 2 == 0
-    assert sum(sizes) == text.stat().st_size
+    assert len(found) % 2 == 0
+    assert sum(found) == text.stat().st_size
     longest = max(map(len, text.read_bytes().split(texts.SPECIAL.encode()))) + len(texts.SPECIAL)
-    assert max(sizes) - min(sizes) < 2 * longest  # a part ends at a special token here
+    assert max(found) - min(found) < 2 * longest  # a part ends at a special token here
 
 
 @given(st.lists(st.tuples(st.binary(min_size=1, max_size=300), st.integers(1, 2**62)), max_size=30))

@@ -20,7 +20,7 @@ import nbbpe
 from nbbpe.kernels.training import linked_words, merge_loop
 from nbbpe.model.model import Model
 from nbbpe.text.pattern import get_pattern
-from nbbpe.training import merges as merging
+from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.word_counts import words_from_dict
 from nbbpe.vocabulary import extension
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
 
 
 def trained(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes", **options) -> Model:
-    found = merging.learn_merges(words_from_dict(words), n_tokens, tie_break, **options)
+    found = learn_merges(words_from_dict(words), n_tokens, tie_break, **options)
     return Model.trained(found, [], NO_PATTERN, {"tie_break": tie_break})
 
 
@@ -119,7 +119,7 @@ def test_files_are_counted_as_in_training(stories, tmp_path):
 
 
 @given(texts.word_counts("abé", max_words=8, max_size=14), st.integers(256, 270))
-def test_structures_are_true_to_each_other_after_every_merge(words, n_start):
+def test_structures_are_true_to_each_other_after_every_merge(sizes, words, n_start):
     start, counted = trained(words, n_start), words_from_dict(words)
     original, calls = merge_loop.merge_batch, []
 
@@ -130,8 +130,8 @@ def test_structures_are_true_to_each_other_after_every_merge(words, n_start):
         check_structures(counted, linked, table, ties, tokens)
         return calls[-1]
 
+    sizes(budget=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "BATCH_BUDGET", 1)
         patch.setattr(merge_loop, "merge_batch", checking)
         extension.extend_by_words(start, counted, 290)
     assert calls

@@ -21,8 +21,8 @@ LINES = re.compile(
 
 
 @pytest.fixture
-def every_run_is_long(monkeypatch):
-    monkeypatch.setattr(forecast, "MIN_BYTES", 1)
+def every_run_is_long(sizes):
+    sizes(forecast=1)
 
 
 def guessed(path, n_tokens=None, most_bytes=None) -> forecast.Forecast | None:
@@ -31,8 +31,8 @@ def guessed(path, n_tokens=None, most_bytes=None) -> forecast.Forecast | None:
 
 @pytest.mark.usefixtures("every_run_is_long")
 @pytest.mark.parametrize("name", ["novels_de.txt", "code_rails.txt"])
-def test_words_are_guessed_within_a_factor_of_two(shared, name, monkeypatch):
-    monkeypatch.setattr(forecast, "_PLACE_BYTES", 1 << 17)
+def test_words_are_guessed_within_a_factor_of_two(shared, name, sizes):
+    sizes(forecast_place=1 << 17)
     path = shared / "text" / name
     found = guessed(path, 32_000)
     n_words = nbbpe.count_words(path).num_rows

@@ -23,7 +23,6 @@ from test_sources import DOCUMENTS, documents_of, encoded, json_lines, needs
 import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Line, Tally, find_inputs
-from nbbpe.sources import frames as frames_of_sources
 from nbbpe.sources.compressed import open_stream
 from nbbpe.sources.frames import Frame, find_frames
 from nbbpe.sources.inputs import Extent
@@ -97,7 +96,7 @@ def test_members_that_say_how_long_they_are_are_found(pieces):
     assert found(b"".join([*members, b"\0\0", *members]), ".gz") == wanted
 
 
-def test_frames_that_need_much_memory_or_are_very_long_end_the_search(monkeypatch):
+def test_frames_that_need_much_memory_or_are_very_long_end_the_search(sizes):
     import zstandard
 
     large = zstandard.ZstdCompressionParameters(window_log=26)
@@ -107,7 +106,7 @@ def test_frames_that_need_much_memory_or_are_very_long_end_the_search(monkeypatc
     wide = stream.compress(b"wide") + stream.flush()
     assert found(small + wide + small, ".zst") == [Frame(0, len(small)), Frame(len(small), None)]
     long = frames.zstd(os.urandom(1 << 20))
-    monkeypatch.setattr(frames_of_sources, "MOST_FRAME", 1 << 19)
+    sizes(most_frame=1 << 19)
     assert found(small + long + small, ".zst") == [Frame(0, len(small)), Frame(len(small), None)]
 
 
@@ -211,10 +210,8 @@ def test_progress_reaches_the_size_of_the_file(small, tmp_path, cut_everywhere, 
         assert len(done) > 4
 
 
-def test_a_line_longer_than_what_is_searched_is_in_one_part(tmp_path, monkeypatch):
-    from nbbpe.sources import compressed
-
-    monkeypatch.setattr(compressed, "_LOOK", 64)
+def test_a_line_longer_than_what_is_searched_is_in_one_part(tmp_path, sizes):
+    sizes(look=64)
     documents = ["short", "x" * 5000, "short", "y" * 5000, "z"]
     data = json_lines(documents)
     path = tmp_path / "a.jsonl.zst"

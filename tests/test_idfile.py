@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.idfiles import sidecar, token_file
+from nbbpe.idfiles import sidecar
 from nbbpe.idfiles.checksum import Checksum
 from nbbpe.model import provenance
 
@@ -114,12 +114,11 @@ def test_an_older_json_is_replaced(encoded, small, source):
 
 
 @pytest.mark.parametrize("content", ["precious", "{}", "", '{"format": "other"}', "[" * 100_000])
-def test_a_file_that_is_not_ours_is_not_replaced(small, source, tmp_path, content, monkeypatch):
+def test_a_file_that_is_not_ours_is_not_replaced(small, source, tmp_path, content):
     beside = tmp_path / "ids.bin.json"
     beside.write_text(content)
-    monkeypatch.setattr(nbbpe.Tokenizer, "encode_part", lambda *args: pytest.fail("work was begun"))
     with pytest.raises(FileExistsError, match=r"ids\.bin\.json' was not written by nbbpe"):
-        small.encode_file(source, tmp_path / "ids.bin")
+        small.encode_file(source, tmp_path / "ids.bin", progress=lambda *_: pytest.fail("work was begun"))
     # The text itself may lie there; by its name it is records.
     with pytest.raises((FileExistsError, ValueError), match=r"ids\.bin\.json'"):
         small.encode_file(beside, tmp_path / "ids.bin")
@@ -219,14 +218,13 @@ def naive_documents(ids: list[int], separators) -> list[list[int]]:
     st.sets(st.sampled_from([0, 1, 2, 9, 70_000]), min_size=1),
     st.integers(1, 9),
 )
-def test_documents_end_after_their_separators(tmp_path, ids, separators, at_once):
+def test_documents_end_after_their_separators(sizes, tmp_path, ids, separators, at_once):
     path = bare(tmp_path / "a.bin", ids)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_file, "_IDS_AT_ONCE", at_once)
-        file = nbbpe.TokenFile(path, dtype=np.uint16, separator_ids=separators)
-        wanted = naive_documents(ids, separators)
-        assert [document.tolist() for document in file.documents()] == wanted
-        starts = file.document_starts
+    sizes(ids_looked_at=at_once)
+    file = nbbpe.TokenFile(path, dtype=np.uint16, separator_ids=separators)
+    wanted = naive_documents(ids, separators)
+    assert [document.tolist() for document in file.documents()] == wanted
+    starts = file.document_starts
     assert starts.dtype == np.int64
     assert starts.tolist() == [0, *itertools.accumulate(map(len, wanted))][:-1]
     assert file.document_starts is starts

@@ -14,7 +14,6 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe.training import merges
 
 DOCUMENTS = [texts.SAMPLE, "the cat sat on the mat and ate the rat that sat there " * 3]
 # Learns slowly, and says on stdout when it has begun.
@@ -36,8 +35,8 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch):
-    monkeypatch.setattr(merges, "BATCH_BUDGET", 1)
+def small_batches(sizes):
+    sizes(budget=1)
 
 
 def sends(number: int, stage: str, n_times: int = 1, after: int = 3):

@@ -17,7 +17,7 @@ from test_sources import bucket as bucket
 from test_sources import compress, json_lines, needs, upload
 
 import nbbpe
-from nbbpe.sources import Tally, line_chunks
+from nbbpe.sources import Tally
 from nbbpe.sources.line_chunks import LineChunks
 from nbbpe.system.workers import Stopped
 
@@ -40,7 +40,7 @@ class Stream(io.BytesIO):
 
 
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 40), st.integers(1, 12), st.integers(1, 4))
-def test_all_lines_come_once_and_in_order_and_no_line_is_cut(lines, chunk_bytes, n_chunks, n_threads):
+def test_all_lines_come_once_and_in_order_and_no_line_is_cut(sizes, lines, chunk_bytes, n_chunks, n_threads):
     data = b"\n".join(lines)
     opened = []
 
@@ -50,21 +50,20 @@ def test_all_lines_come_once_and_in_order_and_no_line_is_cut(lines, chunk_bytes,
         yield Stream(data, tally)
         opened.append("closed")
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_chunks, "CHUNK_BYTES", chunk_bytes)
-        chunks = LineChunks(open_file, n_chunks)
-        tallies = [Tally("raise") for _ in range(n_chunks)]
+    sizes(line_chunk=chunk_bytes)
+    chunks = LineChunks(open_file, n_chunks)
+    tallies = [Tally("raise") for _ in range(n_chunks)]
 
-        def read(number: int) -> tuple[int, bytes]:
-            text, buffer = b"", bytearray(5)
-            with chunks.chunk(number, tallies[number]) as (stream, n_before):
-                assert stream.name == "a"
-                while n := stream.readinto(memoryview(buffer)):
-                    text += buffer[:n]
-            return n_before, text
+    def read(number: int) -> tuple[int, bytes]:
+        text, buffer = b"", bytearray(5)
+        with chunks.chunk(number, tallies[number]) as (stream, n_before):
+            assert stream.name == "a"
+            while n := stream.readinto(memoryview(buffer)):
+                text += buffer[:n]
+        return n_before, text
 
-        with ThreadPoolExecutor(n_threads) as threads:
-            found = list(threads.map(read, range(n_chunks)))
+    with ThreadPoolExecutor(n_threads) as threads:
+        found = list(threads.map(read, range(n_chunks)))
     assert b"".join(text for _, text in found) == data
     assert [n for n, _ in found] == [sum(len(text) for _, text in found[:i]) for i in range(n_chunks)]
     assert sum(tally.n_read for tally in tallies) == 2 * len(data)
@@ -74,7 +73,7 @@ def test_all_lines_come_once_and_in_order_and_no_line_is_cut(lines, chunk_bytes,
 
 
 @given(st.permutations(range(4)), st.integers(1, 9))
-def test_chunks_are_the_same_in_whatever_order_they_are_taken(order, chunk_bytes):
+def test_chunks_are_the_same_in_whatever_order_they_are_taken(sizes, order, chunk_bytes):
     """So no thread waits for another, which may have failed before it took its chunk."""
     data = b"one\ntwo\nthree\nfour\nfive"
 
@@ -93,11 +92,10 @@ def test_chunks_are_the_same_in_whatever_order_they_are_taken(order, chunk_bytes
                 found[number] = n_before, text
         return [found[number] for number in range(4)]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_chunks, "CHUNK_BYTES", chunk_bytes)
-        found = read(order)
-        assert found == read(range(4))
-        assert b"".join(text for _, text in found) == data
+    sizes(line_chunk=chunk_bytes)
+    found = read(order)
+    assert found == read(range(4))
+    assert b"".join(text for _, text in found) == data
 
 
 def test_an_error_ends_the_others_even_if_the_file_cannot_be_closed():
@@ -115,7 +113,7 @@ def test_an_error_ends_the_others_even_if_the_file_cannot_be_closed():
 
 
 @pytest.mark.parametrize("is_last", [False, True])
-def test_an_error_of_one_thread_does_not_close_the_file_while_another_reads(is_last):
+def test_an_error_of_one_thread_does_not_close_the_file_while_another_reads(sizes, is_last):
     reading, may_go_on, said = threading.Event(), threading.Event(), []
 
     class Slow(Stream):
@@ -133,31 +131,30 @@ def test_an_error_of_one_thread_does_not_close_the_file_while_another_reads(is_l
         yield Slow(b"line\n" * 9, tally)
         said.append("closed")
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_chunks, "CHUNK_BYTES", 5)
-        chunks = LineChunks(open_file, 2 if is_last else 3)
+    sizes(line_chunk=5)
+    chunks = LineChunks(open_file, 2 if is_last else 3)
 
-        def read_next() -> None:
-            with chunks.chunk(1, Tally("raise")) as (stream, _):
-                while stream.readinto(memoryview(bytearray(9))):
-                    pass
+    def read_next() -> None:
+        with chunks.chunk(1, Tally("raise")) as (stream, _):
+            while stream.readinto(memoryview(bytearray(9))):
+                pass
 
-        def fail() -> None:
-            with chunks.chunk(0, Tally("raise")):
-                said.append("begun")
-                following.append(threads.submit(read_next))
-                assert reading.wait(60)
-                raise LookupError
-
-        following = []
-        with ThreadPoolExecutor(2) as threads:
-            failing = threads.submit(fail)
+    def fail() -> None:
+        with chunks.chunk(0, Tally("raise")):
+            said.append("begun")
+            following.append(threads.submit(read_next))
             assert reading.wait(60)
-            assert not failing.done()
-            may_go_on.set()
-            with pytest.raises(LookupError):
-                failing.result(timeout=60)
-            error = following[0].exception(timeout=60)
+            raise LookupError
+
+    following = []
+    with ThreadPoolExecutor(2) as threads:
+        failing = threads.submit(fail)
+        assert reading.wait(60)
+        assert not failing.done()
+        may_go_on.set()
+        with pytest.raises(LookupError):
+            failing.result(timeout=60)
+        error = following[0].exception(timeout=60)
     assert error is None or isinstance(error, Stopped)
     assert said[-1] == "closed"
     assert said.count("closed") == 1

@@ -96,9 +96,9 @@ def test_rank_files_are_recognised(shared, tmp_path, gpt2):
         nbbpe.load(tmp_path / "mine.tiktoken")
 
 
+@pytest.mark.usefixtures("no_default")
 def test_the_default_tokenizer_can_be_of_any_format(tokenizer, tmp_path, monkeypatch):
     tokenizer.to_hf(tmp_path / "tokenizer.json")
-    monkeypatch.setattr(nbbpe.default, "_default", None)
     monkeypatch.setenv("NBBPE_TOKENIZER", str(tmp_path))
     assert nbbpe.encode_array("the cat").tolist() == tokenizer.encode("the cat")
 

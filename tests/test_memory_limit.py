@@ -18,7 +18,7 @@ from nbbpe.sources import find_inputs
 from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
 from nbbpe.text.pattern import get_pattern
-from nbbpe.training import fitting, gathering, merges
+from nbbpe.training import gathering, merges
 from nbbpe.training.word_counts import WordTable, corpus_fingerprint, count_files
 
 pytestmark = pytest.mark.usefixtures("quiet")
@@ -131,7 +131,7 @@ def words(n: int) -> str:
 
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", r"\w+(?<=a)|\w|\W+", None])
 @pytest.mark.parametrize("split_with", [None, "regex"])
-def test_counts_in_runs_are_those_in_memory(pattern, split_with, tiny, written, tmp_path, monkeypatch):
+def test_counts_in_runs_are_those_in_memory(pattern, split_with, tiny, written, sizes, tmp_path):
     paths = [tmp_path / f"{i}.txt" for i in range(3)]
     for i, path in enumerate(paths):
         path.write_text(words(100 * i + 50) + texts.SPECIAL + "end", encoding="utf-8")
@@ -140,7 +140,7 @@ def test_counts_in_runs_are_those_in_memory(pattern, split_with, tiny, written, 
     assert len(written) > 4 or pattern is None  # whose words are few and long
     assert os.listdir(tiny) == []
     written.clear()
-    monkeypatch.setattr(gathering, "_TABLE_SHARE", 1)
+    sizes(table_share=1)
     assert nbbpe.count_words(paths, **options).combine_chunks().equals(in_runs.combine_chunks())
     assert not written
 
@@ -202,11 +202,11 @@ def test_what_a_worker_hands_over_is_all_there_whoever_has_written_runs(pattern,
     assert corpus_fingerprint(table.take()) == corpus_fingerprint(wanted)
 
 
-def test_tables_of_counts_in_runs_are_those_in_memory(written, sizes, tmp_path, monkeypatch):
+def test_tables_of_counts_in_runs_are_those_in_memory(written, sizes):
     tables = [nbbpe.count_words(documents=[words(n)]) for n in (10, 300, 700)]
     direct = nbbpe.train(counts=tables, weights=[1, 2, 3], vocab_size=400)
     assert not written
-    monkeypatch.setattr(gathering, "_SORT_ROOM", 10**12)
+    sizes(sort_room=10**12)
     in_runs = nbbpe.train(counts=tables, weights=[1, 2, 3], vocab_size=400)
     assert len(written) > 3
     assert in_runs.merges == direct.merges
@@ -258,29 +258,27 @@ RARE = {f"word{i}": 1 for i in range(300)} | {f"more{i}": 3 for i in range(40)} 
 
 
 @pytest.fixture(params=["in memory", "in runs"])
-def place(request, monkeypatch) -> str:
+def place(request, sizes) -> str:
     if request.param == "in runs":
-        monkeypatch.setattr(gathering, "_SORT_ROOM", 10**12)
+        sizes(sort_room=10**12)
     return request.param
 
 
-def limit_bytes(monkeypatch, n_bytes: int) -> None:
-    """Has only so many bytes of words fit."""
-    monkeypatch.setattr(fitting, "n_bytes_needed", lambda n_words, n_bytes, n_tokens: n_bytes)
-    monkeypatch.setattr(memory_limits, "LEAST", 1)
-    monkeypatch.setattr("nbbpe.words.asked.memory_limit_of", lambda value: n_bytes)
+def lengthened(counts: dict[str, int], times: int) -> dict[str, int]:
+    """The same with so long words for those of this count that 300 of them do not fit in the least limit."""
+    return {word + "x" * 6000 * (n == times): n for word, n in counts.items()}
 
 
-def test_words_that_do_not_fit_are_an_error_that_says_what_would(place, monkeypatch):
-    limit_bytes(monkeypatch, 40 * 6 + 5)
-    counts = nbbpe.count_words(documents=documents_of(RARE), pattern=None)
+def test_words_that_do_not_fit_are_an_error_that_says_what_would(place):
+    counts = nbbpe.count_words(documents=documents_of(lengthened(RARE, times=1)), pattern=None)
+    limited = {"counts": counts, "vocab_size": 300, "memory_limit": "64MB"}
     with pytest.raises(
-        MemoryError, match=r"there are 341 distinct words with 2,225 bytes.*min_word_count=2 would make them"
+        MemoryError, match=r"there are 341 distinct words with 1,802,225 bytes.*min_word_count=2 would make them"
     ):
-        nbbpe.train(counts=counts, vocab_size=300, memory_limit=1)
+        nbbpe.train(**limited)
     with pytest.warns(UserWarning, match=r"min_word_count=2 skips 300 of 341 distinct words, with 300 of 470 occurr"):
-        auto = nbbpe.train(counts=counts, vocab_size=300, min_word_count="auto")
-    said = nbbpe.train(counts=counts, vocab_size=300, min_word_count=2)
+        auto = nbbpe.train(**limited, min_word_count="auto")
+    said = nbbpe.train(**limited, min_word_count=2)
     kept = {word.encode(): n for word, n in RARE.items() if n > 1}
     assert auto.merges == said.merges == naive.train(kept, 300)[0]
     assert said.provenance["training"]["left_out"] == {
@@ -290,9 +288,13 @@ def test_words_that_do_not_fit_are_an_error_that_says_what_would(place, monkeypa
         "n_all_words": 341,
         "n_all_occurrences": 470,
     }
-    monkeypatch.setattr("nbbpe.words.asked.memory_limit_of", lambda value: 100)
-    with pytest.raises(MemoryError, match=r"41 distinct words .* that occur often enough"):
-        nbbpe.train(counts=counts, vocab_size=300, min_word_count=2)
+
+
+def test_words_that_occur_often_enough_may_not_fit_either(place):
+    often = {f"more{i}": 3 for i in range(300)} | {"rare": 1}
+    counts = nbbpe.count_words(documents=documents_of(lengthened(often, times=3)), pattern=None)
+    with pytest.raises(MemoryError, match=r"300 distinct words .* that occur often enough"):
+        nbbpe.train(counts=counts, vocab_size=300, min_word_count=2, memory_limit="64MB")
 
 
 def test_what_fits_leaves_nothing_out(place):
@@ -310,11 +312,11 @@ def test_a_threshold_counts_occurrences_whatever_the_denominator(place):
     assert halves.merges == naive.train({b"often": 50}, 300)[0]
 
 
-def test_no_threshold_may_help(monkeypatch):
-    limit_bytes(monkeypatch, 3)
+def test_no_threshold_may_help():
+    limited = {"pattern": None, "vocab_size": 300, "memory_limit": "64MB"}
     for threshold in None, "auto":
         with pytest.raises(MemoryError, match="no min_word_count would make them fit"):
-            nbbpe.train(documents=["often often"], pattern=None, vocab_size=300, min_word_count=threshold)
+            nbbpe.train(documents=["often" * 400_000], min_word_count=threshold, **limited)
 
 
 def test_a_threshold_that_leaves_no_word_is_an_error(place):

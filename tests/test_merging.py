@@ -18,7 +18,6 @@ from numba import njit
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
 from nbbpe.kernels.training.linked_words import MANY, NONE, PAIR, SYMBOL
 from nbbpe.model import byte_alphabet
-from nbbpe.training import merges as merging
 from nbbpe.training.first_pairs import pairs_of_bytes
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
@@ -278,24 +277,20 @@ def check_structures(counted, words, table, ties, tokens) -> None:
 
 
 @pytest.fixture
-def checked(monkeypatch):
+def checked(sizes, watched):
     """learn_merges that comes back after every merge and has its structures checked."""
-    original = merge_loop.merge_batch
 
     def run(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes") -> int:
         counted = words_from_dict(words)
         calls = 0
 
-        def checking(linked, table, queue, ties, tokens, *rest):
+        def check(status, linked, table, queue, ties, tokens, *rest):
             nonlocal calls
             calls += 1
-            status = original(linked, table, queue, ties, tokens, *rest)
             check_structures(counted, linked, table, ties, tokens)
-            return status
 
-        with monkeypatch.context() as patch:
-            patch.setattr(merging, "BATCH_BUDGET", 1)
-            patch.setattr(merge_loop, "merge_batch", checking)
+        sizes(budget=1)
+        with watched(merge_loop.merge_batch, check):
             learn_merges(counted, n_tokens, tie_break)
         return calls
 
@@ -317,13 +312,12 @@ def test_a_word_may_be_more_frequent_than_two_bytes_can_say(checked, words, coun
     checked(words, 280)
 
 
-def test_lists_of_new_pairs_lie_where_those_of_merged_ones_were(monkeypatch):
+def test_lists_of_new_pairs_lie_where_those_of_merged_ones_were(watched):
     tables = []
-    original = merge_loop.merge_batch
-    monkeypatch.setattr(merge_loop, "merge_batch", lambda *args: tables.append(args[1]) or original(*args))
     source = random.Random(5)
     words = words_from_dict(dict.fromkeys(("".join(source.choices("etaoinshr", k=8)).encode() for _ in range(20_000)), 1))
-    assert len(learn_merges(words, 3000)) == 3000 - 256
+    with watched(merge_loop.merge_batch, lambda status, linked, table, *_: tables.append(table)):
+        assert len(learn_merges(words, 3000)) == 3000 - 256
     assert tables[-1].state[pair_table.N_OCCURRENCES] < 1.6 * words.starts[-1]
 
 
@@ -375,17 +369,17 @@ def test_room_that_is_short_grows_and_changes_nothing(words):
     assert short
 
 
-def test_each_structure_is_given_room_when_it_is_full(monkeypatch):
+def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
     statuses = set()
-    original, make = merge_loop.merge_batch, pair_table.new_pair_table
-    monkeypatch.setattr(merge_loop, "merge_batch", lambda *args: statuses.add(status := original(*args)) or status)
-    monkeypatch.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(400, 400))
+    make = pair_table.new_pair_table
     source = random.Random(6)
     words = {source.randbytes(2) * 3: 1 for _ in range(60)} | {b"a" * 40: 1}
-    assert learned(words, 400) == naive.train(words, 400)[0]
-    monkeypatch.setattr(pair_table, "new_pair_table", make)
     run = b"a" * 2**17  # the tokens' bytes double with each merge
-    assert [len(left) for left, _ in learned({run: 1}, 280)] == [2**i for i in range(17)]
+    with watched(merge_loop.merge_batch, lambda status, *_: statuses.add(status)):
+        with monkeypatch.context() as short:
+            short.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(400, 400))
+            assert learned(words, 400) == naive.train(words, 400)[0]
+        assert [len(left) for left, _ in learned({run: 1}, 280)] == [2**i for i in range(17)]
     assert {
         merge_loop.NEED_PAIRS,
         merge_loop.NEED_OCCURRENCES,
@@ -395,13 +389,12 @@ def test_each_structure_is_given_room_when_it_is_full(monkeypatch):
     } <= statuses
 
 
-def test_a_long_batch_comes_back_to_report_several_times():
+def test_a_long_batch_comes_back_to_report_several_times(sizes):
     source = random.Random(8)
     words = {source.randbytes(6): 1 for _ in range(3000)}
     told: list[int] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "BATCH_BUDGET", 100)
-        merges = learn_merges(words_from_dict(words), 3000, report=told.append)
+    sizes(budget=100)
+    merges = learn_merges(words_from_dict(words), 3000, report=told.append)
     assert told == sorted(told)
     assert told[-1] == 256 + len(merges)
     assert len(told) > 10

@@ -114,10 +114,8 @@ def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
         assert told["b"]["bytes"] == 3000
 
 
-def test_the_number_of_workers_changes_nothing(tmp_path, monkeypatch):
-    from nbbpe.training import word_counts
-
-    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
+def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
+    sizes(for_workers=0)
     for name in "ab":
         (tmp_path / f"{name}.txt").write_text(letters(ord(name), 50_000), newline="")
     sources = {"all": [tmp_path / "a.txt", tmp_path / "b.txt"]}

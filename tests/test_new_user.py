@@ -15,7 +15,7 @@ import texts
 import nbbpe
 from nbbpe import cli
 from nbbpe.encoding import tokens
-from nbbpe.kernels.compiler import jit, obtain
+from nbbpe.warmup import Warmup
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
 
@@ -225,41 +225,49 @@ def test_convert_verifies_what_it_wrote(small, tmp_path):
 
 
 def test_warmup_fails_where_no_folder_takes_the_kernels(monkeypatch, capsys):
-    module = sys.modules["nbbpe.warmup"]
+    def told(done: Warmup, *arguments: str) -> tuple[int, str]:
+        """The exit code of a warmup that has done this, and what it says."""
+        monkeypatch.setattr(nbbpe, "warmup", lambda *_: done)
+        return cli.main(["warmup", *arguments]), capsys.readouterr().out
+
     for n_lost in 4, 0:  # those that this process compiled before are not counted
-        monkeypatch.setattr(nbbpe, "warmup", lambda *_, n_lost=n_lost: module.Warmup(n_lost, {}, 0.1, n_lost))
-        assert cli.main(["warmup"]) == cli.EXIT_FAILED
-        assert "each process will compile them again" in capsys.readouterr().out
-    monkeypatch.setattr(nbbpe, "warmup", lambda *_: module.Warmup(0, {"folder": 25}, 0.1, 0))
-    assert cli.main(["warmup"]) == 0
-    assert "NUMBA_CACHE_DIR" not in capsys.readouterr().out
-    for into, told in ("/image/nbbpe", "find them with NUMBA_CACHE_DIR=/image\n"), ("/image", "the folder nbbpe of their"):
-        assert cli.main(["warmup", "--into", into]) == 0
-        assert told in capsys.readouterr().out
+        code, said = told(Warmup(n_lost, {}, 0.1, n_lost))
+        assert code == cli.EXIT_FAILED
+        assert "each process will compile them again" in said
+    code, said = told(Warmup(0, {"folder": 25}, 0.1, 0))
+    assert code == 0
+    assert "NUMBA_CACHE_DIR" not in said
+    for into, way in ("/image/nbbpe", "find them with NUMBA_CACHE_DIR=/image\n"), ("/image", "the folder nbbpe of their"):
+        code, said = told(Warmup(0, {"folder": 25}, 0.1, 0), "--into", into)
+        assert code == 0
+        assert way in said
 
 
-def test_warmup_does_not_advise_to_run_warmup(monkeypatch, capsys):
-    monkeypatch.setattr(obtain, "notice", obtain.FIRST_USE)
-    monkeypatch.setattr(obtain, "_has_said", False)
-    monkeypatch.setattr(jit, "KERNELS", [])
-    obtain._say_once()
-    assert "warmup" in capsys.readouterr().err
-    sys.modules["nbbpe.warmup"].compile_all(None)
-    monkeypatch.setattr(obtain, "_has_said", False)
-    obtain._say_once()
-    assert capsys.readouterr().err == "nbbpe: compiling kernels, 5 to 30 seconds ...\n"
+def test_warmup_does_not_advise_to_run_warmup():
+    def said(before: str) -> str:
+        """What a process says when it compiles a kernel."""
+        script = f"""
+import nbbpe
+from nbbpe.kernels.compiler import jit, obtain, signature
+def add_one(x):
+    return x + 1
+{before}
+obtain.compiled(jit.Kernel(add_one, (signature.int64,)))
+"""
+        return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr
+
+    assert "warmup" in said("")
+    assert said("nbbpe.warmup()") == "nbbpe: compiling kernels, 5 to 30 seconds ...\n"
 
 
-def test_a_folder_that_cannot_take_kernels_is_named_before_any_is_compiled(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(sys.modules["nbbpe.warmup"], "compile_all", lambda _: pytest.fail("compiled"))
+def test_a_folder_that_cannot_take_kernels_is_named_before_any_is_compiled(tmp_path):
     open_to_all = tmp_path / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     (tmp_path / "file").touch()
     for into in open_to_all, tmp_path / "file":
-        assert cli.main(["warmup", "--into", str(into)]) != 0
-        told = capsys.readouterr().err
-        assert told.startswith(f"nbbpe: error: kernels cannot be stored in '{into}'")
+        told = command("warmup", "--into", into, code=1)
+        assert told.startswith(f"nbbpe: error: kernels cannot be stored in '{into}'")  # and not that some are compiled
         assert "NUMBA_CACHE_DIR" not in told
 
 

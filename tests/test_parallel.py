@@ -357,10 +357,10 @@ def test_workers_ignore_ctrl_c_which_their_parent_answers():
     assert results_of(run_jobs(Signals, [1, 2, 3], 2)) == [True] * 3
 
 
-def test_the_number_of_workers_is_checked(monkeypatch):
+def test_the_number_of_workers_is_checked(processors):
     assert check_workers(3) == 3
     assert check_workers(None) == default_workers() >= 1
-    monkeypatch.setattr(workers, "default_workers", lambda: 17)
+    processors(17)
     assert check_workers(None) == 17
     for bad in 0, -1:
         with pytest.raises(ValueError, match="at least 1"):
@@ -370,8 +370,8 @@ def test_the_number_of_workers_is_checked(monkeypatch):
             check_workers(bad)
 
 
-def test_a_process_that_may_use_one_processor_takes_one_worker(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3}, raising=False)
+def test_a_process_that_may_use_one_processor_takes_one_worker(processors):
+    processors(1)
     assert default_workers() == 1
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import signal
 from collections import Counter
@@ -24,7 +23,6 @@ import nbbpe
 from nbbpe.kernels.training import merge_loop, pair_table, parity_loop
 from nbbpe.kernels.training.linked_words import NONE
 from nbbpe.text.pattern import get_pattern
-from nbbpe.training import merges as merging
 from nbbpe.training import parity_queues
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.parity_queues import Groups
@@ -156,48 +154,42 @@ def check_structures(linked, table, queue, ties, tokens, starts, group_starts) -
 
 @given(sources=SOURCES.filter(any), has_measures=st.booleans())
 @settings(max_examples=examples(40, 400))
-def test_structures_are_true_to_each_other_after_every_merge(sources, has_measures):
+def test_structures_are_true_to_each_other_after_every_merge(sizes, watched, sources, has_measures):
     words, groups = grouped(sources, [source or {b"ab": 1} for source in sources] if has_measures else None)
-    original, calls = parity_loop.merge_parity_batch, []
+    calls = []
 
-    def checking(linked, table, queue, ties, tokens, *rest):
-        status = original(linked, table, queue, ties, tokens, *rest)
+    def check(status, linked, table, queue, ties, tokens, *rest):
         check_structures(linked, table, queue, ties, tokens, words.starts, groups.starts)
         calls.append(status)
-        return status
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "BATCH_BUDGET", 1)
-        patch.setattr(parity_loop, "merge_parity_batch", checking)
+    sizes(budget=1)
+    with watched(parity_loop.merge_parity_batch, check):
         merges = learn_merges(words, 280, groups=groups)
     assert len(calls) >= len(merges)
 
 
-def test_each_structure_is_given_room_when_it_is_full(monkeypatch):
+def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
     statuses = set()
-    original, make = parity_loop.merge_parity_batch, pair_table.new_pair_table
+    make = pair_table.new_pair_table
 
-    def noting(linked, table, queue, ties, tokens, *rest):
-        status = original(linked, table, queue, ties, tokens, *rest)
+    def note(status, linked, table, queue, ties, tokens, *rest):
         is_full = status == merge_loop.NEED_PAIRS and tokens.state[merge_loop.WANTED] > len(table.left)
         statuses.add((status, is_full))
-        return status
 
-    monkeypatch.setattr(parity_loop, "merge_parity_batch", noting)
     source = random.Random(6)
     sources = [{source.randbytes(2) * 3: 1 for _ in range(60)} for _ in range(3)] + [{b"xy" * n: n for n in range(1, 12)}]
-    monkeypatch.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(n_pairs, 1400))
-    for spare in 0, 2000:  # of the pair table: either it is full first, or the heap of a source
-
-        def with_few_pairs(table, n, used, spare=spare):
-            return with_pairs(table, (2 * n + 2) // 3 + spare, used)
-
-        monkeypatch.setattr(parity_queues, "with_pairs", with_few_pairs)
-        assert learned(sources, 500) == naive.train_for_parity(sources, 500)[0]
-    monkeypatch.undo()
-    monkeypatch.setattr(parity_loop, "merge_parity_batch", noting)
     run = b"a" * 2**16  # the tokens' bytes double with each merge
-    assert [len(left) for left, _ in learned([{run: 1}, {b"b": 1}], 280)] == [2**i for i in range(16)]
+    with watched(parity_loop.merge_parity_batch, note):
+        for spare in 0, 2000:  # of the pair table: either it is full first, or the heap of a source
+
+            def with_few_pairs(table, n, used, spare=spare):
+                return with_pairs(table, (2 * n + 2) // 3 + spare, used)
+
+            with monkeypatch.context() as short:
+                short.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(n_pairs, 1400))
+                short.setattr(parity_queues, "with_pairs", with_few_pairs)
+                assert learned(sources, 500) == naive.train_for_parity(sources, 500)[0]
+        assert [len(left) for left, _ in learned([{run: 1}, {b"b": 1}], 280)] == [2**i for i in range(16)]
     assert statuses >= {
         (merge_loop.NEED_PAIRS, True),
         (merge_loop.NEED_PAIRS, False),
@@ -346,18 +338,15 @@ def test_a_source_without_text_is_passed_over():
     assert tok.provenance["training"]["mixture"]["sources"]["a"]["bytes_per_token"] is None
 
 
-def test_merges_that_were_learned_before_an_interruption_are_kept(monkeypatch):
-    original = parity_loop.merge_parity_batch
-    monkeypatch.setattr(merging, "BATCH_BUDGET", 1)
+def test_merges_that_were_learned_before_an_interruption_are_kept(sizes):
+    sizes(budget=1)
 
-    def interrupting(*args):
-        if args[4].state[merge_loop.N_TOKENS] == 280:
-            os.kill(os.getpid(), signal.SIGINT)
-        return original(*args)
+    def interrupt(stage, done, total):
+        if stage == "learn merges" and done == 280:
+            signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(parity_loop, "merge_parity_batch", interrupting)
     with pytest.warns(UserWarning, match="interrupt|SIGINT|Ctrl-C"):
-        tok = trained(330, on_interrupt="keep")
+        tok = trained(330, on_interrupt="keep", progress=interrupt)
     assert 280 <= len(tok) <= 285
     assert tok.merges == naive.train_for_parity(IN_ORDER, len(tok))[0]
     assert tok.provenance["training"]["interrupted"]

@@ -21,8 +21,6 @@ from test_scan import marked
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import BLOCK
-from nbbpe.text import automaton as automaton_module
-from nbbpe.text import regex_splitter
 from nbbpe.text.automaton import compile_automaton, split
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.pattern_parser import Unsupported, parse
@@ -100,10 +98,9 @@ def test_any_regex_splits_as_regex_does(pattern, text):
 # Patterns that take long
 
 
-def test_a_pattern_that_takes_too_long_to_compile_is_left_to_regex(monkeypatch):
-    monkeypatch.setattr(automaton_module, "MOST_SECONDS", 0.0)
+def test_a_pattern_that_takes_too_long_to_compile_is_left_to_regex():
     with pytest.raises(Unsupported, match="takes more than 0 s to compile"):
-        compile_automaton(parse("ab|[^a]c?"))
+        compile_automaton(parse("ab|[^a]c?"), most_seconds=0.0)
 
 
 @pytest.mark.parametrize("pattern", [r"(?s).*a.{10}b|.", r"(?:[ab]{0,30}c){30}|.", r"(?:\w{1,40}-){20}|.", SLOW_TO_EXPLODE])
@@ -126,8 +123,8 @@ def test_where_regex_backtracks_the_automaton_does_not(pattern, unit):
     assert time.perf_counter() - began < 60
 
 
-def test_regex_gives_up_where_it_backtracks_without_end(monkeypatch):
-    monkeypatch.setattr(regex_splitter, "BASE_SECONDS", 0.2)
+def test_regex_gives_up_where_it_backtracks_without_end(sizes):
+    sizes(splitting=0.2)
     began = time.perf_counter()
     # A short piece, a long one; one that is split by regex although it is compiled, and one that is not compiled.
     for text, pattern in itertools.product(["a" * 31, "a" * 300], [BACKTRACKS, BACKTRACKS + r"|\bx"]):

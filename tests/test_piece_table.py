@@ -28,7 +28,6 @@ from nbbpe.kernels.pieces.piece_table import (
 from nbbpe.kernels.training import count_pieces
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import padded, to_text
-from nbbpe.training import word_counts
 from nbbpe.training.word_counts import WordCounts, WordTable, words_from_dict
 
 
@@ -359,17 +358,16 @@ def test_words_come_out_as_they_went_in(words):
     st.dictionaries(st.binary(min_size=1, max_size=30), st.integers(1, 2**40)),
     st.integers(1, 100),
 )
-def test_words_that_go_from_table_to_table_in_parts_are_all_there_once(words, others, room):
+def test_words_that_go_from_table_to_table_in_parts_are_all_there_once(sizes, words, others, room):
     table, other = WordTable(), WordTable()
     table.add(words_from_dict(words))
     other.add(words_from_dict(others))
     seen: list[bytes] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(word_counts, "_SENT_BYTES", room)
-        for part in table.take_in_parts():
-            assert len(part.text) >= part.starts[-1] + PADDING
-            seen += as_dict(part)
-            other.add(part)
+    sizes(split=room)
+    for part in table.take_in_parts():
+        assert len(part.text) >= part.starts[-1] + PADDING
+        seen += as_dict(part)
+        other.add(part)
     assert sorted(seen) == sorted(words)
     assert as_dict(table.take()) == {}
     assert as_dict(other.take()) == {key: words.get(key, 0) + others.get(key, 0) for key in words | others}

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from nbbpe.sources import find_inputs
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import to_bytes
-from nbbpe.training import word_counts
 from nbbpe.training.word_counts import WordCounts, count_documents, count_files
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* holds NUL bytes", "ignore:.* begins as UTF-16 does")
@@ -167,10 +166,9 @@ def test_files_of_any_bytes_cut_anywhere_give_the_same_words(sizes, tmp_path, da
 
 
 @pytest.mark.parametrize("join", ["<|pad|>", " <|pad|>", "<|pad|> ", "<|pad|><|pad|>"])
-def test_a_table_that_grows_between_special_tokens_counts_no_special_token(tmp_path, monkeypatch, join):
-    smallest = word_counts.piece_table.new_table
-    monkeypatch.setattr(word_counts.piece_table, "new_table", lambda capacity, pool_size: smallest(2, 0))
-    words = ["x" * n for n in range(1, 60)] + [chr(0x4E00 + i) for i in range(200)]
+def test_a_table_that_grows_between_special_tokens_counts_no_special_token(tmp_path, sizes, join):
+    sizes(first_slots=2)
+    words = ["x" * n for n in range(1, 400)] + [chr(0x4E00 + i) for i in range(200)]
     data = join.join(words).encode()
     (tmp_path / "text").write_bytes(data)
     assert from_files([tmp_path / "text"], "gpt2") == expected([data], "gpt2")

@@ -33,7 +33,7 @@ class Source:
 
 
 @given(st.lists(st.binary(max_size=20), max_size=20), st.integers(1, 9), st.integers(1, 30), st.booleans())
-def test_the_bytes_and_the_error_are_those_of_the_stream(steps, block, size, is_broken):
+def test_the_bytes_and_the_error_are_those_of_the_stream(sizes, steps, block, size, is_broken):
     found = []
     error = OSError("broken") if is_broken else None
 
@@ -42,23 +42,22 @@ def test_the_bytes_and_the_error_are_those_of_the_stream(steps, block, size, is_
         while n := stream.readinto(memoryview(buffer)):
             found.append(bytes(buffer[:n]))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(read_ahead, "_BLOCK", block)
-        with read_ahead.read_ahead(Source(steps, error), "a") as stream:
-            assert stream.name == "a"
-            for _ in range(2):  # what has come to its end stays there
-                if error is None:
+    sizes(block=block)
+    with read_ahead.read_ahead(Source(steps, error), "a") as stream:
+        assert stream.name == "a"
+        for _ in range(2):  # what has come to its end stays there
+            if error is None:
+                read_all(stream)
+            else:
+                with pytest.raises(OSError, match="broken") as caught:
                     read_all(stream)
-                else:
-                    with pytest.raises(OSError, match="broken") as caught:
-                        read_all(stream)
-                    assert caught.value is error
+                assert caught.value is error
     assert b"".join(found) == b"".join(steps)
 
 
 @pytest.mark.parametrize("n_read", [0, 1, 5])
-def test_the_thread_ends_with_the_context_wherever_it_is(monkeypatch, n_read):
-    monkeypatch.setattr(read_ahead, "_BLOCK", 2)
+def test_the_thread_ends_with_the_context_wherever_it_is(sizes, n_read):
+    sizes(block=2)
     source = Source([b"x" * 1000])
     before = threading.active_count()
 

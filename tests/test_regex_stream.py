@@ -55,19 +55,17 @@ def test_parts_are_the_same_however_many_come_at_once(pattern, n, sizes):
     st.lists(st.sampled_from([LEFT[0], LEFT[2], r"\bx|a+", r"[^\n]+|\n", "b+"]), min_size=2, max_size=3),
     st.text(ALPHABET, max_size=40),
 )
-def test_a_sequence_is_split_alike_in_parts(regexes, text):
+def test_a_sequence_is_split_alike_in_parts(sizes, regexes, text):
+    sizes(parts=10_000)
     wanted = [text] if text else []
     for each in regexes:
         splitter = RegexSplitter(each)
         wanted = [inner for part in wanted for inner in splitter.split(part)]
-    with pytest.MonkeyPatch.context() as patch:
-        for name, n in ("_LONG_PART", 5), ("_PARTS_AT_ONCE", 3):
-            patch.setattr(f"nbbpe.text.pattern.{name}", n)
-        patch.setattr("nbbpe.text.regex_splitter.AT_ONCE", 2)
-        assert get_pattern(regexes).split(text) == wanted
+    sizes(parts=3)
+    assert get_pattern(regexes).split(text) == wanted
 
 
-def test_a_pattern_that_gives_up_its_runs_goes_on_where_it_was(monkeypatch):
+def test_a_pattern_that_gives_up_its_runs_goes_on_where_it_was(sizes):
     splitter = RegexSplitter(r"\w+|\W")
     runs = splitter._runs
     text = "ab cd " * 600
@@ -79,7 +77,7 @@ def test_a_pattern_that_gives_up_its_runs_goes_on_where_it_was(monkeypatch):
                     raise TimeoutError
                 yield match
 
-    monkeypatch.setattr("nbbpe.text.regex_splitter.AT_ONCE", 300)
+    sizes(parts=300)
     splitter._runs = SlowInTheMiddle()
     assert splitter.split(text) == RegexSplitter(r"\w+|\W").split(text)
     assert splitter._runs is None

@@ -201,15 +201,19 @@ def test_a_source_that_has_changed_is_refused_and_says_how(small, sources, tmp_p
     assert sorted(os.listdir(out)) == ["ids.bin", "ids.bin.json"]
 
 
-def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path, stopped, monkeypatch):
+def test_another_tokenizer_option_or_version_is_refused(small, sources, tmp_path, stopped):
     source, out = sources["txt"], tmp_path / "out"
     stopped(4, small, source, out)
     refused("the tokenizer is another one", nbbpe.train(iter(["the cat"]), 260, [SPECIAL]), source, out)
     refused(f"the option separator is '{SPECIAL}', and was None".replace("|", r"\|"), small, source, out, separator=SPECIAL)
     refused("the option on_error is 'raise', and was 'skip'", small, source, out, on_error="raise")
     refused(r"the option allowed_special is \[\], and was None", small, source, out, allowed_special=())
-    monkeypatch.setattr(writer, "unidata_version", "1.0")
-    refused("unicode is '1.0', and was", small, source, out)
+    path = out / "ids.bin.resume" / manifest.NAME
+    job, *finished = path.read_text().splitlines(keepends=True)
+    about = json.loads(job)
+    about["made_by"]["unicode"] = "1.0"
+    path.write_text(json.dumps(about) + "\n" + "".join(finished))
+    refused("unicode is '.*', and was '1.0'", small, source, out)
 
 
 def test_a_job_of_which_nothing_is_finished_gives_way(small, sources, tmp_path, monkeypatch):
@@ -423,8 +427,8 @@ def test_a_name_that_is_taken_is_refused(small, sources, tmp_path):
     assert not folder.exists()
 
 
-def test_two_runs_at_once_are_told(small, sources, tmp_path, monkeypatch, stopped):
-    monkeypatch.setattr("nbbpe.system.kept_folder._PATIENCE", 0.1)
+def test_two_runs_at_once_are_told(small, sources, tmp_path, sizes, stopped):
+    sizes(patience=0.1)
     out, errors = tmp_path / "out", []
 
     def second(*figures) -> None:

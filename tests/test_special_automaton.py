@@ -52,8 +52,8 @@ def text_of(tokens: list[bytes], source: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 1 << 20])
-def test_nodes_are_the_endings_of_tokens(monkeypatch, at_once):
-    monkeypatch.setattr(special_tokens, "_NODES_AT_ONCE", at_once)
+def test_nodes_are_the_endings_of_tokens(sizes, at_once):
+    sizes(nodes=at_once)
     for tokens, _ in random_cases(300):
         specials = new_special_tokens(tokens, list(range(len(tokens))))
         spelled = spelled_nodes(specials)
@@ -138,7 +138,7 @@ def test_the_first_of_some_tokens_is_found_in_any_text(sizes):
             assert found == (wanted[0][2] if wanted else None)
 
 
-def test_special_tokens_that_are_too_long_together_are_an_error(monkeypatch):
-    monkeypatch.setattr(special_tokens, "_MOST_BYTES", 9)
+def test_special_tokens_that_are_too_long_together_are_an_error(sizes):
+    sizes(most_special=9)
     with pytest.raises(ValueError, match="special tokens have 10 bytes together; at most 9 are possible"):
         new_special_tokens([b"a" * 4, b"b" * 6], [0, 1])

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.idfiles import writer
 from nbbpe.sources import find_inputs
 from nbbpe.text import windows
 from nbbpe.text.automaton import split
@@ -38,6 +37,7 @@ PATTERNS = {
     "sequence": [r"\p{N}{1,2}", r"\s?\p{L}+", "gpt2"],
     "not compiled": r"\b\w+\b|(?s:.)",
 }
+BATCH = windows.BATCH
 BROKEN = b"caf\xc3 \xe2\x82x \xff\xfe'\xc3\n\xf0\x9f\x98 \xed\xa0\x80 abc\xc3" * 3
 
 
@@ -63,12 +63,11 @@ def beginning_of(path: Path) -> bytes:
 
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
 @given(documents=st.lists(st.one_of(texts.texts(), texts.data()), max_size=5))
-def test_words_are_the_same(pattern, documents):
+def test_words_are_the_same(sizes, pattern, documents):
     documents = [*map(to_bytes, documents), BROKEN]
     wanted = words_of(documents, pattern, False)
-    assert words_of(documents, pattern, True) == wanted
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "BATCH", 7)
+    for batch in BATCH, 7:
+        sizes(batch=batch)
         assert words_of(documents, pattern, True) == wanted
 
 
@@ -99,26 +98,29 @@ def test_the_words_of_real_text_are_the_same(shared, file, pattern, tmp_path):
     assert found[0] == found[1]
 
 
-def test_workers_split_by_regex_too(tmp_path, monkeypatch):
+def test_workers_split_by_regex_too(tmp_path, sizes):
     path = tmp_path / "text"
     path.write_bytes((texts.SAMPLE * 60).encode() + BROKEN)
-    monkeypatch.setattr(word_counts, "MIN_BYTES_FOR_WORKERS", 0)
-    monkeypatch.setattr(word_counts, "BATCH", 1000)
-    monkeypatch.setattr(word_counts, "_CHUNK_BYTES", 3000)
+    sizes(for_workers=0, counted=1000, chunk=3000)
     wanted = nbbpe.train(path, 400, workers=1)
     for workers in 1, 3:
         assert nbbpe.train(path, 400, workers=workers, split_with="regex") == wanted
 
 
-def test_regex_sees_each_distinct_piece_once(monkeypatch):
-    pattern = get_pattern("gpt2")
-    seen = []
-    split = type(pattern).split
-    monkeypatch.setattr(type(pattern), "split", lambda self, text: seen.append(text) or split(self, text))
-    tokenizer = nbbpe.train(iter(["the cat  the mat"] * 50), 260, pattern=pattern, split_with="regex")
+@pytest.fixture
+def seen(monkeypatch) -> list[str]:
+    """The texts that `regex` splits."""
+    found = []
+    split = Pattern.split
+    monkeypatch.setattr(Pattern, "split", lambda self, text: found.append(text) or split(self, text))
+    return found
+
+
+def test_regex_sees_each_distinct_piece_once(seen):
+    tokenizer = nbbpe.train(iter(["the cat  the mat"] * 50), 260, split_with="regex")
     assert sorted(seen) == sorted({"the", " cat", "  the", " mat"})
     seen.clear()
-    nbbpe.train(iter(["the cat the mat"] * 50), 260, pattern=pattern, split_with="compiled")
+    nbbpe.train(iter(["the cat the mat"] * 50), 260, split_with="compiled")
     assert seen == []
     assert tokenizer.vocab_size == 260
 
@@ -171,13 +173,13 @@ def test_the_ids_of_real_text_are_the_same(shared, file, vocabulary):
 
 @pytest.mark.parametrize("suffix", [".bin", ".npy"])
 @pytest.mark.parametrize("pattern", [*PATTERNS.values(), None], ids=[*PATTERNS, "none"])
-def test_files_of_ids_are_the_same(small, pattern, suffix, tmp_path, monkeypatch):
+def test_files_of_ids_are_the_same(small, pattern, suffix, tmp_path, sizes):
     path = tmp_path / "text"
     path.write_bytes((texts.SAMPLE * 5).encode() + b"<|endoftext|>" + BROKEN + b"<|pad|>12 345  \r\n\n x" * 20)
     tokenizer = with_pattern(small, pattern)
     tokenizer.encode_file(path, tmp_path / f"wanted{suffix}")
     wanted = (tmp_path / f"wanted{suffix}").read_bytes()
-    monkeypatch.setattr(writer, "MIN_BYTES_FOR_WORKERS", 0)
+    sizes(for_workers=0)
     for workers in 1, 2:
         found = tmp_path / f"found{workers}{suffix}"
         tokenizer.encode_file(path, found, workers=workers, split_with="regex")
@@ -186,8 +188,8 @@ def test_files_of_ids_are_the_same(small, pattern, suffix, tmp_path, monkeypatch
         assert sidecars[0] == sidecars[1]
 
 
-def test_windows_stream_where_regex_splits_pieces(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "WINDOW", 100)
+def test_windows_stream_where_regex_splits_pieces(small, tmp_path, sizes):
+    sizes(window=100)
     path = tmp_path / "text"
     path.write_bytes(b"the cat sat. " * 100)
     compiled, by_regex = both_ways(with_pattern(small, "gpt2"))
@@ -202,11 +204,8 @@ def test_a_long_piece_is_split_by_regex_too(small):
         assert by_regex.encode(text) == compiled.encode(text)
 
 
-def test_regex_sees_each_new_piece_once(small, monkeypatch):
+def test_regex_sees_each_new_piece_once(small, seen):
     _, by_regex = both_ways(with_pattern(small, "gpt2"))
-    seen = []
-    split = Pattern.split
-    monkeypatch.setattr(Pattern, "split", lambda self, text: seen.append(text) or split(self, text))
     for _ in range(3):
         by_regex.encode_array(b"the cat  the mat " * 5000)
     assert sorted(seen) == sorted({"the", " cat", "  the", " mat", " the", " "})

@@ -280,6 +280,13 @@ def add_one(x):
     return x + 1
 
 
+@pytest.fixture
+def as_known(monkeypatch) -> None:
+    """Numba is as it is known, so far; whatever a test finds is forgotten after it."""
+    monkeypatch.setattr(plain, "_took_over", False)
+
+
+@pytest.mark.usefixtures("as_known")
 def test_what_is_not_as_known_in_numba_gives_one_warning_and_the_same_results(monkeypatch, tmp_path):
     def fail(*_: object) -> bytes:
         raise AttributeError("'Library' object has no attribute 'finalize'\nand more")
@@ -287,7 +294,6 @@ def test_what_is_not_as_known_in_numba_gives_one_warning_and_the_same_results(mo
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)
     monkeypatch.setattr(numba_internals, "compile_to_object", fail)
-    monkeypatch.setattr(plain, "_took_over", False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for function, types in (linked_words.digest_words.function, linked_words.digest_words.types), (add_one, (int64,)):
@@ -303,8 +309,8 @@ def test_what_is_not_as_known_in_numba_gives_one_warning_and_the_same_results(mo
     [ImportError("No module named 'numba'", name="numba"), layouts.UnknownLayout("it is free-threaded")],
     ids=["no numba", "layout"],
 )
-def test_what_a_plain_njit_cannot_help_is_an_error(why, monkeypatch):
-    monkeypatch.setattr(plain, "_took_over", False)
+@pytest.mark.usefixtures("as_known")
+def test_what_a_plain_njit_cannot_help_is_an_error(why):
     with pytest.raises(type(why), match=r"No module named 'numba'|do not run with this Python: it is free-threaded"):
         plain.take_over(why)
     assert not plain._took_over
@@ -384,10 +390,10 @@ def test_the_plain_way_gives_the_same(script, way, tmp_path):
     assert not list(tmp_path.glob("nbbpe/*.nbk"))
 
 
+@pytest.mark.usefixtures("as_known")
 def test_warmup_goes_the_plain_way_where_it_must_and_writes_nothing_for_others(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
-    monkeypatch.setattr(plain, "_took_over", False)
     folder, was_compiled = obtain.obtain_object(Kernel(add_one, (int64,)))
     assert folder is not None
     assert folder.startswith(str(tmp_path))

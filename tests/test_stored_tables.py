@@ -2,66 +2,99 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import processes
 import pytest
 
+import nbbpe
 from nbbpe import warmup
-from nbbpe.kernels.compiler import store
-from nbbpe.model import provenance
 from nbbpe.text import stored_tables
 from nbbpe.text.code_points import read_off
-from nbbpe.text.pattern import NAMED, Pattern, names_of_digests
+from nbbpe.text.pattern import NAMED
 from nbbpe.text.pattern_tables import new_pattern_tables
 
 WARMUP = sys.modules["nbbpe.warmup"]  # the function has the name of its module
 
 
-@pytest.fixture
-def wheel(tmp_path, monkeypatch):
-    """The folder of a wheel's objects, and no other that kernels are looked for in."""
-    folder = tmp_path / "objects"
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory) -> Path:
+    """A folder with the tables of all patterns, as a wheel has them."""
+    folder = tmp_path_factory.mktemp("cache") / "nbbpe"
     folder.mkdir(mode=0o700)
     WARMUP.store_tables(str(folder))
-    monkeypatch.setattr(store, "_IN_WHEEL", str(folder))
-    monkeypatch.setattr(store, "folders", list)
     return folder
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_tables_in_a_wheel_are_those_that_would_be_made_now(wheel, name):
+def test_tables_on_disk_are_those_that_would_be_made_now(stored, name, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(stored.parent))
     kept = stored_tables.stored_pattern_tables(NAMED[name].regexes)
     made = new_pattern_tables(NAMED[name].automata, read_off(r"[\p{Lo}\p{Lm}]"))
     assert kept is not None
     np.testing.assert_array_equal(kept, made)
 
 
-def test_nothing_is_made_where_a_wheel_has_it(wheel, monkeypatch):
-    monkeypatch.setattr(Pattern, "automata", property(lambda self: pytest.fail("an automaton was made")))
-    monkeypatch.setattr(provenance, "_digest_of_classes", lambda: pytest.fail("characters were classed"))
-    provenance.classes_digest.cache_clear()
-    assert len(list(wheel.iterdir())) == len(NAMED) + 2
-    for pattern in NAMED.values():
-        assert Pattern(pattern.name, pattern.regex, pattern.then).tables is not None
-    assert len(provenance.classes_digest()) == 16
-    names_of_digests.cache_clear()
-    assert set(names_of_digests().values()) == set(NAMED)
+@pytest.fixture
+def wheel(stored, tmp_path, monkeypatch) -> Path:
+    """Where nbbpe is installed from a wheel with tables; no other folder has any."""
+    shutil.copytree(
+        Path(nbbpe.__file__).parent, tmp_path / "nbbpe", ignore=shutil.ignore_patterns("__pycache__", "objects")
+    )
+    shutil.copytree(stored, tmp_path / "nbbpe" / "kernels" / "objects")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
+    return tmp_path
 
 
-@pytest.mark.parametrize("changed", ["the version of regex", "the modules that make them", "the content"])
-def test_what_is_not_as_it_was_made_is_not_used(wheel, monkeypatch, changed):
-    regexes = NAMED["gpt2"].regexes
-    assert stored_tables.stored_pattern_tables(regexes) is not None
-    if changed == "the version of regex":
-        monkeypatch.setattr(stored_tables, "version_of", lambda name: "another")
-    elif changed == "the modules that make them":
-        monkeypatch.setattr(stored_tables, "_sources", lambda: b"others")
-    else:
-        for path in wheel.iterdir():
-            path.write_bytes(path.read_bytes()[:-1] + b"\1")
-    assert stored_tables.stored_pattern_tables(regexes) is None
+IN_WHEEL = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import nbbpe
+assert nbbpe.__file__.startswith(sys.argv[-1]), nbbpe.__file__
+from nbbpe.model.provenance import classes_digest
+from nbbpe.text.pattern import NAMED, names_of_digests
+from nbbpe.text.stored_tables import stored_pattern_tables
+"""
+
+
+def test_nothing_is_made_where_a_wheel_has_it(wheel):
+    assert len(list((wheel / "nbbpe" / "kernels" / "objects").iterdir())) == len(NAMED) + 2
+    script = f"""{IN_WHEEL}
+assert all(pattern.tables is not None for pattern in NAMED.values())
+assert len(classes_digest()) == 16
+assert set(names_of_digests().values()) == set(NAMED)
+print([name for name in ("regex", "nbbpe.text.automaton", "nbbpe.text.pattern_parser") if name in sys.modules])
+"""
+    assert processes.run(script, wheel).strip() == "[]"
+    assert not list(wheel.glob("empty/nbbpe/pattern.*"))
+
+
+def another_regex(wheel: Path) -> None:
+    (wheel / "other" / "regex").mkdir(parents=True)
+    (wheel / "other" / "regex" / "__init__.py").touch()
+    (wheel / "other" / "regex-1.0.dist-info").mkdir()
+
+
+def another_module(wheel: Path) -> None:
+    with (wheel / "nbbpe" / "text" / "automaton.py").open("a") as file:
+        file.write("\n")
+
+
+def other_content(wheel: Path) -> None:
+    for path in (wheel / "nbbpe" / "kernels" / "objects").iterdir():
+        path.write_bytes(path.read_bytes()[:-1] + b"\1")
+
+
+@pytest.mark.parametrize("change", [another_regex, another_module, other_content])
+def test_what_is_not_as_it_was_made_is_not_used(wheel, change):
+    script = IN_WHEEL + "print(stored_pattern_tables(NAMED['gpt2'].regexes) is not None)"
+    places = wheel / "other", wheel
+    assert processes.run(script, *places).strip() == "True"
+    change(wheel)
+    assert processes.run(script, *places).strip() == "False"
 
 
 def test_a_process_after_warmup_makes_no_tables():

@@ -143,17 +143,16 @@ def test_rows_are_cut_into_stretches_of_about_equal_size(lengths, part_bytes):
 
 
 @given(some, st.integers(1, 200), st.integers(0, 12), st.integers(0, 12))
-def test_a_reader_gives_each_text_with_a_break_after_it(items, window, first, last):
+def test_a_reader_gives_each_text_with_a_break_after_it(sizes, items, window, first, last):
     first = min(first, len(items))
     last = min(max(first, last), len(items))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nbbpe.text.text_rows.ROWS_WINDOW", window)
-        reader = RowsReader(rows_of(items), first, last, nbbpe.kernels.pieces.special_tokens.new_special_tokens([], []), 5)
-        found, taken = [], 0
-        while (window_of := reader.advance(taken)) is not None:
-            taken = window_of.end
-            assert window_of.limit == window_of.end
-            found += [document for document, break_id in window_of.documents() if break_id == 5]
+    sizes(rows_window=window)
+    reader = RowsReader(rows_of(items), first, last, nbbpe.kernels.pieces.special_tokens.new_special_tokens([], []), 5)
+    found, taken = [], 0
+    while (window_of := reader.advance(taken)) is not None:
+        taken = window_of.end
+        assert window_of.limit == window_of.end
+        found += [document for document, break_id in window_of.documents() if break_id == 5]
     assert found == [naive.utf8(text, 999) for text in items[first:last]]
 
 

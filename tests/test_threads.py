@@ -58,10 +58,10 @@ def long(text):
 
 
 @pytest.fixture(params=[40, 5000])
-def cut(request, sizes, monkeypatch) -> int:
+def cut(request, sizes, processors) -> int:
     """Parts of so many bytes, in threads."""
     sizes(for_threads=1, thread_part=request.param, held=max(request.param, 32), copied=16)
-    monkeypatch.setattr(threads, "default_workers", lambda: 3)
+    processors(3)
     return request.param
 
 
@@ -214,7 +214,7 @@ def test_any_integer_is_a_number_of_threads(small):
     assert small.encode("the cat", num_threads=np.int64(2)) == small.encode("the cat")
 
 
-def test_a_long_text_takes_threads_only_where_they_pay(small, monkeypatch):
+def test_a_long_text_takes_threads_only_where_they_pay(small, monkeypatch, processors):
     used = []
 
     def run_jobs(make_job, tasks, n_workers, in_threads):
@@ -223,7 +223,7 @@ def test_a_long_text_takes_threads_only_where_they_pay(small, monkeypatch):
 
     original = threads.run_jobs
     monkeypatch.setattr(threads, "run_jobs", run_jobs)
-    monkeypatch.setattr(threads, "default_workers", lambda: 4)
+    processors(4)
     text = texts.SAMPLE * (3 * threads.BYTES_PER_THREAD // len(texts.SAMPLE) + 1)
     wanted = small.encode(text, num_threads=1)
     assert used == []

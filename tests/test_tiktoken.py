@@ -20,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.formats import tiktoken as tiktoken_format
 from nbbpe.text.pattern import NAMED, get_pattern
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -383,10 +382,10 @@ BAD_LINES = {
 
 
 @pytest.fixture(params=["line by line", "by the kernel"])
-def way(request, monkeypatch):
+def way(request, sizes):
     """The two ways in which files are read: by the kernel, these small ones would not be."""
     if request.param == "by the kernel":
-        monkeypatch.setattr(tiktoken_format, "_SMALL", 0)
+        sizes(rank_lines=0)
 
 
 @pytest.mark.usefixtures("way")

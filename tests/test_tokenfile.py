@@ -20,9 +20,7 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
-from nbbpe.sources import plain
 from nbbpe.system import atomic_files
-from nbbpe.text import chunks
 from nbbpe.text.pattern import NAMED
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
@@ -337,11 +335,11 @@ def test_bad_workers_are_told(assert_refused):
     assert_refused(TypeError, "positive integer", workers=1.5)
 
 
-def test_bad_arguments_are_told_before_work(assert_refused, monkeypatch):
-    monkeypatch.setattr(tokenfile, "run_jobs", lambda *args: pytest.fail("work was begun"))
-    assert_refused(FileNotFoundError, "nothing", input_path="nothing")
-    assert_refused(FileNotFoundError, "no such", output_path="no such/ids.bin")
-    assert_refused(ValueError, "must end in", output_path="ids.txt")
+def test_bad_arguments_are_told_before_work(assert_refused, source):
+    told = {"progress": lambda *_: pytest.fail("work was begun")}
+    assert_refused(FileNotFoundError, "nothing", input_path=[source, "nothing"], **told)
+    assert_refused(FileNotFoundError, "no such", output_path="no such/ids.bin", **told)
+    assert_refused(ValueError, "must end in", output_path="ids.txt", **told)
 
 
 def test_what_may_not_be_read_or_written_is_an_error(small, nobodys_folder):
@@ -415,9 +413,15 @@ def test_an_error_in_the_progress_callable_leaves_nothing(assert_refused, cut_ev
         assert_refused(LookupError, "stop it", workers=workers, progress=fail)
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_an_error(assert_refused, source, out, monkeypatch):
-    monkeypatch.setattr(plain, "cut_file", lambda path, *rest: [chunks.Chunk(path, 0, len(DATA) + 5)])
-    assert_refused(OSError, "became shorter while it was read")
+def test_a_file_that_shrinks_while_it_is_read_is_an_error(small, source, out, sizes):
+    def shrink(stage, done, total):
+        os.truncate(source, 20 * len(DATA) - 5)
+
+    source.write_bytes(DATA * 20)
+    sizes(window=1000, out=4096, report=1)
+    with pytest.raises(OSError, match=r"text\.txt' changed while it was read: it has .* bytes, and had"):
+        small.encode_file(source, out / "ids.bin", progress=shrink)
+    assert left_in(out) == []
 
 
 STOP = """

@@ -12,7 +12,6 @@ import pytest
 import texts
 
 import nbbpe
-from nbbpe import default
 
 BYTES = {i: bytes([i]) for i in range(256)}
 SHIFTED = {i + 2: bytes([i]) for i in range(256)}
@@ -240,12 +239,6 @@ def test_two_ids_with_the_same_bytes_cannot_be_saved_and_leave_nothing(tmp_path)
 
 
 # The default of a process
-
-
-@pytest.fixture
-def no_default(monkeypatch):
-    monkeypatch.setattr(default, "_default", None)
-    monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
 
 
 @pytest.mark.usefixtures("no_default")

@@ -128,13 +128,6 @@ def file(small, tmp_path) -> nbbpe.TokenFile:
     return nbbpe.TokenFile(tmp_path / "ids.bin", small)
 
 
-@pytest.fixture
-def default(monkeypatch):
-    """Leave no default tokenizer behind."""
-    monkeypatch.setattr(nbbpe.default, "_default", None)
-    monkeypatch.delenv("NBBPE_TOKENIZER", raising=False)
-
-
 def assert_same(found: list, wanted: list) -> None:
     assert len(found) == len(wanted)
     for ids, expected in zip(found, wanted, strict=True):
@@ -145,7 +138,7 @@ def assert_same(found: list, wanted: list) -> None:
 # Text in the workers
 
 
-@pytest.mark.usefixtures("default")
+@pytest.mark.usefixtures("no_default")
 @pytest.mark.parametrize("how", ["variable", "init"])
 def test_encode_array_in_workers(load, small, tmp_path, monkeypatch, how):
     small.save(tmp_path / "tokenizer")
@@ -159,7 +152,7 @@ def test_encode_array_in_workers(load, small, tmp_path, monkeypatch, how):
     assert_same(found, wanted)
 
 
-@pytest.mark.usefixtures("default")
+@pytest.mark.usefixtures("no_default")
 def test_a_default_set_before_is_forked_and_missed_after_spawning(load, small):
     nbbpe.use(small)
     small.encode("warm up")

@@ -382,10 +382,9 @@ def test_bad_arguments_are_told_before_any_text_is_read():
             nbbpe.train(documents(), **{"vocab_size": 300, **bad})
 
 
-def test_a_missing_file_is_told_before_the_others_are_read(tmp_path, file, monkeypatch):
-    monkeypatch.setattr(word_counts, "count_files", lambda *args: pytest.fail("files were read"))
+def test_a_missing_file_is_told_before_the_others_are_read(tmp_path, file):
     with pytest.raises(FileNotFoundError):
-        nbbpe.train([file, tmp_path / "missing"], 300)
+        nbbpe.train([file, tmp_path / "missing"], 300, progress=lambda *_: pytest.fail("files were read"))
 
 
 def test_a_file_that_may_not_be_read_is_an_error(nobodys_folder):
@@ -408,28 +407,26 @@ def test_an_error_of_the_iterable_reaches_the_user():
         nbbpe.train(documents(), 300)
 
 
-def test_an_iterable_is_read_once_and_lazily(monkeypatch, sizes):
+def test_an_iterable_is_read_once_and_lazily(sizes):
     sizes(batch=1000)
     n_read = 0
     most_waiting = 0
     counted = 0
-    original = word_counts.PieceCounter.count
-
-    def count(self, window):
-        nonlocal counted, most_waiting
-        most_waiting = max(most_waiting, n_read - counted)
-        counted += window.end
-        return original(self, window)
 
     def documents():
-        nonlocal n_read
+        nonlocal n_read, most_waiting
         for _ in range(500):
             n_read += 100
+            most_waiting = max(most_waiting, n_read - counted)
             yield "word " * 20
 
-    monkeypatch.setattr(word_counts.PieceCounter, "count", count)
-    nbbpe.train(documents(), 258)
-    assert n_read == 50_000
+    def progress(stage, done, total):
+        nonlocal counted
+        if stage == "count words":
+            counted = done
+
+    nbbpe.train(documents(), 258, progress=progress)
+    assert n_read == counted == 50_000
     assert most_waiting < 2000  # never much more than a batch in memory
 
 

@@ -16,7 +16,6 @@ from effort import examples, mostly_slow
 from numba import njit
 
 import nbbpe
-from nbbpe.encoding import compiled_encoder, encoder_state
 from nbbpe.kernels.encoding import pending_pieces
 from nbbpe.kernels.encoding.merge_short import SHORT
 from nbbpe.kernels.machine.intrinsics import address_of
@@ -142,12 +141,11 @@ def tokenizers(small: nbbpe.Tokenizer, pattern: str, special_id: int) -> Iterato
 @pytest.mark.parametrize("special_id", [400, 70_000])  # ids of two bytes, and of four
 @pytest.mark.parametrize("pattern", mostly_slow(["gpt2", "o200k"], usual=["gpt2"]))
 @pytest.mark.parametrize("kind", [*KINDS, "huge"])
-def test_what_waits_changes_no_id(small, monkeypatch, kind, pattern, special_id):
+def test_what_waits_changes_no_id(small, sizes, kind, pattern, special_id):
     n = examples(8000, 20_000) if "few" in kind or "one" in kind else examples(1000, 3000)
     data = huge_text(random.Random(6)) if kind == "huge" else text_of(kind, n, random.Random(kind))
     wanted = by_pretoken(next(tokenizers(small, pattern, special_id)), data)
-    for module in compiled_encoder, encoder_state:
-        monkeypatch.setattr(module, "OUT_BYTES", 1 << 12)  # the output of counting and of streams is full again and again
+    sizes(out=1 << 12)  # the output of counting and of streams is full again and again
     for tokenizer in tokenizers(small, pattern, special_id):
         assert tokenizer.count(data) == len(wanted)
     for tokenizer in tokenizers(small, pattern, special_id):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,19 +80,19 @@ def classes_digest(into: str | None = None) -> str:
     """
     from ..text.stored_tables import stored_text
 
-    return stored_text("character classes", _digest_of_classes, into)
+    return stored_text("character classes", lambda: _digest_of_classes(character_classes()), into)
 
 
-def _digest_of_classes() -> str:
+def _digest_of_classes(classes: NDArray[np.uint8]) -> str:
     names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
-    return hashlib.sha256(names[character_classes()].tobytes()).hexdigest()[:_DIGITS]
+    return hashlib.sha256(names[classes].tobytes()).hexdigest()[:_DIGITS]
 
 
-def library_versions() -> dict[str, str]:
+def library_versions(packages: Sequence[str] = ("numba", "numpy", "regex")) -> dict[str, str]:
     """The versions of nbbpe and of the packages that it depends on, without importing Numba."""
     from ..kernels.compiler.store import version_of
 
-    return {"nbbpe": __version__, **{name: version_of(name) or "unknown" for name in ("numba", "numpy", "regex")}}
+    return {"nbbpe": __version__, **{name: version_of(name) or "unknown" for name in packages}}
 
 
 def describe_pattern(pattern: Pattern) -> dict[str, Any]:

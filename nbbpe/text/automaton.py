@@ -230,7 +230,7 @@ class _Symbols:
 class _Determiniser:
     """Ordered lists of places to states."""
 
-    def __init__(self, places: _Places, start: int) -> None:
+    def __init__(self, places: _Places, start: int, most_seconds: float) -> None:
         self._places = places.of
         self.symbols = _Symbols.of(list(places.sets))
         self._newline = self.symbols.class_of(NEWLINE)
@@ -240,7 +240,8 @@ class _Determiniser:
         in_set = self.symbols.in_set.tolist()
         self._in_set = [[*row, False, row[self._newline], False] for row in in_set]
         self._numbers: dict[tuple[int, ...], int] = {(): DEAD, (start,): START}
-        self._deadline = time.monotonic() + MOST_SECONDS
+        self._most_seconds = most_seconds
+        self._deadline = time.monotonic() + most_seconds
 
     def run(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], bool]:
         """Next states and what they tell, with the end of the text and that of a piece as the last symbols; whether a last
@@ -250,7 +251,7 @@ class _Determiniser:
         waiting = [(), *list(self._numbers)[1:]]
         for state in waiting:
             if time.monotonic() > self._deadline:
-                raise Unsupported(f"what takes more than {MOST_SECONDS:g} s to compile")
+                raise Unsupported(f"what takes more than {self._most_seconds:g} s to compile")
             row, tells = [], []
             for symbol in range(self.symbols.n_classes):
                 tell, following = self._step(state, symbol)
@@ -299,14 +300,14 @@ class _Determiniser:
         return False, tuple(found)
 
 
-def compile_automaton(tree: Node) -> Automaton:
-    """The automaton of a regex's tree. Raises Unsupported if there is none, or if it is too large."""
+def compile_automaton(tree: Node, most_seconds: float = MOST_SECONDS) -> Automaton:
+    """The automaton of a regex's tree. Raises Unsupported if there is none, if it is too large, or takes too long."""
     places = _Places()
     try:
         start = places.add(tree, places.match)
     except RecursionError:
         raise Unsupported("groups nested too deeply") from None
-    determiniser = _Determiniser(places, start)
+    determiniser = _Determiniser(places, start, most_seconds)
     next_state, tells, same_at_end = determiniser.run()
     if not same_at_end:
         raise Unsupported("$ where a newline that ends the text matters")

@@ -124,8 +124,8 @@ def test_a_file_is_opened_once(small, tmp_path, monkeypatch):
     assert [ids.tolist() for ids in file.documents()] == ids_of(small)[1]
 
 
-def test_a_lock_that_somebody_holds_for_long_stops_nobody(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(publishing, "_PATIENCE", 0.1)
+def test_a_lock_that_somebody_holds_for_long_stops_nobody(small, tmp_path, sizes):
+    sizes(patience=0.1)
     path = tmp_path / "ids.bin"
     folder = os.open(tmp_path, os.O_RDONLY)
     try:

@@ -14,7 +14,6 @@ from effort import examples
 
 import nbbpe
 from nbbpe import cli
-from nbbpe.text import regex_splitter
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.regex_splitter import RegexSplitter
 
@@ -25,9 +24,9 @@ SHORT = "a" * 40
 
 
 @pytest.fixture
-def impatient(monkeypatch):
+def impatient(sizes):
     """A limit that a test can wait for."""
-    monkeypatch.setattr(regex_splitter, "BASE_SECONDS", 0.1)
+    sizes(splitting=0.1)
 
 
 @pytest.mark.parametrize("pattern", [ENDLESS, BY_ITSELF, [r"c+", ENDLESS]])
@@ -116,8 +115,8 @@ tokenizer.encode("a" * 60)
     processes.assert_ended_well(ended)
 
 
-def test_the_limit_grows_with_the_text(monkeypatch):
-    monkeypatch.setattr(regex_splitter, "BASE_SECONDS", 0.0)
+def test_the_limit_grows_with_the_text(sizes):
+    sizes(splitting=0)
     text = texts.SAMPLE * (300_000 // len(texts.SAMPLE))
     assert len(get_pattern(r"\w+|\W").split(text)) > 10_000
 

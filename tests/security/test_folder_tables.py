@@ -20,8 +20,8 @@ TEXT = "the cat sat on the mat, and the dog did not see her here<|end|> é\x00"
 
 
 @pytest.fixture(autouse=True)
-def for_all_sizes(monkeypatch):
-    monkeypatch.setattr(folder_tables, "LEAST", 0)
+def for_all_sizes(sizes):
+    sizes(tables=0)
 
 
 def trained() -> nbbpe.Tokenizer:
@@ -202,10 +202,10 @@ def test_a_file_too_large_is_not_read(tmp_path, used):
     assert used
 
 
-def test_a_small_tokenizer_has_none_and_takes_away_those_that_are_there(tmp_path, monkeypatch):
+def test_a_small_tokenizer_has_none_and_takes_away_those_that_are_there(tmp_path, sizes):
     trained().save(tmp_path / "a")
     assert (tmp_path / "a" / folder_tables.TABLES).exists()
-    monkeypatch.setattr(folder_tables, "LEAST", 1000)
+    sizes(tables=1000)
     with_gaps().save(tmp_path / "a")
     assert not (tmp_path / "a" / folder_tables.TABLES).exists()
     assert nbbpe.load(tmp_path / "a") == with_gaps()

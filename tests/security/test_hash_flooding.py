@@ -125,33 +125,33 @@ def test_words_that_collided_are_counted_as_fast_as_others():
 SHORT_WORDS = [b" " + bytes(word) for word in itertools.product(LETTERS[:26].tolist(), repeat=3)]
 
 
-def test_with_a_secret_that_makes_words_collide_a_search_is_bounded(small, monkeypatch):
+def test_with_a_secret_that_makes_words_collide_a_search_is_bounded(small):
     text = b"".join(SHORT_WORDS)
     good = seconds(functools.partial(fresh(small).encode_array, text), 1)
-    monkeypatch.setattr(secret, "_of_process", NO_SECRET)
-    tokenizer = fresh(small)
-    bad = seconds(functools.partial(tokenizer.encode_array, text), 2)
+    with secret.another(NO_SECRET):
+        tokenizer = fresh(small)
+        bad = seconds(functools.partial(tokenizer.encode_array, text), 2)
     table = tokenizer._encoder._idle[0].table
     assert 100 < table.state[piece_table.N_ENTRIES] <= piece_table.MOST_PROBES  # the others are not cached
     assert tokenizer.encode(text) == wanted_ids(tokenizer, SHORT_WORDS)
     assert bad < 50 * good  # 17,576 searches of 256 slots, and no more
 
 
-def test_with_a_secret_that_makes_words_collide_counts_are_right(monkeypatch):
-    monkeypatch.setattr(secret, "_of_process", NO_SECRET)
+def test_with_a_secret_that_makes_words_collide_counts_are_right():
     # Words with one end have one hash by this secret.
     longer = [word + b"abcdefghijklmnopq" for word in SHORT_WORDS[:3000]]
     words = [*SHORT_WORDS, *longer, *SHORT_WORDS[:5000], *longer]
-    counted = word_counts.count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
+    with secret.another(NO_SECRET):
+        counted = word_counts.count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
     edges = itertools.pairwise(counted.starts.tolist())
     found = {counted.text[a:b].tobytes(): n for (a, b), n in zip(edges, counted.counts.tolist(), strict=True)}
     assert found == naive.count_words([b"".join(words)], NAMED["gpt2"].compiled)
 
 
-def test_a_table_of_merges_that_collide_is_made_with_another_secret(monkeypatch):
+def test_a_table_of_merges_that_collide_is_made_with_another_secret():
     good = merge_table.new_merges(*columns(5000), np.arange(256, dtype=np.int32))
-    monkeypatch.setattr(secret, "_of_process", NO_SECRET)
-    bad = merge_table.new_merges(*columns(5000), np.arange(256, dtype=np.int32))
+    with secret.another(NO_SECRET):
+        bad = merge_table.new_merges(*columns(5000), np.arange(256, dtype=np.int32))
     assert bad.secret % 2 == 1
     assert np.array_equal(np.sort(good.entries >> np.uint64(22)), np.sort(bad.entries >> np.uint64(22)))
 
@@ -163,18 +163,18 @@ def columns(n: int) -> tuple[np.ndarray, ...]:
     return lefts, np.full(n, 98, dtype=np.int32), made - 256, made
 
 
-def test_tables_of_tokens_that_collide_are_made_with_another_secret(monkeypatch):
+def test_tables_of_tokens_that_collide_are_made_with_another_secret():
     # Three bytes that no two tokens of lower ranks make: the list of merges ends, and tokens are looked up as a whole.
     tokens = [bytes([i]) for i in range(256)] + [bytes(word) for word in itertools.product(b"abcdefghijkl", repeat=3)]
     vocab = dict(enumerate(tokens))
     text = b" " + b" ".join(tokens[256:])
     wanted = naive.encode_by_ranks(text, {token: i for i, token in vocab.items()}, NAMED["cl100k"].compiled)
     for numbers in secret.fresh(), NO_SECRET:
-        monkeypatch.setattr(secret, "_of_process", numbers)
-        assert rank_vocab.recovered_merges(PackedVocab.of(vocab))[1] == 256
-        merges = rank_vocab.merges_by_rank(PackedVocab.of(vocab))
-        assert len(merges.whole) > 4 * len(tokens[256:])
-        assert encode_by_rank(vocab, text) == wanted
+        with secret.another(numbers):
+            assert rank_vocab.recovered_merges(PackedVocab.of(vocab))[1] == 256
+            merges = rank_vocab.merges_by_rank(PackedVocab.of(vocab))
+            assert len(merges.whole) > 4 * len(tokens[256:])
+            assert encode_by_rank(vocab, text) == wanted
 
 
 def encode_by_rank(vocab: dict[int, bytes], text: bytes) -> list[int]:
@@ -185,7 +185,7 @@ def encode_by_rank(vocab: dict[int, bytes], text: bytes) -> list[int]:
     return Tokenizer._of(Model(vocab, None, {}, get_pattern("cl100k"))).encode(text)
 
 
-def test_nothing_depends_on_the_secret(monkeypatch, tmp_path, quiet):
+def test_nothing_depends_on_the_secret(tmp_path, quiet):
     source = random.Random(4)
     lengths = [1, 2, 3, 5, 8, 13, 20, 60]
     words = [b" " + bytes(source.choices(b"abcdeghi", k=source.choice(lengths))) for _ in range(20_000)]
@@ -195,12 +195,14 @@ def test_nothing_depends_on_the_secret(monkeypatch, tmp_path, quiet):
     greatest[secret.LONG + 2] = 2**60 - 1
     seen = set()
     for number, numbers in enumerate([secret.fresh(), secret.fresh(), NO_SECRET, greatest]):
-        monkeypatch.setattr(secret, "_of_process", numbers)
-        for tie_break in "bytes", "ids", "huggingface":
-            tokenizer = nbbpe.train(iter([text, text[:999]]), 600, ["<s>"], tie_break=tie_break)
-            folder = tmp_path / f"{number} {tie_break}"
-            tokenizer.save(folder)
-            files = tuple((path.name, path.read_bytes()) for path in sorted(folder.iterdir()) if path.name != "nbbpe.json")
-            corpus = tokenizer.provenance.get("corpus")
-            seen.add((tie_break, files, str(corpus), tokenizer.fingerprint, tokenizer.encode_array(text).tobytes()))
+        with secret.another(numbers):
+            for tie_break in "bytes", "ids", "huggingface":
+                tokenizer = nbbpe.train(iter([text, text[:999]]), 600, ["<s>"], tie_break=tie_break)
+                folder = tmp_path / f"{number} {tie_break}"
+                tokenizer.save(folder)
+                files = tuple(
+                    (path.name, path.read_bytes()) for path in sorted(folder.iterdir()) if path.name != "nbbpe.json"
+                )
+                corpus = tokenizer.provenance.get("corpus")
+                seen.add((tie_break, files, str(corpus), tokenizer.fingerprint, tokenizer.encode_array(text).tobytes()))
     assert len(seen) == 3

@@ -26,7 +26,7 @@ def fresh() -> NDArray[np.uint64]:
     return numbers
 
 
-_of_process = fresh()  # forked processes share it; tests replace it
+_of_process = fresh()  # forked processes share it
 _another: ContextVar[NDArray[np.uint64] | None] = ContextVar("_another", default=None)
 
 
@@ -37,9 +37,9 @@ def of_process() -> NDArray[np.uint64]:
 
 
 @contextmanager
-def another() -> Iterator[None]:
-    """A context in which tables get a secret that no other table has, for tables that leave nbbpe."""
-    before = _another.set(fresh())
+def another(numbers: NDArray[np.uint64] | None = None) -> Iterator[None]:
+    """A context in which tables get a secret that no other table has, for tables that leave nbbpe; or these numbers."""
+    before = _another.set(fresh() if numbers is None else numbers)
     try:
         yield
     finally:
