@@ -28,6 +28,7 @@ from ..pieces.piece_batch import (
     id_of_break,
     next_pieces,
     prepared_key,
+    row_of_break,
     start_of_break,
 )
 from ..pieces.piece_table import NO_SLOT, is_free
@@ -173,7 +174,7 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
     pool_at, pending_at, id_size = state.cache.ids_pool, state.pending, work.id_size
     may_wait = (bound_of(batch, found) - bound_of(batch, 0)) * id_size <= BEHIND_BYTES
     must_end = False
-    break_row = row_of_break(batch, 0, found, work, next_break)
+    break_row = row_of_break(batch, 0, found, work.breaks, next_break, work.n_breaks)
     last_row = row_before_end(batch, break_row, found, work, next_break, state.scan.tables)
     row = 0
     while row < found:
@@ -203,7 +204,7 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
                     write_id(ids_at, token_id, id_size)
                     ids_at += id_size
                 next_break += 1
-            break_row = row_of_break(batch, row, found, work, next_break)
+            break_row = row_of_break(batch, row, found, work.breaks, next_break, work.n_breaks)
             last_row = row_before_end(batch, break_row, found, work, next_break, state.scan.tables)
             continue
         following_at = encode_row(state_at, state, work, batch, row, may_wait, ids_at, row == last_row)
@@ -216,17 +217,6 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
             leave(state.work, bound_of(batch, row), bound_of(batch, row + 1), n_out + (ids_at - first_at) // id_size)
             return following_at, ids_at, next_break
     return DONE, ids_at, next_break
-
-
-@inlined
-def row_of_break(batch, row, n_found, work, next_break):
-    """The first of a batch's `n_found` rows, from `row` on, whose piece starts where the next break does; or `n_found`."""
-    start = start_of_break(work.breaks, next_break) if next_break < work.n_breaks else -1
-    if bound_of(batch, row) <= start < bound_of(batch, n_found):
-        while row < n_found and bound_of(batch, row) != start:
-            row += 1
-        return row
-    return n_found
 
 
 @inlined

@@ -115,6 +115,17 @@ def id_of_break(breaks_at, i):
 
 
 @inlined
+def row_of_break(batch, row, n_found, breaks_at, next_break, n_breaks):
+    """The first of a batch's `n_found` rows, from `row` on, whose piece starts where the next break does; or `n_found`."""
+    start = start_of_break(breaks_at, next_break) if next_break < n_breaks else -1
+    if bound_of(batch, row) <= start < bound_of(batch, n_found):
+        while row < n_found and bound_of(batch, row) != start:
+            row += 1
+        return row
+    return n_found
+
+
+@inlined
 def first_break_after(breaks_at, n_breaks, start):
     """The first break that ends after `start`, or `n_breaks`."""
     i = 0

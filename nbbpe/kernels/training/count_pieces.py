@@ -14,10 +14,10 @@ from ..pieces.piece_batch import (
     find_prepared,
     first_break_after,
     has_key,
-    home_in,
     home_of,
     next_pieces,
     prepared_key,
+    row_of_break,
 )
 from ..pieces.piece_table import (
     INLINE_BYTES,
@@ -41,10 +41,9 @@ _ONE = np.uint64(1)
 
 
 @inlined
-def add_to_count(table_at, slot, n):
-    """Add `n`, uint64, to the count in a slot."""
-    count_at = table_at.slots + 8 * slot + 16
-    write_u64(count_at, read_u64(count_at) + n)
+def add_at(slot_at, n):
+    """Add `n`, uint64, to the count in the slot at an address."""
+    write_u64(slot_at + 16, read_u64(slot_at + 16) + n)
 
 
 @kernel(
@@ -68,32 +67,40 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
     rows = batch_of(address_of(batch), batch.shape[0])
     scan = ScanAddresses(address_of(pattern), address_of(masks))
-    first_break = next_break = first_break_after(breaks_at, n_breaks, start)
+    next_break = first_break_after(breaks_at, n_breaks, start)
     piece = start
     block = start
     state = 0
     while block < end:
-        some_breaks = Breaks(breaks_at, first_break, n_breaks)
+        some_breaks = Breaks(breaks_at, next_break, n_breaks)
         found, block, state = next_pieces(text_at, piece, block, end, state, some_breaks, scan, NO_JOINS, table_at, rows)
-        for row in range(found):
-            piece_end = bound_of(rows, row + 1)
-            if piece_end > limit:
-                return piece, True
-            if next_break < n_breaks and piece == breaks[next_break, 0]:
-                if piece_end > piece:
-                    next_break += 1
-            elif piece_end > piece:
-                length = piece_end - piece
-                slot = home_in(rows, row, table_at)
-                if not has_key(rows, row, home_of(rows, row)):
+        is_done = False
+        while found > 0 and bound_of(rows, found) > limit:
+            found -= 1
+            is_done = True
+        row = 0
+        while row < found:
+            break_row = row_of_break(rows, row, found, breaks_at, next_break, n_breaks)
+            while row < break_row:
+                piece = bound_of(rows, row)
+                length = bound_of(rows, row + 1) - piece
+                slot_at = home_of(rows, row)
+                if has_key(rows, row, slot_at):
+                    add_at(slot_at, np.uint64(length > 0))  # an empty piece has the key of a free slot
+                elif length > 0:
                     slot = find_prepared(rows, row, table_at, text_at + piece, length)
                     if is_free(table_at, slot):
                         low, high = prepared_key(rows, row)
                         if not insert(table_at, slot, text_at + piece, length, low, high):
                             return piece, False
-                add_to_count(table_at, slot, _ONE)
-            piece = piece_end
-        first_break = next_break
+                    add_at(table_at.slots + 8 * slot, _ONE)
+                row += 1
+            if row < found:  # the break, or an empty piece before it
+                next_break += bound_of(rows, row + 1) > bound_of(rows, row)
+                row += 1
+        piece = bound_of(rows, found)
+        if is_done:
+            break
     return piece, True
 
 
@@ -115,7 +122,7 @@ def add_words(text, starts, counts, first_word, table):
         slot = find(table_at, key_at, length, low, high)
         if is_free(table_at, slot) and not insert(table_at, slot, key_at, length, low, high):
             return word
-        add_to_count(table_at, slot, np.uint64(counts[word]))
+        add_at(table_at.slots + 8 * slot, np.uint64(counts[word]))
     return counts.shape[0]
 
 
