@@ -138,6 +138,27 @@ def interruptible(work: Callable[[], T]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
         return work()
+    future = _begun(work)
+    first_done([future])
+    return future.result()
+
+
+def run_together(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Run calls that release the GIL, such as kernels, at once, each in a thread; returns their results.
+
+    An error in one of them is raised when all have ended. For Ctrl-C see `interruptible`.
+    """
+    if len(calls) <= 1:
+        return [call() for call in calls]
+    begun = [_begun(call) for call in calls]
+    waiting: Collection[Any] = begun
+    while waiting:
+        _, waiting = first_done(waiting)
+    return [future.result() for future in begun]
+
+
+def _begun(work: Callable[[], T]) -> Future[T]:
+    """The future result of a call that a new thread runs."""
     future: Future[T] = futures.Future()
 
     def run() -> None:
@@ -147,23 +168,7 @@ def interruptible(work: Callable[[], T]) -> T:
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    first_done([future])
-    return future.result()
-
-
-def run_together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Run calls that release the GIL, such as kernels, at once, each in a thread; returns their results.
-
-    An error in one of them is raised when all have ended, and so is what Ctrl-C raises.
-    """
-    if len(calls) <= 1:
-        return [call() for call in calls]
-    with futures.ThreadPoolExecutor(len(calls)) as pool:
-        started = [pool.submit(call) for call in calls]
-        waiting: Collection[Any] = started
-        while waiting:
-            _, waiting = first_done(waiting)
-        return [future.result() for future in started]
+    return future
 
 
 class _Failed(NamedTuple):
