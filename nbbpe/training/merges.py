@@ -107,7 +107,7 @@ def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
 def _check_sums(words: WordCounts) -> None:
     """Raise OverflowError where the count of a pair may not fit in int64: a pair may be in a word several times."""
     lengths = np.maximum(np.diff(words.starts), 1) - 1  # how many pairs each word has
-    if float(lengths.max(initial=0)) * float(words.counts.sum(dtype=np.float64)) < 2.0**62:
+    if float((lengths.astype(np.float64) * words.counts).sum()) < 2.0**62:  # np.dot would start the threads of BLAS
         return
     total = sum(length * count for length, count in zip(lengths.tolist(), words.counts.tolist(), strict=True))
     if total >= 2**63:
