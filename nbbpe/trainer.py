@@ -234,7 +234,7 @@ def train(
                     at,
                     stopping,
                     stage.groups,
-                    asked.n_workers,
+                    n_threads=asked.n_workers,
                 )
                 merges = np.concatenate([merges, more])
         return merges, stopping

@@ -33,7 +33,7 @@ class PairTable(NamedTuple):
     left, right : int32   the two symbols
     counts      : int64   how often the pair occurs now, by word counts; it may exceed the length of its list
     starts      : int64   where its occurrences start in `occurrences`
-    lengths     : int32   how many entries its list has, stale ones included
+    lengths     : int32   how many entries its list has, stale ones included; 0 when the pair has been merged
     occurrences : int32[*]      positions
     state       : int64[2]   pairs in use, occurrences in use
     """
