@@ -6,11 +6,12 @@ Nothing here imports NumPy before a library does, whose time to import that is a
 from __future__ import annotations
 
 import base64
+import importlib
 import os
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,6 +57,11 @@ def plain_text(path: str) -> str:
     return Path(path).read_text(encoding="utf-8").replace(SEPARATOR, "\n")
 
 
+def plain_bytes(path: str) -> bytes:
+    """The same as bytes."""
+    return plain_text(path).encode()
+
+
 def short_documents(path: str) -> list[str]:
     """A text in pieces of equal length, without separators."""
     text = plain_text(path)
@@ -65,25 +71,30 @@ def short_documents(path: str) -> list[str]:
 class Encoding(ABC):
     """A library that encodes. Making the object imports the library, and nothing else."""
 
+    library: str  # the module to import
+    environment: Mapping[str, str] = {}  # variables to set before that
+
     def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
         self.folder = folder
         self.vocabulary = VOCABULARIES[vocabulary]
+        os.environ.update(self.environment)
+        self.module: Any = importlib.import_module(self.library)
 
     @abstractmethod
     def load_vocabulary(self, vocabs: Path) -> None:
         """Make the tokenizer; not timed."""
 
-    @abstractmethod
     def prepare(self, path: str) -> Any:
-        """What `encode` gets; not timed."""
+        """What `encode` gets; not timed. Here the path."""
+        return path
 
     @abstractmethod
     def encode(self, prepared: Any) -> Any:
         """The work that is timed."""
 
-    @abstractmethod
     def ids(self, result: Any) -> Iterable[ArrayLike]:
-        """The ids of what `encode` returned, in parts."""
+        """The ids of what `encode` returned, in parts. Here it is a list of those of each document."""
+        return result
 
     def held_bytes(self, prepared: Any, result: Any) -> int:
         """What the input and the ids take where they are in memory, and nobody could do with less."""
@@ -97,11 +108,8 @@ class Encoding(ABC):
 class Nbbpe(Encoding):
     """From text file to finished file of ids, in threads."""
 
-    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
-        super().__init__(folder, vocabulary)
-        import nbbpe
-
-        self.module = nbbpe
+    library = "nbbpe"
+    workers: int | None = None
 
     def load_vocabulary(self, vocabs: Path) -> None:
         ranks, pattern, separator_id = self.vocabulary
@@ -112,12 +120,9 @@ class Nbbpe(Encoding):
         else:
             self.tokenizer = self.module.Tokenizer.from_tiktoken(vocabs / ranks, pattern, {SEPARATOR: separator_id})
 
-    def prepare(self, path: str) -> Any:
-        return path
-
     def encode(self, prepared: Any) -> Any:
         ids_path = os.path.join(self.folder, "ids.bin")
-        self.tokenizer.encode_file(prepared, ids_path)
+        self.tokenizer.encode_file(prepared, ids_path, workers=self.workers)
         return ids_path
 
     def ids(self, result: Any) -> Iterator[ArrayLike]:
@@ -131,19 +136,13 @@ class Nbbpe(Encoding):
 class NbbpeTwoWorkers(Nbbpe):
     """The same in two threads."""
 
-    def encode(self, prepared: Any) -> Any:
-        ids_path = os.path.join(self.folder, "ids.bin")
-        self.tokenizer.encode_file(prepared, ids_path, workers=2)
-        return ids_path
+    workers = 2
 
 
 class NbbpeOneWorker(Nbbpe):
     """The same in one thread."""
 
-    def encode(self, prepared: Any) -> Any:
-        ids_path = os.path.join(self.folder, "ids.bin")
-        self.tokenizer.encode_file(prepared, ids_path, workers=1)
-        return ids_path
+    workers = 1
 
 
 class Alone(Nbbpe):
@@ -199,18 +198,19 @@ class PyarrowAlone(Alone):
 class NbbpeArray(Nbbpe):
     """From bytes in memory to an array, in one thread."""
 
+    num_threads: int | None = 1
+
     def prepare(self, path: str) -> Any:
         return Path(path).read_bytes()
 
     def encode(self, prepared: Any) -> Any:
-        return self.tokenizer.encode_array(prepared, num_threads=1)
+        return self.tokenizer.encode_array(prepared, num_threads=self.num_threads)
 
-    def ids(self, result: Any) -> Iterator[ArrayLike]:
-        yield result
+    def ids(self, result: Any) -> Iterable[ArrayLike]:
+        return [result]
 
     def held_bytes(self, prepared: Any, result: Any) -> int:
-        of_ids: int = result.nbytes
-        return sys.getsizeof(prepared) + of_ids
+        return sys.getsizeof(prepared) + result.nbytes
 
 
 class NbbpeRegex(NbbpeArray):
@@ -224,54 +224,47 @@ class NbbpeRegex(NbbpeArray):
 class NbbpeTwoThreads(NbbpeArray):
     """The same in two threads."""
 
-    def encode(self, prepared: Any) -> Any:
-        return self.tokenizer.encode_array(prepared, num_threads=2)
+    num_threads = 2
 
 
 class NbbpeStr(NbbpeArray):
     """From a str in memory, without separators, to an array, in one thread."""
 
-    def prepare(self, path: str) -> Any:
-        return plain_text(path)
+    prepare = staticmethod(plain_text)
 
 
 class NbbpeStrBytes(NbbpeArray):
     """From the same as bytes."""
 
-    def prepare(self, path: str) -> Any:
-        return plain_text(path).encode()
+    prepare = staticmethod(plain_bytes)
 
 
 class NbbpeAvx2(NbbpeStrBytes):
     """The same, in kernels for a processor without AVX-512."""
 
-    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
-        os.environ |= {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}  # before nbbpe is imported
-        super().__init__(folder, vocabulary)
+    environment: Mapping[str, str] = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
 
 
 class NbbpeBatch(NbbpeArray):
     """From a list of many short documents, str, to one array, in threads."""
 
-    def prepare(self, path: str) -> Any:
-        return short_documents(path)
+    num_threads = None
+    prepare = staticmethod(short_documents)
 
     def encode(self, prepared: Any) -> Any:
-        return self.tokenizer.encode_batch_flat(prepared)
+        return self.tokenizer.encode_batch_flat(prepared, num_threads=self.num_threads)
 
-    def ids(self, result: Any) -> Iterator[ArrayLike]:
-        yield result[0]
+    def ids(self, result: Any) -> Iterable[ArrayLike]:
+        return [result[0]]
 
     def held_bytes(self, prepared: Any, result: Any) -> int:
-        of_ids: int = result[0].nbytes + result[1].nbytes
-        return sum(map(sys.getsizeof, prepared)) + sys.getsizeof(prepared) + of_ids
+        return sum(map(sys.getsizeof, prepared)) + sys.getsizeof(prepared) + sum(array.nbytes for array in result)
 
 
 class NbbpeBatchOneThread(NbbpeBatch):
     """The same in one thread."""
 
-    def encode(self, prepared: Any) -> Any:
-        return self.tokenizer.encode_batch_flat(prepared, num_threads=1)
+    num_threads = 1
 
 
 class NbbpeArrow(NbbpeBatch):
@@ -291,38 +284,31 @@ class NbbpeArrow(NbbpeBatch):
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode_arrow(prepared)
 
-    def ids(self, result: Any) -> Iterator[ArrayLike]:
-        yield result.values.to_numpy()
+    def ids(self, result: Any) -> Iterable[ArrayLike]:
+        return [result.values.to_numpy()]
 
     def held_bytes(self, prepared: Any, result: Any) -> int:
-        n_bytes: int = prepared.nbytes + result.nbytes
-        return n_bytes
+        return prepared.nbytes + result.nbytes
 
 
 class NbbpeOpenFile(NbbpeArray):
     """From a file to an array, in one thread: the file is opened and read in the time that counts."""
 
-    def prepare(self, path: str) -> Any:
-        return path
+    prepare = Encoding.prepare
 
     def encode(self, prepared: Any) -> Any:
         with open(prepared, "rb") as file:
             return self.tokenizer.encode_array(file)
 
     def held_bytes(self, prepared: Any, result: Any) -> int:
-        of_ids: int = result.nbytes
-        return of_ids
+        return result.nbytes
 
 
 class Tiktoken(Encoding):
     """From documents in memory, without separators, to lists of ids, in one thread for each processor."""
 
-    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
-        super().__init__(folder, vocabulary)
-        import tiktoken
-
-        self.module = tiktoken
-        self.n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    library = "tiktoken"
+    n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     def load_vocabulary(self, vocabs: Path) -> None:
         from nbbpe.text.pattern import get_pattern
@@ -342,9 +328,6 @@ class Tiktoken(Encoding):
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode_ordinary_batch(prepared, num_threads=self.n_threads)
 
-    def ids(self, result: Any) -> Iterable[ArrayLike]:
-        return result
-
 
 class TiktokenSpecial(Tiktoken):
     """The same, with each document's separator left in and recognised."""
@@ -359,8 +342,7 @@ class TiktokenSpecial(Tiktoken):
 class TiktokenBatch(Tiktoken):
     """Many short documents, to lists of ids."""
 
-    def prepare(self, path: str) -> Any:
-        return short_documents(path)
+    prepare = staticmethod(short_documents)
 
 
 class TiktokenOneThread(Tiktoken):
@@ -373,26 +355,20 @@ class TiktokenOneThread(Tiktoken):
 class TiktokenStr(Tiktoken):
     """From a str in memory, without separators, to a list: `encode_ordinary`."""
 
-    def prepare(self, path: str) -> Any:
-        return plain_text(path)
+    prepare = staticmethod(plain_text)
 
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode_ordinary(prepared)
 
-    def ids(self, result: Any) -> Iterator[ArrayLike]:
-        yield result
+    def ids(self, result: Any) -> Iterable[ArrayLike]:
+        return [result]
 
 
 class Gigatoken(Encoding):
     """From a file to an awkward array of rows in memory, in threads; it splits documents at the separator by itself."""
 
+    library = "gigatoken"
     parallel = True
-
-    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
-        super().__init__(folder, vocabulary)
-        import gigatoken
-
-        self.module = gigatoken
 
     def load_vocabulary(self, vocabs: Path) -> None:
         self.tokenizer = self.module.Tokenizer.from_tiktoken(vocabs / self.vocabulary.ranks)
@@ -407,10 +383,10 @@ class Gigatoken(Encoding):
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode_files(prepared, parallel=self.parallel)
 
-    def ids(self, result: Any) -> Iterator[ArrayLike]:
+    def ids(self, result: Any) -> Iterable[ArrayLike]:
         import awkward
 
-        yield awkward.to_numpy(awkward.flatten(result))
+        return [awkward.to_numpy(awkward.flatten(result))]
 
 
 class GigatokenWritten(Gigatoken):
@@ -423,10 +399,10 @@ class GigatokenWritten(Gigatoken):
         flat.astype("<u2").tofile(path)
         return path
 
-    def ids(self, result: Any) -> Iterator[ArrayLike]:
+    def ids(self, result: Any) -> Iterable[ArrayLike]:
         import numpy as np
 
-        yield np.memmap(result, dtype="<u2", mode="r")
+        return [np.memmap(result, dtype="<u2", mode="r")]
 
 
 class GigatokenOneThread(Gigatoken):
@@ -436,28 +412,25 @@ class GigatokenOneThread(Gigatoken):
 class GigatokenStr(Gigatoken):
     """From a str in memory, without separators, to an array: `encode`."""
 
-    def prepare(self, path: str) -> Any:
-        return plain_text(path)
+    prepare = staticmethod(plain_text)
 
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode(prepared)
 
-    def ids(self, result: Any) -> Iterator[ArrayLike]:
-        yield result
+    def ids(self, result: Any) -> Iterable[ArrayLike]:
+        return [result]
 
 
 class GigatokenBytes(GigatokenStr):
     """The same from bytes."""
 
-    def prepare(self, path: str) -> Any:
-        return plain_text(path).encode()
+    prepare = staticmethod(plain_bytes)
 
 
 class GigatokenBatch(Gigatoken):
     """From a list of many short documents, str, to an awkward array of rows, in threads."""
 
-    def prepare(self, path: str) -> Any:
-        return short_documents(path)
+    prepare = staticmethod(short_documents)
 
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode_batch(prepared, parallel=self.parallel)
@@ -470,12 +443,8 @@ class GigatokenBatchOneThread(GigatokenBatch):
 class TokenizersOneThread(Encoding):
     """Hugging Face, by its fastest way (without offsets): document after document in memory, to lists of ids."""
 
-    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
-        super().__init__(folder, vocabulary)
-        os.environ["TOKENIZERS_PARALLELISM"] = "false"
-        import tokenizers
-
-        self.module = tokenizers
+    library = "tokenizers"
+    environment: Mapping[str, str] = {"TOKENIZERS_PARALLELISM": "false"}
 
     def load_vocabulary(self, vocabs: Path) -> None:
         model = self.module.models.BPE.from_file(str(vocabs / "gpt2_vocab.json"), str(vocabs / "gpt2_merges.txt"))
@@ -496,19 +465,12 @@ class TokenizersOneThread(Encoding):
     def encode(self, prepared: Any) -> Any:
         return [self.tokenizer.encode_batch_fast([document])[0].ids for document in prepared]
 
-    def ids(self, result: Any) -> Iterable[ArrayLike]:
-        return result
-
 
 class TokenizersBatch(TokenizersOneThread):
     """Many short documents in one call, in threads, without offsets."""
 
-    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
-        super().__init__(folder, vocabulary)
-        os.environ["TOKENIZERS_PARALLELISM"] = "true"
-
-    def prepare(self, path: str) -> Any:
-        return short_documents(path)
+    environment: Mapping[str, str] = {"TOKENIZERS_PARALLELISM": "true"}
+    prepare = staticmethod(short_documents)
 
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode_batch_fast(prepared)
