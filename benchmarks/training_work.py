@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import warnings
@@ -32,11 +33,13 @@ def documents(path: str) -> Iterator[str]:
 class Training(ABC):
     """A library that trains. Making the object imports the library, and nothing else."""
 
+    library: str  # the module to import
     tie_breaks: tuple[str, ...] = ("default",)
     workers: int | None = None  # where the library takes a number of them; None for its default
 
     def __init__(self, tie_break: str) -> None:
         self.tie_break = tie_break
+        self.module: Any = importlib.import_module(self.library)
 
     @abstractmethod
     def train(self, path: str, vocab_size: int) -> Any:
@@ -64,13 +67,8 @@ class Training(ABC):
 
 
 class Nbbpe(Training):
+    library = "nbbpe"
     tie_breaks = ("bytes", "ids", "huggingface")
-
-    def __init__(self, tie_break: str) -> None:
-        super().__init__(tie_break)
-        import nbbpe
-
-        self.module = nbbpe
 
     def train(self, path: str, vocab_size: int) -> Any:
         return self.module.train(path, vocab_size, [SEPARATOR], tie_break=self.tie_break, workers=self.workers)
@@ -82,13 +80,8 @@ class Nbbpe(Training):
 class Gigatoken(Training):
     """Given a path, it splits documents at the special token by itself."""
 
+    library = "gigatoken"
     tie_breaks = ("huggingface", "raw_token_ids", "assembled_bytes")
-
-    def __init__(self, tie_break: str) -> None:
-        super().__init__(tie_break)
-        import gigatoken
-
-        self.module = gigatoken
 
     def train(self, path: str, vocab_size: int) -> Any:
         return self.module.train_bpe(path, vocab_size, [SEPARATOR], tie_breaking=self.tie_break)
@@ -100,11 +93,7 @@ class Gigatoken(Training):
 class Rustbpe(Training):
     """It knows no special tokens, so it gets the documents between them and a vocabulary smaller by one."""
 
-    def __init__(self, tie_break: str) -> None:
-        super().__init__(tie_break)
-        import rustbpe
-
-        self.module = rustbpe
+    library = "rustbpe"
 
     def train(self, path: str, vocab_size: int) -> Any:
         tokenizer = self.module.Tokenizer()
@@ -122,12 +111,11 @@ class Rustbpe(Training):
 class Tokenizers(Training):
     """Hugging Face. It gets documents: given a path, it reads line by line and cuts pretokens there."""
 
-    def __init__(self, tie_break: str) -> None:
-        super().__init__(tie_break)
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-        import tokenizers
+    library = "tokenizers"
 
-        self.module = tokenizers
+    def __init__(self, tie_break: str) -> None:
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+        super().__init__(tie_break)
 
     def train(self, path: str, vocab_size: int) -> Any:
         tokenizer = self.module.Tokenizer(self.module.models.BPE())
@@ -146,7 +134,9 @@ class Tokenizers(Training):
         tokenizer.train_from_iterator(documents(path), trainer)
 
     def merges(self, result: Any) -> list[Merge] | None:
-        byte_of = _bytes_of_characters()
+        from nbbpe.model.byte_alphabet import byte_characters
+
+        byte_of = {character: byte for byte, character in byte_characters().items()}
         return [
             (bytes(map(byte_of.__getitem__, left)), bytes(map(byte_of.__getitem__, right)))
             for left, right in json.loads(result.to_str())["model"]["merges"]
@@ -161,13 +151,6 @@ class TokenizersFile(Tokenizers):
 
     def facts(self, result: Any) -> dict[str, Any]:
         return super().facts(result) | {"digest": None, "tokens_digest": None}
-
-
-def _bytes_of_characters() -> dict[str, int]:
-    """GPT-2's spelling of bytes as visible characters, turned round."""
-    visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    hidden = sorted(set(range(256)) - set(visible))
-    return {chr(byte): byte for byte in visible} | {chr(256 + i): byte for i, byte in enumerate(hidden)}
 
 
 LIBRARIES: dict[str, type[Training]] = {
