@@ -10,7 +10,7 @@ NBBPE_BENCH_CACHE=folder   where made inputs are kept; by default in the system'
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ import pytest
 
 from benchmarks import report, results
 from benchmarks.corpora import TRIAL
-from benchmarks.results import Section
+from benchmarks.race import Entry
+from benchmarks.results import Claim, Section
 
 HERE = Path(__file__).parent
 FINISHED: pytest.StashKey[list[Section]] = pytest.StashKey()
@@ -44,14 +45,14 @@ def made(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture
-def conclude(request: pytest.FixtureRequest, made: dict[str, Any]) -> Callable[[Section], None]:
-    """Stores a section, and fails where a figure is not reached and NBBPE_ENFORCE=1."""
+def conclude(request: pytest.FixtureRequest, made: dict[str, Any]) -> Callable[..., None]:
+    """Stores a section, given by its fields but the last, and fails where a figure is not reached and NBBPE_ENFORCE=1."""
 
-    def finish(section: Section) -> None:
-        section.made = made
+    def finish(name: str, title: str, entries: Iterable[Entry], claims: list[Claim], note: str = "") -> None:
+        section = Section(name, title, list(entries), claims, note, made)
         results.store(section)
         request.config.stash[FINISHED].append(section)
-        short = [str(claim) for claim in section.claims if not claim.met]
+        short = [str(claim) for claim in claims if not claim.met]
         if short and ENFORCE:
             pytest.fail("\n".join(short), pytrace=False)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
 
-from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, Corpus, beginning, hostile, vocabs_folder
+from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, beginning, hostile, vocabs_folder
 from benchmarks.race import Entry, need, race
-from benchmarks.results import Claim, Section, memory, ratio
+from benchmarks.results import Claim, memory, ratio
 
 SAME = ("n_ids", "digest")
 PASSES = 5  # the first, and four with the pieces cached
@@ -77,14 +76,12 @@ def test_one_thread(benchmark, conclude, name: str):
         claims.append(ratio(ours, gigatoken, figure, row, fact=fact, detail=f"{pass_name} pass", case=name, rates=True))
         claims.append(ratio(in_memory, gigatoken, None, fact=fact, detail=f"{pass_name} pass, our text in memory"))
     conclude(
-        Section(
-            f"one_thread/gpt2/{name}/gigatoken",
-            f"encode {text}, one thread, first pass",
-            list(entries.values()),
-            claims,
-            f"all {ours.checked['n_ids']:,} ids equal; a file to an array in memory, the file read in the time; "
-            "and beside it, text that is in memory before",
-        )
+        f"one_thread/gpt2/{name}/gigatoken",
+        f"encode {text}, one thread, first pass",
+        entries.values(),
+        claims,
+        f"all {ours.checked['n_ids']:,} ids equal; a file to an array in memory, the file read in the time; "
+        "and beside it, text that is in memory before",
     )
 
 
@@ -104,14 +101,12 @@ def test_one_thread_slow_peers(benchmark, conclude, vocabulary: str, name: str, 
         row = _slow_row(vocabulary, name, pass_name) if peer_name == "tiktoken" else ""
         claims.append(ratio(ours, theirs, figure, row, fact=fact, detail=detail, case=case, rates=True))
     conclude(
-        Section(
-            f"one_thread/{vocabulary}/{name}/{peer_name}",
-            f"encode {text} with {vocabulary}'s vocabulary, one thread, first pass",
-            list(entries.values()),
-            claims,
-            f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only nbbpe gets; bytes in memory "
-            f"to an array (nbbpe), documents in memory to lists ({peer_name})",
-        )
+        f"one_thread/{vocabulary}/{name}/{peer_name}",
+        f"encode {text} with {vocabulary}'s vocabulary, one thread, first pass",
+        entries.values(),
+        claims,
+        f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only nbbpe gets; bytes in memory "
+        f"to an array (nbbpe), documents in memory to lists ({peer_name})",
     )
 
 
@@ -135,8 +130,8 @@ def test_encode_file(benchmark, conclude, corpus: str):
         ratio(ours, written, ENCODE_FILE_FIGURE, "file", case=corpus, rates=True),
         ratio(ours, in_memory, None),
     ]
-    note = "from a text file to a finished file of ids, or to ids in memory"
-    conclude(_file_section(corpus, text, "gigatoken", entries.values(), claims, note))
+    note = f"all {ours.checked['n_ids']:,} ids equal; from a text file to a finished file of ids, or to ids in memory"
+    conclude(f"encode_file/{corpus}/gigatoken", f"encode {text}, all processors", entries.values(), claims, note)
 
 
 @pytest.mark.parametrize("name", ["books_en_x8"])
@@ -158,7 +153,7 @@ def test_encode_file_with_one_and_two_workers(benchmark, conclude, name: str):
     note = (
         f"all {two.checked['n_ids']:,} ids equal; in threads of a fresh process, from a text file to a finished file of ids"
     )
-    conclude(Section(f"encode_file/{name}/workers", f"encode {text} with one and two workers", [two, one], claims, note))
+    conclude(f"encode_file/{name}/workers", f"encode {text} with one and two workers", [two, one], claims, note)
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
@@ -175,17 +170,12 @@ def test_encode_file_beside_tiktoken(benchmark, conclude, corpus: str):
     ours, *peers = entries.values()
     assert ours.checked["n_separators"] == peers[-1].checked["n_separators"]
     claims = [ratio(ours, peer, BATCH_FIGURE, "file, tiktoken", case=corpus, rates=True) for peer in peers]
-    note = "nbbpe reads a file and writes one; tiktoken has its documents in memory, split before time counts, and "
-    note += "leaves its ids there. The separators' ids are not compared with those that leave them out"
-    conclude(_file_section(corpus, text, "tiktoken", entries.values(), claims, note))
-
-
-def _file_section(
-    corpus: str, text: Corpus, peer: str, entries: Sequence[Entry], claims: list[Claim], note: str
-) -> Section:
-    entries = list(entries)
-    note = f"all {entries[0].checked['n_ids']:,} ids equal; {note}"
-    return Section(f"encode_file/{corpus}/{peer}", f"encode {text}, all processors", entries, claims, note)
+    note = (
+        f"all {ours.checked['n_ids']:,} ids equal; nbbpe reads a file and writes one; tiktoken has its documents in "
+        "memory, split before time counts, and leaves its ids there. The separators' ids are not compared with those that "
+        "leave them out"
+    )
+    conclude(f"encode_file/{corpus}/tiktoken", f"encode {text}, all processors", entries.values(), claims, note)
 
 
 def test_hostile_texts(benchmark, conclude):
@@ -223,7 +213,7 @@ def test_hostile_texts(benchmark, conclude):
         claims.append(ratio(ours, theirs, None))
     title = "encode a megabyte of hostile text beside English prose, one thread, first pass"
     note = "all ids equal to tiktoken's; prose is the whole of books_en.txt, which is faster by the byte than a part of it"
-    conclude(Section("hostile", title, list(entries.values()), claims, note))
+    conclude("hostile", title, entries.values(), claims, note)
 
 
 def _ns_for_byte(entry: Entry) -> float:

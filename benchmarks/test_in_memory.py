@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.corpora import TEXTS, beginning
 from benchmarks.race import need, race
-from benchmarks.results import Section, memory, ratio
+from benchmarks.results import memory, ratio
 from benchmarks.test_encoding import PASS_NAMES, PASSES, SAME, entrants_of
 
 KINDS = ["books_en", "novels_de", "bible_multilingual", "code_rails"]
@@ -37,7 +37,7 @@ def test_str(benchmark, conclude, name: str):
         claims.append(ratio(ours, of_bytes, OF_BYTES_FIGURE, fact=fact, detail=detail))
     claims.append(memory(ours))
     note = f"all {ours.checked['n_ids']:,} ids equal; one thread each, to an array"
-    conclude(Section(f"str/{name}", f"encode {text}, a str in memory", list(entries.values()), claims, note))
+    conclude(f"str/{name}", f"encode {text}, a str in memory", entries.values(), claims, note)
 
 
 @pytest.mark.parametrize("megabytes", [1, 10])
@@ -64,7 +64,7 @@ def test_first_pass(benchmark, conclude, name: str, megabytes: int):
         claims.append(ratio(ours, peer, figure, detail=ours.label))
         claims.append(ratio(ours, tiktoken, None, detail=ours.label))
     note = f"all {entries[0].checked['n_ids']:,} ids equal; one thread each, from memory, a process for each pass"
-    conclude(Section(f"first_pass/{megabytes}MB/{name}", f"encode {text}, first pass", entries, claims, note))
+    conclude(f"first_pass/{megabytes}MB/{name}", f"encode {text}, first pass", entries, claims, note)
 
 
 def test_batch_of_short_documents(benchmark, conclude):
@@ -95,7 +95,7 @@ def test_batch_of_short_documents(benchmark, conclude):
         claims.append(ratio(ours, one_thread, None, fact=fact, detail=f"two threads beside one, {pass_name} pass"))
     claims += [memory(entry) for entry in (ours, arrow)]
     note = f"all {ours.checked['n_ids']:,} ids equal; a list of str in memory before, and for Arrow a column of them"
-    conclude(Section("batch/books_en", "encode 100,000 documents of 200 characters", list(entries.values()), claims, note))
+    conclude("batch/books_en", "encode 100,000 documents of 200 characters", entries.values(), claims, note)
 
 
 def test_two_threads_on_one_text(benchmark, conclude):
@@ -111,4 +111,4 @@ def test_two_threads_on_one_text(benchmark, conclude):
     ]
     claims.append(memory(two))
     note = f"all {two.checked['n_ids']:,} ids equal; bytes in memory to an array"
-    conclude(Section("threads/books_en_x8", f"encode {text} in two threads", list(entries.values()), claims, note))
+    conclude("threads/books_en_x8", f"encode {text} in two threads", entries.values(), claims, note)

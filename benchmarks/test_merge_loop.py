@@ -6,7 +6,7 @@ from math import log
 
 from benchmarks.corpora import SCALE, TRIAL, words
 from benchmarks.race import Entry, race
-from benchmarks.results import Claim, Section, within
+from benchmarks.results import Claim, within
 
 N_WORDS = int(1_000_000 * SCALE)
 N_MERGES = 2_000 if TRIAL else 32_000
@@ -41,7 +41,7 @@ def test_merge_loop(benchmark, conclude):
             )
             for entry in reversed(entries.values())
         ]
-    conclude(Section("merge_loop", f"learn {N_MERGES:,} merges from words", list(entries.values()), claims))
+    conclude("merge_loop", f"learn {N_MERGES:,} merges from words", entries.values(), claims)
 
 
 def _n_log_n(entry: Entry, fact: str) -> float:

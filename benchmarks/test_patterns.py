@@ -9,7 +9,7 @@ import pytest
 from benchmarks.corpora import beginning
 from benchmarks.encoding_work import PATTERNS
 from benchmarks.race import need, race
-from benchmarks.results import Claim, Section, ratio
+from benchmarks.results import Claim, ratio
 from benchmarks.test_encoding import PASS_NAMES, SAME, SLOW_PASSES, entrants_of
 
 RATES = {"first": 100, "warm": 300}  # MB/s that passes over English must reach
@@ -42,13 +42,11 @@ def test_rates(benchmark, conclude, pattern: str):
         claims.append(Claim(f"MB/s, {pass_name} pass", rate, RATES[pass_name], case=pattern, unit=" MB/s"))
         claims.append(ratio(ours, by_regex, None, fact=fact, detail=f"{pass_name} pass", case=pattern, rates=True))
     conclude(
-        Section(
-            f"patterns/{pattern}/rates",
-            f"encode {text} with GPT-2's tokens and the pattern {pattern}, one thread, first pass",
-            list(entries.values()),
-            claims,
-            f"all {ours.checked['n_ids']:,} ids equal; bytes in memory to an array",
-        )
+        f"patterns/{pattern}/rates",
+        f"encode {text} with GPT-2's tokens and the pattern {pattern}, one thread, first pass",
+        entries.values(),
+        claims,
+        f"all {ours.checked['n_ids']:,} ids equal; bytes in memory to an array",
     )
 
 
@@ -65,12 +63,10 @@ def test_beside_peers(benchmark, conclude, pattern: str):
         for pass_name, fact in PASS_NAMES.items()
     ]
     conclude(
-        Section(
-            f"patterns/{pattern}/{peer.library}",
-            f"encode {text} with GPT-2's tokens and the pattern {pattern}, one thread, first pass",
-            list(entries.values()),
-            claims,
-            f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only nbbpe gets; bytes in memory "
-            f"to an array (nbbpe), documents in memory to lists ({peer.library})",
-        )
+        f"patterns/{pattern}/{peer.library}",
+        f"encode {text} with GPT-2's tokens and the pattern {pattern}, one thread, first pass",
+        entries.values(),
+        claims,
+        f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only nbbpe gets; bytes in memory "
+        f"to an array (nbbpe), documents in memory to lists ({peer.library})",
     )

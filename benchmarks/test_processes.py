@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.corpora import TRIAL, small, vocabs_folder
 from benchmarks.measure import version_of
 from benchmarks.race import Entry, Facts, n_rounds, need
-from benchmarks.results import Claim, Section, within
+from benchmarks.results import Claim, within
 
 ROUNDS = 10
 MEMORY_MB = 95
@@ -121,7 +121,7 @@ def test_first_ids_of_a_process(benchmark, conclude, tmp_path):
         *(memory(entry) for entry in (folder, gpt2, tiny)),
     ]
     title = 'a process that loads a vocabulary and encodes "hello world"'
-    conclude(Section("processes/first_ids", title, list(entries.values()), claims, "ids of both larger vocabularies equal"))
+    conclude("processes/first_ids", title, entries.values(), claims, "ids of both larger vocabularies equal")
 
 
 def test_counting_the_tokens_of_a_small_file(benchmark, conclude, tmp_path):
@@ -130,7 +130,7 @@ def test_counting_the_tokens_of_a_small_file(benchmark, conclude, tmp_path):
     entries = in_turns(benchmark, {"nbbpe count": ("nbbpe", command)})
     (ours,) = entries.values()
     claims = [within(least(ours), 0.3, "of `nbbpe count`, from start to exit, least of ten"), memory(ours)]
-    conclude(Section("processes/count", f"`nbbpe count` of {small()}, 50,257 tokens", [ours], claims))
+    conclude("processes/count", f"`nbbpe count` of {small()}, 50,257 tokens", [ours], claims)
 
 
 def test_loading_large_vocabularies(benchmark, conclude, tmp_path):
@@ -144,4 +144,4 @@ def test_loading_large_vocabularies(benchmark, conclude, tmp_path):
             within(loading, LOAD_SECONDS, f"of {label}, from a folder that nbbpe saved, least of ten"),
             memory(entry, None),
         ]
-    conclude(Section("processes/load", "a process that loads a large vocabulary", list(entries.values()), claims))
+    conclude("processes/load", "a process that loads a large vocabulary", entries.values(), claims)

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.corpora import RECORDS, TRIAL, records
 from benchmarks.race import need, race
-from benchmarks.results import Section, memory, ratio
+from benchmarks.results import memory, ratio
 from benchmarks.test_encoding import SAME, entrants_of
 
 VOCAB_SIZE = 2_000 if TRIAL else 10_000
@@ -47,7 +47,7 @@ def test_encode_records(benchmark, conclude, kind: str):
     claims += [ratio(ours, entry, figure) for entry, (*_, figure) in zip(alone, of_alone, strict=True)]
     claims.append(memory(ours))
     note = f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only plain text has"
-    conclude(Section(f"records/{kind}", f"encode {corpus}", list(entries.values()), claims, note))
+    conclude(f"records/{kind}", f"encode {corpus}", entries.values(), claims, note)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,4 +63,4 @@ def test_train_on_records(benchmark, conclude, kind: str):
     figure = None if kind.endswith(("gz", "zst")) else TRAINING_FIGURE
     claims = [ratio(ours, text, figure), memory(ours)]
     note = f"all {ours.checked['n_merges']:,} merges equal"
-    conclude(Section(f"training_records/{kind}", f"train {VOCAB_SIZE:,} tokens on {corpus}", [ours, text], claims, note))
+    conclude(f"training_records/{kind}", f"train {VOCAB_SIZE:,} tokens on {corpus}", [ours, text], claims, note)

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.corpora import text_folder, vocabs_folder
 from benchmarks.race import need, race_inside
-from benchmarks.results import Section, duration, ratio
+from benchmarks.results import duration, ratio
 
 # Of each case: a title, and which entrants of nbbpe and tiktoken are held against each other, with the row and the figure.
 CASES = {
@@ -47,4 +47,4 @@ def test_short_texts(benchmark, conclude, case: str):
             of = f"for {entry.label} ({duration(entry.seconds)})"
             claims.append(ratio(entry, best, None, detail=of))
     note = "results equal; all in one process by turns, median of runs of calls on different texts, seen before"
-    conclude(Section(f"short/{case}", title, list(entries.values()), claims, note))
+    conclude(f"short/{case}", title, entries.values(), claims, note)

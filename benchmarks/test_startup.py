@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.corpora import small, vocabs_folder
 from benchmarks.race import BEFORE, Entry, measure, n_rounds, need, race
-from benchmarks.results import Claim, Section, duration, within
+from benchmarks.results import Claim, duration, within
 
 VOCAB_SIZE = 4_000
 FIRST_IDS_LIMIT = 1.0
@@ -42,14 +42,12 @@ def test_first_ids(benchmark, conclude):
     claims += [Claim(f"seconds {what}, {peer.label}", peer.seconds_before) for peer in peers]
     claims.append(Claim("seconds to import numba alone (NumPy is a part of it)", numba.seconds))
     conclude(
-        Section(
-            "startup/first_ids",
-            f"import to first ids, then encode {small()}",
-            list(entries.values()),
-            claims,
-            'a fresh process with kernels cached: the import, loading GPT-2\'s vocabulary, and encoding "hello world" '
-            'twice are in the column "before it"; NumPy is not imported before the library is',
-        )
+        "startup/first_ids",
+        f"import to first ids, then encode {small()}",
+        entries.values(),
+        claims,
+        'a fresh process with kernels cached: the import, loading GPT-2\'s vocabulary, and encoding "hello world" '
+        'twice are in the column "before it"; NumPy is not imported before the library is',
     )
 
 
@@ -61,19 +59,17 @@ def test_small_file(benchmark, conclude):
     entries = race(benchmark, entrants, 5)
     ours, early = entries.values()
     conclude(
-        Section(
-            "startup/small_file",
-            f"train {VOCAB_SIZE:,} tokens on {small()}, first call of a process",
-            list(entries.values()),
-            [
-                Claim("seconds of nbbpe.train, numba imported in it", ours.seconds, 0.5, False),
-                Claim("seconds of the same call, numba imported before it", early.seconds),
-                Claim("seconds to import numba", early.median("import_numba_seconds")),
-                Claim("seconds to import nbbpe", ours.median("import_seconds")),
-                Claim("seconds to encode the same file then, first call", ours.median("encode_seconds")),
-                Claim("seconds of the whole process: start, import, train, encode", ours.median("process_seconds")),
-            ],
-        )
+        "startup/small_file",
+        f"train {VOCAB_SIZE:,} tokens on {small()}, first call of a process",
+        entries.values(),
+        [
+            Claim("seconds of nbbpe.train, numba imported in it", ours.seconds, 0.5, False),
+            Claim("seconds of the same call, numba imported before it", early.seconds),
+            Claim("seconds to import numba", early.median("import_numba_seconds")),
+            Claim("seconds to import nbbpe", ours.median("import_seconds")),
+            Claim("seconds to encode the same file then, first call", ours.median("encode_seconds")),
+            Claim("seconds of the whole process: start, import, train, encode", ours.median("process_seconds")),
+        ],
     )
 
 
@@ -81,16 +77,14 @@ def test_empty_cache_to_first_training(benchmark, conclude):
     entry = with_empty_cache(benchmark, "nbbpe, no kernel cached", training_arguments())
     what = "from an empty cache to a first tokenizer"
     conclude(
-        Section(
-            "startup/empty_cache_training",
-            f"train {VOCAB_SIZE:,} tokens on {small()}, all kernels compiled on the way",
-            [entry],
-            [
-                within(entry.median("import_seconds", "seconds"), EMPTY_CACHE_LIMIT, what, "empty cache", case="training"),
-                Claim("seconds then to first ids", entry.median("encode_seconds")),
-                Claim("seconds of the whole process with an empty cache", entry.median("process_seconds")),
-            ],
-        )
+        "startup/empty_cache_training",
+        f"train {VOCAB_SIZE:,} tokens on {small()}, all kernels compiled on the way",
+        [entry],
+        [
+            within(entry.median("import_seconds", "seconds"), EMPTY_CACHE_LIMIT, what, "empty cache", case="training"),
+            Claim("seconds then to first ids", entry.median("encode_seconds")),
+            Claim("seconds of the whole process with an empty cache", entry.median("process_seconds")),
+        ],
     )
 
 
@@ -98,15 +92,13 @@ def test_empty_cache_to_first_ids(benchmark, conclude):
     entry = with_empty_cache(benchmark, "nbbpe, no kernel cached", first_ids_arguments("nbbpe-one-thread"))
     what = "from an empty cache to first ids"
     conclude(
-        Section(
-            "startup/empty_cache_ids",
-            f"encode {small()} with GPT-2's vocabulary, all kernels compiled before it",
-            [entry],
-            [
-                within(entry.seconds_before, EMPTY_CACHE_LIMIT, what, "empty cache", case="ids"),
-                Claim("seconds of the whole process with an empty cache", entry.median("process_seconds")),
-            ],
-        )
+        "startup/empty_cache_ids",
+        f"encode {small()} with GPT-2's vocabulary, all kernels compiled before it",
+        [entry],
+        [
+            within(entry.seconds_before, EMPTY_CACHE_LIMIT, what, "empty cache", case="ids"),
+            Claim("seconds of the whole process with an empty cache", entry.median("process_seconds")),
+        ],
     )
 
 

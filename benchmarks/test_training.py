@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.corpora import CORPORA, LARGE, TRIAL, records, stories
 from benchmarks.race import Entry, need, race
-from benchmarks.results import Claim, Section, duration, faster, memory, number, ratio, within
+from benchmarks.results import Claim, duration, faster, memory, number, ratio, within
 
 VOCAB_SIZE = 2_000 if TRIAL else 32_000
 STORIES_VOCAB_SIZE = 10_000
@@ -52,15 +52,13 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
     if peer.library == "gigatoken":
         claims += memory_beside(ours, theirs, corpus)
     conclude(
-        Section(
-            f"training/{corpus}/{peer.library}",
-            f"train {VOCAB_SIZE:,} tokens on {text}",
-            list(entries.values()),
-            claims,
-            f"{'all merges' if 'digest' in peer.same else 'all tokens in order'} equal with "
-            f'tie_break="{peer.tie_break}", {ours.checked["n_merges"]:,} of them'
-            + "".join(f"; {name} has as many, but cuts pretokens at line ends" for name in peer.also),
-        )
+        f"training/{corpus}/{peer.library}",
+        f"train {VOCAB_SIZE:,} tokens on {text}",
+        entries.values(),
+        claims,
+        f"{'all merges' if 'digest' in peer.same else 'all tokens in order'} equal with "
+        f'tie_break="{peer.tie_break}", {ours.checked["n_merges"]:,} of them'
+        + "".join(f"; {name} has as many, but cuts pretokens at line ends" for name in peer.also),
     )
 
 
@@ -87,13 +85,11 @@ def test_one_and_two_workers(
     }
     two, one, peer = (entries := race(benchmark, entrants, rounds, ("n_merges", same))).values()
     conclude(
-        Section(
-            f"workers/{corpus}/{library}",
-            f"train {VOCAB_SIZE:,} tokens on {text} with one and two workers",
-            list(entries.values()),
-            [*two_beside_one(two, one, TWO_WORKERS[corpus]), ratio(two, peer, figure)],
-            f"all {two.checked['n_merges']:,} merges of one and two workers equal, and those of {library}",
-        )
+        f"workers/{corpus}/{library}",
+        f"train {VOCAB_SIZE:,} tokens on {text} with one and two workers",
+        entries.values(),
+        [*two_beside_one(two, one, TWO_WORKERS[corpus]), ratio(two, peer, figure)],
+        f"all {two.checked['n_merges']:,} merges of one and two workers equal, and those of {library}",
     )
 
 
@@ -108,13 +104,11 @@ def test_one_and_two_workers_on_records(benchmark, conclude, kind: str):
     }
     two, one, plain = (entries := race(benchmark, entrants, 5, ("n_merges", "digest"))).values()
     conclude(
-        Section(
-            f"workers/records/{kind}",
-            f"train {VOCAB_SIZE:,} tokens on {text} with one and two workers",
-            list(entries.values()),
-            [*two_beside_one(two, one, None), ratio(one, plain, None)],
-            f"all {two.checked['n_merges']:,} merges equal",
-        )
+        f"workers/records/{kind}",
+        f"train {VOCAB_SIZE:,} tokens on {text} with one and two workers",
+        entries.values(),
+        [*two_beside_one(two, one, None), ratio(one, plain, None)],
+        f"all {two.checked['n_merges']:,} merges equal",
     )
 
 
@@ -163,30 +157,28 @@ def test_the_size_of_tinystories(benchmark, conclude):
     entries = race(benchmark, entrants, 3, ("n_merges", "digest"))
     ours, theirs = entries.values()
     conclude(
-        Section(
-            "training/stories",
-            f"train {STORIES_VOCAB_SIZE:,} tokens on {text}",
-            list(entries.values()),
-            [
-                within(
-                    ours.seconds_from_import,
-                    20,
-                    "from import to tokenizer",
-                    "stories",
-                    f"{theirs.library} {duration(theirs.seconds_from_import)}",
-                ),
-                Claim(
-                    "MB of memory in all processes together",
-                    ours.peak_mb,
-                    1500,
-                    at_least=False,
-                    row="stories, memory",
-                    ours=f"{number(ours.peak_mb)} MB",
-                    theirs=f"{theirs.library} {number(theirs.peak_mb)} MB",
-                    unit="MB",
-                ),
-                *faster(ours, theirs, None),
-            ],
-            f'all merges equal with tie_break="huggingface", {ours.checked["n_merges"]:,} of them',
-        )
+        "training/stories",
+        f"train {STORIES_VOCAB_SIZE:,} tokens on {text}",
+        entries.values(),
+        [
+            within(
+                ours.seconds_from_import,
+                20,
+                "from import to tokenizer",
+                "stories",
+                f"{theirs.library} {duration(theirs.seconds_from_import)}",
+            ),
+            Claim(
+                "MB of memory in all processes together",
+                ours.peak_mb,
+                1500,
+                at_least=False,
+                row="stories, memory",
+                ours=f"{number(ours.peak_mb)} MB",
+                theirs=f"{theirs.library} {number(theirs.peak_mb)} MB",
+                unit="MB",
+            ),
+            *faster(ours, theirs, None),
+        ],
+        f'all merges equal with tie_break="huggingface", {ours.checked["n_merges"]:,} of them',
     )
