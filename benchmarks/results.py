@@ -137,6 +137,20 @@ def memory(entry: Entry) -> Claim:
     return Claim(f"MB of peak memory{besides}, {entry.label}", peak, MEMORY_LIMIT_MB, at_least=False, unit="MB")
 
 
+def two_beside_one(two: Entry, one: Entry, figure: float | None) -> list[Claim]:
+    """Claims on two workers: how many times as fast they are, what they cost the processors, and their peak memory."""
+    return [
+        ratio(two, one, figure),
+        Claim(
+            "times the processor time of one worker",
+            two.median("processor_seconds") / one.median("processor_seconds"),
+            at_least=False,
+            unit="x",
+        ),
+        memory(two),
+    ]
+
+
 def within(seconds: float, limit: float, what: str, row: str = "", beside: str = "", case: str = "") -> Claim:
     """A claim that a time is below a limit; `beside` is what the README puts next to it."""
     ours = duration(seconds)

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, beginning, hostile, vocabs_folder
 from benchmarks.race import Entry, need, race
-from benchmarks.results import Claim, memory, ratio
+from benchmarks.results import Claim, ratio, two_beside_one
 
 SAME = ("n_ids", "digest")
 PASSES = 5  # the first, and four with the pieces cached
@@ -140,16 +140,7 @@ def test_encode_file_with_one_and_two_workers(benchmark, conclude, name: str):
     libraries = {"nbbpe encode_file, workers=2": "nbbpe-two-workers", "nbbpe encode_file, workers=1": "nbbpe-one-worker"}
     entries = race(benchmark, entrants_of(text.path, libraries), 5, SAME)
     two, one = entries.values()
-    claims = [
-        ratio(two, one, TWO_WORKERS_FIGURE),
-        Claim(
-            "times the processor time of one worker",
-            two.median("processor_seconds") / one.median("processor_seconds"),
-            at_least=False,
-            unit="x",
-        ),
-        memory(two),
-    ]
+    claims = two_beside_one(two, one, TWO_WORKERS_FIGURE)
     note = (
         f"all {two.checked['n_ids']:,} ids equal; in threads of a fresh process, from a text file to a finished file of ids"
     )

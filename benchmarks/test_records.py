@@ -8,6 +8,7 @@ from benchmarks.corpora import RECORDS, TRIAL, records
 from benchmarks.race import need, race
 from benchmarks.results import memory, ratio
 from benchmarks.test_encoding import SAME, entrants_of
+from benchmarks.test_training import arguments_of
 
 VOCAB_SIZE = 2_000 if TRIAL else 10_000
 KINDS = [ending for ending in RECORDS if ending != "txt"]
@@ -52,11 +53,10 @@ def test_encode_records(benchmark, conclude, kind: str):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_train_on_records(benchmark, conclude, kind: str):
-    common = ["train", "--library", "nbbpe", "--vocab-size", str(VOCAB_SIZE), "--input"]
     corpus = records(kind)
     entrants = {
-        f"nbbpe train on .{kind}": [*common, str(corpus.path)],
-        "nbbpe train on the same as plain text": [*common, str(records("txt").path)],
+        f"nbbpe train on .{kind}": arguments_of(corpus, vocab_size=VOCAB_SIZE),
+        "nbbpe train on the same as plain text": arguments_of(records("txt"), vocab_size=VOCAB_SIZE),
     }
     entries = race(benchmark, entrants, 5, ("n_merges", "digest"))
     ours, text = entries.values()

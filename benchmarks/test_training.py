@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.corpora import CORPORA, LARGE, TRIAL, records, stories
+from benchmarks.corpora import CORPORA, LARGE, TRIAL, Corpus, records, stories
 from benchmarks.race import Entry, need, race
-from benchmarks.results import Claim, duration, faster, memory, number, ratio, within
+from benchmarks.results import Claim, duration, faster, number, ratio, two_beside_one, within
 
 VOCAB_SIZE = 2_000 if TRIAL else 32_000
 STORIES_VOCAB_SIZE = 10_000
@@ -26,6 +26,11 @@ class Peer(NamedTuple):
     also: tuple[str, ...] = ()  # other ways to use it, whose results are of equal length only
 
 
+def arguments_of(text: Corpus, *more: str, library: str = "nbbpe", vocab_size: int = VOCAB_SIZE) -> list[str]:
+    """Arguments for measure.py."""
+    return ["train", "--library", library, "--input", str(text.path), "--vocab-size", str(vocab_size), *more]
+
+
 PEERS = [
     Peer("gigatoken", "huggingface", ("n_merges", "digest"), 3, 5),
     # It tells no merges, only the tokens in their order.
@@ -39,10 +44,9 @@ PEERS = [
 def test_training(benchmark, conclude, corpus: str, peer: Peer):
     need(peer.library)
     text = CORPORA[corpus]()
-    common = ["--input", str(text.path), "--vocab-size", str(VOCAB_SIZE)]
     entrants = {
-        f'nbbpe, tie_break="{peer.tie_break}"': ["train", "--library", "nbbpe", "--tie-break", peer.tie_break, *common],
-        **{library: ["train", "--library", library, *common] for library in (peer.library, *peer.also)},
+        f'nbbpe, tie_break="{peer.tie_break}"': arguments_of(text, "--tie-break", peer.tie_break),
+        **{library: arguments_of(text, library=library) for library in (peer.library, *peer.also)},
     }
     entries = race(benchmark, entrants, peer.rounds, peer.same)
     ours, theirs, *others = entries.values()
@@ -50,7 +54,12 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
         claim for other in others for claim in faster(ours, other, None)
     ]
     if peer.library == "gigatoken":
-        claims += memory_beside(ours, theirs, corpus)
+        what = f"MB of peak memory, that of {theirs.label} asked"
+        claims += [
+            memory_beside(ours, theirs, theirs.peak_mb, what, "train, memory", corpus),
+            Claim("MB of it anonymous", ours.peak_anonymous_mb),
+            Claim(f"MB of that of {theirs.label} anonymous", theirs.peak_anonymous_mb),
+        ]
     conclude(
         f"training/{corpus}/{peer.library}",
         f"train {VOCAB_SIZE:,} tokens on {text}",
@@ -65,42 +74,37 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
 # Two workers beside one: how many times as fast they must be. The merge loop runs in one process, so a text whose merges
 # take longer than counting cannot reach it.
 TWO_WORKERS = {"books_en_varied": 1.5, "all4": None}
-# Of 320 MB: the peer, its tie rule, and how many times as fast two workers of nbbpe must be.
-LARGE_PEERS = [("gigatoken", "huggingface", "digest", 4, 5), ("rustbpe", "ids", "tokens_digest", 20, 1)]
+# The same peers on 320 MB, beside two workers of nbbpe.
+LARGE_PEERS = [PEERS[0]._replace(figure=4), PEERS[1]._replace(figure=20, rounds=1)]
 
 
-@pytest.mark.parametrize(("library", "tie_break", "same", "figure", "rounds"), LARGE_PEERS, ids=["gigatoken", "rustbpe"])
+@pytest.mark.parametrize("peer", LARGE_PEERS, ids=lambda peer: peer.library)
 @pytest.mark.parametrize("corpus", LARGE)
-def test_one_and_two_workers(
-    benchmark, conclude, corpus: str, library: str, tie_break: str, same: str, figure: float, rounds: int
-):
-    need(library)
+def test_one_and_two_workers(benchmark, conclude, corpus: str, peer: Peer):
+    need(peer.library)
     text = LARGE[corpus]()
-    common = ["--input", str(text.path), "--vocab-size", str(VOCAB_SIZE)]
-    ours = ["train", "--library", "nbbpe", "--tie-break", tie_break, *common]
     entrants = {
-        "nbbpe, two workers": [*ours, "--workers", "2"],
-        "nbbpe, one worker": [*ours, "--workers", "1"],
-        library: ["train", "--library", library, *common],
+        "nbbpe, two workers": arguments_of(text, "--tie-break", peer.tie_break, "--workers", "2"),
+        "nbbpe, one worker": arguments_of(text, "--tie-break", peer.tie_break, "--workers", "1"),
+        peer.library: arguments_of(text, library=peer.library),
     }
-    two, one, peer = (entries := race(benchmark, entrants, rounds, ("n_merges", same))).values()
+    two, one, theirs = (entries := race(benchmark, entrants, peer.rounds, peer.same)).values()
     conclude(
-        f"workers/{corpus}/{library}",
+        f"workers/{corpus}/{peer.library}",
         f"train {VOCAB_SIZE:,} tokens on {text} with one and two workers",
         entries.values(),
-        [*two_beside_one(two, one, TWO_WORKERS[corpus]), ratio(two, peer, figure)],
-        f"all {two.checked['n_merges']:,} merges of one and two workers equal, and those of {library}",
+        [*two_beside_one(two, one, TWO_WORKERS[corpus]), ratio(two, theirs, peer.figure)],
+        f"all {two.checked['n_merges']:,} merges of one and two workers equal, and those of {peer.library}",
     )
 
 
 @pytest.mark.parametrize("kind", ["txt", "jsonl", "parquet"])
 def test_one_and_two_workers_on_records(benchmark, conclude, kind: str):
-    text, plain_text = records(kind), records("txt")
-    ours = ["train", "--library", "nbbpe", "--vocab-size", str(VOCAB_SIZE), "--input"]
+    text = records(kind)
     entrants = {
-        "nbbpe, two workers": [*ours, str(text.path), "--workers", "2"],
-        "nbbpe, one worker": [*ours, str(text.path), "--workers", "1"],
-        "nbbpe, one worker, the same as plain text": [*ours, str(plain_text.path), "--workers", "1"],
+        "nbbpe, two workers": arguments_of(text, "--workers", "2"),
+        "nbbpe, one worker": arguments_of(text, "--workers", "1"),
+        "nbbpe, one worker, the same as plain text": arguments_of(records("txt"), "--workers", "1"),
     }
     two, one, plain = (entries := race(benchmark, entrants, 5, ("n_merges", "digest"))).values()
     conclude(
@@ -112,47 +116,28 @@ def test_one_and_two_workers_on_records(benchmark, conclude, kind: str):
     )
 
 
-def two_beside_one(two: Entry, one: Entry, figure: float | None) -> list[Claim]:
-    """Claims on two workers: how many times as fast they are, what they cost the processors, and their peak memory."""
-    return [
-        ratio(two, one, figure),
-        Claim(
-            "times the processor time of one worker",
-            two.median("processor_seconds") / one.median("processor_seconds"),
-            at_least=False,
-            unit="x",
-        ),
-        memory(two),
-    ]
-
-
-def memory_beside(ours: Entry, theirs: Entry, corpus: str) -> list[Claim]:
-    """Claims on peak memory, that of the peer being the figure; and what of it no file backs, for information."""
-    return [
-        Claim(
-            f"MB of peak memory, that of {theirs.label} asked",
-            ours.peak_mb,
-            theirs.peak_mb,
-            at_least=False,
-            row="train, memory",
-            ours=f"{number(ours.peak_mb)} MB",
-            theirs=f"{theirs.library} {number(theirs.peak_mb)} MB",
-            case=corpus,
-            unit="MB",
-        ),
-        Claim("MB of it anonymous", ours.peak_anonymous_mb),
-        Claim(f"MB of that of {theirs.label} anonymous", theirs.peak_anonymous_mb),
-    ]
+def memory_beside(ours: Entry, theirs: Entry, limit: float, what: str, row: str, case: str = "") -> Claim:
+    """A claim on peak memory, with that of the peer beside it."""
+    return Claim(
+        what,
+        ours.peak_mb,
+        limit,
+        at_least=False,
+        row=row,
+        ours=f"{number(ours.peak_mb)} MB",
+        theirs=f"{theirs.library} {number(theirs.peak_mb)} MB",
+        case=case,
+        unit="MB",
+    )
 
 
 @pytest.mark.skipif(os.environ.get("NBBPE_BIG") != "1", reason="needs 2.2 GB of disk and some minutes: set NBBPE_BIG=1")
 def test_the_size_of_tinystories(benchmark, conclude):
     need("gigatoken")
     text = stories()
-    common = ["--input", str(text.path), "--vocab-size", str(STORIES_VOCAB_SIZE)]
     entrants = {
-        "nbbpe": ["train", "--library", "nbbpe", "--tie-break", "huggingface", *common],
-        "gigatoken": ["train", "--library", "gigatoken", *common],
+        "nbbpe": arguments_of(text, "--tie-break", "huggingface", vocab_size=STORIES_VOCAB_SIZE),
+        "gigatoken": arguments_of(text, library="gigatoken", vocab_size=STORIES_VOCAB_SIZE),
     }
     entries = race(benchmark, entrants, 3, ("n_merges", "digest"))
     ours, theirs = entries.values()
@@ -168,16 +153,7 @@ def test_the_size_of_tinystories(benchmark, conclude):
                 "stories",
                 f"{theirs.library} {duration(theirs.seconds_from_import)}",
             ),
-            Claim(
-                "MB of memory in all processes together",
-                ours.peak_mb,
-                1500,
-                at_least=False,
-                row="stories, memory",
-                ours=f"{number(ours.peak_mb)} MB",
-                theirs=f"{theirs.library} {number(theirs.peak_mb)} MB",
-                unit="MB",
-            ),
+            memory_beside(ours, theirs, 1500, "MB of memory in all processes together", "stories, memory"),
             *faster(ours, theirs, None),
         ],
         f'all merges equal with tie_break="huggingface", {ours.checked["n_merges"]:,} of them',
