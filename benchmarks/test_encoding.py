@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, beginning, hostile, vocabs_folder
+from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, Corpus, beginning, hostile, vocabs_folder
 from benchmarks.race import Entry, need, race
 from benchmarks.results import Claim, ratio, two_beside_one
 
@@ -34,7 +34,6 @@ HOSTILE_LIMIT = 20  # times the time of a byte of English prose, for a byte of o
 class Slow(NamedTuple):
     """A peer that gets only the beginning of a long text, and the figures for its passes, on CJK text and on other."""
 
-    library: str
     label: str
     n_bytes: int
     figure: float | None
@@ -42,8 +41,8 @@ class Slow(NamedTuple):
 
 
 SLOW = {
-    "tiktoken": Slow("tiktoken-one-thread", "tiktoken encode_ordinary", 50_000_000, 20, 8),
-    "tokenizers": Slow("tokenizers-one-thread", "tokenizers encode_batch_fast, one by one", 1_000_000, None, None),
+    "tiktoken": Slow("tiktoken encode_ordinary", 50_000_000, 20, 8),
+    "tokenizers": Slow("tokenizers encode_batch_fast, one by one", 1_000_000, None, None),
 }
 SLOW_RACES = [
     *(("gpt2", text, peer) for peer in SLOW for text in TEXTS if text != "books_en_x8"),
@@ -88,11 +87,8 @@ def test_one_thread(benchmark, conclude, name: str):
 @pytest.mark.parametrize(("vocabulary", "name", "peer_name"), SLOW_RACES)
 def test_one_thread_slow_peers(benchmark, conclude, vocabulary: str, name: str, peer_name: str):
     peer = SLOW[peer_name]
-    need(peer_name)
     text = beginning(name, peer.n_bytes)
-    libraries = {"nbbpe encode_array": "nbbpe-one-thread", peer.label: peer.library}
-    entries = race(benchmark, entrants_of(text.path, libraries, SLOW_PASSES, vocabulary), 3, SAME)
-    ours, theirs = entries.values()
+    (ours, theirs), note = race_slow(benchmark, text, vocabulary, peer_name)
     figure = peer.cjk_figure if name == "cjk" else peer.figure
     claims = []
     for pass_name, fact in PASS_NAMES.items():
@@ -100,14 +96,19 @@ def test_one_thread_slow_peers(benchmark, conclude, vocabulary: str, name: str, 
         case = name if vocabulary == "gpt2" else f"{vocabulary}, {name}"
         row = _slow_row(vocabulary, name, pass_name) if peer_name == "tiktoken" else ""
         claims.append(ratio(ours, theirs, figure, row, fact=fact, detail=detail, case=case, rates=True))
-    conclude(
-        f"one_thread/{vocabulary}/{name}/{peer_name}",
-        f"encode {text} with {vocabulary}'s vocabulary, one thread, first pass",
-        entries.values(),
-        claims,
-        f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only nbbpe gets; bytes in memory "
-        f"to an array (nbbpe), documents in memory to lists ({peer_name})",
-    )
+    title = f"encode {text} with {vocabulary}'s vocabulary, one thread, first pass"
+    conclude(f"one_thread/{vocabulary}/{name}/{peer_name}", title, [ours, theirs], claims, note)
+
+
+def race_slow(benchmark: Any, text: Corpus, vocabulary: str, peer: str) -> tuple[list[Entry], str]:
+    """Race one of SLOW, by one thread; returns the entries, and how their results were compared."""
+    need(peer)
+    libraries = {"nbbpe encode_array": "nbbpe-one-thread", SLOW[peer].label: f"{peer}-one-thread"}
+    entries = race(benchmark, entrants_of(text.path, libraries, SLOW_PASSES, vocabulary), 3, SAME)
+    ours, theirs = entries.values()
+    note = f"all {ours.checked['n_ids']:,} ids equal but those of separators, which only nbbpe gets; bytes in memory "
+    note += f"to an array (nbbpe), documents in memory to lists ({peer})"
+    return [ours, theirs], note
 
 
 def _slow_row(vocabulary: str, name: str, pass_name: str) -> str:
