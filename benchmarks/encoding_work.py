@@ -1,5 +1,7 @@
 """How each library encodes a file with a known vocabulary: one class a library or way to use it, all with the same face.
 
+Where two ways differ in a number or in their input only, they are one class with other settings, see LIBRARIES.
+
 Nothing here imports NumPy before a library does, whose time to import that is a part of.
 """
 
@@ -11,7 +13,8 @@ import os
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 IDS_AT_ONCE = 1 << 22
+AVX2 = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}  # kernels for a processor without AVX-512
 
 
 class Vocabulary(NamedTuple):
@@ -69,12 +73,16 @@ def short_documents(path: str) -> list[str]:
 
 
 class Encoding(ABC):
-    """A library that encodes. Making the object imports the library, and nothing else."""
+    """A library that encodes. Making the object imports the library, and nothing else.
+
+    Settings are attributes, to be used instead of those of the class.
+    """
 
     library: str  # the module to import
     environment: Mapping[str, str] = {}  # variables to set before that
 
-    def __init__(self, folder: str, vocabulary: str = "gpt2") -> None:
+    def __init__(self, folder: str, vocabulary: str = "gpt2", **settings: Any) -> None:
+        vars(self).update(settings)
         self.folder = folder
         self.vocabulary = VOCABULARIES[vocabulary]
         os.environ.update(self.environment)
@@ -133,18 +141,6 @@ class Nbbpe(Encoding):
             yield ids[start : start + IDS_AT_ONCE]
 
 
-class NbbpeTwoWorkers(Nbbpe):
-    """The same in two threads."""
-
-    workers = 2
-
-
-class NbbpeOneWorker(Nbbpe):
-    """The same in one thread."""
-
-    workers = 1
-
-
 class Alone(Nbbpe):
     """No library, but what reading a file takes at the least. It has no ids."""
 
@@ -196,7 +192,7 @@ class PyarrowAlone(Alone):
 
 
 class NbbpeArray(Nbbpe):
-    """From bytes in memory to an array, in one thread."""
+    """From bytes or a str in memory to an array, in one thread."""
 
     num_threads: int | None = 1
 
@@ -221,30 +217,6 @@ class NbbpeRegex(NbbpeArray):
         self.tokenizer = self.tokenizer._splitting_with("regex")
 
 
-class NbbpeTwoThreads(NbbpeArray):
-    """The same in two threads."""
-
-    num_threads = 2
-
-
-class NbbpeStr(NbbpeArray):
-    """From a str in memory, without separators, to an array, in one thread."""
-
-    prepare = staticmethod(plain_text)
-
-
-class NbbpeStrBytes(NbbpeArray):
-    """From the same as bytes."""
-
-    prepare = staticmethod(plain_bytes)
-
-
-class NbbpeAvx2(NbbpeStrBytes):
-    """The same, in kernels for a processor without AVX-512."""
-
-    environment: Mapping[str, str] = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
-
-
 class NbbpeBatch(NbbpeArray):
     """From a list of many short documents, str, to one array, in threads."""
 
@@ -259,12 +231,6 @@ class NbbpeBatch(NbbpeArray):
 
     def held_bytes(self, prepared: Any, result: Any) -> int:
         return sum(map(sys.getsizeof, prepared)) + sys.getsizeof(prepared) + sum(array.nbytes for array in result)
-
-
-class NbbpeBatchOneThread(NbbpeBatch):
-    """The same in one thread."""
-
-    num_threads = 1
 
 
 class NbbpeArrow(NbbpeBatch):
@@ -339,12 +305,6 @@ class TiktokenSpecial(Tiktoken):
         return self.tokenizer.encode_batch(prepared, num_threads=self.n_threads, allowed_special={SEPARATOR})
 
 
-class TiktokenBatch(Tiktoken):
-    """Many short documents, to lists of ids."""
-
-    prepare = staticmethod(short_documents)
-
-
 class TiktokenOneThread(Tiktoken):
     """`encode_ordinary`, document after document."""
 
@@ -405,12 +365,8 @@ class GigatokenWritten(Gigatoken):
         return [np.memmap(result, dtype="<u2", mode="r")]
 
 
-class GigatokenOneThread(Gigatoken):
-    parallel = False
-
-
 class GigatokenStr(Gigatoken):
-    """From a str in memory, without separators, to an array: `encode`."""
+    """From a str or bytes in memory, without separators, to an array: `encode`."""
 
     prepare = staticmethod(plain_text)
 
@@ -421,12 +377,6 @@ class GigatokenStr(Gigatoken):
         return [result]
 
 
-class GigatokenBytes(GigatokenStr):
-    """The same from bytes."""
-
-    prepare = staticmethod(plain_bytes)
-
-
 class GigatokenBatch(Gigatoken):
     """From a list of many short documents, str, to an awkward array of rows, in threads."""
 
@@ -434,10 +384,6 @@ class GigatokenBatch(Gigatoken):
 
     def encode(self, prepared: Any) -> Any:
         return self.tokenizer.encode_batch(prepared, parallel=self.parallel)
-
-
-class GigatokenBatchOneThread(GigatokenBatch):
-    parallel = False
 
 
 class TokenizersOneThread(Encoding):
@@ -479,37 +425,37 @@ class TokenizersBatch(TokenizersOneThread):
         return (encoding.ids for encoding in result)
 
 
-LIBRARIES: dict[str, type[Encoding]] = {
+LIBRARIES: dict[str, Callable[..., Encoding]] = {
     "nbbpe": Nbbpe,
     "tiktoken": Tiktoken,
     "tiktoken-special": TiktokenSpecial,
     "gigatoken": Gigatoken,
     "gigatoken-written": GigatokenWritten,
-    "nbbpe-two-workers": NbbpeTwoWorkers,
-    "nbbpe-one-worker": NbbpeOneWorker,
+    "nbbpe-two-workers": partial(Nbbpe, workers=2),
+    "nbbpe-one-worker": partial(Nbbpe, workers=1),
     "nbbpe-zlib": ZlibAlone,
     "nbbpe-gzip": GzipAlone,
     "nbbpe-zstandard": ZstdAlone,
     "nbbpe-pyarrow": PyarrowAlone,
     "nbbpe-one-thread": NbbpeArray,
-    "nbbpe-two-threads": NbbpeTwoThreads,
-    "nbbpe-str": NbbpeStr,
-    "nbbpe-str-bytes": NbbpeStrBytes,
-    "nbbpe-avx2": NbbpeAvx2,
+    "nbbpe-two-threads": partial(NbbpeArray, num_threads=2),
+    "nbbpe-str": partial(NbbpeArray, prepare=plain_text),
+    "nbbpe-str-bytes": partial(NbbpeArray, prepare=plain_bytes),
+    "nbbpe-avx2": partial(NbbpeArray, prepare=plain_bytes, environment=AVX2),
     "nbbpe-batch": NbbpeBatch,
-    "nbbpe-batch-one-thread": NbbpeBatchOneThread,
+    "nbbpe-batch-one-thread": partial(NbbpeBatch, num_threads=1),
     "nbbpe-arrow": NbbpeArrow,
     "gigatoken-str": GigatokenStr,
-    "gigatoken-bytes": GigatokenBytes,
+    "gigatoken-bytes": partial(GigatokenStr, prepare=plain_bytes),
     "gigatoken-batch": GigatokenBatch,
-    "gigatoken-batch-one-thread": GigatokenBatchOneThread,
+    "gigatoken-batch-one-thread": partial(GigatokenBatch, parallel=False),
     "tiktoken-str": TiktokenStr,
-    "tiktoken-batch": TiktokenBatch,
+    "tiktoken-batch": partial(Tiktoken, prepare=short_documents),
     "tokenizers-batch": TokenizersBatch,
     "nbbpe-regex-one-thread": NbbpeRegex,
     "nbbpe-one-thread-file": NbbpeOpenFile,
     "tiktoken-one-thread": TiktokenOneThread,
-    "gigatoken-one-thread": GigatokenOneThread,
+    "gigatoken-one-thread": partial(Gigatoken, parallel=False),
     "tokenizers-one-thread": TokenizersOneThread,
 }
 
