@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -65,21 +65,11 @@ def shared_text(name: str) -> Corpus:
     return Corpus(name, head(path, int(SCALE * path.stat().st_size)) if TRIAL else path)
 
 
-def books_en() -> Corpus:
-    """40 MB of English books."""
-    return shared_text("books_en.txt")
-
-
 def books_en_big() -> Corpus:
     """Copies of the English books, one after another: a big text whose pieces are mostly not new."""
-    source = books_en().path
-
-    def write(target: Path) -> None:
-        with open(target, "wb") as file:
-            for _ in range(BIG_COPIES):
-                file.write(source.read_bytes())
-
-    return Corpus(f"{BIG_COPIES} copies of books_en.txt", made(f"books_en-x{BIG_COPIES}.txt", write))
+    source = shared_text("books_en.txt").path
+    path = made(f"books_en-x{BIG_COPIES}.txt", lambda target: target.write_bytes(source.read_bytes() * BIG_COPIES))
+    return Corpus(f"{BIG_COPIES} copies of books_en.txt", path)
 
 
 def books_en_varied() -> Corpus:
@@ -88,7 +78,7 @@ def books_en_varied() -> Corpus:
     Copies alone bring no new words, but 40 MB of other books bring tens of thousands. So each copy has a letter of its
     own in the middle of every word that occurs twice at the most in the whole.
     """
-    source = books_en().path
+    source = shared_text("books_en.txt").path
 
     def write(target: Path) -> None:
         text = source.read_bytes()
@@ -99,8 +89,7 @@ def books_en_varied() -> Corpus:
         copies = [string.ascii_lowercase[i : i + 1].encode().join(between) for i in range(BIG_COPIES)]
         documents = [document for copy in copies for document in copy.split(SEPARATOR)[:-1]]
         random.Random(SEED).shuffle(documents)
-        with open(target, "wb") as file:
-            file.writelines(document + SEPARATOR for document in documents)
+        _write_documents(target, documents)
 
     return Corpus(f"{BIG_COPIES} varied copies of books_en.txt", made(f"books_en-varied-x{BIG_COPIES}.txt", write))
 
@@ -132,8 +121,7 @@ def all_four() -> Corpus:
         random.Random(SEED).shuffle(documents)
         if TRIAL:
             del documents[int(SCALE * len(documents)) :]
-        with open(target, "wb") as file:
-            file.writelines(document + SEPARATOR for document in documents)
+        _write_documents(target, documents)
 
     title = f"{COPIES} copies of all texts, shuffled by document"
     return Corpus(title, made(f"all{COPIES}-{n_bytes}-seed{SEED}.txt", write))
@@ -147,20 +135,15 @@ def small() -> Corpus:
 def stories() -> Corpus:
     """As many bytes of generated stories as TinyStories has."""
     sys.path.insert(1, str(ROOT / "scripts"))
-    try:
-        from stories import write_stories
-    except ImportError as error:
-        raise MissingData(f"scripts/stories.py cannot be imported: {error}") from error
+    from stories import write_stories
 
-    def write(target: Path) -> None:
-        write_stories(target, STORIES_BYTES, SEED)
-
-    return Corpus("generated stories", made(f"stories-{STORIES_BYTES}-seed{SEED}.txt", write))
+    name = f"stories-{STORIES_BYTES}-seed{SEED}.txt"
+    return Corpus("generated stories", made(name, lambda target: write_stories(target, STORIES_BYTES, SEED)))
 
 
 def records(ending: str) -> Corpus:
     """Three copies of the English books in records of 4,000 characters, as a file of one of RECORDS, or as plain text."""
-    text = books_en().path.read_text(encoding="utf-8", errors="replace").replace(SEPARATOR.decode(), "\n")
+    text = shared_text("books_en.txt").path.read_text(encoding="utf-8", errors="replace").replace(SEPARATOR.decode(), "\n")
     texts = [text[start : start + RECORD_CHARACTERS] for start in range(0, len(text), RECORD_CHARACTERS)] * RECORD_COPIES
     path = made(f"records-{len(texts)}.{ending}", lambda target: RECORDS[ending](target, texts))
     return Corpus(f"{len(texts):,} records as .{ending}", path)
@@ -180,8 +163,9 @@ def tiny(folder: str, like: str) -> str:
     return path
 
 
-def _write_plain(target: Path, texts: list[str]) -> None:
-    target.write_bytes(b"".join(text.encode() + SEPARATOR for text in texts))
+def _write_documents(target: Path, documents: Iterable[bytes]) -> None:
+    with open(target, "wb") as file:
+        file.writelines(document + SEPARATOR for document in documents)
 
 
 def _json_lines(texts: list[str], ensure_ascii: bool) -> bytes:
@@ -189,17 +173,11 @@ def _json_lines(texts: list[str], ensure_ascii: bool) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _write_zstd(target: Path, texts: list[str]) -> None:
-    import zstandard
-
-    target.write_bytes(zstandard.compress(_json_lines(texts, False)))
-
-
-def _write_frames(target: Path, texts: list[str]) -> None:
+def _write_zstd(target: Path, texts: list[str], frame_bytes: int = sys.maxsize) -> None:
     import zstandard
 
     lines = _json_lines(texts, False)
-    target.write_bytes(b"".join(zstandard.compress(lines[i : i + FRAME_BYTES]) for i in range(0, len(lines), FRAME_BYTES)))
+    target.write_bytes(b"".join(zstandard.compress(lines[i : i + frame_bytes]) for i in range(0, len(lines), frame_bytes)))
 
 
 def _write_parquet(target: Path, texts: list[str]) -> None:
@@ -211,16 +189,14 @@ def _write_parquet(target: Path, texts: list[str]) -> None:
 
 
 RECORDS: dict[str, Callable[[Path, list[str]], object]] = {
-    "txt": _write_plain,
+    "txt": lambda target, texts: _write_documents(target, map(str.encode, texts)),
     "jsonl": lambda target, texts: target.write_bytes(_json_lines(texts, False)),
     "ascii.jsonl": lambda target, texts: target.write_bytes(_json_lines(texts, True)),
     "jsonl.zst": _write_zstd,
-    "frames.jsonl.zst": _write_frames,
+    "frames.jsonl.zst": functools.partial(_write_zstd, frame_bytes=FRAME_BYTES),
     "jsonl.gz": lambda target, texts: target.write_bytes(gzip.compress(_json_lines(texts, False), 6)),
     "parquet": _write_parquet,
 }
-CORPORA: dict[str, Callable[[], Corpus]] = {"books_en": books_en, "all4": all_four}
-LARGE: dict[str, Callable[[], Corpus]] = {"books_en_varied": books_en_varied, "all4": all_four}  # of 320 MB
 TEXTS: dict[str, Callable[[], Corpus]] = {
     "books_en_x8": books_en_big,
     **{
@@ -228,6 +204,8 @@ TEXTS: dict[str, Callable[[], Corpus]] = {
         for name in ("books_en", "novels_de", "bible_multilingual", "scripts_extra", "cjk", "code_rails")
     },
 }
+CORPORA: dict[str, Callable[[], Corpus]] = {"books_en": TEXTS["books_en"], "all4": all_four}
+LARGE: dict[str, Callable[[], Corpus]] = {"books_en_varied": books_en_varied, "all4": all_four}  # of 320 MB
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "a": lambda: b"a" * HOSTILE_BYTES,
     "caret": lambda: b"^" * HOSTILE_BYTES,
@@ -278,7 +256,7 @@ def head(path: Path, n_bytes: int) -> Path:
     return made(f"{path.stem}-{n_bytes}.txt", write)
 
 
-def made(name: str, write: Callable[[Path], None]) -> Path:
+def made(name: str, write: Callable[[Path], object]) -> Path:
     """The file of this name in the cache folder, written unless it is there."""
     path = cache_folder() / (f"trial-{name}" if TRIAL else name)
     if not path.exists():
