@@ -42,26 +42,16 @@ def _chats(text: str) -> Texts:
     return [SEPARATOR.join([text[start : start + 20], text[start + 20 : start + 200], ""]) for start in range(N_TEXTS)]
 
 
-CASES: dict[str, Callable[[str], Texts]] = {
-    "hello": _one,
-    "message": _messages,
-    "chat": _chats,
-    "batch": _batches,
-    "decode": _messages,
-}
-
-
 def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[str, Any]]:
     """Facts of each entrant by its label; `seconds` are those of one call. AssertionError where ids differ."""
+    texts_of, calls_of = CASES[case]
     ours, theirs = Nbbpe(folder), Tiktoken(folder)
     ours.load_vocabulary(vocabs)
     theirs.load_vocabulary(vocabs)
     with open(path, encoding="utf-8") as file:
-        texts = CASES[case](file.read(400 * 100 * N_TEXTS).replace(SEPARATOR, "\n"))
+        texts = texts_of(file.read(400 * 100 * N_TEXTS).replace(SEPARATOR, "\n"))
     n_bytes = _n_bytes(texts)
-    calls = {"batch": _batch_calls, "chat": _chat_calls, "decode": _decode_calls}.get(case, _text_calls)(
-        ours.tokenizer, theirs.tokenizer
-    )
+    calls = calls_of(ours.tokenizer, theirs.tokenizer)
     if case == "decode":
         texts = [ours.tokenizer.encode(text) for text in texts]  # so kernels are in use, as in most processes
     facts = {}
@@ -83,20 +73,20 @@ COUNT = "nbbpe count"
 
 def _text_calls(ours: Any, theirs: Any) -> Calls:
     return {
-        "nbbpe encode_array": ("nbbpe", ours.encode_array, _same),
-        "nbbpe encode": ("nbbpe", ours.encode, _same),
-        "nbbpe encode_ordinary": ("nbbpe", ours.encode_ordinary, _same),
+        "nbbpe encode_array": ("nbbpe", ours.encode_array, list),
+        "nbbpe encode": ("nbbpe", ours.encode, list),
+        "nbbpe encode_ordinary": ("nbbpe", ours.encode_ordinary, list),
         COUNT: ("nbbpe", ours.count, lambda n: [0] * n),
-        "tiktoken encode": ("tiktoken", theirs.encode, _same),
-        "tiktoken encode_ordinary": ("tiktoken", theirs.encode_ordinary, _same),
+        "tiktoken encode": ("tiktoken", theirs.encode, list),
+        "tiktoken encode_ordinary": ("tiktoken", theirs.encode_ordinary, list),
     }
 
 
 def _chat_calls(ours: Any, theirs: Any) -> Calls:
     return {
-        "nbbpe encode_array": ("nbbpe", ours.encode_array, _same),
-        "nbbpe encode": ("nbbpe", ours.encode, _same),
-        "tiktoken encode": ("tiktoken", lambda text: theirs.encode(text, allowed_special="all"), _same),
+        "nbbpe encode_array": ("nbbpe", ours.encode_array, list),
+        "nbbpe encode": ("nbbpe", ours.encode, list),
+        "tiktoken encode": ("tiktoken", lambda text: theirs.encode(text, allowed_special="all"), list),
     }
 
 
@@ -117,13 +107,19 @@ def _decode_calls(ours: Any, theirs: Any) -> Calls:
     }
 
 
+# Of each case: its texts, made of a longer one, and its calls, of our tokenizer and theirs.
+CASES: dict[str, tuple[Callable[[str], Texts], Callable[[Any, Any], Calls]]] = {
+    "hello": (_one, _text_calls),
+    "message": (_messages, _text_calls),
+    "chat": (_chats, _chat_calls),
+    "batch": (_batches, _batch_calls),
+    "decode": (_messages, _decode_calls),
+}
+
+
 def _bytes_of(text: str) -> list[int]:
     """The bytes of a decoded text, to be compared as ids are."""
     return list(text.encode())
-
-
-def _same(ids: Any) -> Any:
-    return ids
 
 
 def _rows(ids: Any, starts: Any) -> list[Any]:
