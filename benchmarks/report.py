@@ -247,14 +247,15 @@ def main(argv: Sequence[str] = ()) -> int:
     argparse.ArgumentParser(
         "report.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args(argv)
-    machine, sections = load()
+    machine, found = load()
+    sections = list(found.values())
     if not sections:
         print(f"no results in {RESULTS.name}: run `pytest --benchmark-only` first", file=sys.stderr)
         return 1
     if TRIAL:
-        print("\n".join([*short(machine, list(sections.values())), "", *full(machine, list(sections.values()))]))
+        print("\n".join([*short(machine, sections), "", *full(machine, sections)]))
         return 0
-    problems = write(machine, list(sections.values()))
+    problems = write(machine, sections)
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
