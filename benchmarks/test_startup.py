@@ -74,7 +74,7 @@ def test_small_file(benchmark, conclude):
 
 
 def test_empty_cache_to_first_training(benchmark, conclude):
-    entry = with_empty_cache(benchmark, "nbbpe, no kernel cached", training_arguments())
+    entry = with_empty_cache(benchmark, training_arguments())
     what = "from an empty cache to a first tokenizer"
     conclude(
         "startup/empty_cache_training",
@@ -89,7 +89,7 @@ def test_empty_cache_to_first_training(benchmark, conclude):
 
 
 def test_empty_cache_to_first_ids(benchmark, conclude):
-    entry = with_empty_cache(benchmark, "nbbpe, no kernel cached", first_ids_arguments("nbbpe-one-thread"))
+    entry = with_empty_cache(benchmark, first_ids_arguments("nbbpe-one-thread"))
     what = "from an empty cache to first ids"
     conclude(
         "startup/empty_cache_ids",
@@ -102,9 +102,9 @@ def test_empty_cache_to_first_ids(benchmark, conclude):
     )
 
 
-def with_empty_cache(benchmark: Any, label: str, arguments: Sequence[str]) -> Entry:
+def with_empty_cache(benchmark: Any, arguments: Sequence[str]) -> Entry:
     """Measure with a cache of kernels that is empty in each round."""
-    entry = Entry(label)
+    entry = Entry("nbbpe, no kernel cached")
 
     def run() -> None:
         with tempfile.TemporaryDirectory(prefix="nbbpe-cold-") as folder:

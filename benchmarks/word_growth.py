@@ -80,13 +80,9 @@ def read(names: list[str]) -> bytes:
 
 def growth(data: bytes) -> list[Point]:
     """The distinct words of the first part of a text, of the double of it, and so on up to the whole."""
-    sizes = []
-    size = len(data)
-    while size >= SMALLEST:
-        sizes.append(size)
-        size //= 2
     points = []
-    for size in reversed(sizes):
+    for halvings in reversed(range((len(data) // SMALLEST).bit_length())):
+        size = len(data) >> halvings
         words = count(data[:size])
         points.append(Point(size, len(words.counts), int(words.starts[-1]), int((words.counts == 1).sum())))
     return points
@@ -98,15 +94,14 @@ def fitted(points: list[Point]) -> Law:
     return Law(float(np.exp(log_factor)), float(exponent))
 
 
-def shard_factor(data: bytes) -> tuple[float, int]:
-    """How many times as many words the tables of 16 shards have together as that of the whole, and the whole's."""
+def shard_factor(data: bytes) -> float:
+    """How many times as many words the tables of 16 shards have together as that of the whole."""
     size = -(-len(data) // N_SHARDS)
     shards = [count(data[start : start + size]) for start in range(0, len(data), size)]
     table = WordTable()
     for shard in shards:
         table.add(shard)
-    n_words = len(table.take().counts)
-    return sum(len(shard.counts) for shard in shards) / n_words, n_words
+    return sum(len(shard.counts) for shard in shards) / len(table.take().counts)
 
 
 class Rates(NamedTuple):
@@ -168,11 +163,10 @@ def show_growth() -> dict[str, tuple[Law, Point]]:
         points = growth(data)
         law, last = fitted(points), points[-1]
         early = fitted([point for point in points if point.n_bytes <= last.n_bytes // 4])
-        factor, _ = shard_factor(data)
         laws[title] = law, last
         print(
             f"| {title} | {last.n_bytes / 1e6:.1f} MB | {last.n_words:,} | {early(last.n_bytes) / last.n_words - 1:+.0%} | "
-            f"{last.n_once / last.n_words:.0%} | {law.factor:.2f} | {law.exponent:.3f} | {factor:.2f} times | "
+            f"{last.n_once / last.n_words:.0%} | {law.factor:.2f} | {law.exponent:.3f} | {shard_factor(data):.2f} times | "
             f"{N_SHARDS ** (1 - law.exponent):.2f} times |"
         )
     return laws
