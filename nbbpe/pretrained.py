@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Protocol
+from typing import Any
 
-from .formats.folder import ABOUT
+from .formats import folder, to_huggingface
 from .formats.for_transformers import CONFIG, JSON, ROLES, new_config, write_json
 from .model.model import Model
 from .system.atomic_files import whole_file
@@ -15,28 +15,16 @@ from .system.paths import Path
 _MAP = "special_tokens_map.json"
 
 
-class WritesJson(Protocol):
-    """What is written as a tokenizer.json, as a Tokenizer is."""
-
-    _model: Model
-
-    def to_hf(self, path: Path) -> None:
-        """Write a tokenizer.json."""
-
-    def save(self, path: Path) -> None:
-        """Write nbbpe's own folder."""
-
-
 def save_pretrained(
-    tokenizer: WritesJson, folder: Path, chat_template: str | None, model_max_length: int | None, roles: dict[str, str]
+    model: Model, target: Path, chat_template: str | None, model_max_length: int | None, roles: dict[str, str]
 ) -> list[str]:
     """See Tokenizer.save_pretrained."""
     unknown = sorted(set(roles) - set(ROLES))
     if unknown:
         raise TypeError(f"save_pretrained takes {', '.join(ROLES)}, and not {unknown[0]!r}")
     for role, token in roles.items():
-        if token not in tokenizer._model.special:
-            known = ", ".join(map(repr, tokenizer._model.special)) or "none"
+        if token not in model.special:
+            known = ", ".join(map(repr, model.special)) or "none"
             raise ValueError(
                 f"{role}={shown(token)} is not a special token of the tokenizer ({known:.300}); "
                 f"tok.with_special_tokens([{shown(token)}]) gives a tokenizer that has it"
@@ -48,12 +36,12 @@ def save_pretrained(
         config["model_max_length"] = model_max_length
     if chat_template is not None:
         config["chat_template"] = chat_template
-    path = os.fspath(folder)
+    path = os.fspath(target)
     os.makedirs(path, exist_ok=True)
     # What the others refer to comes first.
-    tokenizer.to_hf(os.path.join(path, JSON))
-    if os.path.exists(os.path.join(path, ABOUT)):  # else nbbpe.load would go on to read another tokenizer
-        tokenizer.save(path)
+    to_huggingface.write(os.path.join(path, JSON), model)
+    if os.path.exists(os.path.join(path, folder.ABOUT)):  # else nbbpe.load would go on to read another tokenizer
+        folder.write(path, model)
     for name, content in {CONFIG: config, _MAP: roles}.items():
         with whole_file(os.path.join(path, name)) as unfinished:
             write_json(unfinished, content)

@@ -302,7 +302,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """
         from .verification import verify
 
-        return verify(self, text)
+        return verify(self._model, self.encode, text)
 
     def encode_array(
         self,

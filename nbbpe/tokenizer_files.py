@@ -160,7 +160,7 @@ class TokenizerFiles:
         """
         from .pretrained import save_pretrained
 
-        return save_pretrained(self, folder, chat_template, model_max_length, roles)
+        return save_pretrained(self._model, folder, chat_template, model_max_length, roles)
 
     def to_hf(self, path: Path) -> None:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` reads, and transformers'

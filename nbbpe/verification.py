@@ -10,11 +10,13 @@ import importlib.util
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from itertools import takewhile
+from typing import Any, NamedTuple
 
-from .formats.tiktoken import split_regex
+from .formats import tekken, tiktoken, to_huggingface
 from .model.model import Model
 from .system.excerpt import shown
+from .system.paths import Path
 
 # Text that formats and patterns treat differently: whitespace, digits, apostrophes, marks, scripts, invisible characters.
 HARD_TEXT = (
@@ -28,70 +30,39 @@ _SHOWN = 40  # characters of the text around a difference
 Encode = Callable[[str], list[int]]
 
 
-class Verified(Protocol):
-    """What verification needs of a Tokenizer."""
-
-    _model: Model
-
-    @property
-    def special_tokens(self) -> dict[str, int]:
-        """The special tokens with their ids."""
-
-    def encode(self, text: str, /) -> list[int]:
-        """The ids of a text, special tokens recognised."""
-
-    def encode_ordinary(self, text: str, /) -> list[int]:
-        """The ids of a text, none recognised."""
-
-    def decode(self, ids: list[int], /) -> str:
-        """The text of ids."""
-
-    def to_hf(self, path: str, /) -> None:
-        """Write a tokenizer.json."""
-
-    def save_tiktoken(self, path: str, /) -> None:
-        """Write a file of ranks."""
-
-    def save_tekken(self, path: str, /) -> None:
-        """Write a tekken.json."""
-
-    def to_tiktoken(self) -> Any:
-        """An encoding of tiktoken's."""
-
-
 class _Owner(NamedTuple):
     """A library that defines a format.
 
     package   : what is imported
     file      : the file name that the library expects
-    write     : writes a tokenizer as that file
+    write     : writes a model as that file
     read      : reads it with the library, and returns what encodes a text
     plain     : whether the library recognises no special tokens in a text
     """
 
     package: str
     file: str
-    write: Callable[[Verified, str], None]
-    read: Callable[[Verified, Sequence[str]], Encode]
+    write: Callable[[Path, Model], None]
+    read: Callable[[Model, Sequence[str]], Encode]
     plain: bool = False
 
 
-def _read_hf(tokenizer: Verified, paths: Sequence[str]) -> Encode:
+def _read_hf(model: Model, paths: Sequence[str]) -> Encode:
     import tokenizers
 
     theirs: Any = tokenizers.Tokenizer.from_file(paths[0])
     return lambda text: theirs.encode(text, add_special_tokens=False).ids
 
 
-def _read_gpt2(tokenizer: Verified, paths: Sequence[str]) -> Encode:
+def _read_gpt2(model: Model, paths: Sequence[str]) -> Encode:
     """The two files say neither the pattern nor the special tokens: these are given as they are here."""
     import tokenizers
 
     theirs: Any = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*paths))
     from .formats.pretokenizers import write
 
-    theirs.pre_tokenizer = _pre_tokenizer(write(tokenizer._model.pattern))
-    theirs.add_special_tokens([tokenizers.AddedToken(token, normalized=False) for token in tokenizer.special_tokens])
+    theirs.pre_tokenizer = _pre_tokenizer(write(model.pattern))
+    theirs.add_special_tokens([tokenizers.AddedToken(token, normalized=False) for token in model.special])
     return lambda text: theirs.encode(text, add_special_tokens=False).ids
 
 
@@ -105,45 +76,44 @@ def _pre_tokenizer(part: dict[str, Any]) -> Any:
     return tokenizers.Tokenizer.from_str(json.dumps({**empty, "pre_tokenizer": part})).pre_tokenizer
 
 
-def _read_tiktoken(tokenizer: Verified, paths: Sequence[str]) -> Encode:
+def _read_tiktoken(model: Model, paths: Sequence[str]) -> Encode:
     """A file of ranks says neither the pattern nor the special tokens: these are given as they are here."""
-    import tiktoken
+    from tiktoken import Encoding
     from tiktoken.load import load_tiktoken_bpe
 
-    theirs = tiktoken.Encoding(
+    theirs = Encoding(
         "verified",
-        pat_str=split_regex(tokenizer._model.pattern),
+        pat_str=tiktoken.split_regex(model.pattern),
         mergeable_ranks=load_tiktoken_bpe(paths[0]),
-        special_tokens=tokenizer.special_tokens,
+        special_tokens=model.special,
     )
     return lambda text: theirs.encode(text, allowed_special="all")
 
 
-def _read_tekken(tokenizer: Verified, paths: Sequence[str]) -> Encode:
+def _read_tekken(model: Model, paths: Sequence[str]) -> Encode:
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
     theirs: Any = Tekkenizer.from_file(paths[0])
     return lambda text: theirs.encode(text, bos=False, eos=False)
 
 
-def _write_tiktoken(tokenizer: Verified, path: str) -> None:
-    tokenizer.to_tiktoken()  # it refuses tokenizers that the library cannot express though a file of ranks could
-    tokenizer.save_tiktoken(path)
+def _write_tiktoken(path: Path, model: Model) -> None:
+    tiktoken.new_encoding("verified", model)  # refuses what the library cannot express though a file of ranks could
+    tiktoken.write(path, model)
 
 
 _OWNERS = {
-    "huggingface": _Owner("tokenizers", "tokenizer.json", lambda tokenizer, path: tokenizer.to_hf(path), _read_hf),
+    "huggingface": _Owner("tokenizers", "tokenizer.json", to_huggingface.write, _read_hf),
     "tiktoken": _Owner("tiktoken", "ranks.tiktoken", _write_tiktoken, _read_tiktoken),
-    "tekken": _Owner(
-        "mistral_common", "tekken.json", lambda tokenizer, path: tokenizer.save_tekken(path), _read_tekken, plain=True
-    ),
+    "tekken": _Owner("mistral_common", "tekken.json", tekken.write, _read_tekken, plain=True),
 }
 _READERS = {**_OWNERS, "gpt2": _OWNERS["huggingface"]._replace(read=_read_gpt2)}
 
 
-def verify(tokenizer: Verified, text: str | None = None) -> dict[str, str]:
-    """See Tokenizer.verify."""
-    text = _text(text)
+def verify(model: Model, encode: Callable[..., list[int]], text: str | None) -> dict[str, str]:
+    """See Tokenizer.verify; `encode` is the method of the tokenizer that has this model."""
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"text must be str, as other libraries take no other, not {type(text).__name__}")
     results: dict[str, str] = {}
     for owner in _OWNERS.values():
         if importlib.util.find_spec(owner.package) is None:
@@ -152,11 +122,11 @@ def verify(tokenizer: Verified, text: str | None = None) -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="nbbpe-verify-") as folder:
             path = os.path.join(folder, owner.file)
             try:
-                owner.write(tokenizer, path)
+                owner.write(path, model)
             except ValueError as error:
                 results[owner.package] = f"cannot hold it: {error}"
                 continue
-            n_ids = _compare(tokenizer, owner, owner.read(tokenizer, [path]), text)
+            n_ids = _compare(model, encode, owner, [path], HARD_TEXT if text is None else text)
         results[owner.package] = f"equal ({n_ids:,} ids)"
     if not any(result.startswith("equal") for result in results.values()):
         found = "; ".join(f"{package}: {result}" for package, result in results.items())
@@ -164,44 +134,33 @@ def verify(tokenizer: Verified, text: str | None = None) -> dict[str, str]:
     return results
 
 
-def verify_written(tokenizer: Verified, format_name: str, paths: Sequence[str], text: str | None = None) -> str:
-    """Compare the ids of a text with those of the library that defines the format of the written files.
+def verify_written(model: Model, encode: Callable[..., list[int]], format_name: str, paths: Sequence[str]) -> str:
+    """Compare the ids of hard text with those of the library that defines the format of the written files.
 
     Returns what was done. Raises ValueError at the first id that differs, ImportError where that library is missing.
     """
-    text = _text(text)
     if format_name == "nbbpe":
         from .formats.recognise import read_model
 
-        if read_model(paths[0]) != tokenizer._model:
+        if read_model(paths[0]) != model:
             raise ValueError(f"{paths[0]}: is another tokenizer when it is read again")
         return "read again: the same tokenizer"
     owner = _READERS[format_name]
     if importlib.util.find_spec(owner.package) is None:
         name = owner.package.replace("_", "-")
         raise ImportError(f"{name} is needed to verify this format, and is not installed: pip install {name}")
-    n_ids = _compare(tokenizer, owner, owner.read(tokenizer, paths), text)
+    n_ids = _compare(model, encode, owner, paths, HARD_TEXT)
     return f"{owner.package} gives the same {n_ids:,} ids"
 
 
-def _text(text: str | None) -> str:
-    if text is None:
-        return HARD_TEXT
-    if not isinstance(text, str):
-        raise TypeError(f"text must be str, as other libraries take no other, not {type(text).__name__}")
-    return text
-
-
-def _compare(tokenizer: Verified, owner: _Owner, encode: Encode, text: str) -> int:
+def _compare(model: Model, encode: Callable[..., list[int]], owner: _Owner, paths: Sequence[str], text: str) -> int:
     """How many ids a text has. Raises ValueError that shows the first place where a library's ids differ."""
-    ours = tokenizer.encode_ordinary(text) if owner.plain else tokenizer.encode(text)
-    theirs = list(encode(text))
+    ours = encode(text, allowed_special=() if owner.plain else "all", disallowed_special=())
+    theirs = list(owner.read(model, paths)(text))
     if ours == theirs:
         return len(ours)
-    place = next(
-        (at for at, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), min(len(ours), len(theirs))
-    )
-    start = len(tokenizer.decode(ours[:place]))
+    place = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False)))
+    start = len(b"".join(map(model.vocab.__getitem__, ours[:place])).decode(errors="replace"))
     around = text[max(start - _SHOWN // 2, 0) : start + _SHOWN]
     raise ValueError(
         f"{owner.package} gives different ids from id {place:,} on (character {start:,}, in {shown(around)}): "

@@ -26,7 +26,7 @@ def test_a_tokenizer_is_verified_by_what_is_installed(small, gpt2):
 
 def test_a_difference_is_shown(small, monkeypatch):
     owner = verification._OWNERS["huggingface"]
-    wrong = owner._replace(read=lambda tokenizer, paths: lambda text: tokenizer.encode(text)[:3] + [0] * 9)
+    wrong = owner._replace(read=lambda model, paths: lambda text: small.encode(text)[:3] + [0] * 9)
     monkeypatch.setitem(verification._OWNERS, "huggingface", wrong)
     with pytest.raises(ValueError, match=r"tokenizers gives different ids from id 3 on \(character 3, in 'xyz a"):
         small.verify("xyz a text")

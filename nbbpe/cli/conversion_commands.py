@@ -88,7 +88,7 @@ def convert(
             f"{shlex.join(unsaid)}",
             stacklevel=1,
         )
-    proof = verify_written(tokenizer, chosen.name, written) if verified else None
+    proof = verify_written(tokenizer._model, tokenizer.encode, chosen.name, written) if verified else None
     if as_json:
         about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
         print_json(about if proof is None else {**about, "verified": proof})
