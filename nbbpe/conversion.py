@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
 
 from .formats import gpt2
@@ -45,16 +46,17 @@ class Format(NamedTuple):
 
     name : what a user calls it
     about : what is written, in a few words
-    is_meant : whether a target's path means this format, where the user does not say which
-    write : writes a tokenizer under a path, and returns the paths of the files or folders it wrote
+    file : the names of files that mean this format, where the user does not say which, with * for any characters; "" for
+        a folder
+    write : writes a tokenizer under a path, and returns the paths of the files it wrote; None for this path alone
     has_special : whether special tokens are among the tokens that are written
     says_all : whether it says which tokens are special, and what the split pattern is
     """
 
     name: str
     about: str
-    is_meant: Callable[[str], bool]
-    write: Callable[[Tokenizer, str], Sequence[str]]
+    file: str
+    write: Callable[[Tokenizer, str], Sequence[str] | None]
     has_special: bool = True
     says_all: bool = True
 
@@ -66,11 +68,8 @@ class Format(NamedTuple):
         """What the command's options must say so that what was written is read as this tokenizer again."""
         if self.says_all:
             return []
-        try:
+        with suppress(ValueError):  # it says too little
             again = load(tuple(written) if len(written) == 2 else written[0])
-        except ValueError:  # it says too little
-            pass
-        else:
             if (again.pattern, again.special_tokens) == (tokenizer.pattern, tokenizer.special_tokens):
                 return []
         special = sorted(tokenizer.special_tokens, key=tokenizer.special_tokens.__getitem__)
@@ -100,73 +99,42 @@ def _made(folder: str) -> Iterator[None]:
         raise
 
 
-def _is_folder(path: str) -> bool:
-    return os.path.isdir(path) or path.endswith(os.sep) or not os.path.splitext(path)[1]
-
-
-def _is_vocab_json(path: str) -> bool:
-    return os.path.basename(path) == "vocab.json"
-
-
-def _write_nbbpe(tokenizer: Tokenizer, path: str) -> Sequence[str]:
-    tokenizer.save(path)
-    return [path]
-
-
 def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     """Special tokens stand in vocab.json among the others; which they are, and the pattern, the format cannot say."""
-    folder = os.path.dirname(path) if _is_vocab_json(path) else path
+    folder = os.path.dirname(path) if os.path.basename(path) == "vocab.json" else path
     vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
     with _made(folder or "."):
         tokenizer.save_gpt2(vocab_path, merges_path)
     return [vocab_path, merges_path]
 
 
-def _is_json(path: str) -> bool:
-    return path.endswith(".json")
-
-
 def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
-    target = path if _is_json(path) else os.path.join(path, "tokenizer.json")
+    target = path if path.endswith(".json") else os.path.join(path, "tokenizer.json")
     with _made(os.path.dirname(target) or "."):
         tokenizer.to_hf(target)
     return [target]
 
 
-def _is_tekken(path: str) -> bool:
-    return os.path.basename(path).startswith("tekken") and path.endswith(".json")
-
-
-def _write_tekken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
-    tokenizer.save_tekken(path)
-    return [path]
-
-
-def _is_ranks(path: str) -> bool:
-    return path.endswith(".tiktoken")
-
-
-def _write_tiktoken(tokenizer: Tokenizer, path: str) -> Sequence[str]:
-    """Ranks alone: special tokens and the pattern stand in the program that reads them."""
-    tokenizer.save_tiktoken(path)
-    return [path]
-
-
-# The first whose `is_meant` is true is taken.
+# The first that a target's name means is taken. A .tiktoken file has ranks alone: special tokens and the pattern stand in
+# the program that reads it.
 FORMATS = (
-    Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", _is_vocab_json, _write_gpt2, says_all=False),
-    Format("tekken", "Mistral's tekken.json", _is_tekken, _write_tekken),
-    Format("huggingface", "Hugging Face's tokenizer.json", _is_json, _write_huggingface),
-    Format("tiktoken", "tiktoken's ranks, x.tiktoken", _is_ranks, _write_tiktoken, has_special=False, says_all=False),
-    Format("nbbpe", "nbbpe's own folder, which keeps everything", _is_folder, _write_nbbpe),
+    Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", "vocab.json", _write_gpt2, says_all=False),
+    Format("tekken", "Mistral's tekken.json", "tekken*.json", Tokenizer.save_tekken),
+    Format("huggingface", "Hugging Face's tokenizer.json", "*.json", _write_huggingface),
+    Format(
+        "tiktoken", "tiktoken's ranks, x.tiktoken", "*.tiktoken", Tokenizer.save_tiktoken, has_special=False, says_all=False
+    ),
+    Format("nbbpe", "nbbpe's own folder, which keeps everything", "", Tokenizer.save),
 )
 
 
 def find_format(target: Path, name: str | None = None) -> Format:
     """The format of a name, or without one the format that a target's path means. ValueError where there is none."""
     path = os.fspath(target)
+    is_folder = os.path.isdir(path) or path.endswith(os.sep) or not os.path.splitext(path)[1]
     for each in FORMATS:
-        if each.name == name or (name is None and each.is_meant(path)):
+        is_meant = fnmatchcase(os.path.basename(path), each.file) if each.file else is_folder
+        if each.name == name or (name is None and is_meant):
             return each
     known = ", ".join(f"{each.name} ({each.about})" for each in FORMATS)
     raise ValueError(f"{path!r} does not say in which format to write; the formats are {known}")
@@ -191,13 +159,10 @@ def read_tokenizer(
     """
     name = os.fspath(path)
     found = recognised(path)
-    if normalizer == "ignore":
-        if found.kind != "huggingface":
-            raise ValueError(f"{name!r} is not a tokenizer.json of Hugging Face, so it has no normalizer to ignore")
-        if not special_tokens and pattern is None:
-            return Tokenizer.from_hf(found.sources[0], normalizer=normalizer)
+    if normalizer == "ignore" and found.kind != "huggingface":
+        raise ValueError(f"{name!r} is not a tokenizer.json of Hugging Face, so it has no normalizer to ignore")
     if not special_tokens and pattern is None:
-        return load(path)
+        return Tokenizer.from_hf(found.sources[0], normalizer=normalizer) if normalizer == "ignore" else load(path)
     if found.kind == "gpt2":
         vocab_path, merges_path = found.sources
         return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, pattern or "gpt2"))

@@ -80,7 +80,7 @@ def convert(
         check_special_tokens(special)
         pattern = pattern_of(patterns) if patterns else None
     tokenizer = read_tokenizer(source, special, pattern, normalizer)
-    written = chosen.write(tokenizer, target)
+    written = chosen.write(tokenizer, target) or [target]
     n_tokens = chosen.n_tokens(tokenizer)
     if unsaid := chosen.unsaid(tokenizer, written):
         warnings.warn(
