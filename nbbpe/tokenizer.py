@@ -255,14 +255,12 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         >>> tok.encode("the cat", dropout=0.5, seed=1) == tok.encode("the cat", dropout=0.5, seed=1)
         True
         """
-        if dropout != 0 or seed is not None:
-            with_dropout = self._encode_with(dropout, seed, text, allowed_special, disallowed_special, num_threads).tolist()
-            return self._surround.around(with_dropout) if add_special_tokens else with_dropout
-        if allowed_special is ALL and disallowed_special is NONE and num_threads is None:  # as most calls are: for less
+        if allowed_special is ALL and disallowed_special is NONE and num_threads is None and dropout == 0 and seed is None:
+            # As most calls are: for less.
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
             if ids is not None:
                 return self._surround.around(ids) if add_special_tokens else ids
-        ids = self._encode_any(text, allowed_special, disallowed_special, num_threads).tolist()
+        ids = self._encode_any(text, allowed_special, disallowed_special, num_threads, dropout, seed).tolist()
         return self._surround.around(ids) if add_special_tokens else ids
 
     def encode_pair(
@@ -327,16 +325,13 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         array([258, 261])
         """
         wanted = None if dtype is None else check_dtype(dtype, self.vocab_size)
-        if dropout != 0 or seed is not None:
-            with_dropout = self._encode_with(dropout, seed, text, allowed_special, disallowed_special, num_threads)
-            return with_dropout if wanted is None else with_dropout.astype(wanted)
-        if allowed_special is ALL and disallowed_special is NONE and dtype is None and num_threads is None:
+        ids: NDArray[Any] | None = None
+        if allowed_special is ALL and disallowed_special is NONE and num_threads is None and dropout == 0 and seed is None:
             # As most calls are: for less.
-            ids: NDArray[Any] | None = self._encoder.encode_short(text, self._specials, np.ndarray)
-            if ids is not None:
-                return ids
-        found = self._encode_any(text, allowed_special, disallowed_special, num_threads)
-        return found if wanted is None else found.astype(wanted)
+            ids = self._encoder.encode_short(text, self._specials, np.ndarray)
+        if ids is None:
+            ids = self._encode_any(text, allowed_special, disallowed_special, num_threads, dropout, seed)
+        return ids if wanted is None else ids.astype(wanted)
 
     def count(
         self,
@@ -778,10 +773,20 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         return {}
 
     def _encode_any(
-        self, text: Text | Source, allowed: Choice, disallowed: Choice, num_threads: int | None
+        self,
+        text: Text | Source,
+        allowed: Choice,
+        disallowed: Choice,
+        num_threads: int | None,
+        dropout: float = 0.0,
+        seed: int | None = None,
     ) -> NDArray[Any]:
         """See `encode_array`."""
         most = threads.check_threads(num_threads)
+        if (dropout != 0 or seed is not None) and (encoder := self._dropout_encoder(dropout, seed)) is not None:
+            document = to_bytes(text)  # type: ignore[arg-type]
+            specials = self._recognised(document, allowed, disallowed) or pack_special_tokens({})
+            return encoder.encode_document(document, specials)
         if (source := as_source(text)) is not None:
             return self._encoder.encode_source(source, bytes_left(source), self._sought(allowed, disallowed))
         data = text if type(text) is str else to_data(text)
@@ -796,23 +801,6 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
         share, seed = check_dropout(dropout, seed)
         return self._dropouts.with_seed(share, seed) if share else None
-
-    def _encode_with(
-        self,
-        dropout: float,
-        seed: int | None,
-        text: Text | Source,
-        allowed: Choice,
-        disallowed: Choice,
-        num_threads: int | None,
-    ) -> NDArray[Any]:
-        """The ids of a text, perhaps with dropout; see `encode`."""
-        encoder = self._dropout_encoder(dropout, seed)
-        if encoder is None:
-            return self._encode_any(text, allowed, disallowed, num_threads)
-        threads.check_threads(num_threads)
-        data = to_bytes(text)  # type: ignore[arg-type]
-        return encoder.encode_document(data, self._recognised(data, allowed, disallowed) or pack_special_tokens({}))
 
     def _recognised(self, text: str | Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
         """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""
