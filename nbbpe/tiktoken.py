@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -48,9 +49,10 @@ class Encoding(Tokenizer):
         special_tokens: Mapping[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        given = _Given(name, pat_str, dict(mergeable_ranks), dict(special_tokens))
-        made = Tokenizer._of(files.read_model(given))
-        self.__dict__.update(made.__dict__)
+        given = SimpleNamespace(
+            name=name, _pat_str=pat_str, _mergeable_ranks=dict(mergeable_ranks), _special_tokens=dict(special_tokens)
+        )
+        self._model = files.read_model(given)
         self.name = name
         n_tokens = len(mergeable_ranks) + len(special_tokens)
         if explicit_n_vocab is not None and (n_tokens != explicit_n_vocab or self.n_vocab != explicit_n_vocab):
@@ -60,8 +62,7 @@ class Encoding(Tokenizer):
 
     @classmethod
     def _named(cls, name: str, model: Model) -> Encoding:
-        made = cls.__new__(cls)
-        made.__dict__.update(Tokenizer._of(model).__dict__)
+        made = cls._of(model)
         made.name = name
         return made
 
@@ -137,13 +138,6 @@ class Encoding(Tokenizer):
     ) -> list[str]:
         """The text of each list of ids."""
         return [self.decode(tokens, errors) for tokens in batch]
-
-
-class _Given:
-    """What the reader of encodings takes."""
-
-    def __init__(self, name: str, pat_str: str, ranks: dict[bytes, int], special: dict[str, int]) -> None:
-        self.name, self._pat_str, self._mergeable_ranks, self._special_tokens = name, pat_str, ranks, special
 
 
 def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:

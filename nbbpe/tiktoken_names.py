@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,9 @@ class TiktokenNames:
     name = "nbbpe"
     _model: Model
     _decoder: Decoder
+    token_to_id: Callable[[str | bytes], int | None]
+    encode_array: Callable[..., NDArray[Any]]
+    encode_batch: Callable[..., list[list[int]]]
 
     @property
     def n_vocab(self) -> int:
@@ -51,7 +54,7 @@ class TiktokenNames:
         >>> tok.is_special_token(263), tok.is_special_token(258)
         (True, False)
         """
-        return token in self._special_ids()
+        return token in self._model.special.values()
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of all tokens that are not special, sorted.
@@ -114,24 +117,3 @@ class TiktokenNames:
         [b'the cat', b'the']
         """
         return [self._decoder.decode(ids) for ids in batch]
-
-    def _special_ids(self) -> set[int]:
-        return set(self._model.special.values())
-
-    if TYPE_CHECKING:  # what a Tokenizer has
-
-        def token_to_id(self, token: str | bytes) -> int | None:
-            """See Tokenizer."""
-
-        def encode_array(self, text: Any, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Any:
-            """See Tokenizer."""
-
-        def encode_batch(
-            self,
-            texts: Iterable[Text],
-            *,
-            allowed_special: Choice = ALL,
-            disallowed_special: Choice = NONE,
-            num_threads: int | None = None,
-        ) -> list[list[int]]:
-            """See Tokenizer."""

@@ -44,9 +44,7 @@ class TokenizerVocabulary:
         >>> tok.with_special_tokens({"<|pad|>": 300}).vocab_size
         301
         """
-        other = copy.copy(self)
-        other._model = self._model.with_special_tokens(special_tokens)
-        return other
+        return self._with_model(self._model.with_special_tokens(special_tokens))
 
     def extend(
         self,
