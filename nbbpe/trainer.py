@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 
 from .model.model import Model
 from .model.special_tokens import check_special_tokens
-from .system.integers import check_integer, check_positive
+from .system.integers import check_integer
 from .system.memory_limits import MemoryLimit
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
-from .system.stopping import Stopping, check_on_interrupt, stopping_on_signals, warn_of_interruption
-from .system.user_warnings import warn_user
+from .system.stopping import Stopping, stopping_on_signals
 from .text.pattern import Pattern, PatternLike, get_pattern, splits_by_regex
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 from .training.superwords import Superwords, check_superwords, phrases
-from .training.tie_break import check_tie_break
-from .training.token_rules import Ruling, TokenRules, check_rules
+from .training.terms import how_to_learn, warn_if_fewer
+from .training.token_rules import Ruling, TokenRules
 from .words.counting import GPT2, is_said
 
 if TYPE_CHECKING:
@@ -171,22 +170,18 @@ def train(
     [258, 261, 263]
     """
     from .training.merges import compile_beside_counting, learn_merges
-    from .training.word_counts import corpus_fingerprint
-    from .vocabulary.extension import extend, start_symbols, was_cut_short, with_seeds, with_special_tokens_last
+    from .vocabulary.extension import extend, start_from, was_cut_short, with_seeds, with_special_tokens_last
     from .words.asked import how_to_count
     from .words.finding import find_supply
 
     special_tokens = check_special_tokens(special_tokens)
     asked = how_to_count(workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count)
+    terms = how_to_learn(tie_break, min_frequency, max_token_length, rules, on_interrupt)
     if start is not None:
         _check_start(start, special_tokens, pattern)
         if superwords is not None:
             raise ValueError("superwords are learned from the bytes on, not from a tokenizer: leave start out")
-        rule = check_tie_break(tie_break)
-        limits = min_frequency, max_token_length
-        model = extend(
-            start._model, asked, source, documents, counts, weights, vocab_size, rule, *limits, rules, on_interrupt
-        )
+        model = extend(start._model, asked, terms, source, documents, counts, weights, vocab_size)
         return Tokenizer._of(with_special_tokens_last(model) if was_cut_short(start._model) else model)
     if vocab_size is None:
         raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
@@ -194,12 +189,6 @@ def train(
     said_pattern = get_pattern(pattern) if is_said(pattern) or counts is None else None
     if said_pattern is not None:
         splits_by_regex(said_pattern, split_with)
-    check_tie_break(tie_break)
-    min_frequency = check_positive("min_frequency", min_frequency)
-    if max_token_length is not None:
-        max_token_length = check_positive("max_token_length", max_token_length)
-    check_on_interrupt(on_interrupt)
-    check_rules(rules)
     supply = find_supply(asked, source, documents, counts, weights, said_pattern, special_tokens)
     split, special_tokens = supply.split, supply.special_tokens
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
@@ -212,18 +201,18 @@ def train(
 
     def learned(words: WordCounts, merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
         """Merges up to `n` tokens, after those that there are; and whether a signal stopped them."""
-        least = min_frequency * supply.denominator
-        with Progress(progress, "learn merges", n, "") as bar, stopping_on_signals(on_interrupt == "keep") as stopping:
+        limits = terms.min_frequency * supply.denominator, terms.max_token_length
+        keeps = on_interrupt == "keep"
+        with Progress(progress, "learn merges", n, "") as bar, stopping_on_signals(keeps) as stopping:
             for stage in supply.stages(words, n):
                 at = None
                 if len(merges) or rules.seeds:
                     model = with_seeds(Model.trained(merges, [], split, {}), rules.seeds, n, tie_break)
                     assert model.merge_ids is not None
-                    merges, at = model.merge_ids[:, :2], start_symbols(model, stage.words)
+                    merges, at = model.merge_ids[:, :2], start_from(model, stage.words).start
                 if stopping() or 256 + len(merges) >= stage.n_tokens:
                     continue
                 ruling = Ruling(rules, at.tokens if at else ())
-                limits = least, max_token_length
                 more = learn_merges(
                     stage.words,
                     stage.n_tokens,
@@ -243,40 +232,23 @@ def train(
     with supply.forecasted(n_tokens) as outcome:
         words, left_out = supply.count(n_tokens)
         n_first = n_tokens if superwords is None else superwords.after
-        merges, stopping = learned(words, np.empty((0, 2), dtype=np.int32), n_first, split, rules or TokenRules())
+        merges, stopping = learned(words, np.empty((0, 2), dtype=np.int32), n_first, split, terms.rules)
         if superwords is not None:
             joined = phrases(split, superwords)
             if not stopping():
                 words, left_out = supply.count(n_tokens, phrases(split, superwords, superwords.window))
-                across = replace(rules or TokenRules(), max_words=superwords.max_words, seeds=())
+                across = replace(terms.rules, max_words=superwords.max_words, seeds=())
                 merges, stopping = learned(words, merges, n_tokens, joined, across)
             split = joined
         outcome.n_words = len(words.counts) if left_out is None else left_out.n_all_words
-    is_interrupted = stopping() and len(merges) < n_tokens - 256
-    if is_interrupted:
-        warn_of_interruption(stopping, len(merges), n_tokens - 256, "merges", vocab_size)
-    elif len(merges) < n_tokens - 256:
-        warn_user(
-            f"the text has pairs for only {len(merges):,} of the {n_tokens - 256:,} merges that vocab_size="
-            f"{vocab_size:,} asks for, so the vocabulary has {256 + len(merges) + len(special_tokens):,} tokens",
-        )
-    training: dict[str, Any] = {
-        "vocab_size": vocab_size.__index__(),
-        "tie_break": tie_break,
-        "min_frequency": min_frequency,
-        "max_token_length": max_token_length,
-        "corpus": {
-            "fingerprint": corpus_fingerprint(words),
-            "words": int(words.counts.sum()),
-            "distinct_words": len(words.counts),
-        },
-        **({"interrupted": True} if is_interrupted else {}),
-    }
+    has = f"{256 + len(merges) + len(special_tokens):,} tokens"
+    is_interrupted = warn_if_fewer(stopping, len(merges), n_tokens - 256, "merges", vocab_size, has)
+    training = terms.record(vocab_size, words, is_interrupted)
     if supply.denominator != 1:
         training["corpus"]["denominator"] = supply.denominator
     if left_out is not None:
         training["left_out"] = left_out._asdict()
-    if rules is not None and (record := rules.record()):
+    if record := terms.rules.record():
         training["rules"] = record
     if superwords is not None:
         training["superwords"] = asdict(superwords)

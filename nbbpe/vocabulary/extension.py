@@ -14,16 +14,17 @@ from ..model.model import Model
 from ..model.numbering import Numbering
 from ..model.special_tokens import MAX_ID
 from ..system.excerpt import shown
-from ..system.integers import check_integer, check_positive
+from ..system.integers import check_integer
 from ..system.progress import Progress
-from ..system.stopping import Stopping, check_on_interrupt, stopping_on_signals, warn_of_interruption
+from ..system.stopping import Stopping, stopping_on_signals
 from ..system.user_warnings import warn_user
 from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.parity_queues import Groups
 from ..training.start import Start
-from ..training.tie_break import TIE_BREAKS, check_tie_break
-from ..training.token_rules import Ruling, TokenRules, check_rules
+from ..training.terms import Terms, warn_if_fewer
+from ..training.tie_break import TIE_BREAKS
+from ..training.token_rules import Ruling
 from ..training.word_counts import WordCounts, words_from_dict
 from ..words.asked import Asked
 from ..words.finding import find_supply
@@ -57,26 +58,16 @@ def check_size(model: Model, vocab_size: object) -> int:
 def extend(
     model: Model,
     asked: Asked,
+    terms: Terms,
     source: Any,
     documents: Any,
     counts: Any,
     weights: Any,
     vocab_size: int | None,
-    tie_break: str | None,
-    min_frequency: int,
-    max_token_length: int | None,
-    rules: TokenRules | None,
-    on_interrupt: str,
 ) -> Model:
     """See Tokenizer.extend."""
     size = check_size(model, vocab_size)
     splits_by_regex(model.pattern, asked.split_with)
-    rule = _tie_break_of(model) if tie_break is None else check_tie_break(tie_break)
-    min_frequency = check_positive("min_frequency", min_frequency)
-    if max_token_length is not None:
-        max_token_length = check_positive("max_token_length", max_token_length)
-    check_rules(rules)
-    check_on_interrupt(on_interrupt)
     if isinstance(source, Mixture) and isinstance(source.parity, Parity) and source.parity.after is not None:
         raise ValueError("after is for training from the bytes: a vocabulary that is extended has its first tokens")
     supply = find_supply(asked, source, documents, counts, weights, model.pattern, list(model.special), model)
@@ -85,10 +76,10 @@ def extend(
     told = {} if left_out is None else {"left_out": left_out._asdict()}
     with (
         Progress(asked.progress, "learn merges", size - model.size, "") as bar,
-        stopping_on_signals(on_interrupt == "keep") as stopping,
+        stopping_on_signals(terms.on_interrupt == "keep") as stopping,
     ):
-        least = min_frequency * supply.denominator
-        larger = extend_by_words(model, words, size, rule, least, max_token_length, bar.reach, rules, stopping, stage)
+        terms = terms._replace(min_frequency=terms.min_frequency * supply.denominator)
+        larger = extend_by_words(model, words, size, terms, bar.reach, stopping, stage)
     return larger.with_training({**told, **supply.told(larger)})
 
 
@@ -114,11 +105,8 @@ def extend_by_words(
     model: Model,
     words: WordCounts,
     vocab_size: int,
-    tie_break: str = "bytes",
-    min_frequency: int = 1,
-    max_token_length: int | None = None,
+    terms: Terms,
     report: Callable[[int], None] | None = None,
-    rules: TokenRules | None = None,
     stopping: Stopping | None = None,
     stage: Stage | None = None,
 ) -> Model:
@@ -127,46 +115,15 @@ def extend_by_words(
     report : called now and then with the number of tokens that were learned
     stage  : how they are learned from these words, if not in the plain way
     """
-    from ..training.word_counts import corpus_fingerprint
-
-    seeded = model if rules is None else with_seeds(model, rules.seeds, vocab_size, tie_break)
-    stage = stage or Stage(words, vocab_size)
-    started = _start(seeded, stage.words)
+    seeded = with_seeds(model, terms.rules.seeds, vocab_size, terms.tie_break)
+    stage, stopping = stage or Stage(words, vocab_size), stopping or Stopping()
+    started = start_from(seeded, stage.words)
     n_wanted = vocab_size - seeded.size
-    new, merges = _learned(
-        seeded,
-        started,
-        stage.words,
-        n_wanted,
-        tie_break,
-        min_frequency,
-        max_token_length,
-        report,
-        rules,
-        stopping,
-        stage.groups,
-    )
-    is_interrupted = stopping is not None and stopping() and len(new) < n_wanted
-    if stopping is not None and is_interrupted:
-        warn_of_interruption(stopping, len(new), n_wanted, "new tokens", vocab_size)
-    elif len(new) < n_wanted:
-        warn_user(
-            f"the text has pairs for only {len(new):,} of the {n_wanted:,} new tokens that vocab_size={vocab_size:,} asks "
-            f"for, so the vocabulary has {seeded.size + len(new):,} ids",
-        )
-    training: dict[str, Any] = {
-        "vocab_size": vocab_size,
-        "tie_break": tie_break,
-        "min_frequency": min_frequency,
-        "max_token_length": max_token_length,
-        "corpus": {
-            "fingerprint": corpus_fingerprint(words),
-            "words": int(words.counts.sum()),
-            "distinct_words": len(words.counts),
-        },
-        **({"interrupted": True} if is_interrupted else {}),
-    }
-    if rules is not None and (record := rules.record()):
+    new, merges = _learned(seeded, started, stage.words, n_wanted, terms, report, stopping, stage.groups)
+    has = f"{seeded.size + len(new):,} ids"
+    is_interrupted = warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
+    training = terms.record(vocab_size, words, is_interrupted)
+    if record := terms.rules.record():
         training["rules"] = record
     larger = _with_merges(seeded, new, merges, training, model)
     table = larger.merge_table()
@@ -191,7 +148,7 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     if not missing:
         return model
     words = words_from_dict(dict.fromkeys(missing, 1))
-    new, merges = _learned(model, _start(model, words), words, sum(map(len, missing)), tie_break)
+    new, merges = _learned(model, start_from(model, words), words, sum(map(len, missing)), Terms(tie_break))
     if len(new) > vocab_size - model.size:
         raise ValueError(
             f"the seed tokens need {len(new):,} tokens, with those that they are made from, and vocab_size leaves room for "
@@ -200,21 +157,13 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     return _with_merges(model, new, merges, {}, model)
 
 
-def start_symbols(model: Model, words: WordCounts) -> Start:
-    """Where training on words starts that goes on from a model."""
-    return _start(model, words).start
-
-
 def _learned(
     model: Model,
     started: _Started,
     words: WordCounts,
     n_wanted: int,
-    tie_break: str,
-    min_frequency: int = 1,
-    max_token_length: int | None = None,
+    terms: Terms,
     report: Callable[[int], None] | None = None,
-    rules: TokenRules | None = None,
     stopping: Stopping | None = None,
     groups: Groups | None = None,
 ) -> tuple[dict[int, bytes], NDArray[np.int32]]:
@@ -223,14 +172,15 @@ def _learned(
 
     start = started.start
     n_start = len(start.tokens)
-    ruling = None if rules is None else Ruling(rules, start.tokens)
 
     def said(n_symbols: int) -> None:
         if report is not None:
             report(n_symbols - n_start)
 
+    limits = terms.min_frequency, terms.max_token_length
+    ruling = Ruling(terms.rules, start.tokens)
     learned = learn_merges(
-        words, n_start + n_wanted, tie_break, min_frequency, max_token_length, said, ruling, start, stopping, groups
+        words, n_start + n_wanted, terms.tie_break, *limits, said, ruling, start, stopping, groups
     ).tolist()
     tokens, ids = list(start.tokens), list(started.ids)
     known = {token: token_id for token, token_id in zip(tokens, ids, strict=True) if token in start.unmade}
@@ -259,8 +209,8 @@ class _Started(NamedTuple):
     ends: NDArray[np.int64]
 
 
-def _start(model: Model, words: WordCounts) -> _Started:
-    """A model and words, encoded by it."""
+def start_from(model: Model, words: WordCounts) -> _Started:
+    """Where training on words starts that goes on from a model, which encodes them."""
     ordinary = model.ordinary
     first_ids = {ordinary[token_id]: token_id for token_id in sorted(ordinary, reverse=True) if ordinary[token_id]}
     longer = sorted(token_id for token, token_id in first_ids.items() if len(token) > 1)
@@ -349,7 +299,7 @@ def _merged(ids: list[int], ranks: dict[tuple[int, int], tuple[int, int]]) -> li
         ids[at : at + 2] = [result]
 
 
-def _tie_break_of(model: Model) -> str:
+def tie_break_of(model: Model) -> str:
     """The rule by which a model was trained, as far as it says so; else the default one."""
     training = model.provenance.get("training")
     rule = training.get("tie_break") if isinstance(training, dict) else None

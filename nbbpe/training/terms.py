@@ -1,0 +1,68 @@
+"""What `nbbpe.train` is asked about learning merges, checked, and what is told of it afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..system.integers import check_positive
+from ..system.stopping import Stopping, check_on_interrupt, warn_of_interruption
+from ..system.user_warnings import warn_user
+from .tie_break import check_tie_break
+from .token_rules import TokenRules, check_rules
+
+if TYPE_CHECKING:
+    from .word_counts import WordCounts
+
+
+class Terms(NamedTuple):
+    """Arguments of `nbbpe.train` that say which pairs are merged, checked; see `how_to_learn`."""
+
+    tie_break: str = "bytes"
+    min_frequency: int = 1
+    max_token_length: int | None = None
+    rules: TokenRules = TokenRules()
+    on_interrupt: str = "raise"
+
+    def record(self, vocab_size: int, words: WordCounts, is_interrupted: bool) -> dict[str, Any]:
+        """What the provenance says of training on these words, but for the rules."""
+        from .word_counts import corpus_fingerprint
+
+        return {
+            "vocab_size": vocab_size.__index__(),
+            "tie_break": self.tie_break,
+            "min_frequency": self.min_frequency,
+            "max_token_length": self.max_token_length,
+            "corpus": {
+                "fingerprint": corpus_fingerprint(words),
+                "words": int(words.counts.sum()),
+                "distinct_words": len(words.counts),
+            },
+            **({"interrupted": True} if is_interrupted else {}),
+        }
+
+
+def how_to_learn(
+    tie_break: str, min_frequency: int, max_token_length: int | None, rules: TokenRules | None, on_interrupt: str
+) -> Terms:
+    """Check arguments of `nbbpe.train`. Raises TypeError or ValueError."""
+    check_tie_break(tie_break)
+    min_frequency = check_positive("min_frequency", min_frequency)
+    if max_token_length is not None:
+        max_token_length = check_positive("max_token_length", max_token_length)
+    check_on_interrupt(on_interrupt)
+    check_rules(rules)
+    return Terms(tie_break, min_frequency, max_token_length, rules or TokenRules(), on_interrupt)
+
+
+def warn_if_fewer(stopping: Stopping, n_learned: int, n_wanted: int, what: str, vocab_size: int, result: str) -> bool:
+    """Warn where fewer were learned than wanted. Returns whether a signal is the reason, and not the text."""
+    if n_learned >= n_wanted:
+        return False
+    if stopping():
+        warn_of_interruption(stopping, n_learned, n_wanted, what, vocab_size)
+    else:
+        warn_user(
+            f"the text has pairs for only {n_learned:,} of the {n_wanted:,} {what} that vocab_size={vocab_size:,} asks "
+            f"for, so the vocabulary has {result}",
+        )
+    return stopping()
