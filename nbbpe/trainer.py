@@ -191,6 +191,7 @@ def train(
         splits_by_regex(said_pattern, split_with)
     supply = find_supply(asked, source, documents, counts, weights, said_pattern, special_tokens)
     split, special_tokens = supply.split, supply.special_tokens
+    terms = terms._replace(denominator=supply.denominator)
     n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
     check_superwords(superwords, n_tokens, split)
     if superwords is not None:
@@ -201,7 +202,7 @@ def train(
 
     def learned(words: WordCounts, merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
         """Merges up to `n` tokens, after those that there are; and whether a signal stopped them."""
-        limits = terms.min_frequency * supply.denominator, terms.max_token_length
+        limits = terms.least_count, terms.max_token_length
         keeps = on_interrupt == "keep"
         with Progress(progress, "learn merges", n, "") as bar, stopping_on_signals(keeps) as stopping:
             for stage in supply.stages(words, n):
@@ -244,8 +245,6 @@ def train(
     has = f"{256 + len(merges) + len(special_tokens):,} tokens"
     is_interrupted = warn_if_fewer(stopping, len(merges), n_tokens - 256, "merges", vocab_size, has)
     training = terms.record(vocab_size, words, is_interrupted)
-    if supply.denominator != 1:
-        training["corpus"]["denominator"] = supply.denominator
     if left_out is not None:
         training["left_out"] = left_out._asdict()
     if record := terms.rules.record():

@@ -6,6 +6,7 @@ import itertools
 import json
 import warnings
 from collections import Counter
+from fractions import Fraction
 
 import naive
 import numpy as np
@@ -52,6 +53,16 @@ def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer
 
 
 # Equal to training in one go, and to the textbook
+
+
+def test_the_provenance_tells_of_fractions_as_training_does():
+    counts = pytest.importorskip("pyarrow").table({"word": [b"ab", b"abc"], "count": [6, 4]})
+    options = {"counts": [counts], "weights": [Fraction(1, 3)], "min_frequency": 2}
+    whole = nbbpe.train(vocab_size=257, pattern="gpt2", **options).provenance["training"]
+    larger = nbbpe.train(documents=["x"], vocab_size=256).extend(vocab_size=257, **options).provenance["training"]
+    assert larger["min_frequency"] == whole["min_frequency"] == 2
+    assert larger["corpus"] == whole["corpus"]
+    assert larger["corpus"]["denominator"] == 3
 
 
 @given(texts.word_counts("abc", max_words=10, max_size=14), st.integers(256, 275), st.integers(1, 3))

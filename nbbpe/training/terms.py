@@ -15,13 +15,22 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Arguments of `nbbpe.train` that say which pairs are merged, checked; see `how_to_learn`."""
+    """Arguments of `nbbpe.train` that say which pairs are merged, checked; see `how_to_learn`.
+
+    denominator : what counts must be divided by, because weights are fractions
+    """
 
     tie_break: str = "bytes"
     min_frequency: int = 1
     max_token_length: int | None = None
     rules: TokenRules = TokenRules()
     on_interrupt: str = "raise"
+    denominator: int = 1
+
+    @property
+    def least_count(self) -> int:
+        """The count of a pair below which it is not merged."""
+        return self.min_frequency * self.denominator
 
     def record(self, vocab_size: int, words: WordCounts, is_interrupted: bool) -> dict[str, Any]:
         """What the provenance says of training on these words, but for the rules."""
@@ -36,6 +45,7 @@ class Terms(NamedTuple):
                 "fingerprint": corpus_fingerprint(words),
                 "words": int(words.counts.sum()),
                 "distinct_words": len(words.counts),
+                **({"denominator": self.denominator} if self.denominator != 1 else {}),
             },
             **({"interrupted": True} if is_interrupted else {}),
         }

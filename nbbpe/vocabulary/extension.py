@@ -78,7 +78,7 @@ def extend(
         Progress(asked.progress, "learn merges", size - model.size, "") as bar,
         stopping_on_signals(terms.on_interrupt == "keep") as stopping,
     ):
-        terms = terms._replace(min_frequency=terms.min_frequency * supply.denominator)
+        terms = terms._replace(denominator=supply.denominator)
         larger = extend_by_words(model, words, size, terms, bar.reach, stopping, stage)
     return larger.with_training({**told, **supply.told(larger)})
 
@@ -177,7 +177,7 @@ def _learned(
         if report is not None:
             report(n_symbols - n_start)
 
-    limits = terms.min_frequency, terms.max_token_length
+    limits = terms.least_count, terms.max_token_length
     ruling = Ruling(terms.rules, start.tokens)
     learned = learn_merges(
         words, n_start + n_wanted, terms.tie_break, *limits, said, ruling, start, stopping, groups
