@@ -146,7 +146,7 @@ def test_both_ways_to_a_curve_agree(small, monkeypatch):
     named = {"a": [texts.SAMPLE], "b": ["the cat"]}
     found = figures_of(small, named)
     expected = dict(zip(found.sizes, found.total.curve, strict=True))
-    monkeypatch.setattr(report_figures_module, "_applied", lambda *_: None)
+    monkeypatch.setattr(report_figures_module, "merge_counts", lambda *_: None)
     monkeypatch.setattr(report_figures_module, "_POINTS_BY_TRUNCATION", 80)
     again = figures_of(small, named)
     assert dict(zip(again.sizes, again.total.curve, strict=True)) == expected

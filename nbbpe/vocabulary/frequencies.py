@@ -131,24 +131,28 @@ def unreachable(model: Model) -> NDArray[np.int64]:
     return np.sort(np.concatenate([own[~is_alone], np.array(empty, dtype=np.int64)]))
 
 
-def merge_counts(model: Model, token_counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """How often each merge was applied to a text, from how often each token is in it; see inspection.merge_counts."""
-    try:
-        merges = model.listed_merges()
-    except ValueError:
+def merge_counts(model: Model, counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """How often each merge was applied to texts, int64[n_merges, ...], from how often each token is in them.
+
+    counts : int64[n_tokens, ...], by ascending id; of one text, or a column for each
+
+    None where the merges do not make a new token each, of bytes and tokens that were made before (see
+    inspection.merge_counts).
+    """
+    merges = model.merge_ids
+    if merges is None:
         return None
-    known = {bytes([byte]) for byte in range(256)}
-    for left, right in merges:
-        if left not in known or right not in known or left + right in known:
+    known = {token_id for token_id, token in model.ordinary.items() if len(token) == 1}
+    for left, right, result in merges.tolist():
+        if left not in known or right not in known or result in known:
             return None
-        known.add(left + right)
-    ordinary = model.ordinary
-    numbers = Numbering(model.packed).of(np.fromiter(ordinary, dtype=np.int64, count=len(ordinary)))
-    made = dict(zip(ordinary.values(), token_counts[numbers].tolist(), strict=True))
-    applied = np.zeros(len(merges), dtype=np.int64)
+        known.add(result)
+    made = counts.copy()
+    applied = np.zeros((len(merges), *counts.shape[1:]), dtype=np.int64)
+    numbers = Numbering(model.packed).of(merges).tolist()
     for rank in range(len(merges) - 1, -1, -1):
-        left, right = merges[rank]
-        applied[rank] = made[left + right]
-        made[left] += made[left + right]
-        made[right] += made[left + right]
+        left, right, result = numbers[rank]
+        applied[rank] = made[result]
+        made[left] += applied[rank]
+        made[right] += applied[rank]
     return applied

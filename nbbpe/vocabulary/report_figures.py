@@ -22,7 +22,7 @@ from ..training.terms import Terms
 from ..training.word_counts import WordCounts, WordTable
 from ..words.source_words import count_words
 from .extension import extend_by_words
-from .frequencies import unreachable
+from .frequencies import merge_counts, unreachable
 from .reduction import first_made, truncate
 
 _MOST_POINTS, _POINTS_BY_TRUNCATION = 80, 12  # of a curve
@@ -151,7 +151,8 @@ def report_figures(
         np.add.at(sums, places, of_words)
     counts[-1] = counts[: len(counted)].sum(axis=0)
     sums[-1] = sums[: len(counted)].sum(axis=0)
-    applied = _applied(model, counts)
+    # Where a pretoken that is a token is that token, a smaller vocabulary differs by more than its last merges.
+    applied = None if model.whole else merge_counts(model, counts.T[model.packed.ids])
     if applied is None:
         sizes, curves = _curves_by_truncation(model, list(counted.values()), place_of, sums[:, 0])
     else:
@@ -185,31 +186,6 @@ def _count(words: WordCounts, table: object, labels: dict[str, int]) -> _Counted
         count=n,
     )
     return _Counted(words, np.diff(words.starts), n_characters, np.diff(ends), ids.astype(np.int64), scripts)
-
-
-def _applied(model: Model, counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """How often each merge was applied to the texts of each column, int64[n_merges, n_columns].
-
-    None where the merges do not make a new token each, of bytes and tokens that were made before (see
-    inspection.merge_counts).
-    """
-    merges = model.merge_ids
-    if merges is None or model.whole:
-        return None
-    ordinary = model.ordinary
-    known = {token_id for token_id, token in ordinary.items() if len(token) == 1}
-    for left, right, result in merges.tolist():
-        if left not in known or right not in known or result in known:
-            return None
-        known.add(result)
-    made = np.ascontiguousarray(counts.T)
-    applied = np.zeros((len(merges), len(counts)), dtype=np.int64)
-    for rank in range(len(merges) - 1, -1, -1):
-        left, right, result = merges[rank]
-        applied[rank] = made[result]
-        made[left] += applied[rank]
-        made[right] += applied[rank]
-    return applied
 
 
 def _chosen_sizes(model: Model, least: int, n_points: int) -> list[int]:
