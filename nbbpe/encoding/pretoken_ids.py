@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,15 @@ def ids_of_each(
     """The same for a list of pretokens."""
     starts = np.cumsum([0, *map(len, pretokens)], dtype=np.int64)
     return pretoken_ids(padded(b"".join(pretokens)), starts, merges, dtype)
+
+
+def unmerged_ids(tokens: Mapping[int, bytes], merges: Merges) -> NDArray[np.int64]:
+    """The ids of those tokens whose bytes, as one pretoken, become other ids or, being none, no id."""
+    own = np.fromiter(tokens, dtype=np.int64, count=len(tokens))
+    ids, ends = ids_of_each(list(tokens.values()), merges)
+    is_alone = np.diff(ends) == 1
+    is_alone[is_alone] = ids[ends[:-1][is_alone]] == own[is_alone]
+    return own[~is_alone]
 
 
 def without_whole(merges: Merges) -> Merges:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, without_whole
+from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, unmerged_ids, without_whole
 from ..model.model import Model
 from ..model.numbering import Numbering
 from ..model.special_tokens import MAX_ID
@@ -252,12 +252,7 @@ def _with_merges(
 
 def _warn_of_unreachable(table: Merges, new: dict[int, bytes]) -> None:
     """Warn of new tokens whose own bytes do not encode to them, as older merges make other tokens of these bytes."""
-    if not new:
-        return
-    ids, ends = ids_of_each(list(new.values()), table)
-    alone = np.diff(ends) == 1
-    alone[alone] = ids[ends[:-1][alone]] == np.array(list(new))[alone]
-    lost = [token_id for token_id, is_alone in zip(new, alone.tolist(), strict=True) if not is_alone]
+    lost = unmerged_ids(new, table).tolist()
     if lost:
         named = ", ".join(f"{shown(new[token_id])} (id {token_id})" for token_id in lost[:_MOST_NAMED])
         warn_user(

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding.pretoken_ids import ids_of_each
+from ..encoding.pretoken_ids import unmerged_ids
 from ..encoding.special_choice import Choice
 from ..idfiles.writer import EncodesFiles, divide
 from ..model.model import Model
@@ -122,13 +122,7 @@ def unused(model: Model, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def unreachable(model: Model) -> NDArray[np.int64]:
     """See Tokenizer.unreachable."""
-    ordinary = {token_id: token for token_id, token in sorted(model.ordinary.items()) if token}
-    ids, ends = ids_of_each(list(ordinary.values()), model.merge_table())
-    is_alone = np.diff(ends) == 1
-    own = np.fromiter(ordinary, dtype=np.int64, count=len(ordinary))
-    is_alone[is_alone] = ids[ends[:-1][is_alone]] == own[is_alone]
-    empty = [token_id for token_id, token in model.ordinary.items() if not token]
-    return np.sort(np.concatenate([own[~is_alone], np.array(empty, dtype=np.int64)]))
+    return np.sort(unmerged_ids(model.ordinary, model.merge_table()))
 
 
 def merge_counts(model: Model, counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
