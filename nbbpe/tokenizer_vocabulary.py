@@ -120,8 +120,8 @@ class TokenizerVocabulary:
         """
         from .vocabulary.reduction import truncate
 
-        reduced = truncate(self._model, n, renumber)
-        return self._with_model(reduced.model), reduced.old_to_new
+        model, old_to_new = truncate(self._model, n, renumber)
+        return self._with_model(model), old_to_new
 
     def prune(
         self,
@@ -167,8 +167,8 @@ class TokenizerVocabulary:
             allowed_special=allowed_special,
             documents=documents,
         )
-        reduced = prune(self._model, counts, n, renumber)
-        return self._with_model(reduced.model), reduced.old_to_new
+        model, old_to_new = prune(self._model, counts, n, renumber)
+        return self._with_model(model), old_to_new
 
     def _with_model(self, model: Model) -> Self:
         """A copy with another model."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +15,6 @@ from ..system.integers import check_integer
 Pair = tuple[int, int]
 
 
-class Reduced(NamedTuple):
-    """A smaller model.
-
-    model      : see there
-    old_to_new : int64[size of the old one], the new id of each old id; -1 for a token that was dropped, and for an id that
-                 no token had
-    """
-
-    model: Model
-    old_to_new: NDArray[np.int64]
-
-
 def check_smaller_size(model: Model, n: object) -> int:
     """The number of tokens to drop for a vocabulary of size `n`. Raises TypeError or ValueError for an invalid one."""
     size = check_integer("the size", n)
@@ -36,38 +23,27 @@ def check_smaller_size(model: Model, n: object) -> int:
     return model.size - size
 
 
-def truncate(model: Model, n: int, renumber: bool = True) -> Reduced:
+def truncate(model: Model, n: int, renumber: bool = True) -> tuple[Model, NDArray[np.int64]]:
     """See Tokenizer.truncate."""
     n_dropped = check_smaller_size(model, n)
     made = first_made(model)
-    if n_dropped > len(made):
-        raise ValueError(
-            f"a size of {model.size - n_dropped:,} is too small: {len(model.vocab) - len(made):,} of the "
-            f"{len(model.vocab):,} tokens are bytes, special tokens, or not made by a merge, so that the smallest size is "
-            f"{model.size - len(made):,}"
-        )
+    _check_enough(model, n_dropped, len(made), "bytes, special tokens, or not made by a merge")
     dropped = made[len(made) - n_dropped :]
     n_merges = None
     if dropped and model.merge_ids is not None:
-        n_merges = int(
-            np.flatnonzero(model.merge_ids[:, 2] == dropped[0])[0]
-        )  # all before the first that makes one of them
+        # All before the first that makes one of them.
+        n_merges = int(np.flatnonzero(model.merge_ids[:, 2] == dropped[0])[0])
     return without(model, dropped, renumber, n_merges)
 
 
-def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True) -> Reduced:
+def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True) -> tuple[Model, NDArray[np.int64]]:
     """See Tokenizer.prune; `counts` is how often each id is in a text, int64[size of the model]."""
     n_dropped = check_smaller_size(model, n)
     pairs = _pairs_of(model)
     ordinary = model.ordinary
     used = {token_id: int(counts[token_id]) for token_id in ordinary}
     free = {token_id for token_id, token in ordinary.items() if len(token) != 1}
-    if n_dropped > len(free):
-        raise ValueError(
-            f"a size of {model.size - n_dropped:,} is too small: {len(model.vocab) - len(free):,} of the "
-            f"{len(model.vocab):,} tokens are bytes or special tokens, so that the smallest size is "
-            f"{model.size - len(free):,}"
-        )
+    _check_enough(model, n_dropped, len(free), "bytes or special tokens")
     n_uses = dict.fromkeys(ordinary, 0)  # how many tokens that are there need it
     for of_token in pairs.values():
         for side in {side for pair in of_token for side in pair}:
@@ -89,10 +65,24 @@ def prune(model: Model, counts: NDArray[np.int64], n: int, renumber: bool = True
     return without(model, dropped, renumber)
 
 
-def without(model: Model, dropped: Collection[int], renumber: bool, n_merges: int | None = None) -> Reduced:
+def _check_enough(model: Model, n_dropped: int, n_free: int, others: str) -> None:
+    """Raise ValueError if more tokens are to be dropped than may be; `others` is what the rest of them are."""
+    if n_dropped > n_free:
+        raise ValueError(
+            f"a size of {model.size - n_dropped:,} is too small: {len(model.vocab) - n_free:,} of the "
+            f"{len(model.vocab):,} tokens are {others}, so that the smallest size is {model.size - n_free:,}"
+        )
+
+
+def without(
+    model: Model, dropped: Collection[int], renumber: bool, n_merges: int | None = None
+) -> tuple[Model, NDArray[np.int64]]:
     """The model without some tokens, and without the merges that have to do with them; of the others the first `n_merges`.
 
     renumber : whether ids move down by the number of dropped ids below them; else they stay, and leave gaps
+
+    Returns (model, old_to_new): int64[size of the old one], the new id of each old id; -1 for a token that was dropped, and
+    for an id that no token had.
     """
     gone = np.zeros(model.size, dtype=bool)
     gone[np.fromiter(dropped, dtype=np.int64, count=len(dropped))] = True
@@ -100,7 +90,7 @@ def without(model: Model, dropped: Collection[int], renumber: bool, n_merges: in
     kept = np.array([token_id for token_id in model.vocab if not gone[token_id]], dtype=np.int64)
     ids[kept] = (np.arange(model.size) - np.cumsum(gone))[kept] if renumber else kept
     if not len(dropped):
-        return Reduced(model, ids)
+        return model, ids
     merges = model.merge_ids
     if merges is not None:
         rows = merges.reshape(-1, 3)[:n_merges]
@@ -109,8 +99,7 @@ def without(model: Model, dropped: Collection[int], renumber: bool, n_merges: in
     special = {token: int(ids[token_id]) for token, token_id in model.special.items()}
     extras = model.extras._replace(surround=renumbered(model.extras.surround, ids))
     origin = {**model.provenance, "reduced_from": {"fingerprint": model.fingerprint, "vocab_size": model.size}}
-    smaller = Model(vocab, merges, special, model.pattern, model.whole, origin, model.normalizer, extras)
-    return Reduced(smaller, ids)
+    return Model(vocab, merges, special, model.pattern, model.whole, origin, model.normalizer, extras), ids
 
 
 def first_made(model: Model) -> list[int]:

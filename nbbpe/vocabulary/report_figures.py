@@ -214,7 +214,7 @@ def _curves_by_truncation(
     sizes = _chosen_sizes(model, len(model.vocab) - len(first_made(model)), _POINTS_BY_TRUNCATION)
     curves: list[list[float]] = [[] for _ in n_bytes]
     for size in sizes:
-        smaller = truncate(model, model.size - len(model.vocab) + size, renumber=False).model
+        smaller, _ = truncate(model, model.size - len(model.vocab) + size, renumber=False)
         n_tokens = _tokens_by_column(smaller, counted, place_of, len(n_bytes))
         for curve, total, n in zip(curves, n_bytes.tolist(), n_tokens, strict=True):
             curve.append(_per(total, n))
