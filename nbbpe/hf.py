@@ -13,6 +13,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from .conversion import load
@@ -103,10 +104,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
         Raises ValueError for a tokenizer that a tokenizer.json cannot hold (see `Tokenizer.to_hf`).
         """
-        source = tokenizer if isinstance(tokenizer, Tokenizer) else load(tokenizer)
         with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
             path = os.path.join(folder, "tokenizer.json")
-            source.to_hf(path)
+            load(tokenizer).to_hf(path)
             backend = Backend.from_file(path)
         options.setdefault("clean_up_tokenization_spaces", False)
         made: NbbpeTokenizerFast = cls(tokenizer_object=backend, **options)
@@ -161,26 +161,18 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
-        theirs = super()._encode_plus
-
-        def with_tokenizers() -> Any:
-            return theirs(text, text_pair=text_pair, **options)
-
-        if text_pair is None and isinstance(text, str):
-            found = self._encode_plain([text], options, with_tokenizers)
-            # One text has a row of its own, except as a tensor.
-            if found is not None and options.get("return_tensors") is None:
-                return NbbpeEncoding({name: rows[0] for name, rows in found.items()}, with_tokenizers)
-        else:
-            found = None if text_pair is not None else self._encode_plain(text, options, with_tokenizers)
+        with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
+        is_one = isinstance(text, str)
+        found = None
+        if text_pair is None:
+            found = self._encode_plain([text] if is_one else text, options, with_tokenizers)
+        # One text has a row of its own, except as a tensor.
+        if found is not None and is_one and options.get("return_tensors") is None:
+            return NbbpeEncoding({name: rows[0] for name, rows in found.items()}, with_tokenizers)
         return with_tokenizers() if found is None else found
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> Any:
-        theirs = super()._batch_encode_plus
-
-        def with_tokenizers() -> Any:
-            return theirs(batch_text_or_text_pairs, **options)
-
+        with_tokenizers = partial(super()._batch_encode_plus, batch_text_or_text_pairs, **options)
         found = self._encode_plain(batch_text_or_text_pairs, options, with_tokenizers)
         return with_tokenizers() if found is None else found
 
