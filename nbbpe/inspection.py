@@ -125,7 +125,7 @@ def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyF
     (264, Token(token_id=260, token=b' the'))
     """
     ordinary = tokenizer._model.ordinary
-    merges = _merges(tokenizer)
+    merges = tokenizer._model.merges
     longest = sorted(ordinary.items(), key=lambda item: (-len(item[1]), item[0]))[:n_longest]
     return VocabularyFigures(
         n_tokens=len(tokenizer),
@@ -426,11 +426,3 @@ def _text_figures(
         most_frequent=found[:n_most_frequent],
         counts=counts,
     )
-
-
-def _merges(tokenizer: Tokenizer) -> list[tuple[bytes, bytes]] | None:
-    """The merges, or None if tokens merge by rank and no list of merges is equal to that."""
-    try:
-        return tokenizer.merges
-    except ValueError:
-        return None
