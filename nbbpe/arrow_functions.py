@@ -80,10 +80,10 @@ def count_table(
     from .training.count_description import Description
     from .training.count_tables import schema_of
 
-    options: dict[str, Any] = {"field": field, "pattern": pattern, "special_tokens": special_tokens, "on_error": on_error}
-    batches = count_batches(pa.table(table).to_batches(), **options)
+    batches = pa.table(table).to_batches()
+    counts = count_batches(batches, field=field, pattern=pattern, special_tokens=special_tokens, on_error=on_error)
     schema = schema_of(Description(get_pattern(pattern), check_special_tokens(special_tokens)))
-    return pa.Table.from_batches(batches, schema=schema)
+    return pa.Table.from_batches(counts, schema=schema)
 
 
 def add_up_counts(tables: Iterable[Any]) -> Any:
