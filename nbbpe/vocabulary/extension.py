@@ -200,13 +200,12 @@ class _Started(NamedTuple):
 
     start : see there
     ids   : the id of each of its symbols
-    encoded, ends : the ids of all words, and where those of each word start
+    encoded : the ids of all words, with as many of each as it has symbols
     """
 
     start: Start
     ids: list[int]
     encoded: NDArray[np.int64]
-    ends: NDArray[np.int64]
 
 
 def start_from(model: Model, words: WordCounts) -> _Started:
@@ -229,7 +228,7 @@ def start_from(model: Model, words: WordCounts) -> _Started:
     order[np.argsort(ids)] = np.arange(len(ids))
     _, token_ends = ids_of_each(tokens, without_whole(merges))
     unmade = frozenset(tokens[number] for number in np.flatnonzero(np.diff(token_ends) != 1).tolist())
-    return _Started(Start(tokens, order, symbols, ends, unmade), ids, encoded.astype(np.int64), ends)
+    return _Started(Start(tokens, order, symbols, ends, unmade), ids, encoded.astype(np.int64))
 
 
 def _with_merges(
@@ -271,9 +270,10 @@ def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: N
     texts = [words.text[words.starts[word] : words.starts[word + 1]].tobytes() for word in chosen]
     ids, ends = ids_of_each(texts, table)
     ranks = {(left, right): (rank, result) for rank, (left, right, result) in reversed(list(enumerate(merges.tolist())))}
+    before = started.start.symbol_starts
     differing = []
     for number, word in enumerate(chosen):
-        trained = started.encoded[started.ends[word] : started.ends[word + 1]].tolist()
+        trained = started.encoded[before[word] : before[word + 1]].tolist()
         if ids[ends[number] : ends[number + 1]].tolist() != _merged(trained, ranks):
             differing.append(texts[number])
     if differing:
