@@ -62,33 +62,20 @@ _MODULES = {
     "train_bpe": "trainer",
     "use": "default",
 }
-# Modules that `import nbbpe` is enough for.
-_PARTS = {
-    *(
-        "arrow_functions",
-        "conversion",
-        "default",
-        "encoding",
-        "explanation",
-        "formats",
-        "idfiles",
-        "model",
-        "sources",
-        "system",
-    ),
-    *("text", "tokenizer", "trainer", "training", "vocabulary", "words"),
-}
 
 
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name in _PARTS:
+    if name in _MODULES:
+        found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return found
+    from importlib.util import find_spec
+
+    # So `import nbbpe` is enough for every module; what Python asks for itself has underscores.
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
         return importlib.import_module(f"{__name__}.{name}")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
