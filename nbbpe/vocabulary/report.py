@@ -122,7 +122,7 @@ def page(name: str, model: Model, figures: ReportFigures) -> str:
         f"pattern {_code(', then '.join(pattern) if isinstance(pattern, list) else pattern or 'none')}, "
         f"fingerprint {_code(model.fingerprint)}, nbbpe {escape(__version__)}</p>",
         *_summary(figures),
-        *_compression(model, figures),
+        *_compression(figures),
         *_scripts(figures),
         *_doubling(model, figures),
         *_longest(figures),
@@ -192,7 +192,7 @@ def _row(row: Row, total: int) -> list[str]:
 _HEAD = ["bytes", "share", "tokens", "bytes per token", "characters per token", "tokens per word"]
 
 
-def _compression(model: Model, figures: ReportFigures) -> list[str]:
+def _compression(figures: ReportFigures) -> list[str]:
     total = figures.total
     rows = [_row(row, total.n_bytes) for row in figures.texts]
     last = _row(total, total.n_bytes) if len(rows) > 1 else ()
@@ -248,8 +248,8 @@ def _doubling(model: Model, figures: ReportFigures) -> list[str]:
     ]
 
 
-def _token_rows(uses: Sequence[TokenUse]) -> list[list[str]]:
-    return [
+def _token_table(uses: Sequence[TokenUse]) -> list[str]:
+    rows = [
         [
             f"{each.token_id:,}",
             _shown(each.token),
@@ -259,9 +259,7 @@ def _token_rows(uses: Sequence[TokenUse]) -> list[list[str]]:
         ]
         for each in uses[:_MOST_ROWS]
     ]
-
-
-_TOKEN_HEAD = ["id", "token", "bytes", "in the texts", "made"]
+    return _table(["id", "token", "bytes", "in the texts", "made"], rows)
 
 
 def _longest(figures: ReportFigures) -> list[str]:
@@ -269,7 +267,7 @@ def _longest(figures: ReportFigures) -> list[str]:
         "<h2>Longest tokens</h2>",
         "<p>Long tokens are mostly rulers, runs of spaces, or lines that one source repeats. “Made” counts also those that "
         "went into longer tokens.</p>",
-        *_table(_TOKEN_HEAD, _token_rows(figures.tokens.longest)),
+        *_token_table(figures.tokens.longest),
     ]
 
 
@@ -279,7 +277,7 @@ def _broken(figures: ReportFigures) -> list[str]:
         "<h2>Tokens that begin or end inside a character</h2>",
         f"<p>{len(figures.tokens.broken):,} tokens of several bytes, {_percent(n_uses, figures.total.n_tokens)} of "
         "the tokens of these texts. A model that stops after one has written half a character.</p>",
-        *_table(_TOKEN_HEAD, _token_rows(figures.tokens.broken)),
+        *_token_table(figures.tokens.broken),
     ]
 
 
@@ -288,10 +286,10 @@ def _idle(figures: ReportFigures) -> list[str]:
         "<h2>Tokens that are never used alone</h2>",
         f"<p>{len(figures.tokens.only_parts):,} tokens are in none of these texts by themselves: they are made only on "
         "the way to longer ones. Their rows of an embedding are never trained by such text. These are made most often:</p>",
-        *_table(_TOKEN_HEAD, _token_rows(figures.tokens.only_parts)),
+        *_token_table(figures.tokens.only_parts),
         f"<p>{len(figures.tokens.dead):,} more are neither used nor made"
         f"{', the first learned being' if figures.tokens.dead else ''}:</p>",
-        *_table(_TOKEN_HEAD, _token_rows(figures.tokens.dead)),
+        *_token_table(figures.tokens.dead),
     ]
 
 
@@ -318,7 +316,7 @@ def _lost(figures: ReportFigures) -> list[str]:
         "<h2>Unreachable tokens</h2>",
         f"<p>{len(figures.tokens.lost):,} tokens are never the result of merging, as other tokens are made of "
         "their bytes.</p>",
-        *_table(_TOKEN_HEAD, _token_rows(figures.tokens.lost)),
+        *_token_table(figures.tokens.lost),
     ]
 
 

@@ -154,9 +154,10 @@ def report_figures(
     # Where a pretoken that is a token is that token, a smaller vocabulary differs by more than its last merges.
     applied = None if model.whole else merge_counts(model, counts.T[model.packed.ids])
     if applied is None:
-        sizes, curves = _curves_by_truncation(model, list(counted.values()), place_of, sums[:, 0])
+        sizes, n_tokens = _tokens_by_truncation(model, list(counted.values()), place_of, n_columns)
     else:
-        sizes, curves = _curves(model, applied, sums[:, 0])
+        sizes, n_tokens = _tokens_by_size(model, applied, sums[:, 0])
+    curves = [[_per(row[0], n) for n in column] for row, column in zip(sums, n_tokens.T.tolist(), strict=True)]
     n_doubled, doubled = _doubled(model, list(counted.values()), place_of, n_columns)
     rows = [
         Row(name, *sums[column].tolist(), curves[column], _per(sums[column, 0], doubled[column]))  # type: ignore[call-arg]
@@ -195,30 +196,23 @@ def _chosen_sizes(model: Model, least: int, n_points: int) -> list[int]:
     return sorted({min(max(size, least), most) for size in wanted})
 
 
-def _curves(model: Model, applied: NDArray[np.int64], n_bytes: NDArray[np.int64]) -> tuple[list[int], list[list[float]]]:
-    """Sizes of the vocabulary, and bytes per token of each column at each, from how often each merge was applied."""
+def _tokens_by_size(
+    model: Model, applied: NDArray[np.int64], n_bytes: NDArray[np.int64]
+) -> tuple[list[int], NDArray[np.int64]]:
+    """Sizes of the vocabulary, and the tokens of each column at each, from how often each merge was applied."""
     n_other = len(model.vocab) - len(applied)
     sizes = _chosen_sizes(model, n_other, _MOST_POINTS)
     saved = np.concatenate([np.zeros((1, len(n_bytes)), dtype=np.int64), np.cumsum(applied, axis=0)])
-    curves = []
-    for column, total in enumerate(n_bytes.tolist()):
-        n_tokens = total - saved[np.array(sizes) - n_other, column]
-        curves.append([_per(total, n) for n in n_tokens.tolist()])
-    return sizes, curves
+    return sizes, n_bytes - saved[np.array(sizes) - n_other]
 
 
-def _curves_by_truncation(
-    model: Model, counted: Sequence[_Counted], place_of: NDArray[np.int64], n_bytes: NDArray[np.int64]
-) -> tuple[list[int], list[list[float]]]:
+def _tokens_by_truncation(
+    model: Model, counted: Sequence[_Counted], place_of: NDArray[np.int64], n_columns: int
+) -> tuple[list[int], NDArray[np.int64]]:
     """The same for any vocabulary, at fewer sizes: all words are encoded again for each."""
     sizes = _chosen_sizes(model, len(model.vocab) - len(first_made(model)), _POINTS_BY_TRUNCATION)
-    curves: list[list[float]] = [[] for _ in n_bytes]
-    for size in sizes:
-        smaller, _ = truncate(model, model.size - len(model.vocab) + size, renumber=False)
-        n_tokens = _tokens_by_column(smaller, counted, place_of, len(n_bytes))
-        for curve, total, n in zip(curves, n_bytes.tolist(), n_tokens, strict=True):
-            curve.append(_per(total, n))
-    return sizes, curves
+    smaller = (truncate(model, model.size - len(model.vocab) + size, renumber=False)[0] for size in sizes)
+    return sizes, np.array([_tokens_by_column(each, counted, place_of, n_columns) for each in smaller])
 
 
 def _tokens_by_column(model: Model, counted: Sequence[_Counted], place_of: NDArray[np.int64], n_columns: int) -> list[int]:
