@@ -134,7 +134,7 @@ def encode_batches(
     """
     pa = require("pyarrow", "Arrow data")
     for batch in batches:
-        ids = tokenizer.encode_arrow(batch.column(_position(batch.schema, field)))
+        (ids,) = tokenizer.encode_arrow(batch, field=field).chunks
         if id_type is not None:
             ids = ids.cast(pa.list_(id_type))
         names = [name for name in batch.schema.names if name != to]
@@ -156,11 +156,3 @@ def encode_table(table: Any, *, tokenizer: Tokenizer, field: str = "text", to: s
     empty = pa.RecordBatch.from_arrays([pa.array([], each.type) for each in whole.schema], schema=whole.schema)
     batches = whole.to_batches() or [empty]
     return pa.Table.from_batches(encode_batches(batches, tokenizer=tokenizer, field=field, to=to, id_type=id_type))
-
-
-def _position(schema: Any, field: str) -> int:
-    """The number of a column. Raises ValueError where there is none of this name."""
-    if schema.names.count(field) != 1:
-        raise ValueError(f"there must be one column {field!r}; the columns are {', '.join(map(repr, schema.names[:10]))}")
-    position: int = schema.names.index(field)
-    return position

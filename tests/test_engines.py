@@ -281,7 +281,7 @@ def test_an_id_column_takes_the_place_of_one_of_its_name_and_the_type_that_is_wa
     found = arrow_functions.encode_table(table, tokenizer=tok, to="id", id_type=pa.int32())
     assert found.schema.names == ["text", "id"]
     assert found.schema.field("id").type == pa.list_(pa.int32())
-    with pytest.raises(ValueError, match="one column 'body'; the columns are 'id', 'text'"):
+    with pytest.raises(ValueError, match="no column 'body'; its columns are 'id', 'text'"):
         arrow_functions.encode_table(table, tokenizer=tok, field="body")
 
 
