@@ -203,8 +203,7 @@ def train(
     def learned(words: WordCounts, merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
         """Merges up to `n` tokens, after those that there are; and whether a signal stopped them."""
         limits = terms.least_count, terms.max_token_length
-        keeps = on_interrupt == "keep"
-        with Progress(progress, "learn merges", n, "") as bar, stopping_on_signals(keeps) as stopping:
+        with Progress(progress, "learn merges", n, "") as bar, stopping_on_signals(terms.keeps) as stopping:
             for stage in supply.stages(words, n):
                 at = None
                 if len(merges) or rules.seeds:

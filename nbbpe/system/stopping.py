@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from .user_warnings import warn_user
-
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM") if hasattr(signal, name)]
 
 
@@ -63,11 +61,3 @@ def stopping_on_signals(wanted: bool = True) -> Iterator[Stopping]:
         yield stopping
     finally:
         restore()
-
-
-def warn_of_interruption(stopping: Stopping, n_learned: int, n_wanted: int, what: str, vocab_size: int) -> None:
-    """Warn that training ends early, with what there is."""
-    warn_user(
-        f"training was interrupted by {signal.Signals(stopping.number or 0).name} after {n_learned:,} of the "
-        f"{n_wanted:,} {what} that vocab_size={vocab_size:,} asks for; the tokenizer has these"
-    )

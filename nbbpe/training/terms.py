@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..system.integers import check_positive
-from ..system.stopping import Stopping, check_on_interrupt, warn_of_interruption
+from ..system.stopping import Stopping, check_on_interrupt
 from ..system.user_warnings import warn_user
 from .tie_break import check_tie_break
 from .token_rules import TokenRules, check_rules
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 class Terms(NamedTuple):
     """Arguments of `nbbpe.train` that say which pairs are merged, checked; see `how_to_learn`.
 
+    keeps       : whether `on_interrupt` is "keep"
     denominator : what counts must be divided by, because weights are fractions
     """
 
@@ -24,7 +26,7 @@ class Terms(NamedTuple):
     min_frequency: int = 1
     max_token_length: int | None = None
     rules: TokenRules = TokenRules()
-    on_interrupt: str = "raise"
+    keeps: bool = False
     denominator: int = 1
 
     @property
@@ -61,15 +63,18 @@ def how_to_learn(
         max_token_length = check_positive("max_token_length", max_token_length)
     check_on_interrupt(on_interrupt)
     check_rules(rules)
-    return Terms(tie_break, min_frequency, max_token_length, rules or TokenRules(), on_interrupt)
+    return Terms(tie_break, min_frequency, max_token_length, rules or TokenRules(), on_interrupt == "keep")
 
 
 def warn_if_fewer(stopping: Stopping, n_learned: int, n_wanted: int, what: str, vocab_size: int, result: str) -> bool:
     """Warn where fewer were learned than wanted. Returns whether a signal is the reason, and not the text."""
     if n_learned >= n_wanted:
         return False
-    if stopping():
-        warn_of_interruption(stopping, n_learned, n_wanted, what, vocab_size)
+    if stopping.number is not None:
+        warn_user(
+            f"training was interrupted by {signal.Signals(stopping.number).name} after {n_learned:,} of the "
+            f"{n_wanted:,} {what} that vocab_size={vocab_size:,} asks for; the tokenizer has these"
+        )
     else:
         warn_user(
             f"the text has pairs for only {n_learned:,} of the {n_wanted:,} {what} that vocab_size={vocab_size:,} asks "

@@ -76,7 +76,7 @@ def extend(
     told = {} if left_out is None else {"left_out": left_out._asdict()}
     with (
         Progress(asked.progress, "learn merges", size - model.size, "") as bar,
-        stopping_on_signals(terms.on_interrupt == "keep") as stopping,
+        stopping_on_signals(terms.keeps) as stopping,
     ):
         terms = terms._replace(denominator=supply.denominator)
         larger = extend_by_words(model, words, size, terms, bar.reach, stopping, stage)
