@@ -129,10 +129,10 @@ class CompiledEncoder(Encoder):
     def count_windows(self, reader: Windows) -> int:
         return self._encode_windows(reader, None, 0)
 
-    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    def encode_window(self, window: Window) -> NDArray[Any]:
         room = Room(window.end - window.start + piece_cache.SPARE_BYTES, self.dtype)
         with self._borrowed() as state:
-            _, _, _, n_ids = self._advance(window, window.start, state, room.array, 0, self._id_size, marks)
+            _, _, _, n_ids = self._advance(window, window.start, state, room.array, 0, self._id_size, None)
         return room.cut(n_ids)
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
@@ -193,7 +193,7 @@ class CompiledEncoder(Encoder):
         out: NDArray[Any],
         n_ids: int,
         step: int,
-        marks: NDArray[np.int64] | None = None,
+        marks: NDArray[np.int64] | None,
     ) -> tuple[int, int, int, int]:
         """Encode a window from a position on, until everything that can be encoded is, or `out` is full.
 

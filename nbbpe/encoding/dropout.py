@@ -100,7 +100,7 @@ class DropoutEncoder:
         for document in documents:
             digest = hashlib.blake2b(document, digest_size=8, key=self._key, person=_NAME).digest()
             random = np.frombuffer(digest, dtype="<u8").astype(np.uint64)
-            parts.append(work.encode(self._tables.encoder.window_of([document], specials), random))
+            parts.append(work.encode(self._tables.encoder.window_of(document, specials), random))
         return np.concatenate(parts), np.array([len(part) for part in parts[1:]], dtype=np.int64)
 
 

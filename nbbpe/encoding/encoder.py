@@ -45,11 +45,8 @@ class Encoder(ABC):
         """
 
     @abstractmethod
-    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        """The ids of a window after which no text follows, its breaks included.
-
-        marks : int64[n_breaks], filled with the number of ids before each break without id
-        """
+    def encode_window(self, window: Window) -> NDArray[Any]:
+        """The ids of a window after which no text follows, its breaks included."""
 
     @abstractmethod
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
@@ -107,6 +104,6 @@ class Encoder(ABC):
         """The number of ids of everything that a reader reads."""
         return sum(len(ids) for ids, _ in self.encode_all(reader))
 
-    def window_of(self, documents: list[bytes], specials: SpecialTokens) -> Window:
-        """All documents in one window, ready to be encoded."""
-        return concatenated(documents, specials)
+    def window_of(self, document: bytes, specials: SpecialTokens) -> Window:
+        """A document in one window, ready to be encoded."""
+        return concatenated([document], specials)

@@ -32,11 +32,11 @@ class NormalizingEncoder(Encoder):
             return self._encoder.encode_text(normalized(text, self._form), None)
         if is_normal(text, self._form):  # so the text between special tokens is, too, and need not be copied
             return self._encoder.encode_text(text, specials)
-        return self.encode_window(self.window_of([text], specials))
+        return self.encode_window(self.window_of(text, specials))
 
-    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    def encode_window(self, window: Window) -> NDArray[Any]:
         """See Encoder. The window is in the normal form already, as `window_of` gives it."""
-        return self._encoder.encode_window(window, marks)
+        return self._encoder.encode_window(window)
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         return self._encoder.encode_all(self.reading(reader))
@@ -50,5 +50,5 @@ class NormalizingEncoder(Encoder):
             return self._encoder.count(text, specials)
         return len(self.encode_text(text, specials))
 
-    def window_of(self, documents: list[bytes], specials: SpecialTokens) -> Window:
-        return normal_window(super().window_of(documents, specials), self._form)
+    def window_of(self, document: bytes, specials: SpecialTokens) -> Window:
+        return normal_window(super().window_of(document, specials), self._form)

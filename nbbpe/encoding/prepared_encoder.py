@@ -96,11 +96,11 @@ class PreparedEncoder(Encoder):
         text = to_bytes(text)
         if self._is_prepared(text):
             return self._encoder.encode_text(text, self._turns(specials)[0])
-        return self.encode_window(self.window_of([text], specials))
+        return self.encode_window(self.window_of(text, specials))
 
-    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    def encode_window(self, window: Window) -> NDArray[Any]:
         """See Encoder. The window is prepared already, as `window_of` gives it."""
-        return self._encoder.encode_window(window, marks)
+        return self._encoder.encode_window(window)
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
@@ -109,6 +109,6 @@ class PreparedEncoder(Encoder):
     def reading(self, reader: Windows) -> Windows:
         return PreparingReader(reader, self._preparation, self._allowed[1])
 
-    def window_of(self, documents: list[bytes], specials: SpecialTokens | None) -> Window:
+    def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
         first, later = self._turns(specials)
-        return prepared_window(concatenated(documents, first), self._preparation, later)
+        return prepared_window(concatenated([document], first), self._preparation, later)

@@ -49,17 +49,10 @@ class RegexEncoder(Encoder):
                 text = to_text(to_bytes(text))
             yield from self._encode_document(text)
         else:
-            yield from (ids for ids, _ in self._encode_stretches(self.window_of([to_bytes(text)], specials)))
+            yield from (ids for ids, _ in self._encode_stretches(self.window_of(to_bytes(text), specials)))
 
-    def encode_window(self, window: Window, marks: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        parts = [np.empty(0, dtype=self.dtype)]
-        counts = np.zeros(len(window.breaks) + 1, dtype=np.int64)
-        for ids, number in self._encode_stretches(window):
-            parts.append(ids)
-            counts[number] += len(ids)
-        if marks is not None:
-            marks[:] = np.cumsum(counts[:-1])
-        return np.concatenate(parts)
+    def encode_window(self, window: Window) -> NDArray[Any]:
+        return np.concatenate([np.empty(0, dtype=self.dtype), *(ids for ids, _ in self._encode_stretches(window))])
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         taken = 0
