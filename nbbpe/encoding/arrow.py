@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 from ..sources.arrow import arrow_columns, n_bytes_of
 from ..sources.columns import ColumnReader, as_strings
 from ..sources.extras import require
-from ..text.windows import NO_ID, Windows
-from .threads import check_threads, encode_parts, part_bytes, threads_for
+from ..text.windows import NO_ID
+from .threads import Part, check_threads, encode_parts, part_bytes, threads_for
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
 _MOST_IDS = (1 << 31) - 1  # in an Arrow array of lists
 
 
-class _ColumnPart(NamedTuple):
-    """Some rows of a column, see `as_strings`; see threads.Part."""
-
-    strings: Any
-    n_bytes: int
-
-    def open(self, specials: SpecialTokens) -> Windows:
-        """See threads.Part."""
-        return ColumnReader(iter([self.strings]), specials, NO_ID)
-
-
 def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: str, num_threads: int | None) -> Any:
     """See Tokenizer.encode_arrow."""
     most = check_threads(num_threads)
@@ -40,21 +30,20 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     columns = [as_strings(column) for column in arrow_columns(data, field)]
     n_bytes = sum(map(n_bytes_of, columns))
     n_threads = 1 if encoder.in_python else threads_for(n_bytes, most)
-    parts = [(column, _cut(column, part_bytes(n_bytes, n_threads))) for column in columns]
-    of_all = [_ColumnPart(strings, n_bytes_of(strings) + len(strings)) for _, of_column in parts for strings in of_column]
-    ids, found = encode_parts(encoder, of_all, specials, n_threads)
-    rest = iter(found)
+    size = part_bytes(n_bytes, n_threads)
+    parts = [
+        Part(n_bytes_of(strings) + len(strings), partial(ColumnReader, iter([strings]), separator=NO_ID))
+        for column in columns
+        for strings in _cut(column, size)
+    ]
+    ids, ends = encode_parts(encoder, parts, specials, n_threads)
     lists: list[Any] = []
-    done = 0
-    for column, of_column in parts:
-        ends = [np.zeros(1, dtype=np.int64)]
-        n_ids = 0
-        for _ in of_column:
-            n_of_part, of_rows = next(rest)
-            ends.append(of_rows + n_ids)
-            n_ids += n_of_part
-        lists.append(_lists(arrow, column, np.concatenate(ends), ids[done : done + n_ids]))
-        done += n_ids
+    n_done = 0
+    for column in columns:
+        n_rows = len(column) - column.null_count
+        of_rows = ends[n_done : n_done + n_rows + 1]
+        lists.append(_lists(arrow, column, of_rows - of_rows[0], ids[of_rows[0] : of_rows[-1]]))
+        n_done += n_rows
     if isinstance(data, arrow.Array):
         return lists[0]
     return arrow.chunked_array(lists, arrow.list_(arrow.from_numpy_dtype(encoder.dtype)))

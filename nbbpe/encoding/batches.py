@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.text_rows import Rows, RowsReader, cut_rows, rows_of
+from ..text.text_rows import RowsReader, cut_rows, rows_of
 from ..text.utf8 import Text
-from ..text.windows import NO_ID, Windows
+from ..text.windows import NO_ID
 from .special_choice import Chosen, pack_special_tokens
 from .threads import Part, check_threads, encode_parts, part_bytes, stretches, threads_for
 
 if TYPE_CHECKING:
-    from ..kernels.pieces.special_tokens import SpecialTokens
     from .encoder import Encoder
-
-
-class _RowsPart(NamedTuple):
-    """Some of the texts of a batch; see threads.Part."""
-
-    rows: Rows
-    first: int
-    last: int
-    n_bytes: int
-
-    def open(self, specials: SpecialTokens) -> Windows:
-        """See threads.Part."""
-        return RowsReader(self.rows, self.first, self.last, specials, NO_ID)
 
 
 def encode_batch_flat(
@@ -44,23 +31,13 @@ def encode_batch_flat(
     n_bytes = int(rows.sizes.sum())
     n_threads = threads_for(n_bytes, most)
     parts: list[Part] = []
-    ends_text: list[bool] = []  # of each part, whether a text ends where it ends, with no break there
     size = part_bytes(n_bytes + len(rows.sizes), n_threads)  # with what separates texts
     for first, last in cut_rows(rows, size):
         if rows.sizes[first] > 2 * size:  # then it is alone
-            of_text = stretches(encoder, rows.texts[first], specials, n_threads)
-            if len(of_text) > 1:
-                parts += of_text
-                ends_text += [False] * (len(of_text) - 1) + [True]
+            *begin, end = stretches(encoder, rows.texts[first], specials, n_threads)
+            if begin:
+                parts += [*begin, end._replace(ends_text=True)]
                 continue
-        parts.append(_RowsPart(rows, first, last, int(rows.sizes[first:last].sum()) + last - first))
-        ends_text.append(False)
-    ids, found = encode_parts(encoder, parts, specials, n_threads)
-    ends = [np.zeros(1, dtype=np.int64)]
-    n_ids = 0
-    for (n_of_part, of_rows), ends_here in zip(found, ends_text, strict=True):
-        ends.append(of_rows + n_ids)
-        n_ids += n_of_part
-        if ends_here:
-            ends.append(np.array([n_ids], dtype=np.int64))
-    return ids, np.concatenate(ends)
+        of_rows = partial(RowsReader, rows, first, last, separator=NO_ID)
+        parts.append(Part(int(rows.sizes[first:last].sum()) + last - first, of_rows))
+    return encode_parts(encoder, parts, specials, n_threads)

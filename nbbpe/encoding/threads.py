@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,28 +37,17 @@ _PARTS_PER_THREAD = 4  # at least, so that threads end together
 SPARE = 32  # ids after those of a part: kernels may write a few bytes more than they need
 
 
-class Part(Protocol):
-    """What one thread encodes at a time."""
+class Part(NamedTuple):
+    """What one thread encodes at a time.
 
-    @property
-    def n_bytes(self) -> int:
-        """The most bytes that its windows have: of text as UTF-8, and of what separates texts, one each."""
+    n_bytes   : the most bytes that its windows have: of text as UTF-8, and of what separates texts, one each
+    open      : returns its windows, with special tokens found
+    ends_text : whether a text ends where it ends, with no break there
+    """
 
-    def open(self, specials: SpecialTokens) -> Windows:
-        """Its windows, with these special tokens found."""
-
-
-class Stretch(NamedTuple):
-    """A part of a long text, see text_windows."""
-
-    text: str | Data
-    start: int
-    end: int
     n_bytes: int
-
-    def open(self, specials: SpecialTokens) -> Windows:
-        """See Part."""
-        return text_windows(self.text, specials, self.start, self.end)
+    open: Callable[[SpecialTokens], Windows]
+    ends_text: bool = False
 
 
 def check_threads(num_threads: int | None) -> int | None:
@@ -84,36 +73,32 @@ def encode_text(
 ) -> NDArray[Any]:
     """As Encoder.encode_text, in several threads if that pays."""
     n_threads = threads_for(len(text), num_threads)
-    parts = stretches(encoder, text, specials or _no_specials(), n_threads)
+    sought = specials or new_special_tokens([], [])
+    parts = stretches(encoder, text, sought, n_threads)
     if len(parts) == 1:
         return encoder.encode_text(text, specials)
-    return encode_parts(encoder, parts, specials or _no_specials(), n_threads)[0]
+    return encode_parts(encoder, parts, sought, n_threads)[0]
 
 
 def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, num_threads: int | None) -> int:
     """As Encoder.count, in several threads if that pays."""
     n_threads = threads_for(len(text), num_threads)
-    parts = stretches(encoder, text, specials or _no_specials(), n_threads)
+    sought = specials or new_special_tokens([], [])
+    parts = stretches(encoder, text, sought, n_threads)
     if len(parts) == 1:
         return encoder.count(text, specials)
-    sought = specials or _no_specials()
     return sum(run_tasks(lambda part: encoder.count_windows(part.open(sought)), parts, n_threads))
 
 
-def _no_specials() -> SpecialTokens:
-    return new_special_tokens([], [])
-
-
-def stretches(encoder: Encoder, text: str | Data, specials: SpecialTokens, n_threads: int) -> Sequence[Stretch]:
+def stretches(encoder: Encoder, text: str | Data, specials: SpecialTokens, n_threads: int) -> list[Part]:
     """The parts of a text for so many threads; only one where the text cannot be cut."""
     n_bytes = len(text)
-    most = most_bytes(text)
-    if n_threads == 1 or encoder.cut_by is None:
-        return [Stretch(text, 0, n_bytes, most)]
-    n_parts = -(-n_bytes // part_bytes(n_bytes, n_threads))
-    of_each = most // max(n_bytes, 1)  # bytes of a character
-    cuts = cut_text(text, n_parts, encoder.cut_by, specials)
-    return [Stretch(text, start, end, of_each * (end - start)) for start, end in cuts]
+    cuts = [(0, n_bytes)]
+    if n_threads > 1 and encoder.cut_by is not None:
+        n_parts = -(-n_bytes // part_bytes(n_bytes, n_threads))
+        cuts = cut_text(text, n_parts, encoder.cut_by, specials)
+    of_each = most_bytes(text) // max(n_bytes, 1)  # bytes of a character
+    return [Part(of_each * (end - start), partial(text_windows, text, start=start, end=end)) for start, end in cuts]
 
 
 class _Array:
@@ -193,10 +178,10 @@ def _encode_part(
 
 def encode_parts(
     encoder: Encoder, parts: Sequence[Part], specials: SpecialTokens, n_threads: int
-) -> tuple[NDArray[Any], list[tuple[int, NDArray[np.int64]]]]:
-    """The ids of all parts, in order, in one new array.
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The ids of all parts, in order, in one new array, and where those of each text end in it, after a 0.
 
-    Returns them, and for each part the number of its ids, and how many it has up to each break without id.
+    A text ends at a break without id, and where a part says so.
     """
     encoder, sought = encoder.allowing(specials)
     out = _Array(sum(part.n_bytes for part in parts) + SPARE, encoder.dtype)
@@ -205,4 +190,11 @@ def encode_parts(
     found = run_tasks(work, list(enumerate(parts)), n_threads)
     if joiner:
         joiner.close()
-    return out.cut(), found
+    ends = [np.zeros(1, dtype=np.int64)]
+    n_ids = 0
+    for part, (n_of_part, of_texts) in zip(parts, found, strict=True):
+        ends.append(of_texts + n_ids)
+        n_ids += n_of_part
+        if part.ends_text:
+            ends.append(np.array([n_ids], dtype=np.int64))
+    return out.cut(), np.concatenate(ends)
