@@ -50,18 +50,14 @@ class CompiledEncoder(Encoder):
         self._idle_bytes = _IDLE_BYTES * default_workers()
         self._fixed = Fixed(merges, pattern, dtype, max_pieces)
 
-    def _state(self) -> EncoderState:
-        """A state that no thread uses. Its borrower appends it to `_idle`, except after an error that may have left it half
-        changed (such as Ctrl-C)."""
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return EncoderState(self._fixed, self._specials)
-
     @contextmanager
     def _borrowed(self) -> Iterator[EncoderState]:
-        """A state for the time of a `with`."""
-        state = self._state()
+        """A state that no other thread uses, for the time of a `with`. It goes back to `_idle`, except after an error that
+        may have left it half changed (such as Ctrl-C)."""
+        try:
+            state = self._idle.pop()
+        except IndexError:
+            state = EncoderState(self._fixed, self._specials)
         try:
             yield state
         except GeneratorExit:  # its borrower needs to do nothing: no call was in progress
@@ -127,7 +123,7 @@ class CompiledEncoder(Encoder):
         return self._encode_whole(Reader(source, n_bytes, specials), n_bytes)
 
     def count_windows(self, reader: Windows) -> int:
-        return self._encode_windows(reader, None, 0)
+        return self._encode_windows(reader, None)
 
     def encode_window(self, window: Window) -> NDArray[Any]:
         room = Room(window.end - window.start + piece_cache.SPARE_BYTES, self.dtype)
@@ -153,19 +149,20 @@ class CompiledEncoder(Encoder):
 
     def encode_to(self, reader: Windows, room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         ends: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-        n_ids = self._encode_windows(reader, room, self._id_size, ends)
+        n_ids = self._encode_windows(reader, room, ends)
         return room[:n_ids], np.concatenate(ends)
 
     def _encode_whole(self, reader: Windows, n_bytes: int) -> NDArray[Any]:
         """The ids of all windows of a reader, `n_bytes` of text, as a new array."""
         room = Room(n_bytes + piece_cache.SPARE_BYTES, self.dtype)
-        return room.cut(self._encode_windows(reader, room.array, self._id_size))
+        return room.cut(self._encode_windows(reader, room.array))
 
     def _encode_windows(
-        self, reader: Windows, out: NDArray[Any] | None, step: int, ends: list[NDArray[np.int64]] | None = None
+        self, reader: Windows, out: NDArray[Any] | None, ends: list[NDArray[np.int64]] | None = None
     ) -> int:
         """Encode all windows of a reader into `out`, which has room for all of them, or with None only count the ids;
         returns their number. To `ends` are added how many there are up to each break without id."""
+        step = 0 if out is None else self._id_size
         with self._borrowed() as state:
             n_ids = taken = 0
             while (window := reader.advance(taken)) is not None:
