@@ -37,7 +37,7 @@ from .tokenizer_files import TokenizerFiles
 from .tokenizer_vocabulary import TokenizerVocabulary
 
 if TYPE_CHECKING:
-    from .encoding.dropout import DropoutEncoder, Dropouts
+    from .encoding.dropout import DropoutEncoder, DropoutTables
     from .idfiles.writer import encode_file
     from .kernels.encoding.encode_into import Tables
     from .kernels.pieces.special_tokens import SpecialTokens
@@ -754,10 +754,10 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         return new_encoder(self._model, self.dtype, self._max_pieces, self._specials, self._by_regex)
 
     @lazy
-    def _dropouts(self) -> Dropouts:
-        from .encoding.dropout import Dropouts
+    def _dropout_tables(self) -> DropoutTables:
+        from .encoding.dropout import DropoutTables
 
-        return Dropouts(self._encoder, self._model)
+        return DropoutTables(self._encoder, self._model.pattern, self._model.merge_table())
 
     @lazy
     def _surround(self) -> Surround:
@@ -797,10 +797,10 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """For the arguments of `encode` of this name, which are checked; None if nothing is to be skipped."""
         if dropout == 0 and seed is None:
             return None
-        from .encoding.dropout import check_dropout
+        from .encoding.dropout import DropoutEncoder, check_dropout
 
         share, seed = check_dropout(dropout, seed)
-        return self._dropouts.with_seed(share, seed) if share else None
+        return DropoutEncoder(self._dropout_tables, share, seed) if share else None
 
     def _recognised(self, text: str | Data, allowed: Choice, disallowed: Choice) -> SpecialTokens | None:
         """The special tokens to recognise in a text, None for none. ValueError where it holds a disallowed one."""

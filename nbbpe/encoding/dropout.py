@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
 import os
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.encoding.merge_dropout import SHARE_BITS, dropout_scratch, encode_with_dropout, split_text
 from ..kernels.pieces.pretokens import new_split_scratch
-from ..model.model import Model
 from ..system.integers import check_integer
 from ..system.lazy import lazy
+from ..text.pattern import Pattern
 from ..text.utf8 import Text, check_texts, each_to_bytes, to_text
 from ..text.windows import Window, groups
 from .encoder import Encoder
@@ -31,6 +30,7 @@ from .special_choice import Chosen, pack_special_tokens
 from .threads import check_threads, run_tasks, threads_for
 
 if TYPE_CHECKING:
+    from ..kernels.encoding.merge_table import Merges
     from ..kernels.pieces.special_tokens import SpecialTokens
 
 _AT_ONCE = 1 << 14  # pretokens that one call of a kernel merges
@@ -44,28 +44,24 @@ def check_dropout(dropout: object, seed: object) -> tuple[float, int | None]:
     if not is_number:
         raise TypeError(f"dropout must be a number from 0 to 1, not {dropout!r}")
     share = float(dropout)  # type: ignore[arg-type]
-    if not 0 <= share <= 1 or math.isnan(share):
+    if not 0 <= share <= 1:
         raise ValueError(f"dropout must be from 0 to 1, and is {dropout!r}")
     return share, None if seed is None else check_integer("seed", seed, kind="an integer or None")
 
 
-class Dropouts:
+class DropoutTables(NamedTuple):
     """What a tokenizer needs to encode with dropout."""
 
-    def __init__(self, encoder: Encoder, model: Model) -> None:
-        self.encoder = encoder
-        self.pattern = model.pattern
-        self.merges = model.merge_table()
-
-    def with_seed(self, dropout: float, seed: int | None) -> DropoutEncoder:
-        """An encoder for a share of dropped pairs, and a seed; None for one that nobody knows."""
-        return DropoutEncoder(self, dropout, seed)
+    encoder: Encoder
+    pattern: Pattern
+    merges: Merges
 
 
 class DropoutEncoder:
     """Encodes documents with one share of dropped pairs and one seed. Threads may share it."""
 
-    def __init__(self, tables: Dropouts, dropout: float, seed: int | None) -> None:
+    def __init__(self, tables: DropoutTables, dropout: float, seed: int | None) -> None:
+        """`seed` is None for one that nobody knows."""
         self.dtype = tables.encoder.dtype
         self._tables = tables
         self._threshold = np.uint64(round(dropout * (1 << SHARE_BITS)))
@@ -85,10 +81,9 @@ class DropoutEncoder:
         documents = list(each_to_bytes(texts, "text"))
         for number, document in enumerate(documents if chosen.disallowed is not None else ()):
             chosen.check(document, f"text {number:,} (from 0)")
-        shares = list(groups(documents))
-        n_threads = min(threads_for(sum(map(len, documents)), most), max(len(shares), 1))
+        n_threads = threads_for(sum(map(len, documents)), most)
         encode = functools.partial(self._encode_documents, specials=chosen.recognised or pack_special_tokens({}))
-        parts = run_tasks(encode, shares, n_threads)
+        parts = run_tasks(encode, list(groups(documents)), n_threads)
         ids = [np.empty(0, dtype=self.dtype), *(ids for ids, _ in parts)]
         counts = [np.zeros(1, dtype=np.int64), *(counts for _, counts in parts)]
         return np.concatenate(ids), np.cumsum(np.concatenate(counts))
@@ -107,7 +102,7 @@ class DropoutEncoder:
 class _Work:
     """What one thread changes while it encodes."""
 
-    def __init__(self, tables: Dropouts, threshold: np.uint64) -> None:
+    def __init__(self, tables: DropoutTables, threshold: np.uint64) -> None:
         self._tables = tables
         self._threshold = threshold
         self._starts = np.empty(_AT_ONCE + 1, dtype=np.int64)
