@@ -564,8 +564,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             dropout=dropout,
             seed=seed,
         )
+        sides = padding_side, truncation_side
         return encode_padded(
-            self, texts, max_length, pad_token, pad_id, padding, padding_side, truncation_side, dtype, encode
+            self._model, self.token_to_id, texts, max_length, pad_token, pad_id, padding, *sides, dtype, encode
         )
 
     def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Tokens:

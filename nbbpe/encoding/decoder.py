@@ -124,16 +124,13 @@ class Decoder:
         """The tables of the compiled loop; a text with ids that they lack is decoded by look-ups."""
         return without_far_ids(self._vocab)
 
-    @lazy
-    def _pools_most(self) -> bool:
-        return 2 * len(self._pooled) > len(self._vocab)
-
     def _kernel_pays(self, n_ids: int) -> bool:
         """Whether to use the compiled loop for this many more ids."""
         if self._idle:
             return True
         self._n_ids += n_ids
-        return self._n_ids >= (_MANY if "nbbpe.kernels" in sys.modules else _VERY_MANY) and self._pools_most
+        are_many = self._n_ids >= (_MANY if "nbbpe.kernels" in sys.modules else _VERY_MANY)
+        return are_many and 2 * len(self._pooled) > len(self._vocab)
 
     def _plain_int(self, token_id: object, place: int) -> int:
         """An id of any integer type as an int."""

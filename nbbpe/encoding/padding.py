@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..model.model import Model
 from ..system.integers import check_integer, check_positive
 from ..system.stretches import gathered
 from ..text.utf8 import Text
 from .id_types import check_dtype
 
 Side = Literal["left", "right"]
-
-
-class Vocabulary(Protocol):
-    """What padding needs of a Tokenizer."""
-
-    @property
-    def vocab_size(self) -> int:
-        """One more than the highest id."""
-
-    @property
-    def special_tokens(self) -> dict[str, int]:
-        """The special tokens with their ids."""
-
-    def token_to_id(self, token: str | bytes) -> int | None:
-        """The id of a token, or None where there is none."""
-
-    def id_to_token(self, token_id: int) -> bytes | None:
-        """The bytes of a token, or None where no token has this id."""
-
-    def __len__(self) -> int: ...
 
 
 class Padded(NamedTuple):
@@ -48,7 +29,8 @@ class Padded(NamedTuple):
 
 
 def encode_padded(
-    vocabulary: Vocabulary,
+    model: Model,
+    token_to_id: Callable[[str], int | None],
     texts: Iterable[Text],
     max_length: int | None,
     pad_token: str | None,
@@ -64,8 +46,8 @@ def encode_padded(
     for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
         if side not in ("left", "right"):
             raise ValueError(f'{name} must be "left" or "right", not {side!r}')
-    pad = _find_pad(vocabulary, pad_token, pad_id)
-    wanted = check_dtype(dtype, vocabulary.vocab_size)
+    pad = _find_pad(model, token_to_id, pad_token, pad_id)
+    wanted = check_dtype(dtype, model.size)
     found, starts = encode(texts)
     lengths = np.diff(starts)
     kept = lengths if max_length is None else np.minimum(lengths, max_length)
@@ -91,15 +73,15 @@ def _check_max_length(max_length: int | None, padding: str) -> int | None:
     return check_positive("max_length", max_length, "a positive integer or None")
 
 
-def _find_pad(vocabulary: Vocabulary, pad_token: str | None, pad_id: int | None) -> int:
+def _find_pad(model: Model, token_to_id: Callable[[str], int | None], pad_token: str | None, pad_id: int | None) -> int:
     """The id to pad with. Raises TypeError or ValueError if it is not given, or not in the vocabulary."""
     if (pad_token is None) == (pad_id is None):
         raise TypeError(
             "give one of pad_token and pad_id, the token to pad rows with: a special token of the tokenizer "
-            f"({', '.join(map(repr, vocabulary.special_tokens)) or 'it has none'}), or one that with_special_tokens adds"
+            f"({', '.join(map(repr, model.special)) or 'it has none'}), or one that with_special_tokens adds"
         )
     if pad_token is not None:
-        found = vocabulary.token_to_id(pad_token)
+        found = token_to_id(pad_token)
         if found is None:
             raise ValueError(
                 f"pad_token {pad_token!r} is not in the vocabulary; tok.with_special_tokens([{pad_token!r}]) gives a "
@@ -107,6 +89,6 @@ def _find_pad(vocabulary: Vocabulary, pad_token: str | None, pad_id: int | None)
             )
         return found
     found = check_integer("pad_id", pad_id)
-    if vocabulary.id_to_token(found) is None:
-        raise ValueError(f"pad_id {pad_id} is not in the vocabulary of {len(vocabulary):,} tokens")
+    if found not in model.vocab:
+        raise ValueError(f"pad_id {pad_id} is not in the vocabulary of {len(model.vocab):,} tokens")
     return found
