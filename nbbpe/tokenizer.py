@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .encoding import threads
-from .encoding.batches import encode_batch_flat
+from .encoding.batches import encode_batch_flat, encode_segments
 from .encoding.decoder import Decoder
 from .encoding.encoder import Encoder
 from .encoding.id_types import check_dtype
 from .encoding.new_encoder import new_encoder
 from .encoding.padding import Padded, Side, encode_padded
-from .encoding.segments import encode_segments
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show

@@ -1,8 +1,8 @@
-"""Many texts in one call, divided among threads if there is enough text."""
+"""Many texts in one call: batches, divided among threads if there is enough text, and segments of one text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -41,3 +41,18 @@ def encode_batch_flat(
         of_rows = partial(RowsReader, rows, first, last, separator=NO_ID)
         parts.append(Part(int(rows.sizes[first:last].sum()) + last - first, of_rows))
     return encode_parts(encoder, parts, specials, n_threads)
+
+
+def encode_segments(
+    segments: Iterable[tuple[Text, bool]], encode: Callable[[Any], list[int]], encode_ordinary: Callable[[Any], list[int]]
+) -> list[int]:
+    """See Tokenizer.encode_segments."""
+    ids: list[int] = []
+    for number, segment in enumerate(segments):
+        if not isinstance(segment, tuple) or len(segment) != 2 or not isinstance(segment[1], bool):
+            raise TypeError(
+                f"segment {number:,} (from 0) must be a pair (text, whether it is trusted), not {segment!r:.100}"
+            )
+        text, is_trusted = segment
+        ids += encode(text) if is_trusted else encode_ordinary(text)
+    return ids
