@@ -6,7 +6,7 @@ Everything is found and checked before any work; `nbbpe.train` says what its arg
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..model.model import Model
 from ..sources import total_size
@@ -20,9 +20,6 @@ from .mixture import Mixture
 from .parity import Parity
 from .source_words import count_words
 from .supply import Supply, checked, is_prepared
-
-if TYPE_CHECKING:
-    from .counted import CountedTables
 
 
 def find_supply(
@@ -42,9 +39,9 @@ def find_supply(
     """
     if counts is not None:
         _check_only_counts(source, documents, asked)
-        from .counted import find_counts
+        from .counted import CountedTables
 
-        return _Counts(asked, find_counts(counts, pattern, special_tokens, weights))
+        return CountedTables(asked, counts, pattern, special_tokens, weights)
     assert pattern is not None
     if isinstance(source, Mixture) and documents is None:
         if weights is not None:
@@ -108,21 +105,6 @@ class _PreparedText(_Text):
         with Progress(asked.progress, "count words", total_size(self._text.inputs), "B") as bar:
             words = count_words(self._model, self._text.inputs, 1, bar.advance, asked.on_error, self._by_regex)
         return Gathered(checked(words, asked), [], limit)
-
-
-class _Counts(Supply):
-    def __init__(self, asked: Asked, tables: CountedTables) -> None:
-        split, special_tokens, denominator, _ = tables.description
-        super().__init__(asked, split, special_tokens, denominator)
-        self._tables = tables
-
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        from .counted import gather_counts
-
-        return gather_counts(self._tables, limit, self._asked.progress)
-
-    def _n_text(self) -> int | None:
-        return None
 
 
 def _check_only_counts(source: object, documents: object, asked: Asked) -> None:

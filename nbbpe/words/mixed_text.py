@@ -68,9 +68,6 @@ class MixedText(Supply):
             self._parallel = {name: count(inputs) for name, inputs in self._found_parallel.items()}
         return words
 
-    def _n_text(self) -> int | None:
-        return None
-
 
 class ParityText(MixedText):
     """Sources whose words stay apart, one source after another in the order of their names."""
