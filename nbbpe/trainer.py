@@ -229,18 +229,18 @@ def train(
         return merges, stopping
 
     compile_beside_counting()
-    with supply.forecasted(n_tokens) as outcome:
-        words, left_out = supply.count(n_tokens)
-        n_first = n_tokens if superwords is None else superwords.after
-        merges, stopping = learned(words, np.empty((0, 2), dtype=np.int32), n_first, split, terms.rules)
-        if superwords is not None:
-            joined = phrases(split, superwords)
-            if not stopping():
-                words, left_out = supply.count(n_tokens, phrases(split, superwords, superwords.window))
-                across = replace(terms.rules, max_words=superwords.max_words, seeds=())
-                merges, stopping = learned(words, merges, n_tokens, joined, across)
-            split = joined
-        outcome.n_words = len(words.counts) if left_out is None else left_out.n_all_words
+    say_outcome = supply.forecasted(n_tokens)
+    words, left_out = supply.count(n_tokens)
+    n_first = n_tokens if superwords is None else superwords.after
+    merges, stopping = learned(words, np.empty((0, 2), dtype=np.int32), n_first, split, terms.rules)
+    if superwords is not None:
+        joined = phrases(split, superwords)
+        if not stopping():
+            words, left_out = supply.count(n_tokens, phrases(split, superwords, superwords.window))
+            across = replace(terms.rules, max_words=superwords.max_words, seeds=())
+            merges, stopping = learned(words, merges, n_tokens, joined, across)
+        split = joined
+    say_outcome(len(words.counts) if left_out is None else left_out.n_all_words)
     has = f"{256 + len(merges) + len(special_tokens):,} tokens"
     is_interrupted = warn_if_fewer(stopping, len(merges), n_tokens - 256, "merges", vocab_size, has)
     training = terms.record(vocab_size, words, is_interrupted)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..system.executors import check_executor
 from ..system.integers import check_positive
 from ..system.memory_limits import MemoryLimit, memory_limit_of
 from ..system.progress import ProgressOption
 from ..system.workers import check_workers
-from ..training.fitting import MinWordCount
+
+if TYPE_CHECKING:
+    from ..training.fitting import MinWordCount
 
 
 class Asked(NamedTuple):
-    """Arguments of `nbbpe.train` that say how words are counted, checked; see `how_to_count`."""
+    """Arguments of `nbbpe.train` that say how words are counted, checked; see `how_to_count`.
+
+    n_bytes, is_limited : the limit of memory, None for none, and whether the user named it
+    """
 
     n_workers: int
     progress: ProgressOption
@@ -34,7 +39,7 @@ def how_to_count(
     split_with: str | None,
     executor: Any,
     memory_limit: MemoryLimit,
-    min_word_count: MinWordCount,
+    min_word_count: MinWordCount = None,
 ) -> Asked:
     """Check arguments of `nbbpe.train`. Raises TypeError or ValueError."""
     least_count = _check_min_word_count(min_word_count)

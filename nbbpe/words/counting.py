@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..model.special_tokens import check_special_tokens
 from ..sources import Input, find_inputs, total_size
 from ..system.atomic_files import whole_file
-from ..system.executors import check_executor
-from ..system.memory_limits import MemoryLimit, memory_limit_of
+from ..system.memory_limits import MemoryLimit
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption, shows_bar
-from ..system.workers import check_workers
 from ..text.pattern import Pattern, PatternLike, get_pattern, splits_by_regex
 from ..text.utf8 import Text
+from .asked import Asked, how_to_count
 
 if TYPE_CHECKING:
     from ..training.gathering import Gathered, Limit
-
-WeightList = Sequence[Any]
 
 
 class _Unsaid(str):
@@ -48,7 +45,7 @@ def count_words(
     split_with: str | None = None,
     documents: Iterable[Text] | None = None,
     progress: ProgressOption = None,
-    weights: WeightList | None = None,
+    weights: Sequence[Any] | None = None,
     memory_limit: MemoryLimit = None,
     output: Path | None = None,
     executor: Any = None,
@@ -108,28 +105,27 @@ def count_words(
     specials = check_special_tokens(special_tokens)
     split = get_pattern(pattern)
     by_regex = splits_by_regex(split, split_with)
-    n_workers = check_workers(workers)
-    check_executor(executor)
-    n_bytes = memory_limit_of(memory_limit)
+    asked = how_to_count(workers, progress, field, on_error, split_with, executor, memory_limit)
     from ..training.count_description import Description
     from ..training.count_tables import arrow, batch_of, check_output, schema_of, write_counts
+    from ..training.gathering import limited
 
     pa = arrow()
     if output is not None:
         check_output(output)
-    text = find_text(source, documents, field, on_error, weights)
+    text = find_text(asked, source, documents, weights)
     with ExitStack() as stack:
         # What could fail after long work is tried before it.
         path = None if output is None else stack.enter_context(whole_file(output))
-        limit = stack.enter_context(text.limited(n_bytes, memory_limit is not None))
-        outcome = stack.enter_context(forecasted(text, split, specials, n_workers, None, n_bytes, progress))
-        gathered = count_text(text, limit, split, specials, n_workers, progress, on_error, by_regex, executor)
+        limit = stack.enter_context(limited(asked.n_bytes, asked.is_limited, text.n_text()))
+        say_outcome = forecasted(asked, text, split, specials, None)
+        gathered = count_text(asked, text, limit, split, specials, by_regex)
         schema = schema_of(Description(split, specials, text.denominator), gathered.longest())
         if path is not None:
-            outcome.n_words = write_counts(gathered.sorted_batches(), schema, path)
+            say_outcome(write_counts(gathered.sorted_batches(), schema, path))
             return None
         batches = [batch_of(words, schema) for words in gathered.sorted_batches()]
-        outcome.n_words = sum(map(len, batches))
+        say_outcome(sum(map(len, batches)))
         return pa.Table.from_batches(batches, schema=schema)
 
 
@@ -148,21 +144,15 @@ class CountedText(NamedTuple):
         """All inputs."""
         return [each for inputs, _ in self.groups for each in inputs]
 
-    @contextmanager
-    def limited(self, n_bytes: int | None, is_asked_for: bool) -> Iterator[Limit]:
-        """A limit of memory for counting it."""
-        from ..training.gathering import limited
-
+    def n_text(self) -> int | None:
+        """Its bytes; None where nobody knows."""
         sizes = [each.n_text() for each in self.inputs]
-        with limited(n_bytes, is_asked_for, sum(sizes) if all(sizes) else None) as limit:
-            yield limit
+        return sum(sizes) if all(sizes) else None
 
 
-def find_text(
-    source: object, documents: object, field: str | None, on_error: str, weights: WeightList | None = None
-) -> CountedText:
+def find_text(asked: Asked, source: object, documents: object, weights: Sequence[Any] | None) -> CountedText:
     """What a source or documents stand for, checked as far as that is cheap; see `find_inputs`."""
-    inputs = find_inputs(source, field, on_error, documents=documents)
+    inputs = find_inputs(source, asked.field, asked.on_error, documents=documents)
     if weights is None:
         return CountedText([(inputs, 1)])
     from ..training.weights import check_weights, whole_factors
@@ -187,65 +177,47 @@ def _by_item(items: list[Any], inputs: list[Input]) -> Iterator[list[Input]]:
 
 
 def count_text(
-    text: CountedText,
-    limit: Limit,
-    split: Pattern,
-    special_tokens: Sequence[str],
-    n_workers: int,
-    progress: ProgressOption,
-    on_error: str,
-    by_regex: bool,
-    executor: Any = None,
+    asked: Asked, text: CountedText, limit: Limit, split: Pattern, special_tokens: Sequence[str], by_regex: bool
 ) -> Gathered:
     """Count the words of a text. Raises ValueError where there are none."""
     from ..training.gathering import Gathering, gather_inputs
 
     separators = [token.encode() for token in special_tokens]
     gathering = Gathering(limit)
-    with Progress(progress, "count words", total_size(text.inputs), "B") as bar:
+    with Progress(asked.progress, "count words", total_size(text.inputs), "B") as bar:
+        how = asked.n_workers, bar.advance, asked.on_error, by_regex
         for inputs, factor in text.groups:
-            gather_inputs(
-                gathering, limit, inputs, split, separators, n_workers, bar.advance, on_error, by_regex, factor, executor
-            )
-    gathered = gathering.finish()
+            gather_inputs(gathering, limit, inputs, split, separators, *how, factor, asked.executor)
+    return checked(asked, gathering.finish())
+
+
+def checked(asked: Asked, gathered: Gathered) -> Gathered:
+    """The words of text. Raises ValueError where there are none."""
     if gathered.is_empty():
-        skipped = " and malformed records, which were skipped" if on_error == "skip" else ""
+        skipped = " and malformed records, which were skipped" if asked.on_error == "skip" else ""
         raise ValueError(f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}")
     return gathered
 
 
-class Outcome:
-    """What a run tells at its end.
-
-    n_words : distinct words
-    """
-
-    n_words = 0
-
-
-@contextmanager
 def forecasted(
-    text: CountedText,
-    split: Pattern,
-    special_tokens: Sequence[str],
-    n_workers: int,
-    n_tokens: int | None,
-    n_bytes: int | None,
-    progress: ProgressOption,
-) -> Iterator[Outcome]:
-    """Before a long run that shows its progress a line of what to expect, and after it one of how it went."""
-    outcome = Outcome()
-    if not shows_bar(progress):
-        yield outcome
-        return
+    asked: Asked, text: CountedText, split: Pattern, special_tokens: Sequence[str], n_tokens: int | None
+) -> Callable[[int], None]:
+    """Before a long run that shows its progress, say what to expect; returns what says at its end how it went.
+
+    That is called with the number of distinct words.
+    """
+    if not shows_bar(asked.progress):
+        return say_nothing
     from ..training import forecast
 
     separators = [token.encode() for token in special_tokens]
-    expected = forecast.forecast(text.inputs, split, separators, n_workers, n_tokens, n_bytes)
+    expected = forecast.forecast(text.inputs, split, separators, asked.n_workers, n_tokens, asked.n_bytes)
     if expected is None:
-        yield outcome
-        return
+        return say_nothing
     forecast.say(str(expected))
     began = time.perf_counter()
-    yield outcome
-    forecast.say(forecast.outcome(time.perf_counter() - began, outcome.n_words))
+    return lambda n_words: forecast.say(forecast.outcome(time.perf_counter() - began, n_words))
+
+
+def say_nothing(n_words: int) -> None:
+    """Say nothing of how a run went: of a short one, or one of which nothing was said before."""

@@ -5,7 +5,7 @@ Everything is found and checked before any work; `nbbpe.train` says what its arg
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from typing import Any
 
 from ..model.model import Model
@@ -14,12 +14,12 @@ from ..system.progress import Progress
 from ..text.pattern import Pattern, splits_by_regex
 from ..training.gathering import Gathered, Limit
 from .asked import Asked
-from .counting import CountedText, Outcome, count_text, find_text, forecasted
+from .counting import CountedText, checked, count_text, find_text, forecasted, say_nothing
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .parity import Parity
-from .source_words import count_words
-from .supply import Supply, checked, is_prepared
+from .source_words import count_words, is_prepared
+from .supply import Supply
 
 
 def find_supply(
@@ -51,7 +51,7 @@ def find_supply(
         if isinstance(source.parity, Parity):
             return ParityText(asked, source, source.parity, pattern, special_tokens, model)
         return MixedText(asked, source, pattern, special_tokens, model)
-    text = find_text(source, documents, asked.field, asked.on_error, weights)
+    text = find_text(asked, source, documents, weights)
     if model is not None and is_prepared(model):
         if weights is not None or asked.executor is not None:
             raise TypeError("text that the tokenizer normalizes is counted by this process: leave weights and executor out")
@@ -65,29 +65,14 @@ class _Text(Supply):
         self._by_regex = splits_by_regex(split, asked.split_with)
         self._text = text
 
-    def forecasted(self, n_tokens: int) -> AbstractContextManager[Outcome]:
-        asked = self._asked
-        return forecasted(
-            self._text, self.split, self.special_tokens, asked.n_workers, n_tokens, asked.n_bytes, asked.progress
-        )
+    def forecasted(self, n_tokens: int) -> Callable[[int], None]:
+        return forecasted(self._asked, self._text, self.split, self.special_tokens, n_tokens)
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        asked = self._asked
-        return count_text(
-            self._text,
-            limit,
-            split,
-            self.special_tokens,
-            asked.n_workers,
-            asked.progress,
-            asked.on_error,
-            self._by_regex,
-            asked.executor,
-        )
+        return count_text(self._asked, self._text, limit, split, self.special_tokens, self._by_regex)
 
     def _n_text(self) -> int | None:
-        sizes = [each.n_text() for each in self._text.inputs]
-        return sum(sizes) if all(sizes) else None
+        return self._text.n_text()
 
 
 class _PreparedText(_Text):
@@ -97,14 +82,14 @@ class _PreparedText(_Text):
         super().__init__(asked, text, split, special_tokens)
         self._model = model
 
-    def forecasted(self, n_tokens: int) -> AbstractContextManager[Outcome]:
-        return nullcontext(Outcome())
+    def forecasted(self, n_tokens: int) -> Callable[[int], None]:
+        return say_nothing
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         asked = self._asked
         with Progress(asked.progress, "count words", total_size(self._text.inputs), "B") as bar:
             words = count_words(self._model, self._text.inputs, 1, bar.advance, asked.on_error, self._by_regex)
-        return Gathered(checked(words, asked), [], limit)
+        return checked(asked, Gathered(words, [], limit))
 
 
 def _check_only_counts(source: object, documents: object, asked: Asked) -> None:

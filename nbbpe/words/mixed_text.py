@@ -17,10 +17,11 @@ from ..training.gathering import Gathered, Limit
 from ..training.sorted_runs import concatenate
 from ..training.word_counts import WordCounts, WordTable, count_files
 from .asked import Asked
+from .counting import checked
 from .mixture import Mixture, count_mixture, find_mixture, n_bytes
 from .parity import Parity, with_groups, words_between
 from .source_words import count_words
-from .supply import Stage, Supply, checked, is_prepared
+from .supply import Stage, Supply
 
 
 class MixedText(Supply):
@@ -48,7 +49,7 @@ class MixedText(Supply):
         table = WordTable()
         for words in self._count(split).values():
             table.add(words)
-        return Gathered(checked(table.take(), self._asked), [], limit)
+        return checked(self._asked, Gathered(table.take(), [], limit))
 
     def _count(self, split: Pattern) -> dict[str, WordCounts]:
         """The words of each source, with weighted counts."""
@@ -60,9 +61,10 @@ class MixedText(Supply):
         with Progress(asked.progress, "count words", size, "B") as bar:
 
             def count(inputs: list[Input]) -> WordCounts:
-                if self._model is not None and is_prepared(self._model):
-                    return count_words(self._model, inputs, 1, bar.advance, asked.on_error, self._by_regex)
-                return count_files(inputs, split, separators, asked.n_workers, bar.advance, asked.on_error, self._by_regex)
+                how = asked.n_workers, bar.advance, asked.on_error, self._by_regex
+                if self._model is not None:
+                    return count_words(self._model, inputs, *how)
+                return count_files(inputs, split, separators, *how)
 
             words, self._held_out, self._told = count_mixture(self._mixture, self._found, count)
             self._parallel = {name: count(inputs) for name, inputs in self._found_parallel.items()}
@@ -120,7 +122,7 @@ class ParityText(MixedText):
         for name, words in self._parallel.items():
             if not len(words.counts) and len(by_name[name].counts):
                 raise ValueError(f"the parallel text of {name!r} is empty, so it cannot say how well that is compressed")
-        return Gathered(checked(concatenate(parts), self._asked), [], limit)
+        return checked(self._asked, Gathered(concatenate(parts), [], limit))
 
 
 def _bytes_per_token(words: WordCounts, model: Model) -> float | None:

@@ -13,6 +13,11 @@ from ..sources import NO_ID, Input, Tally, warn_of_skipped
 from ..training.word_counts import WordCounts, count_files, make_counter
 
 
+def is_prepared(model: Model) -> bool:
+    """Whether a model does something to text before it is split."""
+    return model.normalizer is not None or model.is_prepared
+
+
 def count_words(
     model: Model,
     inputs: Sequence[Input],
@@ -26,7 +31,7 @@ def count_words(
     `report` is called with the bytes read. Where the model normalizes text, or prepares it otherwise, this process reads
     alone, as the work is done in Python.
     """
-    if model.normalizer is None and not model.is_prepared:
+    if not is_prepared(model):
         separators = [token.encode() for token in model.special]
         return count_files(inputs, model.pattern, separators, n_workers, report, on_error, by_regex)
     specials = pack_special_tokens(model.choosable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..model.model import Model
@@ -13,7 +13,7 @@ from ..training.gathering import Gathered, Limit, limited
 from ..training.parity_queues import Groups
 from ..training.word_counts import WordCounts
 from .asked import Asked
-from .counting import Outcome
+from .counting import say_nothing
 
 
 class Stage(NamedTuple):
@@ -51,9 +51,9 @@ class Supply(ABC):
         """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
         return [Stage(words, n_tokens)]
 
-    def forecasted(self, n_tokens: int) -> AbstractContextManager[Outcome]:
-        """A context that tells before a long run what to expect of it, and after it how it went."""
-        return nullcontext(Outcome())
+    def forecasted(self, n_tokens: int) -> Callable[[int], None]:
+        """Say before a long run what to expect of it; returns what says after it how it went, see `counting.forecasted`."""
+        return say_nothing
 
     def told(self, model: Model) -> dict[str, Any]:
         """What the provenance of the model that was trained says of its sources beside the words."""
@@ -65,16 +65,3 @@ class Supply(ABC):
     def _n_text(self) -> int | None:
         """The bytes of text; None where nobody knows."""
         return None
-
-
-def is_prepared(model: Model) -> bool:
-    """Whether a model does something to text before it is split."""
-    return model.normalizer is not None or model.is_prepared
-
-
-def checked(words: WordCounts, asked: Asked) -> WordCounts:
-    """Words. Raises ValueError where there are none."""
-    if not len(words.counts):
-        skipped = " and malformed records, which were skipped" if asked.on_error == "skip" else ""
-        raise ValueError(f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}")
-    return words
