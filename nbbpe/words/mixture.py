@@ -14,9 +14,9 @@ from ..sources import Input, find_inputs
 from ..sources.read_once import ReadOnce
 from ..sources.sampling import Sample, SampledInput
 from ..system.excerpt import shown
-from ..system.integers import check_positive
+from ..system.integers import check_integer, check_positive
 from ..training.word_counts import WordCounts
-from .parity import Parity, check_parity
+from .parity import Parity, check_names, check_parity
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -83,7 +83,7 @@ class Mixture:
         if self.shares is not None and (missing := [name for name in self.sources if name not in self.shares]):
             raise ValueError(f"shares has no number for {missing[0]!r}: give one for each source")
         limits = self.max_bytes if isinstance(self.max_bytes, Mapping) else dict.fromkeys(self.sources, self.max_bytes)
-        self._check_names("max_bytes", limits)
+        check_names("max_bytes", limits, self.sources)
         for limit in limits.values():
             if limit is not None:
                 check_positive("max_bytes", limit)
@@ -91,8 +91,7 @@ class Mixture:
             raise TypeError(f"held_out must be a number, not {self.held_out!r}")
         if not 0 <= self.held_out < 1:
             raise ValueError(f"held_out must be at least 0 and less than 1, not {self.held_out!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise TypeError(f"seed must be an integer, not {self.seed!r}")
+        object.__setattr__(self, "seed", check_integer("seed", self.seed))
         if not -(2**63) <= self.seed < 2**63:
             raise ValueError(f"seed must fit in 64 bits, and {self.seed} does not")
         if self.parity is True:
@@ -100,15 +99,10 @@ class Mixture:
         if self.parity is not False:
             check_parity(self.parity, self.sources)
 
-    def _check_names(self, argument: str, given: Mapping[str, Any]) -> None:
-        unknown = [name for name in given if name not in self.sources]
-        if unknown:
-            raise ValueError(f"{argument} names {unknown[0]!r}, which is not a source: those are {', '.join(self.sources)}")
-
     def _check_numbers(self, argument: str, numbers: Mapping[str, Any], kinds: tuple[type, ...]) -> None:
         if not isinstance(numbers, Mapping):
             raise TypeError(f"{argument} must be a dict of numbers by name, not {numbers!r}")
-        self._check_names(argument, numbers)
+        check_names(argument, numbers, self.sources)
         for name, number in numbers.items():
             if isinstance(number, bool) or not isinstance(number, kinds):
                 wanted = "an integer or a Fraction" if argument == "weights" else "a number"

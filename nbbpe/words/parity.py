@@ -75,9 +75,14 @@ def check_parity(parity: object, sources: Mapping[str, Any]) -> None:
     for name in sources:
         if name not in parity.parallel:
             raise ValueError(f"parallel has no text for {name!r}: give one for each source")
-    for name in parity.parallel:
+    check_names("parallel", parity.parallel, sources)
+
+
+def check_names(argument: str, given: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
+    """Raise ValueError for a name in an argument that is not a source."""
+    for name in given:
         if name not in sources:
-            raise ValueError(f"parallel names {name!r}, which is not a source: those are {', '.join(sources)}")
+            raise ValueError(f"{argument} names {name!r}, which is not a source: those are {', '.join(sources)}")
 
 
 def with_groups(
