@@ -24,7 +24,7 @@ from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
 from .model.model import Merge, Model, Vocab
 from .model.surround import PLAIN, Surround, read_surround
-from .system.integers import check_integer, check_positive
+from .system.integers import check_integer
 from .system.lazy import lazy, method_on_use
 from .text.byte_source import Source, as_source, bytes_left
 from .text.normalizer import Chain
@@ -698,8 +698,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         >>> tok.decode_batch([[258, 261], []])
         ['the cat', '']
         """
-        if num_threads is not None:
-            check_positive("num_threads", num_threads)
+        threads.check_threads(num_threads)
         texts: list[str] = []
         for ids in batch:
             try:
@@ -747,7 +746,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     @lazy
     def _decoder_of_text(self) -> Decoder:
         """One for which special tokens stand for nothing."""
-        return Decoder(self._model.vocab, self._model.skipped.values())
+        skipped = self._model.skipped.values()
+        return Decoder({**self._model.vocab, **dict.fromkeys(skipped, b"")}) if skipped else self._decoder
 
     @lazy
     def _encoder(self) -> Encoder:

@@ -37,13 +37,10 @@ class _Out:
 
 
 class Decoder:
-    """Decodes the ids of one tokenizer. Safe to use from several threads.
+    """Decodes the ids of one tokenizer. Safe to use from several threads."""
 
-    left_out : ids below the highest that have no token
-    """
-
-    def __init__(self, vocab: dict[int, bytes], left_out: Iterable[int] = ()) -> None:
-        self._vocab = {**vocab, **dict.fromkeys(left_out, b"")} if left_out else vocab
+    def __init__(self, vocab: dict[int, bytes]) -> None:
+        self._vocab = vocab
         self._idle: list[_Out] = []  # append and pop are atomic; empty until the first use of the compiled loop
         self._n_ids = 0  # ids that were decoded until then
 

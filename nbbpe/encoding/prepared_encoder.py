@@ -23,7 +23,6 @@ from .special_choice import pack_special_tokens
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-_RULES = ("lstrip", "rstrip", "single_word")
 _MOST_KEPT = 100  # choices of special tokens, see `_turns`
 
 
@@ -35,20 +34,18 @@ class PreparedEncoder(Encoder):
     def __init__(self, encoder: Encoder, model: Model) -> None:
         super().__init__(encoder.dtype)
         self._encoder = encoder
-        chain = model.chain
-        flags = model.extras.flags
+        chain, extras = model.chain, model.extras
         rules = {
-            model.special[token]: Rule(*(rule in of_token for rule in _RULES))
-            for token, of_token in model.extras.ruled.items()
+            model.special[token]: Rule(*(rule in of_token for rule in Rule._fields))
+            for token, of_token in extras.ruled.items()
         }
-        extras = model.extras
         self._preparation = Preparation(chain, rules, extras.prefix_space, model.lacking, extras.cutter)
         self._special = model.special
-        self._always = {model.special[token] for token in model.extras.text_tokens}
+        self._always = {model.special[token] for token in extras.text_tokens}
         # As tokenizers finds them; of two tokens that are equal once normalized, the first.
         self._later = {token: chain.apply(token, set()) for token in model.later}
-        alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in flags.items())
-        ruled = any(token in model.extras.ruled for token in model.later)
+        alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in extras.flags.items())
+        ruled = any(token in extras.ruled for token in model.later)
         is_cut = can_be_cut(chain, self._later.values()) and (extras.cutter is None or extras.cutter.can_be_cut)
         self.at_once = encoder.at_once or alone or ruled or not is_cut
         kinds = [step["type"] for step in chain.steps]
