@@ -30,6 +30,11 @@ class Asked(NamedTuple):
     is_limited: bool
     least_count: MinWordCount
 
+    @property
+    def by_regex(self) -> bool:
+        """Whether `regex` splits pieces; `splits_by_regex` checks `split_with`, together with the pattern."""
+        return self.split_with == "regex"
+
 
 def how_to_count(
     workers: int | None,

@@ -104,7 +104,7 @@ def count_words(
     """
     specials = check_special_tokens(special_tokens)
     split = get_pattern(pattern)
-    by_regex = splits_by_regex(split, split_with)
+    splits_by_regex(split, split_with)
     asked = how_to_count(workers, progress, field, on_error, split_with, executor, memory_limit)
     from ..training.count_description import Description
     from ..training.count_tables import arrow, batch_of, check_output, schema_of, write_counts
@@ -119,7 +119,7 @@ def count_words(
         path = None if output is None else stack.enter_context(whole_file(output))
         limit = stack.enter_context(limited(asked.n_bytes, asked.is_limited, text.n_text()))
         say_outcome = forecasted(asked, text, split, specials, None)
-        gathered = count_text(asked, text, limit, split, specials, by_regex)
+        gathered = count_text(asked, text, limit, split, specials)
         schema = schema_of(Description(split, specials, text.denominator), gathered.longest())
         if path is not None:
             say_outcome(write_counts(gathered.sorted_batches(), schema, path))
@@ -176,16 +176,14 @@ def _by_item(items: list[Any], inputs: list[Input]) -> Iterator[list[Input]]:
         yield [next(rest) for _ in range(n_files)]
 
 
-def count_text(
-    asked: Asked, text: CountedText, limit: Limit, split: Pattern, special_tokens: Sequence[str], by_regex: bool
-) -> Gathered:
+def count_text(asked: Asked, text: CountedText, limit: Limit, split: Pattern, special_tokens: Sequence[str]) -> Gathered:
     """Count the words of a text. Raises ValueError where there are none."""
     from ..training.gathering import Gathering, gather_inputs
 
     separators = [token.encode() for token in special_tokens]
     gathering = Gathering(limit)
     with Progress(asked.progress, "count words", total_size(text.inputs), "B") as bar:
-        how = asked.n_workers, bar.advance, asked.on_error, by_regex
+        how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
         for inputs, factor in text.groups:
             gather_inputs(gathering, limit, inputs, split, separators, *how, factor, asked.executor)
     return checked(asked, gathering.finish())

@@ -11,7 +11,7 @@ from typing import Any
 from ..model.model import Model
 from ..sources import total_size
 from ..system.progress import Progress
-from ..text.pattern import Pattern, splits_by_regex
+from ..text.pattern import Pattern
 from ..training.gathering import Gathered, Limit
 from .asked import Asked
 from .counting import CountedText, checked, count_text, find_text, forecasted, say_nothing
@@ -49,7 +49,7 @@ def find_supply(
         if asked.executor is not None:
             raise TypeError("a Mixture is counted by own workers: leave executor out")
         if isinstance(source.parity, Parity):
-            return ParityText(asked, source, source.parity, pattern, special_tokens, model)
+            return ParityText(asked, source, pattern, special_tokens, model)
         return MixedText(asked, source, pattern, special_tokens, model)
     text = find_text(asked, source, documents, weights)
     if model is not None and is_prepared(model):
@@ -62,14 +62,13 @@ def find_supply(
 class _Text(Supply):
     def __init__(self, asked: Asked, text: CountedText, split: Pattern, special_tokens: list[str]) -> None:
         super().__init__(asked, split, special_tokens, text.denominator)
-        self._by_regex = splits_by_regex(split, asked.split_with)
         self._text = text
 
     def forecasted(self, n_tokens: int) -> Callable[[int], None]:
         return forecasted(self._asked, self._text, self.split, self.special_tokens, n_tokens)
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        return count_text(self._asked, self._text, limit, split, self.special_tokens, self._by_regex)
+        return count_text(self._asked, self._text, limit, split, self.special_tokens)
 
     def _n_text(self) -> int | None:
         return self._text.n_text()
@@ -88,7 +87,7 @@ class _PreparedText(_Text):
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         asked = self._asked
         with Progress(asked.progress, "count words", total_size(self._text.inputs), "B") as bar:
-            words = count_words(self._model, self._text.inputs, 1, bar.advance, asked.on_error, self._by_regex)
+            words = count_words(self._model, self._text.inputs, 1, bar.advance, asked.on_error, asked.by_regex)
         return checked(asked, Gathered(words, [], limit))
 
 

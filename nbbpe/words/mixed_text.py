@@ -11,7 +11,7 @@ from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
 from ..sources import Input, total_size
 from ..system.progress import Progress
-from ..text.pattern import Pattern, splits_by_regex
+from ..text.pattern import Pattern
 from ..training.fitting import LeftOut
 from ..training.gathering import Gathered, Limit
 from ..training.sorted_runs import concatenate
@@ -31,7 +31,6 @@ class MixedText(Supply):
         self, asked: Asked, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
     ) -> None:
         super().__init__(asked, split, special_tokens)
-        self._by_regex = splits_by_regex(split, asked.split_with)
         self._mixture = mixture
         self._found, self._found_parallel = find_mixture(mixture, asked.field, asked.on_error)
         self._model = model
@@ -61,7 +60,7 @@ class MixedText(Supply):
         with Progress(asked.progress, "count words", size, "B") as bar:
 
             def count(inputs: list[Input]) -> WordCounts:
-                how = asked.n_workers, bar.advance, asked.on_error, self._by_regex
+                how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
                 if self._model is not None:
                     return count_words(self._model, inputs, *how)
                 return count_files(inputs, split, separators, *how)
@@ -75,16 +74,11 @@ class ParityText(MixedText):
     """Sources whose words stay apart, one source after another in the order of their names."""
 
     def __init__(
-        self,
-        asked: Asked,
-        mixture: Mixture,
-        parity: Parity,
-        split: Pattern,
-        special_tokens: list[str],
-        model: Model | None,
+        self, asked: Asked, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
     ) -> None:
         super().__init__(asked, mixture, split, special_tokens, model)
-        self._parity = parity
+        assert isinstance(mixture.parity, Parity)
+        self._parity = mixture.parity
         self._names = sorted(mixture.sources)
         self._counts: list[NDArray[np.int64]] = []
         self._n_words: list[int] = []
