@@ -29,7 +29,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.encoding import compiled_encoder, long_merges, regex_encoder
+from nbbpe.encoding import compiled_encoder, long_merges, piece_regex_encoder, regex_encoder
+from nbbpe.kernels.encoding import encode_new_piece
 from nbbpe.kernels.encoding.piece_cache import BYTES_PER_PIECE, IDS_USED
 from nbbpe.kernels.pieces.piece_table import N_ENTRIES, POOL_START
 from nbbpe.kernels.pieces.piece_table import POOL_USED as KEY_BYTES
@@ -824,3 +825,34 @@ def test_what_takes_long_can_be_interrupted_and_called_again(small, sizes, monke
             tokenizer.encode(text + "b" * 3000)
     assert not getattr(tokenizer._encoder, "_idle", ())  # the encoder by `regex` has nothing that could be half changed
     assert tokenizer.encode(text) == wanted
+
+
+@pytest.mark.parametrize("split_with", ["compiled", "regex"])
+def test_what_goes_on_after_an_interruption_keeps_its_memory(small, sizes, monkeypatch, split_with):
+    """The addresses that the kernel gets lie in arrays to which the call itself refers, as nothing else does then."""
+    sizes(long=1)
+    calls, addresses = [], []
+
+    def interrupted(work):
+        calls.append(work)
+        raise KeyboardInterrupt
+
+    def encode_long_piece(state_at, key_at, length, ids_at, id_size, ends_text):
+        addresses.extend([key_at, ids_at])
+        return 0
+
+    def encode_split_piece(state_at, key_at, ends_at, n_pretokens, ids_at, id_size):
+        addresses.extend([key_at, ends_at, ids_at])
+        return 0
+
+    monkeypatch.setattr(long_merges, "interruptible", interrupted)
+    monkeypatch.setattr(encode_new_piece, "encode_long_piece", encode_long_piece)
+    monkeypatch.setattr(piece_regex_encoder, "encode_split_piece", encode_split_piece)
+    with pytest.raises(KeyboardInterrupt):
+        small._splitting_with(split_with).encode_array("a" * 3000)
+    (call,) = calls
+    call()
+    assert addresses
+    kept = [cell.cell_contents for cell in call.__closure__]
+    spans = [(array.ctypes.data, array.nbytes) for array in kept if isinstance(array, np.ndarray)]
+    assert all(any(start <= address < start + n for start, n in spans) for address in addresses)

@@ -200,7 +200,6 @@ class CompiledEncoder(Encoder):
         """
         state.expect(window.end - position)
         id_size = self._id_size
-        out_at = out.ctypes.data
         state.work[:] = encode_state.Work(
             text=window.data.ctypes.data,
             position=position,
@@ -209,7 +208,7 @@ class CompiledEncoder(Encoder):
             breaks=window.breaks.ctypes.data,
             n_breaks=len(window.breaks),
             marks=0 if marks is None else marks.ctypes.data,
-            out=out_at,
+            out=out.ctypes.data,
             out_bytes=out.nbytes,
             n_ids=n_ids,
             id_size=id_size,
@@ -222,7 +221,7 @@ class CompiledEncoder(Encoder):
             position, piece_end, n_ids = work[encode_state.POSITION], work[encode_state.PIECE_END], work[encode_state.N_IDS]
             if status == encode_state.NEED_LONG:
                 piece = window.data[position:piece_end]
-                n_bytes = self._encode_long(state, piece, out_at + n_ids * step, window.ends_text(piece_end))
+                n_bytes = self._encode_long(state, piece, out, n_ids * step, window.ends_text(piece_end))
                 if n_bytes >= 0:
                     work[encode_state.POSITION], work[encode_state.N_IDS] = piece_end, n_ids + n_bytes // id_size
                     continue
@@ -234,12 +233,15 @@ class CompiledEncoder(Encoder):
             else:
                 return status, position, piece_end, n_ids
 
-    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int, ends_text: bool) -> int:
-        """See encode_new_piece.encode_long_piece."""
+    def _encode_long(
+        self, state: EncoderState, piece: NDArray[np.uint8], out: NDArray[Any], used: int, ends_text: bool
+    ) -> int:
+        """See encode_new_piece.encode_long_piece; the ids are written after the first `used` bytes of `out`."""
         copy = padded(piece.data)  # the text may be in memory of another owner, who may change it
 
+        # It refers to the arrays themselves, as it goes on to its end when Ctrl-C has ended this method.
         def encode() -> int:
-            at, n = copy.ctypes.data, len(piece)
+            at, n, ids_at = copy.ctypes.data, len(piece), out.ctypes.data + used
             return int(encode_new_piece.encode_long_piece(state.at, at, n, ids_at, self._id_size, ends_text))
 
         return interruptible_if_long(encode, len(piece))

@@ -38,18 +38,18 @@ class PieceRegexEncoder(CompiledEncoder):
         self.cut_by = None
         self._pattern = pattern
 
-    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], ids_at: int, _: bool) -> int:
+    def _encode_long(self, state: EncoderState, piece: NDArray[np.uint8], out: NDArray[Any], used: int, _: bool) -> int:
         """As of CompiledEncoder; the kernel leaves every new piece to this method."""
         copy = piece.tobytes()
         pretokens = self._pattern.split(to_text(copy))
         lengths = [len(pretoken.encode(errors="surrogateescape")) for pretoken in pretokens]
         # The ends of the pretokens and then the piece in one array: for a word, the cost of these calls is most of the
         # time.
-        content = b"".join((struct.pack(f"{len(lengths)}q", *accumulate(lengths)), copy, _PADDING))
-        ends_at = np.frombuffer(content, dtype=np.uint8).ctypes.data
-        key_at = ends_at + 8 * len(lengths)
+        joined = b"".join((struct.pack(f"{len(lengths)}q", *accumulate(lengths)), copy, _PADDING))
+        content = np.frombuffer(joined, dtype=np.uint8)
 
         def encode() -> int:
-            return int(encode_split_piece(state.at, key_at, ends_at, len(lengths), ids_at, self._id_size))
+            ends_at, n, ids_at = content.ctypes.data, len(lengths), out.ctypes.data + used
+            return int(encode_split_piece(state.at, ends_at + 8 * n, ends_at, n, ids_at, self._id_size))
 
         return interruptible_if_long(encode, len(piece))
