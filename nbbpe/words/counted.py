@@ -46,7 +46,7 @@ class CountedTables(Supply):
         super().__init__(asked, description.pattern, description.special_tokens, denominator)
         self._tables = [(table, factor) for (table, _), factor in zip(tables, factors, strict=True)]
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
         """The words of all tables. Raises ValueError where there are none, or where a row is no word with a count."""
         gathering = Gathering(limit)
         with Progress(self._asked.progress, "read counts", None, "words") as bar:

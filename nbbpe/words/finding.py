@@ -14,12 +14,12 @@ from ..system.progress import Progress
 from ..text.pattern import Pattern
 from ..training.gathering import Gathered, Limit
 from .asked import Asked
-from .counting import CountedText, checked, count_text, find_text, forecasted, say_nothing
+from .counted_text import CountedText
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .parity import Parity
 from .source_words import count_words, is_prepared
-from .supply import Supply
+from .supply import Supply, say_nothing
 
 
 def find_supply(
@@ -51,44 +51,28 @@ def find_supply(
         if isinstance(source.parity, Parity):
             return ParityText(asked, source, pattern, special_tokens, model)
         return MixedText(asked, source, pattern, special_tokens, model)
-    text = find_text(asked, source, documents, weights)
     if model is not None and is_prepared(model):
         if weights is not None or asked.executor is not None:
             raise TypeError("text that the tokenizer normalizes is counted by this process: leave weights and executor out")
-        return _PreparedText(asked, text, pattern, special_tokens, model)
-    return _Text(asked, text, pattern, special_tokens)
+        return _PreparedText(asked, source, documents, model)
+    return CountedText(asked, source, documents, weights, pattern, special_tokens)
 
 
-class _Text(Supply):
-    def __init__(self, asked: Asked, text: CountedText, split: Pattern, special_tokens: list[str]) -> None:
-        super().__init__(asked, split, special_tokens, text.denominator)
-        self._text = text
-
-    def forecasted(self, n_tokens: int) -> Callable[[int], None]:
-        return forecasted(self._asked, self._text, self.split, self.special_tokens, n_tokens)
-
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        return count_text(self._asked, self._text, limit, split, self.special_tokens)
-
-    def _n_text(self) -> int | None:
-        return self._text.n_text()
-
-
-class _PreparedText(_Text):
+class _PreparedText(CountedText):
     """Text that a model prepares before it is split."""
 
-    def __init__(self, asked: Asked, text: CountedText, split: Pattern, special_tokens: list[str], model: Model) -> None:
-        super().__init__(asked, text, split, special_tokens)
+    def __init__(self, asked: Asked, source: object, documents: object, model: Model) -> None:
+        super().__init__(asked, source, documents, None, model.pattern, list(model.special))
         self._model = model
 
-    def forecasted(self, n_tokens: int) -> Callable[[int], None]:
+    def forecasted(self, n_tokens: int | None) -> Callable[[int], None]:
         return say_nothing
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
         asked = self._asked
-        with Progress(asked.progress, "count words", total_size(self._text.inputs), "B") as bar:
-            words = count_words(self._model, self._text.inputs, 1, bar.advance, asked.on_error, asked.by_regex)
-        return checked(asked, Gathered(words, [], limit))
+        with Progress(asked.progress, "count words", total_size(self._inputs), "B") as bar:
+            words = count_words(self._model, self._inputs, 1, bar.advance, asked.on_error, asked.by_regex)
+        return self._checked(Gathered(words, [], limit))
 
 
 def _check_only_counts(source: object, documents: object, asked: Asked) -> None:

@@ -17,7 +17,6 @@ from ..training.gathering import Gathered, Limit
 from ..training.sorted_runs import concatenate
 from ..training.word_counts import WordCounts, WordTable, count_files
 from .asked import Asked
-from .counting import checked
 from .mixture import Mixture, count_mixture, find_mixture, n_bytes
 from .parity import Parity, with_groups, words_between
 from .source_words import count_words
@@ -44,11 +43,11 @@ class MixedText(Supply):
         mixture = self._mixture
         return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._told}}
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
         table = WordTable()
         for words in self._count(split).values():
             table.add(words)
-        return checked(self._asked, Gathered(table.take(), [], limit))
+        return self._checked(Gathered(table.take(), [], limit))
 
     def _count(self, split: Pattern) -> dict[str, WordCounts]:
         """The words of each source, with weighted counts."""
@@ -109,14 +108,14 @@ class ParityText(MixedText):
         told["mixture"]["parity"] = {"after": parity.after, "window": parity.window}
         return told
 
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
         by_name = self._count(split)
         parts = [by_name[name] for name in self._names]
         self._counts = [part.counts for part in parts]
         for name, words in self._parallel.items():
             if not len(words.counts) and len(by_name[name].counts):
                 raise ValueError(f"the parallel text of {name!r} is empty, so it cannot say how well that is compressed")
-        return checked(self._asked, Gathered(concatenate(parts), [], limit))
+        return self._checked(Gathered(concatenate(parts), [], limit))
 
 
 def _bytes_per_token(words: WordCounts, model: Model) -> float | None:

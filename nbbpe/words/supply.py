@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..model.model import Model
 from ..text.pattern import Pattern
-from ..training.fitting import LeftOut, words_that_fit
 from ..training.gathering import Gathered, Limit, limited
-from ..training.parity_queues import Groups
 from ..training.word_counts import WordCounts
 from .asked import Asked
-from .counting import say_nothing
+
+if TYPE_CHECKING:
+    from ..model.model import Model
+    from ..training.fitting import LeftOut
+    from ..training.parity_queues import Groups
 
 
 class Stage(NamedTuple):
@@ -42,17 +44,25 @@ class Supply(ABC):
 
         Raises ValueError if there are none.
         """
-        asked = self._asked
-        with limited(asked.n_bytes, asked.is_limited, self._n_text()) as limit:
-            gathered = self._gathered(split or self.split, limit)
-            return words_that_fit(gathered, n_tokens, limit, asked.least_count, self.denominator)
+        from ..training.fitting import words_that_fit
+
+        with self.limited() as limit:
+            gathered = self.gathered(split or self.split, limit)
+            return words_that_fit(gathered, n_tokens, limit, self._asked.least_count, self.denominator)
+
+    def limited(self) -> AbstractContextManager[Limit]:
+        """The limit of memory in which words are gathered."""
+        return limited(self._asked.n_bytes, self._asked.is_limited, self._n_text())
 
     def stages(self, words: WordCounts, n_tokens: int) -> list[Stage]:
         """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
         return [Stage(words, n_tokens)]
 
-    def forecasted(self, n_tokens: int) -> Callable[[int], None]:
-        """Say before a long run what to expect of it; returns what says after it how it went, see `counting.forecasted`."""
+    def forecasted(self, n_tokens: int | None) -> Callable[[int], None]:
+        """Before a long run that shows its progress, say what to expect; returns what says at its end how it went.
+
+        That is called with the number of distinct words. `n_tokens` is None where nothing is learned from them.
+        """
         return say_nothing
 
     def told(self, model: Model) -> dict[str, Any]:
@@ -60,8 +70,20 @@ class Supply(ABC):
         return {}
 
     @abstractmethod
-    def _gathered(self, split: Pattern, limit: Limit) -> Gathered: ...
+    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
+        """The words, counted with a pattern. Raises ValueError where there are none."""
 
     def _n_text(self) -> int | None:
         """The bytes of text; None where nobody knows."""
         return None
+
+    def _checked(self, gathered: Gathered) -> Gathered:
+        """The words of text. Raises ValueError where there are none."""
+        if gathered.is_empty():
+            skipped = " and malformed records, which were skipped" if self._asked.on_error == "skip" else ""
+            raise ValueError(f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}")
+        return gathered
+
+
+def say_nothing(n_words: int) -> None:
+    """Say nothing of how a run went: of a short one, or one of which nothing was said before."""

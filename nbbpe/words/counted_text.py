@@ -1,0 +1,82 @@
+"""Words to train on, or to store, that are counted in text."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..sources import Input, find_inputs, total_size
+from ..sources.finding import find_files
+from ..system.progress import Progress, shows_bar
+from ..text.pattern import Pattern
+from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
+from .asked import Asked
+from .supply import Supply, say_nothing
+
+
+class CountedText(Supply):
+    """A source or documents, checked as far as that is cheap; see `find_inputs`.
+
+    weights : a number for each item of the source, None for 1
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        source: object,
+        documents: object,
+        weights: Sequence[Any] | None,
+        split: Pattern,
+        special_tokens: list[str],
+    ) -> None:
+        self._inputs = find_inputs(source, asked.field, asked.on_error, documents=documents)
+        self._groups = {1: self._inputs}  # by what their counts are multiplied by
+        denominator = 1
+        if weights is not None:
+            from ..training.weights import check_weights, whole_factors
+
+            is_list = isinstance(source, (list, tuple)) and documents is None
+            items = list(source) if is_list else [source]  # type: ignore[call-overload]
+            factors, denominator = whole_factors(check_weights(weights, len(items), "source"))
+            self._groups = {}
+            for factor, inputs in zip(factors, _by_item(items, self._inputs), strict=True):
+                self._groups.setdefault(factor, []).extend(inputs)
+        super().__init__(asked, split, special_tokens, denominator)
+
+    def forecasted(self, n_tokens: int | None) -> Callable[[int], None]:
+        asked = self._asked
+        if not shows_bar(asked.progress):
+            return say_nothing
+        from ..training import forecast
+
+        separators = [token.encode() for token in self.special_tokens]
+        expected = forecast.forecast(self._inputs, self.split, separators, asked.n_workers, n_tokens, asked.n_bytes)
+        if expected is None:
+            return say_nothing
+        forecast.say(str(expected))
+        began = time.perf_counter()
+        return lambda n_words: forecast.say(forecast.outcome(time.perf_counter() - began, n_words))
+
+    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
+        asked = self._asked
+        separators = [token.encode() for token in self.special_tokens]
+        gathering = Gathering(limit)
+        with Progress(asked.progress, "count words", total_size(self._inputs), "B") as bar:
+            how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
+            for factor, inputs in self._groups.items():
+                gather_inputs(gathering, limit, inputs, split, separators, *how, factor, asked.executor)
+        return self._checked(gathering.finish())
+
+    def _n_text(self) -> int | None:
+        sizes = [each.n_text() for each in self._inputs]
+        return sum(sizes) if all(sizes) else None
+
+
+def _by_item(items: list[Any], inputs: list[Input]) -> Iterator[list[Input]]:
+    """The inputs of each item, of which a pattern of names may stand for several."""
+    rest = iter(inputs)
+    for item in items:
+        n_files = len(find_files(item)) if isinstance(item, (str, os.PathLike)) else 1
+        yield [next(rest) for _ in range(n_files)]
