@@ -107,3 +107,22 @@ class Encoder(ABC):
     def window_of(self, document: bytes, specials: SpecialTokens) -> Window:
         """A document in one window, ready to be encoded."""
         return concatenated([document], specials)
+
+
+class RewritingEncoder(Encoder):
+    """Rewrites text, as a subclass says in `reading` and `window_of`, and passes it to another encoder."""
+
+    in_python = True
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__(encoder.dtype)
+        self.at_once = encoder.at_once
+        self._encoder = encoder
+
+    def encode_window(self, window: Window) -> NDArray[Any]:
+        """See Encoder. The window is rewritten already, as `window_of` gives it."""
+        return self._encoder.encode_window(window)
+
+    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """See Encoder. The reader gives text as it is."""
+        return self._encoder.encode_all(self.reading(reader))

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.pieces.special_tokens import SpecialTokens
 from ..text.normalization import Form, NormalizingReader, is_normal, normal_window, normalized
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows
-from .encoder import Encoder
+from .encoder import Encoder, RewritingEncoder
 
 
-class NormalizingEncoder(Encoder):
+class NormalizingEncoder(RewritingEncoder):
     """Finds special tokens, puts the text between them into a normal form, and passes it to another encoder."""
 
-    in_python = True
-
     def __init__(self, encoder: Encoder, form: Form) -> None:
-        super().__init__(encoder.dtype)
-        self.at_once = encoder.at_once
-        self._encoder = encoder
+        super().__init__(encoder)
         self._form = form
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
@@ -33,13 +27,6 @@ class NormalizingEncoder(Encoder):
         if is_normal(text, self._form):  # so the text between special tokens is, too, and need not be copied
             return self._encoder.encode_text(text, specials)
         return self.encode_window(self.window_of(text, specials))
-
-    def encode_window(self, window: Window) -> NDArray[Any]:
-        """See Encoder. The window is in the normal form already, as `window_of` gives it."""
-        return self._encoder.encode_window(window)
-
-    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        return self._encoder.encode_all(self.reading(reader))
 
     def reading(self, reader: Windows) -> Windows:
         return NormalizingReader(reader, self._form)

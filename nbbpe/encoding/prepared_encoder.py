@@ -6,10 +6,8 @@ It passes prepared windows to another encoder, so that a tokenizer without prepa
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..model.model import Model
@@ -17,7 +15,7 @@ from ..text.normalization import FORMS, is_normal
 from ..text.preparation import Preparation, PreparingReader, Rule, can_be_cut, prepared_window
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows, concatenated
-from .encoder import Encoder
+from .encoder import Encoder, RewritingEncoder
 from .special_choice import pack_special_tokens
 
 if TYPE_CHECKING:
@@ -26,14 +24,11 @@ if TYPE_CHECKING:
 _MOST_KEPT = 100  # choices of special tokens, see `_turns`
 
 
-class PreparedEncoder(Encoder):
+class PreparedEncoder(RewritingEncoder):
     """Prepares text as a model requires, and passes it to another encoder."""
 
-    in_python = True
-
     def __init__(self, encoder: Encoder, model: Model) -> None:
-        super().__init__(encoder.dtype)
-        self._encoder = encoder
+        super().__init__(encoder)
         chain, extras = model.chain, model.extras
         rules = {
             model.special[token]: Rule(*(rule in of_token for rule in Rule._fields))
@@ -95,15 +90,8 @@ class PreparedEncoder(Encoder):
             return self._encoder.encode_text(text, self._turns(specials)[0])
         return self.encode_window(self.window_of(text, specials))
 
-    def encode_window(self, window: Window) -> NDArray[Any]:
-        """See Encoder. The window is prepared already, as `window_of` gives it."""
-        return self._encoder.encode_window(window)
-
-    def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
-        return self._encoder.encode_all(self.reading(reader))
-
     def reading(self, reader: Windows) -> Windows:
+        """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
         return PreparingReader(reader, self._preparation, self._allowed[1])
 
     def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
