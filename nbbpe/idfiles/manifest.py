@@ -63,7 +63,7 @@ def describe_sources(inputs: Sequence[Input]) -> list[dict[str, Any]]:
     """The sources of a Job. Raises ValueError for one that can be read once only, as then nothing can be resumed."""
     described = []
     for each in inputs:
-        file, size = each.source_file(), each.size()
+        file, size = each.file, each.size()
         if file is None or size is None:
             what = "documents and Arrow data" if file is None else f"pipes and the like, as {file.name!r} is,"
             raise ValueError(f"resume=True needs files, which can be read again; {what} can be read once only")

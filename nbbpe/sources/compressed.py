@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, Protocol
 
-from ..system.paths import Path
 from .extras import require
 from .frames import BLOCK_HEADER, MAGIC, Frame, around_blocks, block, find_frames, is_skippable
-from .inputs import Extent, File
+from .inputs import Extent, File, Input
 from .read_ahead import read_ahead
 from .tally import Tally
 
@@ -55,29 +54,13 @@ def open_stream(
         yield stream
 
 
-class CompressibleFile:
+class CompressibleFile(Input):
     """A file of text that may be compressed: what all inputs of such files have in common (see Input)."""
 
     def __init__(self, file: File, compression: str) -> None:
         """`compression` is one of COMPRESSIONS, or empty."""
-        self.file = file
+        self.file: File = file
         self.compression = compression
-
-    def source_file(self) -> File:
-        """See Input."""
-        return self.file
-
-    def path(self) -> Path | None:
-        """See Input."""
-        return self.file.path
-
-    def size(self) -> int | None:
-        """See Input."""
-        return self.file.size()
-
-    def mtime_ns(self) -> int | None:
-        """See Input."""
-        return self.file.mtime_ns()
 
     def n_text(self) -> int:
         """See Input."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
@@ -81,36 +82,39 @@ class Part(Protocol):
         """
 
 
-class Input(Protocol):
+class Input(ABC):
     """One source of text: a file, or an iterable of documents.
 
+    file        : the file that it reads; None for what has none, and can be read once only
     has_records : whether each of its documents is a record, row or item; not text that special tokens divide
+    in_python   : whether reading it takes Python more than a moment, so that threads would wait for each other
     """
 
+    file: File | None = None
     has_records: bool
-
-    @property
-    def in_python(self) -> bool:
-        """Whether reading it takes Python more than a moment, so that threads would wait for each other."""
-
-    def source_file(self) -> File | None:
-        """The file that it reads; None for what has none, and can be read once only."""
+    in_python: bool
 
     def path(self) -> Path | None:
         """Where it lies in the file system, None where it does not."""
+        return None if self.file is None else self.file.path
 
     def size(self) -> int | None:
         """Its bytes as they lie there, which reading its parts adds up to, see File; None where nobody knows."""
+        return None if self.file is None else self.file.size()
 
     def mtime_ns(self) -> int | None:
         """When it was last changed, see File."""
+        return None if self.file is None else self.file.mtime_ns()
 
+    @abstractmethod
     def n_text(self) -> int:
         """About how many bytes of text it holds, 0 where nobody knows: whether several workers pay, and how to cut."""
 
+    @abstractmethod
     def check(self, on_error: str) -> None:
         """Raise what reading it would raise at its beginning, as far as that is cheap: before long work is begun."""
 
+    @abstractmethod
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """Parts of about `part_bytes` bytes of text that can be read in any order; at least one."""
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..system.paths import Path
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, null_rows
 from .extras import require
-from .inputs import File, Part
+from .inputs import File, Input, Part
 from .places import Row
 from .tally import Tally
 
@@ -87,32 +86,16 @@ class RowsPart(NamedTuple):
                 yield column
 
 
-class ParquetTable:
+class ParquetTable(Input):
     """A parquet file; see Input."""
 
     has_records = True
     in_python = False
 
     def __init__(self, file: File, column: str) -> None:
-        self._file = file
+        self.file: File = file
         self._column = column
         self._groups: list[RowGroup] = []
-
-    def source_file(self) -> File:
-        """See Input."""
-        return self._file
-
-    def path(self) -> Path | None:
-        """See Input."""
-        return self._file.path
-
-    def size(self) -> int | None:
-        """See Input."""
-        return self._file.size()
-
-    def mtime_ns(self) -> int | None:
-        """See Input."""
-        return self._file.mtime_ns()
 
     def n_text(self) -> int:
         """See Input."""
@@ -120,13 +103,13 @@ class ParquetTable:
 
     def check(self, on_error: str) -> None:
         """See Input. Finds a missing package, a file that is not parquet, a column that is missing or holds no text."""
-        self._file.check()
-        require("pyarrow.parquet", self._file.name)
+        self.file.check()
+        require("pyarrow.parquet", self.file.name)
         if self.size() is None:
-            raise ValueError(f"{self._file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
-        with self._file.open() as raw, _naming_errors(self._file):
-            table = _parquet_file(self._file, raw)
-            check_column(self._file.name, table.schema_arrow, self._column, may_be_null=False)
+            raise ValueError(f"{self.file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
+        with self.file.open() as raw, _naming_errors(self.file):
+            table = _parquet_file(self.file, raw)
+            check_column(self.file.name, table.schema_arrow, self._column, may_be_null=False)
             metadata = table.metadata
             leaf = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(self._column)
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
@@ -136,7 +119,7 @@ class ParquetTable:
         """See Input. Cut between row groups, where a part comes nearest to `part_bytes`."""
         cuts = {0, len(self._groups)}
         begun = 0
-        for i, group in enumerate(self._groups if self._file.path is not None else []):
+        for i, group in enumerate(self._groups if self.file.path is not None else []):
             if 2 * begun + group.n_text > 2 * part_bytes and begun:
                 cuts.add(i)
                 begun = 0
@@ -146,9 +129,9 @@ class ParquetTable:
         rows = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
         shares = [size * rows[i] // max(rows[-1], 1) for i in boundaries]
         if not rows[-1]:
-            return [RowsPart(self._file, self._column, [], 0, 0, size)]
+            return [RowsPart(self.file, self._column, [], 0, 0, size)]
         return [
-            RowsPart(self._file, self._column, self._groups[first:end], first, rows[first], there - here)
+            RowsPart(self.file, self._column, self._groups[first:end], first, rows[first], there - here)
             for (first, end), (here, there) in zip(pairwise(boundaries), pairwise(shares), strict=True)
         ]
 

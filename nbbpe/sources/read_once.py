@@ -5,30 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .inputs import Input
+
 if TYPE_CHECKING:
     from ..text.pattern import Pattern
 
 
-class ReadOnce:
+class ReadOnce(Input):
     """An Input of records in memory, and its one Part: it has no file, and nobody knows its size."""
 
     has_records = True
 
-    def source_file(self) -> None:
-        """See Input."""
-
     def span(self) -> tuple[int, None]:
         """See Part."""
         return 0, None
-
-    def path(self) -> None:
-        """See Input."""
-
-    def size(self) -> None:
-        """See Input."""
-
-    def mtime_ns(self) -> None:
-        """See Input."""
 
     def n_text(self) -> int:
         """See Input."""

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..system.paths import Path
 from ..text.windows import DocumentReader, Windows
 from .compressed import WHOLE, Stream, open_stream
 from .inputs import NO_ID, File, Input, Part
@@ -45,7 +44,7 @@ class Sample(NamedTuple):
         return int(self.low * _N_DIGESTS) <= digest < int(self.high * _N_DIGESTS)
 
 
-class SampledInput:
+class SampledInput(Input):
     """The documents of an input that are in a sample; see Input.
 
     In plain text they are what special tokens divide, or lines where there are no special tokens.
@@ -55,24 +54,9 @@ class SampledInput:
     in_python = True
 
     def __init__(self, source: Input, sample: Sample) -> None:
+        self.file = source.file
         self._source = source
         self._sample = sample
-
-    def source_file(self) -> File | None:
-        """See Input."""
-        return self._source.source_file()
-
-    def path(self) -> Path | None:
-        """See Input."""
-        return self._source.path()
-
-    def size(self) -> int | None:
-        """See Input."""
-        return self._source.size()
-
-    def mtime_ns(self) -> int | None:
-        """See Input."""
-        return self._source.mtime_ns()
 
     def n_text(self) -> int:
         """See Input."""
