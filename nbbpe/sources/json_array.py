@@ -30,11 +30,7 @@ class ArrayPart(NamedTuple):
     file: File
     compression: str
     field: str
-
-    @property
-    def has_records(self) -> bool:
-        """See Part."""
-        return True
+    has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""

@@ -42,11 +42,7 @@ class JsonPart(NamedTuple):
     compression: str
     field: str
     extent: Extent
-
-    @property
-    def has_records(self) -> bool:
-        """See Part."""
-        return True
+    has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""
@@ -65,11 +61,7 @@ class JsonChunk(NamedTuple):
     of: JsonPart
     chunks: LineChunks
     number: int
-
-    @property
-    def has_records(self) -> bool:
-        """See Part."""
-        return True
+    has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""

@@ -41,11 +41,7 @@ class RowsPart(NamedTuple):
     first_group: int
     first_row: int
     size: int  # their share of the file's bytes
-
-    @property
-    def has_records(self) -> bool:
-        """See Part."""
-        return True
+    has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""

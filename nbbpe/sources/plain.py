@@ -25,11 +25,7 @@ class TextPart(NamedTuple):
     compression: str
     extent: Extent
     is_last: bool  # of its file
-
-    @property
-    def has_records(self) -> bool:
-        """See Part."""
-        return False
+    has_records: bool = False
 
     def span(self) -> tuple[int, int | None]:
         """See Part."""
