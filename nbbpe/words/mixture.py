@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..sources import Input, find_inputs
-from ..sources.read_once import ReadOnce
 from ..sources.sampling import Sample, SampledInput
 from ..system.excerpt import shown
 from ..system.integers import check_integer, check_positive
@@ -122,7 +121,7 @@ def find_mixture(
     for name, inputs in found.items():
         if _max_bytes(mixture, name) is not None and any(each.path() and each.size() is None for each in inputs):
             raise ValueError(f"{name!r} is a pipe, whose size is not known: max_bytes cannot be applied to it")
-        if not any(isinstance(each, ReadOnce) for each in inputs):
+        if not any(each.file is None for each in inputs):
             continue
         if mixture.held_out:
             raise ValueError(f"{name!r} is in memory and may not be readable twice: nothing can be held out of it")
