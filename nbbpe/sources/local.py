@@ -12,7 +12,6 @@ from typing import BinaryIO, NamedTuple
 from ..system.atomic_files import name_in_errors
 from ..system.paths import Path, check_readable
 
-_BLOCK = 1 << 20
 _ANY = -1  # in the place of a number that may differ
 
 
@@ -131,16 +130,6 @@ def matching_files(pattern: Path) -> list[LocalFile] | None:
     if not glob.has_magic(name):
         return None
     return [find_local(path) for path in sorted(glob.glob(name, recursive=True)) if not os.path.isdir(path)]
-
-
-def count_newlines(path: Path, end: int) -> int:
-    """The number of newlines in the first `end` bytes of a file."""
-    n = 0
-    with open(path, "rb", buffering=0) as file:
-        while end > 0 and (block := file.read(min(_BLOCK, end))):
-            n += block.count(b"\n")
-            end -= len(block)
-    return n
 
 
 def _opener(planned: FileState | None) -> Callable[[str, int], int]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..system.paths import Path
 from .compressed import open_stream
 from .inputs import Extent
-from .local import count_newlines, find_local
+from .local import find_local
 from .tally import Tally
 
 _BLOCK = 1 << 18
@@ -33,12 +33,11 @@ class Line(NamedTuple):
         """A worker that began in the middle of a file does not know line numbers; they are counted only for messages."""
         if self.path is None or not (self.start or self.skip):
             return 0
-        if not self.compression:
-            return count_newlines(self.path, self.start)
         buffer = bytearray(_BLOCK)
         n_lines = n_read = 0
-        # Up to a frame, or in all frames up to some byte of their text.
-        most, before = (None, Extent(0, self.start, 0, self.skip)) if self.start else (self.skip, Extent())
+        # Up to a frame, or up to some byte: of the file, or of the text of all its frames.
+        is_frame = bool(self.compression and self.start)
+        most, before = (None, Extent(0, self.start, 0, self.skip)) if is_frame else (self.start or self.skip, Extent())
         with open_stream(find_local(self.path), self.compression, Tally("raise"), before, reads_ahead=False) as stream:
             while n := stream.readinto(memoryview(buffer)[: None if most is None else most - n_read]):
                 n_lines += buffer.count(b"\n", 0, n)
