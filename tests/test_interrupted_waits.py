@@ -132,7 +132,7 @@ def test_waiting_for_a_source_that_is_read_ahead(ends):
             return 0
 
     def read() -> None:
-        with read_ahead(Slow(), "slow") as stream:
+        with read_ahead(Slow()) as stream:
             stream.readinto(memoryview(bytearray(1)))
 
     assert_interrupted(read, n=2)

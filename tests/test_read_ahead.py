@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.sources import read_ahead
+from nbbpe.sources.inputs import Stream
 
 
 class Source:
@@ -37,14 +38,13 @@ def test_the_bytes_and_the_error_are_those_of_the_stream(sizes, steps, block, si
     found = []
     error = OSError("broken") if is_broken else None
 
-    def read_all(stream: read_ahead.Source) -> None:
+    def read_all(stream: Stream) -> None:
         buffer = bytearray(size)
         while n := stream.readinto(memoryview(buffer)):
             found.append(bytes(buffer[:n]))
 
     sizes(block=block)
-    with read_ahead.read_ahead(Source(steps, error), "a") as stream:
-        assert stream.name == "a"
+    with read_ahead.read_ahead(Source(steps, error)) as stream:
         for _ in range(2):  # what has come to its end stays there
             if error is None:
                 read_all(stream)
@@ -62,7 +62,7 @@ def test_the_thread_ends_with_the_context_wherever_it_is(sizes, n_read):
     before = threading.active_count()
 
     def read_some() -> None:
-        with read_ahead.read_ahead(source, "a") as stream:
+        with read_ahead.read_ahead(source) as stream:
             for _ in range(n_read):
                 stream.readinto(memoryview(bytearray(2)))
             raise LookupError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from .extras import require
 from .frames import BLOCK_HEADER, MAGIC, Frame, around_blocks, block, find_frames, is_skippable
-from .inputs import Extent, File, Input
+from .inputs import Extent, File, Input, Stream
 from .read_ahead import read_ahead
 from .tally import Tally
 
@@ -24,15 +24,6 @@ _GZIP_FORMAT = 31  # wbits of zlib, for the largest window in gzip's format
 
 
 WHOLE = Extent()
-
-
-class Stream(Protocol):
-    """Bytes, in order."""
-
-    name: str
-
-    def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer or part of it; returns the number of bytes, 0 at the end."""
 
 
 @contextmanager
@@ -50,7 +41,7 @@ def open_stream(
         plain = _FileStream(file, raw, tally, extent)
         stream: Stream = _DECOMPRESSORS[compression](plain, file.name, tally, extent) if compression else plain
         if compression and reads_ahead and file.path is not None and (file.size() or 0) >= _READ_AHEAD:
-            stream = stack.enter_context(read_ahead(stream, file.name))
+            stream = stack.enter_context(read_ahead(stream))
         yield stream
 
 

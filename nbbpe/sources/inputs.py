@@ -34,6 +34,13 @@ class Extent(NamedTuple):
         return None if compression or self.end is None else self.end - self.start
 
 
+class Stream(Protocol):
+    """Bytes, in order."""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer or part of it; returns the number of bytes, 0 at the end."""
+
+
 class File(Protocol):
     """Something with a name that holds bytes; it can be sent to another process."""
 

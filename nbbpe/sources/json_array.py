@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, Windows
-from .compressed import WHOLE, CompressibleFile, Stream, open_stream
-from .inputs import NO_ID, File, Part
+from .compressed import WHOLE, CompressibleFile, open_stream
+from .inputs import NO_ID, File, Part, Stream
 from .jsonl import JsonPart, text_of
 from .places import Record
 from .tally import Tally

@@ -8,24 +8,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import NamedTuple
 
 from ..system.workers import Stopped
-from .compressed import Stream
+from .inputs import Stream
 from .tally import Tally
 
 CHUNK_BYTES = 4 << 20  # of text that a thread takes at a time
-
-
-class Chunk(NamedTuple):
-    """Some lines of a file.
-
-    stream  : their text
-    n_before : the bytes of the text before them in the file
-    """
-
-    stream: Stream
-    n_before: int
 
 
 class LineChunks:
@@ -47,8 +35,8 @@ class LineChunks:
         self._lock = threading.Lock()  # who reads has it, so that no error elsewhere closes the file meanwhile
 
     @contextmanager
-    def chunk(self, number: int, tally: Tally) -> Iterator[Chunk]:
-        """Chunk `number`, from 0. Each is taken once.
+    def chunk(self, number: int, tally: Tally) -> Iterator[tuple[Stream, int]]:
+        """The text of chunk `number`, from 0, and how many bytes of text are before it. Each is taken once.
 
         Chunks before it that nobody has taken yet are read and kept for those who will: to wait for them would be to wait
         for ever where their thread has failed elsewhere. An error ends all chunks: who takes or reads one raises Stopped.
@@ -64,7 +52,7 @@ class LineChunks:
                     self._next += 1
                 tally.n_read += self._tally.newly_read()
                 buffer, n, n_before = self._read_already.pop(number)
-            yield Chunk(_Rest(self, tally) if is_last else _Lines(self.name, memoryview(buffer)[:n]), n_before)
+            yield _Rest(self, tally) if is_last else _Lines(memoryview(buffer)[:n]), n_before
             if is_last:
                 self._close()
             else:
@@ -73,11 +61,6 @@ class LineChunks:
             self._is_stopped = True
             self._close()
             raise
-
-    @property
-    def name(self) -> str:
-        """What messages call the file."""
-        return self._file.name
 
     def _check(self) -> None:
         if self._is_stopped:
@@ -127,8 +110,7 @@ class LineChunks:
 class _Lines:
     """Text in memory as a stream."""
 
-    def __init__(self, name: str, text: memoryview) -> None:
-        self.name = name
+    def __init__(self, text: memoryview) -> None:
         self._left = text
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -142,7 +124,6 @@ class _Rest:
     """All that is left of the file as a stream."""
 
     def __init__(self, chunks: LineChunks, tally: Tally) -> None:
-        self.name = chunks.name
         self._chunks = chunks
         self._tally = tally
 

@@ -6,28 +6,21 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Protocol
 
 from ..system.waiting import join, next_item
+from .inputs import Stream
 
 _BLOCK = 1 << 18  # bytes
 _N_BLOCKS = 4
 
 
-class Source(Protocol):
-    """See compressed.Stream."""
-
-    def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer or part of it; returns the number of bytes, 0 at the end."""
-
-
 @contextmanager
-def read_ahead(source: Source, name: str) -> Iterator[_ReadAhead]:
+def read_ahead(source: Stream) -> Iterator[_ReadAhead]:
     """A stream of the same bytes, and of the same error if there is one.
 
     The thread ends with the context. So reading the source must not block for ever.
     """
-    stream = _ReadAhead(source, name)
+    stream = _ReadAhead(source)
     thread = threading.Thread(target=stream.run, daemon=True)
     thread.start()
     try:
@@ -40,8 +33,7 @@ def read_ahead(source: Source, name: str) -> Iterator[_ReadAhead]:
 class _ReadAhead:
     """Blocks circulate: `_free` has those to be filled, `_full` the filled ones, with their length and an error."""
 
-    def __init__(self, source: Source, name: str) -> None:
-        self.name = name
+    def __init__(self, source: Stream) -> None:
         self._source = source
         self._free: SimpleQueue[memoryview | None] = SimpleQueue()
         self._full: SimpleQueue[tuple[memoryview, int, BaseException | None]] = SimpleQueue()

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.windows import DocumentReader, Windows
-from .compressed import WHOLE, Stream, open_stream
-from .inputs import NO_ID, File, Input, Part
+from .compressed import WHOLE, open_stream
+from .inputs import NO_ID, File, Input, Part, Stream
 from .plain import PlainText, TextPart
 from .tally import Tally
 
