@@ -39,7 +39,7 @@ def open_stream(
         if extent.start:
             raw.seek(extent.start)
         plain = _FileStream(file, raw, tally, extent)
-        stream: Stream = _DECOMPRESSORS[compression](plain, file.name, tally, extent) if compression else plain
+        stream: Stream = _DECOMPRESSORS[compression](plain, extent) if compression else plain
         if compression and reads_ahead and file.path is not None and (file.size() or 0) >= _READ_AHEAD:
             stream = stack.enter_context(read_ahead(stream))
         yield stream
@@ -103,10 +103,10 @@ class _FileStream:
     def __init__(self, file: File, raw: BinaryIO, tally: Tally, extent: Extent) -> None:
         self.name = file.name
         self.position = extent.start
+        self.tally = tally
         self._end = extent.end
         self._file = file
         self._raw = raw
-        self._tally = tally
 
     def read(self, size: int = -1, /) -> bytes:
         """See Stream."""
@@ -135,16 +135,17 @@ class _FileStream:
     def _count(self, n: int) -> None:
         """Count bytes, but for those after the end, which another part reads, too."""
         begin, self.position = self.position, self.position + n
-        self._tally.n_read += n if self._end is None else max(min(self.position, self._end) - begin, 0)
+        self.tally.n_read += n if self._end is None else max(min(self.position, self._end) - begin, 0)
 
 
 class _Decompressed:
     """The decompressed bytes of an extent. Raises OSError that names the file if it is broken or truncated."""
 
-    def __init__(self, compressed: _FileStream, name: str, tally: Tally, extent: Extent) -> None:
-        self.name = name
+    _errors: tuple[type[Exception], ...]  # that say so
+
+    def __init__(self, compressed: _FileStream, extent: Extent) -> None:
+        self._name = compressed.name
         self._compressed = compressed
-        self._tally = tally
         self._end = extent.end
         self._skip, self._left = extent.skip, extent.end_skip  # bytes of text before it, and of it from `_end` on
         self._is_done = False
@@ -159,10 +160,10 @@ class _Decompressed:
         try:
             while not n and not self._is_done:
                 n = self._some(buffer)
-        except self._errors() as error:
-            raise OSError(f"{self.name!r} is broken or truncated, and cannot be decompressed: {error}") from error
-        if not n and not self._tally.n_read:
-            raise OSError(f"{self.name!r} is empty, and even a compressed empty file has some bytes: it was truncated")
+        except self._errors as error:
+            raise OSError(f"{self._name!r} is broken or truncated, and cannot be decompressed: {error}") from error
+        if not n and not self._compressed.tally.n_read:
+            raise OSError(f"{self._name!r} is empty, and even a compressed empty file has some bytes: it was truncated")
         return n
 
     def _some(self, buffer: memoryview) -> int:
@@ -187,12 +188,11 @@ class _Decompressed:
         """Writes text to `_buffer`, and yields the byte where its frame begins, and how many bytes it has, never 0."""
         raise NotImplementedError
 
-    def _errors(self) -> tuple[type[Exception], ...]:
-        raise NotImplementedError
-
 
 class _Gzip(_Decompressed):
     """One or several members of gzip, as Python's GzipFile has them, which takes smaller steps."""
+
+    _errors = EOFError, zlib.error
 
     def _decompress(self) -> Iterator[tuple[int, int]]:
         member: Any = None
@@ -222,16 +222,14 @@ class _Gzip(_Decompressed):
         self._buffer[: len(text)] = text
         return len(text)
 
-    def _errors(self) -> tuple[type[Exception], ...]:
-        return EOFError, zlib.error
-
 
 class _Zstd(_Decompressed):
     """One or several frames of Zstandard."""
 
-    def __init__(self, compressed: _FileStream, name: str, tally: Tally, extent: Extent) -> None:
-        super().__init__(compressed, name, tally, extent)
-        self._zstandard = require("zstandard", name)
+    def __init__(self, compressed: _FileStream, extent: Extent) -> None:
+        super().__init__(compressed, extent)
+        self._zstandard = require("zstandard", compressed.name)
+        self._errors = EOFError, self._zstandard.ZstdError
 
     def _decompress(self) -> Iterator[tuple[int, int]]:
         decompressor = self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW)
@@ -248,9 +246,6 @@ class _Zstd(_Decompressed):
             with decompressor.stream_reader(_ZstdFrame(self._compressed, head), closefd=False) as frame:
                 while n := frame.readinto(self._buffer):
                     yield start, n
-
-    def _errors(self) -> tuple[type[Exception], ...]:
-        return EOFError, self._zstandard.ZstdError
 
 
 class _ZstdFrame:
