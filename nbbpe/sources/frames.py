@@ -7,13 +7,12 @@ member can be decompressed without those before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 MOST_WINDOW = 32 << 20  # bytes that decompressing a frame may hold: several frames at once must not take much more memory
-MOST_FRAME = (
-    256 << 20
-)  # compressed bytes of a frame whose blocks are followed: each takes a small read, for nothing if it is alone
+# Compressed bytes of a frame whose blocks are followed: each takes a small read, for nothing if it is alone.
+MOST_FRAME = 256 << 20
 
 MAGIC = b"\x28\xb5\x2f\xfd"  # of a frame of Zstandard
 BLOCK_HEADER = 3  # bytes
@@ -39,7 +38,7 @@ def find_frames(file: BinaryIO, compression: str) -> Iterator[Frame]:
     What is not understood ends them: a damaged frame, a member of gzip without its length, a frame that is very long or
     needs much memory. So the last one may have no end; whoever reads from there on finds what is wrong, if anything is.
     """
-    return _FINDERS[compression](file)
+    return _bgzf_frames(file) if compression == ".gz" else _zstd_frames(file)
 
 
 def _zstd_frames(file: BinaryIO) -> Iterator[Frame]:
@@ -119,10 +118,3 @@ def _bgzf_frames(file: BinaryIO) -> Iterator[Frame]:
 def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
     file.seek(position)
     return file.read(n_bytes)
-
-
-_FINDERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
-    ".gz": _bgzf_frames,
-    ".zst": _zstd_frames,
-    ".zstd": _zstd_frames,
-}
