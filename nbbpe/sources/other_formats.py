@@ -7,27 +7,10 @@ import os
 from ..system.user_warnings import warn_user
 from .plain import PlainText
 
-_MARKUP = {
-    **dict.fromkeys(
-        (".csv", ".tsv"), "a table, whose separators and quotes would be text: write its column as .jsonl or .parquet"
-    ),
-    **dict.fromkeys((".html", ".htm", ".xml"), "markup, whose tags are text, too"),
-}
-_BINARY = {
-    ".doc",
-    ".docx",
-    ".pdf",
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".gif",
-    ".mp3",
-    ".mp4",
-    ".npy",
-    ".bin",
-    ".pt",
-    ".pickle",
-    ".xlsx",
+_BY_NAME = {
+    ".csv .tsv": "is a table, whose separators and quotes would be text: write its column as .jsonl or .parquet",
+    ".html .htm .xml": "is markup, whose tags are text, too",
+    ".doc .docx .xlsx .pdf .png .jpg .jpeg .gif .mp3 .mp4 .npy .bin .pt .pickle": "is not a text file by its name",
 }
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LOOKED_AT = 1 << 12  # bytes
@@ -37,12 +20,8 @@ def warn_of_other_formats(text: PlainText) -> None:
     """Warn where a file of plain text has the name of another format, holds NUL bytes, or begins as UTF-16 does."""
     name = text.file.name
     suffix = os.path.splitext(name.lower().removesuffix(text.compression))[1]
-    problem = None
-    if suffix in _MARKUP:
-        problem = f"is {_MARKUP[suffix]}"
-    elif suffix in _BINARY:
-        problem = "is not a text file by its name"
-    elif not text.compression and text.file.path is not None and text.size():
+    problem = next((problem for suffixes, problem in _BY_NAME.items() if suffix in suffixes.split()), None)
+    if problem is None and not text.compression and text.file.path is not None and text.size():
         with text.file.open() as file:
             start = file.read(_LOOKED_AT)
         if start.startswith(_WIDE_MARKS):
