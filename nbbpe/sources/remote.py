@@ -15,14 +15,9 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://\S.*", re.DOTALL)
 class RemoteFile(NamedTuple):
     """A file by its URL; see inputs.File."""
 
-    url: str
+    name: str  # its URL
     n_bytes: int | None
     path: None = None
-
-    @property
-    def name(self) -> str:
-        """See File."""
-        return self.url
 
     def size(self) -> int | None:
         """See File."""
@@ -36,14 +31,14 @@ class RemoteFile(NamedTuple):
 
     def open(self) -> BinaryIO:
         """See File."""
-        with naming_errors(self.url):
+        with naming_errors(self.name):
             # Each process opens its own connection: those of a parent do not survive a fork.
-            filesystem, path = _resolve(self.url)
+            filesystem, path = _resolve(self.name)
             return filesystem.open(path, "rb")
 
     def naming_errors(self) -> AbstractContextManager[None]:
         """See File."""
-        return naming_errors(self.url)
+        return naming_errors(self.name)
 
 
 def is_url(name: str) -> bool:
