@@ -122,7 +122,7 @@ def _paths(source: object, argument: str) -> list[Path] | None:
     """The paths, patterns and URLs that a source names, or None where it is an iterator of documents."""
     if isinstance(source, (str, os.PathLike)):
         _check_no_text(source, f"{argument} is")
-        return [_without_bytes(source)]
+        return [os.fsdecode(source)]
     kinds = "a path, a list of paths, or an iterator of documents; documents=[...] takes a list of documents"
     if isinstance(source, (bytes, bytearray, memoryview, mmap.mmap)):
         raise TypeError(f"{argument} must be {kinds}, not one text")
@@ -139,7 +139,7 @@ def _paths(source: object, argument: str) -> list[Path] | None:
                 "documents=[...]"
             )
         _check_no_text(item, f"item {number:,} of {argument} is")
-    return list(map(_without_bytes, source))
+    return list(map(os.fsdecode, source))
 
 
 def _check_no_text(path: Path, what: str) -> None:
@@ -157,8 +157,3 @@ def _check_no_text(path: Path, what: str) -> None:
 def _is_text(path: str) -> bool:
     """Whether a str that names no file looks like a text, not a misspelt path: it has spaces, or neither dot nor slash."""
     return " " in path or not any(mark in path for mark in (".", "/", os.sep))
-
-
-def _without_bytes(path: Path) -> Path:
-    """A path as given, or as str where it is one of bytes, as os.scandir(b".") has them."""
-    return os.fsdecode(path) if isinstance(os.fspath(path), bytes) else path

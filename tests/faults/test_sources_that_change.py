@@ -176,7 +176,7 @@ def changing(real, last: Path, once: Path, change: Callable[[Path], None]):
     @contextlib.contextmanager
     def opened(self):
         with real(self) as file:
-            if self.path == last:
+            if Path(self.path) == last:
                 with contextlib.suppress(FileExistsError):
                     once.touch(exist_ok=False)
                     change(last)
