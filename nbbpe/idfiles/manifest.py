@@ -87,7 +87,8 @@ class Manifest:
         self.finished[number] = finished
         # Opened each time, and written by one call, so that a line is there or torn, but never mixed with another.
         with open(self._path, "ab", buffering=0) as file:
-            file.write(json.dumps([number, *finished[:5], _skipped_as_data(finished.skipped)]).encode() + b"\n")
+            places = [(type(place).__name__, place, reason) for place, reason in finished.skipped.first]
+            file.write(json.dumps([number, *finished[:5], [finished.skipped.n, places]]).encode() + b"\n")
 
 
 def new_manifest(path: str, job: Job, part_bytes: int, spans: Sequence[Span]) -> Manifest:
@@ -159,12 +160,10 @@ def _difference(about: dict[str, Any], job: Job) -> str | None:
     """What is not as it was when the run began, in words; None if nothing is."""
     if about["tokenizer"] != job.tokenizer:
         return f"the tokenizer is another one (fingerprint {job.tokenizer}, and {shown(about['tokenizer'])} began)"
-    for name, now in job.made_by.items():
-        if about["made_by"].get(name) != now:
-            return f"{name} is {shown(now)}, and was {shown(about['made_by'].get(name))} when the run began"
-    for name, now in job.options.items():
-        if about["options"].get(name) != now:
-            return f"the option {name} is {shown(now)}, and was {shown(about['options'].get(name))} when the run began"
+    for words, began, goes_on in ("", about["made_by"], job.made_by), ("the option ", about["options"], job.options):
+        for name, now in goes_on.items():
+            if began.get(name) != now:
+                return f"{words}{name} is {shown(now)}, and was {shown(began.get(name))} when the run began"
     if len(about["sources"]) != len(job.sources):
         return f"there are {len(job.sources):,} source files, and were {len(about['sources']):,} when the run began"
     for then, now in zip(about["sources"], job.sources, strict=True):
@@ -190,29 +189,14 @@ def _finished(line: bytes, n_parts: int) -> tuple[int, Finished] | None:
         return None
 
 
-def _place(
-    kind: str,
-    name: object,
-    number: object,
-    path: object = None,
-    start: object = 0,
-    skip: object = 0,
-    compression: object = "",
-) -> Place:
+def _place(kind: str, *fields: Any) -> Place:
     """A place from its fields. Raises ValueError, TypeError or KeyError for what is none."""
+    place = _PLACES[kind](*fields)
+    name, number, path, start, skip, compression = Line(*place)  # whose first fields are those of the others
     are_texts = isinstance(name, str) and (path is None or isinstance(path, str)) and compression in ("", *COMPRESSIONS)
     if not are_texts or not all(map(_is_count, (number, start, skip))):
         raise ValueError
-    return _PLACES[kind](name, number, path, start, skip, compression) if kind == "Line" else _PLACES[kind](name, number)
-
-
-def _skipped_as_data(skipped: Skipped) -> Any:
-    # A path is a string here, and in messages only.
-    places = [
-        (type(place).__name__, [os.fspath(each) if isinstance(each, os.PathLike) else each for each in place], reason)
-        for place, reason in skipped.first
-    ]
-    return [skipped.n, places]
+    return place
 
 
 def _is_source(value: object) -> bool:
