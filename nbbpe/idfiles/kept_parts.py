@@ -17,9 +17,9 @@ from ..system.kept_folder import KeptFolder, kept_folder, remove_kept_folder
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.paths import Path
-from . import document_ends
 from .checksum import Checksum, checksum, concatenated
-from .document_ends import ends_path
+from .document_ends import DTYPE as END_DTYPE
+from .document_ends import MAGIC, ends_path
 from .manifest import NAME, Finished, Job, Span, new_manifest, read_manifest
 
 shutil: Any = imported_on_use("shutil")
@@ -123,7 +123,7 @@ def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int,
     n_joined, n_ids, n_ends = _whole_prefix(path, header, dtype, [finished[i] for i in range(n_joined)])
     _set_size(path, header + n_ids * dtype.itemsize)
     if n_ends:
-        _set_size(ends_path(path), len(document_ends.MAGIC) + n_ends * document_ends.DTYPE.itemsize)
+        _set_size(ends_path(path), len(MAGIC) + n_ends * END_DTYPE.itemsize)
     else:
         with suppress(FileNotFoundError):
             os.remove(ends_path(path))
@@ -140,12 +140,10 @@ def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int,
 def _whole_prefix(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]) -> tuple[int, int, int]:
     """How many of the parts that a file should begin with are in it undamaged, with how many ids and ends."""
     n_ids = n_ends = 0
-    with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file, _open_ends(ends_path(path)) as ends:
+    with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file, _open_ends(ends_path(path), MAGIC) as ends:
         file.seek(header)
         for number, part in enumerate(parts):
-            if _checksum_of_next(file, dtype, part.n_ids) != part.checksum:
-                return number, n_ids, n_ends
-            if part.n_ends and (ends is None or _checksum_of_ends(ends, part.n_ends, n_ids) != part.ends):
+            if not _is_next(file, ends, dtype, part, n_ids):
                 return number, n_ids, n_ends
             n_ids += part.n_ids
             n_ends += part.n_ends
@@ -155,28 +153,28 @@ def _whole_prefix(path: str, header: int, dtype: np.dtype[Any], parts: list[Fini
 
 def _is_whole(path: str, dtype: np.dtype[Any], part: Finished) -> bool:
     """Whether the files of a part that is not joined yet are as they were written."""
-    with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file:
-        if _checksum_of_next(file, dtype, part.n_ids) != part.checksum or file.read(1):
-            return False
-        if not part.n_ends:
-            return True
-        with open(ends_path(path), "rb", buffering=0) as ends:
-            return _checksum_of_ends(ends, part.n_ends, 0) == part.ends and not ends.read(1)
+    with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file, _open_ends(ends_path(path), b"") as ends:
+        return _is_next(file, ends, dtype, part, 0) and not file.read(1) and not (part.n_ends and ends and ends.read(1))
     return False
 
 
 @contextmanager
-def _open_ends(path: str) -> Iterator[BinaryIO | None]:
+def _open_ends(path: str, magic: bytes) -> Iterator[BinaryIO | None]:
     """A file of ends after its magic, None if there is none."""
     if not os.path.exists(path):
         yield None
         return
     with open(path, "rb", buffering=0) as file:
-        yield file if file.read(len(document_ends.MAGIC)) == document_ends.MAGIC else None
+        yield file if file.read(len(magic)) == magic else None
 
 
-def _checksum_of_ends(file: BinaryIO, n: int, n_before: int) -> Checksum | None:
-    return _checksum_of_next(file, document_ends.DTYPE, n, n_before)
+def _is_next(ids: BinaryIO, ends: BinaryIO | None, dtype: np.dtype[Any], part: Finished, n_before: int) -> bool:
+    """Whether the next ids and ends in two files are those of a part, before which there are `n_before` ids."""
+    if _checksum_of_next(ids, dtype, part.n_ids) != part.checksum:
+        return False
+    if not part.n_ends:
+        return True
+    return ends is not None and _checksum_of_next(ends, END_DTYPE, part.n_ends, n_before) == part.ends
 
 
 def _checksum_of_next(file: BinaryIO, dtype: np.dtype[Any], n: int, minus: int = 0) -> Checksum | None:
