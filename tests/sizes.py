@@ -11,7 +11,7 @@ from typing import Any
 
 from nbbpe.encoding import compiled_encoder, decoder, dropout, encoder_state, long_merges, regex_encoder, threads
 from nbbpe.formats import folder_tables, tiktoken
-from nbbpe.idfiles import block_writer, publishing, token_file, writer
+from nbbpe.idfiles import block_writer, part_encoder, publishing, token_file, writer
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
@@ -26,7 +26,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "counted": [(word_counts, "BATCH")],
     "chunk": [(word_counts, "_CHUNK_BYTES"), (word_counts, "_SHARED_CHUNK_BYTES"), (writer, "_CHUNK_BYTES")],
     "split": [(word_counts, "_SPLIT_BYTES"), (word_counts, "_SENT_BYTES"), (word_counts, "_SENT_TEXTS")],
-    "report": [(writer, "_REPORT_BYTES")],
+    "report": [(part_encoder, "_REPORT_BYTES")],
     "block": [
         *[(compressed, "_BLOCK"), (compressed, "_ROOM"), (read_ahead, "_BLOCK")],
         *[(parquet, "_BATCH_BYTES"), (json_array, "_BLOCK")],

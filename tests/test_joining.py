@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import threading
 import time
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbbpe.idfiles import block_writer
-from nbbpe.idfiles.block_writer import BlockWriter
+from nbbpe.idfiles.block_writer import OutputFile
 from nbbpe.system.atomic_files import begin_sync
 from nbbpe.system.part_joiner import Joiner
 from nbbpe.system.workers import Stopped
@@ -131,16 +132,14 @@ def test_buffers_are_left_to_the_next_unless_they_take_much_memory(held_bytes):
 def test_files_are_written_in_whole_blocks_but_for_the_last(sizes, data, block):
     written: list[bytes] = []
 
-    class File(io.BytesIO):
-        def write(self, part):
-            written.append(bytes(part))
-            return len(part)
+    class Blocks(OutputFile):
+        def _put(self, block):
+            written.append(bytes(block))
 
     sizes(joined=block)
-    writer = BlockWriter(File())
-    for part in data:
-        writer.write(part)
-    writer.flush()
+    with Blocks(os.devnull, "output", b"".join(data[:1])) as file:
+        for part in data[1:]:
+            file.write(part)
     assert b"".join(written) == b"".join(data)
     assert all(len(part) == block for part in written[:-1])
     assert len(written[-1]) < block
@@ -152,10 +151,8 @@ def test_a_file_is_the_same_whether_the_disk_is_told_of_it_in_advance(sizes, tmp
     begin = block_writer.begin_sync
     monkeypatch.setattr(block_writer, "begin_sync", lambda file, start, n: told.append((start, n)) or begin(file, start, n))
     data = random.Random(3).randbytes(11 * 4096 + 5)
-    with open(tmp_path / "file", "wb") as file:
-        writer = BlockWriter(file)
-        writer.write(data)
-        writer.flush()
+    with OutputFile(tmp_path / "file", "output") as file:
+        file.write(data)
     assert (tmp_path / "file").read_bytes() == data
     assert told == [(0, 4 * 4096), (4 * 4096, 4 * 4096), (8 * 4096, 4 * 4096)]
     begin_sync(io.BytesIO(), 0, 1)  # which has no descriptor

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.idfiles import block_writer
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.system import atomic_files
 from nbbpe.text.pattern import NAMED
@@ -373,7 +374,7 @@ def test_a_disk_that_is_full_is_an_error_that_names_the_output(assert_refused, o
         # Parts are written by workers; which of them are joined before the disk is full depends on who is faster.
         return Full(io.FileIO(path, mode)) if mode == "wb" else open(path, mode, **options)
 
-    monkeypatch.setattr(tokenfile, "open", open_full, raising=False)
+    monkeypatch.setattr(block_writer, "open", open_full, raising=False)
     assert_refused(OSError, r"No space left on device: .*old\.bin", workers=workers)
 
 

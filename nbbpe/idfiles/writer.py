@@ -6,64 +6,40 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from unicodedata import unidata_version
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..encoding.special_choice import ALL, Choice, Chosen, find_separator
+from ..encoding.special_choice import Choice, find_separator
 from ..model.provenance import describe_pattern
-from ..sources import Input, Part, Tally, find_inputs, shared_by_threads, total_size, warn_of_skipped
+from ..sources import Input, Part, find_inputs, shared_by_threads, total_size, warn_of_skipped
 from ..system.atomic_files import name_in_errors, scratch_folder
 from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
-from ..system.part_joiner import Joiner, Sink
+from ..system.part_joiner import Joiner
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import check_workers, run_jobs
 from ..text.utf8 import Text
-from .block_writer import BlockWriter
-from .checksum import Checksum, checksum, concatenated
-from .document_ends import DTYPE as END_DTYPE
-from .document_ends import MAGIC, append_ends, count_ends, ends_path
+from .block_writer import OutputFile
+from .checksum import Checksum, concatenated
+from .document_ends import append_ends, count_ends, ends_path
 from .executed import encode_on
 from .kept_parts import KeptParts, kept_parts, remove_parts
 from .manifest import Finished, Job, describe_sources
+from .part_encoder import EncodesFiles, PartEncoder
 from .publishing import publish, publishing
-from .sidecar import Described, check_replaceable, describe_ids, sidecar_path
-
-if TYPE_CHECKING:
-    from ..encoding.encoder import Encoder
+from .sidecar import check_replaceable, describe_ids, sidecar_path
 
 shutil: Any = imported_on_use("shutil")
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
 _CHUNK_BYTES = 8 << 20  # of text: what a worker takes at a time
-_REPORT_BYTES = 2 << 20  # of ids between two words of progress
 _EXECUTORS_WORKERS = 8  # how many an executor has is not known; so many would get four parts each, or more
 _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
-
-
-class EncodesFiles(Described, Protocol):
-    """What a file of ids needs of a Tokenizer."""
-
-    @property
-    def _encoder(self) -> Encoder: ...
-
-    def _splitting_with(self, split_with: str | None) -> EncodesFiles: ...
-
-    def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen: ...
-
-    def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
-        """The ids of the joined texts, one by one."""
-
-    def encode_part(
-        self, part: Part, separator: int, tally: Tally, allowed_special: Choice | None = None
-    ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """The ids of a part of a source, in arrays, see Tokenizer.encode_part."""
 
 
 def encode_file(
@@ -204,133 +180,6 @@ def _is_same_file(path: Path, output: Path) -> bool:
         return False
 
 
-class PartEncoder:
-    """Encodes parts of sources: a Job for workers."""
-
-    def __init__(
-        self,
-        tokenizer: EncodesFiles,
-        output_path: Path,
-        header: int,
-        separator_id: int,
-        on_error: str,
-        allowed_special: Sequence[str] | None,
-        folder: str,
-        joiner: Joiner | None = None,
-    ) -> None:
-        """With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder.
-
-        File 0 begins with `header` bytes to be filled in.
-        """
-        self._tokenizer = tokenizer
-        self._folder = folder
-        self._output_path = output_path
-        self._header = header
-        self._separator_id = separator_id
-        self._on_error = on_error
-        self._allowed_special = allowed_special
-        self._joiner = joiner
-
-    def run(self, task: tuple[int, Part]) -> Iterator[int | Finished]:
-        """Encode part `number`.
-
-        Yields the bytes read now and then, and, when its files are complete, what the part came to.
-        """
-        number, part = task
-        n_ids = n_waiting = 0
-        dtype = self._tokenizer.dtype.newbyteorder("<")
-        tally = Tally(self._on_error)
-        checksums = []
-        with ExitStack() as files:
-            part_file: AbstractContextManager[Sink] = self._joiner.part(number) if self._joiner else self._part_file(number)
-            writer = files.enter_context(part_file)
-            ends_file = _EndsFile(lambda: files.enter_context(self._ends_file(number)))
-            for ids, ends in self._tokenizer.encode_part(part, self._separator_id, tally, self._allowed_special):
-                ids = ids.astype(dtype, copy=False)
-                writer.write(ids.data)
-                checksums.append(checksum(ids))
-                if len(ends):
-                    ends_file.add(ends + n_ids)
-                n_ids += len(ids)
-                n_waiting += ids.nbytes
-                if n_waiting >= _REPORT_BYTES:
-                    ends_file.write()
-                    yield tally.newly_read()
-                    n_waiting = 0
-            ends_file.write()
-        yield tally.newly_read()
-        ends_checksum = concatenated(ends_file.checksums)
-        yield Finished(tally.n_read, n_ids, concatenated(checksums), ends_file.n_ends, ends_checksum, tally.skipped())
-
-    def finish(self) -> None:
-        """Nothing is left to say."""
-
-    @contextmanager
-    def _part_file(self, number: int) -> Iterator[_OutputFile]:
-        with _OutputFile(os.path.join(self._folder, str(number)), self._output_path) as file:
-            if number == 0:
-                file.write(bytes(self._header))
-            yield file
-
-    @contextmanager
-    def _ends_file(self, number: int) -> Iterator[Callable[[memoryview], None]]:
-        with _OutputFile(ends_path(os.path.join(self._folder, str(number))), self._output_path) as file:
-            if number == 0:
-                file.write(MAGIC)
-            yield file.write
-
-
-class _EndsFile:
-    """The ends of a part's documents on their way to a file, which is opened for the first of them.
-
-    They are written many at a time, as after each call of a kernel a thread may have to wait for another one.
-    """
-
-    def __init__(self, open_file: Callable[[], Callable[[memoryview], None]]) -> None:
-        """`open_file` opens the file, and returns what appends to it."""
-        self._open_file = open_file
-        self._append: Callable[[memoryview], None] | None = None
-        self._waiting: list[NDArray[np.int64]] = []
-        self.n_ends = 0
-        self.checksums: list[Checksum] = []
-
-    def add(self, ends: NDArray[np.int64]) -> None:
-        """Have ends written with the next ones."""
-        self._waiting.append(ends)
-
-    def write(self) -> None:
-        """Write those that wait."""
-        if self._waiting:
-            self._append = self._append or self._open_file()
-            ends = np.concatenate(self._waiting).astype(END_DTYPE, copy=False)
-            self._waiting.clear()
-            self._append(ends.data)
-            self.n_ends += len(ends)
-            self.checksums.append(checksum(ends))
-
-
-class _OutputFile:
-    """A file on its way to be the output, written in blocks; its errors name the output (those of reading do not)."""
-
-    def __init__(self, path: str, output_path: Path) -> None:
-        self._file = open(path, "wb")  # noqa: SIM115
-        self._blocks = BlockWriter(self._file)
-        self._output_path = output_path
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Append bytes."""
-        with name_in_errors(self._output_path):
-            self._blocks.write(data)
-
-    def __enter__(self) -> _OutputFile:
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, *rest: object) -> None:
-        with name_in_errors(self._output_path), self._file:
-            if error is None:
-                self._blocks.flush()
-
-
 class Division(NamedTuple):
     """How inputs are divided among workers.
 
@@ -417,8 +266,7 @@ def _encode_parts(
         bar.advance(sum(each.n_read for each in finished.values()))
         joiner = None
         if division.in_threads:
-            file = opened.enter_context(_OutputFile(os.path.join(folder, "0"), output_path))
-            file.write(bytes(header))
+            file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(header)))
             joiner = Joiner(file, 2 * division.n_workers)
         joined = _Joined(
             kept.folder if kept else folder, first_file, joiner is None, kept.n_joined if kept else 0, finished
@@ -443,7 +291,7 @@ def _encode_parts(
         if joiner:
             joiner.close()
     in_order = [finished[number] for number in range(len(parts))]
-    warn_of_skipped(part.skipped for part in in_order if part.skipped.n)
+    warn_of_skipped(part.skipped for part in in_order)
     return joined.n_ids, concatenated(part.checksum for part in in_order)
 
 

@@ -24,7 +24,7 @@ import os, resource, signal, sys
 sys.path.insert(0, {faults!r})
 import victim
 from nbbpe.cli import main
-from nbbpe.idfiles import writer
+from nbbpe.idfiles import part_encoder, writer
 from nbbpe.training import word_counts
 victim.cut_small()
 writer._CHUNK_BYTES = word_counts._CHUNK_BYTES = 40_000
@@ -57,7 +57,7 @@ def little(real, main=os.getpid()):
             bytearray(1 << 30)
         yield from real(self, task)
     return run
-writer.PartEncoder.run = little(writer.PartEncoder.run)
+part_encoder.PartEncoder.run = little(part_encoder.PartEncoder.run)
 word_counts.Counter.run = little(word_counts.Counter.run)
 """
 

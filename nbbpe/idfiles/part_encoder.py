@@ -1,0 +1,133 @@
+"""What a worker does: it encodes parts of sources into files of ids, and of the ends of documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..encoding.special_choice import ALL, Choice, Chosen
+from ..sources import Part, Tally
+from ..system.part_joiner import Joiner, Sink
+from ..system.paths import Path
+from ..text.utf8 import Text
+from .block_writer import OutputFile
+from .checksum import Checksum, checksum, concatenated
+from .document_ends import DTYPE as END_DTYPE
+from .document_ends import MAGIC, ends_path
+from .manifest import Finished
+from .sidecar import Described
+
+if TYPE_CHECKING:
+    from ..encoding.encoder import Encoder
+
+_REPORT_BYTES = 2 << 20  # of ids between two words of progress
+
+
+class EncodesFiles(Described, Protocol):
+    """What a file of ids needs of a Tokenizer."""
+
+    @property
+    def _encoder(self) -> Encoder: ...
+
+    def _splitting_with(self, split_with: str | None) -> EncodesFiles: ...
+
+    def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen: ...
+
+    def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
+        """The ids of the joined texts, one by one."""
+
+    def encode_part(
+        self, part: Part, separator: int, tally: Tally, allowed_special: Choice | None = None
+    ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """The ids of a part of a source, in arrays, see Tokenizer.encode_part."""
+
+
+class PartEncoder(NamedTuple):
+    """Encodes parts of sources: a Job for workers.
+
+    With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder. File 0 begins
+    with `header` bytes to be filled in.
+    """
+
+    tokenizer: EncodesFiles
+    output_path: Path
+    header: int
+    separator_id: int
+    on_error: str
+    allowed_special: Sequence[str] | None
+    folder: str
+    joiner: Joiner | None = None
+
+    def run(self, task: tuple[int, Part]) -> Iterator[int | Finished]:
+        """Encode part `number`.
+
+        Yields the bytes read now and then, and, when its files are complete, what the part came to.
+        """
+        number, part = task
+        n_ids = n_waiting = 0
+        dtype = self.tokenizer.dtype.newbyteorder("<")
+        tally = Tally(self.on_error)
+        checksums = []
+        with ExitStack() as files:
+
+            def opened(path: str, start: bytes) -> OutputFile:
+                return files.enter_context(OutputFile(path, self.output_path, b"" if number else start))
+
+            path = os.path.join(self.folder, str(number))
+            writer: Sink = (
+                files.enter_context(self.joiner.part(number)) if self.joiner else opened(path, bytes(self.header))
+            )
+            ends_file = _EndsFile(partial(opened, ends_path(path), MAGIC))
+            for ids, ends in self.tokenizer.encode_part(part, self.separator_id, tally, self.allowed_special):
+                ids = ids.astype(dtype, copy=False)
+                writer.write(ids.data)
+                checksums.append(checksum(ids))
+                if len(ends):
+                    ends_file.add(ends + n_ids)
+                n_ids += len(ids)
+                n_waiting += ids.nbytes
+                if n_waiting >= _REPORT_BYTES:
+                    ends_file.write()
+                    yield tally.newly_read()
+                    n_waiting = 0
+            ends_file.write()
+        yield tally.newly_read()
+        ends_checksum = concatenated(ends_file.checksums)
+        yield Finished(tally.n_read, n_ids, concatenated(checksums), ends_file.n_ends, ends_checksum, tally.skipped())
+
+    def finish(self) -> None:
+        """Nothing is left to say."""
+
+
+class _EndsFile:
+    """The ends of a part's documents on their way to a file, which is opened for the first of them.
+
+    They are written many at a time, as after each call of a kernel a thread may have to wait for another one.
+    """
+
+    def __init__(self, open_file: Callable[[], OutputFile]) -> None:
+        self._open_file = open_file
+        self._file: OutputFile | None = None
+        self._waiting: list[NDArray[np.int64]] = []
+        self.n_ends = 0
+        self.checksums: list[Checksum] = []
+
+    def add(self, ends: NDArray[np.int64]) -> None:
+        """Have ends written with the next ones."""
+        self._waiting.append(ends)
+
+    def write(self) -> None:
+        """Write those that wait."""
+        if self._waiting:
+            self._file = self._file or self._open_file()
+            ends = np.concatenate(self._waiting).astype(END_DTYPE, copy=False)
+            self._waiting.clear()
+            self._file.write(ends.data)
+            self.n_ends += len(ends)
+            self.checksums.append(checksum(ends))
