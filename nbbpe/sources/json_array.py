@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.utf8 import to_bytes
 from ..text.windows import DocumentReader, Windows
-from .compressed import WHOLE, CompressibleFile, open_stream
-from .inputs import NO_ID, File, Part, Stream
-from .jsonl import JsonPart, text_of
+from .compressed import open_stream
+from .inputs import File, Part, Stream
+from .jsonl import JsonLines, text_of
 from .places import Record
 from .tally import Tally
 
@@ -112,17 +112,12 @@ def _records(stream: Stream, name: str) -> Iterator[object]:
         text += "".join(more)
 
 
-class JsonArray(CompressibleFile):
+class JsonArray(JsonLines):
     """A file of an array of records, or of JSON lines; see Input."""
 
-    has_records = True
     in_python = True
 
-    def __init__(self, file: File, compression: str, field: str) -> None:
-        super().__init__(file, compression)
-        self._field = field
-
-    def _part(self) -> ArrayPart | JsonPart:
+    def _whole(self) -> Part:
         """The records as the first character tells them: of an array, or in lines."""
         if self.size() is not None:
             with open_stream(self.file, self.compression, Tally("raise"), reads_ahead=False) as stream:
@@ -135,18 +130,9 @@ class JsonArray(CompressibleFile):
                         break
             # An object over several lines is neither; reading it as an array says so.
             if text.startswith(b"{") and not after.startswith(b"\n"):
-                return JsonPart(self.file, self.compression, self._field, WHOLE)
+                return super()._whole()
         return ArrayPart(self.file, self.compression, self._field)
-
-    def check(self, on_error: str) -> None:
-        """See Input. A field that is nowhere is noticed in the first record."""
-        super().check(on_error)
-        if on_error == "raise" and self.size() is not None:
-            from ..kernels.pieces.special_tokens import new_special_tokens
-
-            with self._part().open(new_special_tokens([], []), False, NO_ID, Tally(on_error)) as windows:
-                windows.advance(0)
 
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """See Input. An array is one part: where its records begin only reading can tell."""
-        return [self._part()]
+        return [self._whole()]

@@ -217,10 +217,12 @@ class JsonLines(CompressibleFile):
         """See Input. A field that is nowhere is noticed in the first record."""
         super().check(on_error)
         if on_error == "raise" and self.size() is not None:
-            tally = Tally(on_error)
-            with open_stream(self.file, self.compression, tally, reads_ahead=False) as stream:
-                whole = JsonPart(self.file, self.compression, self._field, WHOLE)
-                _Records(whole, stream, _no_specials(), NO_ID, tally).advance(0)
+            with self._whole().open(_no_specials(), False, NO_ID, Tally(on_error)) as windows:
+                windows.advance(0)
+
+    def _whole(self) -> Part:
+        """The complete file as one part."""
+        return JsonPart(self.file, self.compression, self._field, WHOLE)
 
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """See Input. Cut after newlines."""
