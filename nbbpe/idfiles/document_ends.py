@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,9 @@ def is_ours(path: str) -> bool:
     """Whether the name is free, or a file of ends."""
     if not is_file_or_nothing(path):
         return False
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except (FileNotFoundError, NotADirectoryError):
-        return True
+    with suppress(FileNotFoundError, NotADirectoryError), open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+    return True
 
 
 def count_ends(path: str) -> int:

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -23,6 +23,8 @@ _IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
 _MOST_HEADER = 1 << 16  # bytes of a .npy file before its ids: NumPy reads a header of 10,000 at most
 
 Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
+# The ids of a file, the ends of its documents and its sidecar, if it has these.
+_Opened = tuple["np.memmap[Any, np.dtype[Any]]", NDArray[np.int64] | None, dict[str, Any] | None]
 
 
 class TokenFile:
@@ -300,14 +302,6 @@ def _id_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return found.newbyteorder("<") if found.isnative else found
 
 
-class _Opened(NamedTuple):
-    """The ids of a file, the ends of its documents and its sidecar, if it has these."""
-
-    ids: np.memmap[Any, np.dtype[Any]]
-    ends: NDArray[np.int64] | None
-    about: dict[str, Any] | None
-
-
 def _open(path: str, dtype: np.dtype[Any] | None) -> _Opened:
     """Map a file of ids, with its sidecar and its ends.
 
@@ -329,7 +323,7 @@ def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
         # The other files change only while there are no ids. If the ids are still the same, so is all that was read.
         if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             raise ValueError(f"{path} was replaced while it was opened: open it again")
-        return _Opened(np.memmap(file, dtype=found, mode="r", offset=offset, shape=(n_ids,)), ends, about)
+        return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(n_ids,)), ends, about
 
 
 def _measure(

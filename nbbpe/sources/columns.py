@@ -64,10 +64,7 @@ def offsets_of(strings: Any) -> NDArray[np.int64]:
 
 def null_rows(column: Any) -> list[int]:
     """The rows of an Arrow array that are null."""
-    rows: list[int] = []
-    if column.null_count:
-        rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist()
-    return rows
+    return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist() if column.null_count else []
 
 
 class ColumnReader:

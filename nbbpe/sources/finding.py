@@ -16,7 +16,7 @@ from .inputs import File, Input
 from .iterable import Documents
 from .json_array import JsonArray
 from .jsonl import JsonLines
-from .local import exists, find_local, matching_files
+from .local import find_local, matching_files
 from .other_formats import warn_of_other_formats
 from .parquet import ParquetTable
 from .plain import PlainText
@@ -108,9 +108,7 @@ def find_files(path: Path) -> Sequence[File]:
     """The files that a path, a pattern or a URL names."""
     if isinstance(path, str) and is_url(path):
         return find_remote(path)
-    if exists(path):
-        return [find_local(path)]
-    found = matching_files(path)
+    found = None if os.path.exists(path) else matching_files(path)
     if found is None:
         return [find_local(path)]
     if not found:
@@ -144,7 +142,7 @@ def _paths(source: object, argument: str) -> list[Path] | None:
 
 def _check_no_text(path: Path, what: str) -> None:
     """Raise FileNotFoundError for a text in place of a path, cut short; what names files passes."""
-    if not isinstance(path, str) or is_url(path) or exists(path):
+    if not isinstance(path, str) or is_url(path) or os.path.exists(path):
         return
     is_long = len(path) > _LONGEST_PATH or "\n" in path
     if not is_long and (matching_files(path) is not None or not _is_text(path)):

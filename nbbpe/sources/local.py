@@ -113,14 +113,6 @@ def find_local(path: Path) -> LocalFile:
     return LocalFile(path, planned)
 
 
-def exists(path: Path) -> bool:
-    """Whether there is such a file or folder; False for a name that no file can have."""
-    try:
-        return os.path.exists(path)
-    except ValueError:  # a NUL character
-        return False
-
-
 def matching_files(pattern: Path) -> list[LocalFile] | None:
     """The files, not folders, that a pattern such as "data/*.txt" matches, by name; ** stands for any folders.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..system.user_warnings import warn_user
 
@@ -17,14 +17,11 @@ def check_on_error(on_error: str) -> None:
         raise ValueError(f"on_error must be one of {', '.join(map(repr, ON_ERROR))}, not {on_error!r}")
 
 
-Place = tuple[Any, ...]  # one of places.py, whose str() a message has
-
-
 class Skipped(NamedTuple):
-    """Skipped records: how many, and for the first few the place and the reason."""
+    """Skipped records: how many, and for the first few the place, one of places.py, and the reason."""
 
     n: int
-    first: Sequence[tuple[Place, str]]
+    first: Sequence[tuple[object, str]]
 
 
 class Tally:
@@ -33,11 +30,11 @@ class Tally:
     def __init__(self, on_error: str) -> None:
         self._on_error = on_error
         self._n_skipped = 0
-        self._first: list[tuple[Place, str]] = []
+        self._first: list[tuple[object, str]] = []
         self._n_reported = 0
         self.n_read = 0  # bytes of the file, compressed if it is
 
-    def malformed(self, place: Place, reason: str) -> None:
+    def malformed(self, place: object, reason: str) -> None:
         """Count a malformed record, or raise ValueError that names it."""
         if self._on_error == "raise":
             raise ValueError(f'{place}: {reason} (pass on_error="skip" to skip such records)')
