@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,9 +12,9 @@ from ..sources.elsewhere import for_elsewhere
 from ..system.atomic_files import name_in_errors
 from ..system.executors import run_on
 from ..system.lazy import imported_on_use
-from ..system.paths import Path
-from ..system.workers import Job, Results
+from ..system.workers import Results
 from .manifest import Finished
+from .part_encoder import PartEncoder
 
 tempfile: Any = imported_on_use("tempfile")
 
@@ -34,14 +34,11 @@ class EncodedPart(NamedTuple):
     finished: Finished
 
 
-def encode_part(numbered: tuple[int, Task], make_encoder: Callable[[str], Job]) -> EncodedPart:
-    """Encode a part into files of a temporary folder, and return them. The same however often it is called.
-
-    make_encoder : makes what writes the files of a part (a PartEncoder) into a folder
-    """
+def encode_part(numbered: tuple[int, Task], encoder: PartEncoder) -> EncodedPart:
+    """Encode a part into files of a temporary folder, and return them. The same however often it is called."""
     position, task = numbered
     with tempfile.TemporaryDirectory() as folder:
-        (finished,) = [result for result in make_encoder(folder).run(task) if isinstance(result, Finished)]
+        (finished,) = [each for each in encoder._replace(folder=folder).run(task) if isinstance(each, Finished)]
         files = {}
         for name in os.listdir(folder):
             with open(os.path.join(folder, name), "rb") as file:
@@ -49,15 +46,13 @@ def encode_part(numbered: tuple[int, Task], make_encoder: Callable[[str], Job]) 
     return EncodedPart(position, files, finished)
 
 
-def encode_on(
-    executor: Any, make_encoder: Callable[[str], Job], tasks: Sequence[Task], folder: str, output_path: Path
-) -> Results:
-    """As `run_jobs` with encoders that write to a folder; the executor's workers need not reach it."""
+def encode_on(executor: Any, encoder: PartEncoder, tasks: Sequence[Task]) -> Results:
+    """As `run_jobs` with such encoders; the executor's workers need not reach their folder."""
     sent = [(position, (number, for_elsewhere(part))) for position, (number, part) in enumerate(tasks)]
-    for done in run_on(executor, partial(encode_part, make_encoder=make_encoder), sent):
-        with name_in_errors(output_path):
+    for done in run_on(executor, partial(encode_part, encoder=encoder), sent):
+        with name_in_errors(encoder.output_path):
             for name, content in done.files.items():
-                with open(os.path.join(folder, name), "wb") as file:
+                with open(os.path.join(encoder.folder, name), "wb") as file:
                     file.write(content)
         yield done.position, done.finished.n_read
         yield done.position, done.finished

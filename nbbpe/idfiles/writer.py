@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any, NamedTuple
@@ -137,10 +137,8 @@ def encode_file(
             }
             kept = stack.enter_context(kept_parts(output_path, _job(tokenizer, options, inputs)))
         parts_folder = kept.folder if kept else folder
-        make_job = partial(PartEncoder, tokenizer, output_path, header, separator_id, on_error, allowed)
-        n_ids, checksum_of_all = _encode_parts(
-            make_job, tokenizer, inputs, allowed, parts_folder, output_path, header, n_workers, progress, kept, executor
-        )
+        encoder = PartEncoder(tokenizer, output_path, header, separator_id, on_error, allowed, parts_folder)
+        n_ids, checksum_of_all = _encode_parts(encoder, inputs, n_workers, progress, kept, executor)
         whole = kept.hand_over(folder) if kept else os.path.join(folder, "0")
         sources = [(path, each.size(), each.mtime_ns()) for each in inputs if (path := each.path()) is not None]
         if separator is not None:
@@ -234,24 +232,21 @@ def divide(
 
 
 def _encode_parts(
-    make_job: Callable[..., PartEncoder],
-    tokenizer: EncodesFiles,
+    encoder: PartEncoder,
     inputs: Sequence[Input],
-    allowed_special: Sequence[str] | None,
-    folder: str,
-    output_path: Path,
-    header: int,
     n_workers: int,
     progress: ProgressOption,
     kept: KeptParts | None,
     executor: Any,
 ) -> tuple[int, Checksum]:
-    """Encode all parts of the inputs and join them in the file "0" of a folder; returns how many ids, and their checksum.
+    """Encode all parts of the inputs, and join them in the file "0" of the encoder's folder.
 
-    The file begins with `header` bytes to be filled in. Beside it are the ends of documents without a separator. With
-    `kept`, the file is the one that it keeps, and only the parts that are not finished are encoded.
+    Returns how many ids, and their checksum. The file begins with `header` bytes to be filled in. Beside it are the ends of
+    documents without a separator. With `kept`, the file is the one that it keeps, and only the parts that are not finished
+    are encoded.
     """
-    division = divide(tokenizer, inputs, allowed_special, n_workers, kept, executor)
+    tokenizer, folder, output_path, header = encoder.tokenizer, encoder.folder, encoder.output_path, encoder.header
+    division = divide(tokenizer, inputs, encoder.allowed_special, n_workers, kept, executor)
     parts = division.parts()
     finished: dict[int, Finished] = {}
     if kept:
@@ -268,15 +263,14 @@ def _encode_parts(
         if division.in_threads:
             file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(header)))
             joiner = Joiner(file, 2 * division.n_workers)
-        joined = _Joined(
-            kept.folder if kept else folder, first_file, joiner is None, kept.n_joined if kept else 0, finished
-        )
+        joined = _Joined(folder, first_file, joiner is None, kept.n_joined if kept else 0, finished)
         with name_in_errors(output_path):
             joined.join(finished)
         if executor is None:
-            results = run_jobs(partial(make_job, folder, joiner), tasks, division.n_workers, division.in_threads)
+            make_job = partial(encoder._replace, joiner=joiner)
+            results = run_jobs(make_job, tasks, division.n_workers, division.in_threads)
         else:
-            results = encode_on(executor, make_job, tasks, folder, output_path)
+            results = encode_on(executor, encoder, tasks)
         opened.enter_context(closing(results))
         for task, result in results:
             if isinstance(result, int):
