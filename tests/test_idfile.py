@@ -84,8 +84,8 @@ def test_encode_file_says_whose_ids_they_are(encoded, small, source):
 def test_separators_may_be_some_of_the_special_tokens(small):
     tokenizer = nbbpe.Tokenizer(small.vocab, small.merges, [texts.SPECIAL, "<|pad|>", "<|x|>"])
     ids = tokenizer.special_tokens
-    assert sidecar.describe_ids(tokenizer, 5, Checksum(), [])["separator_ids"] == sorted(ids.values())
-    some = sidecar.describe_ids(tokenizer, 5, Checksum(), [("a/b", 3, 5), ("c", None, None)], ["<|x|>", texts.SPECIAL])
+    sources = [("a/b", 3, 5), ("c", None, None)]
+    some = sidecar.describe_ids(tokenizer, 5, Checksum(), sources, ["<|x|>", texts.SPECIAL, "<|x|>"], n_ends=0)
     assert some["separator_ids"] == sorted([ids["<|x|>"], ids[texts.SPECIAL]])
     assert some["sources"] == [{"name": "b", "bytes": 3, "mtime_ns": 5}, {"name": "c", "bytes": None, "mtime_ns": None}]
 

@@ -62,15 +62,15 @@ def describe_ids(
     n_ids: int,
     checksum: Checksum,
     sources: Sequence[tuple[Path, int | None, int | None]],
-    separators: Sequence[str] | None = None,
-    n_ends: int = 0,
+    separators: Sequence[str],
+    n_ends: int,
 ) -> dict[str, Any]:
     """The contents of the sidecar for a file of ids that a tokenizer has made.
 
     checksum   : of the ids
     sources    : of each its path, of which only the last part is kept, its size in bytes and the time of its last change in
                  nanoseconds since 1970 (None for a pipe or the like)
-    separators : the special tokens by which documents end; None for all that the tokenizer has
+    separators : the special tokens by which documents end
     n_ends     : how many documents end without one, see document_ends
     """
     special = tokenizer.special_tokens
@@ -84,7 +84,7 @@ def describe_ids(
         "checksum": str(checksum),
         "fingerprint": tokenizer.fingerprint,
         "vocab_size": tokenizer.vocab_size,
-        "separator_ids": sorted({special[token] for token in (special if separators is None else separators)}),
+        "separator_ids": sorted({special[token] for token in separators}),
         "document_ends": n_ends,
         "sources": [
             {"name": os.path.basename(os.fspath(path)), "bytes": size, "mtime_ns": mtime_ns}
