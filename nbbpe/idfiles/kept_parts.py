@@ -120,9 +120,9 @@ def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int,
     n_joined = 0
     while n_joined in finished and not os.path.lexists(os.path.join(folder, str(n_joined + 1))):
         n_joined += 1
-    n_joined, n_ids, n_ends = _whole_prefix(path, header, dtype, [finished[i] for i in range(n_joined)])
-    _set_size(path, header + n_ids * dtype.itemsize)
-    if n_ends:
+    n_joined = _n_whole(path, header, dtype, [finished[i] for i in range(n_joined)])
+    _set_size(path, header + sum(finished[i].n_ids for i in range(n_joined)) * dtype.itemsize)
+    if n_ends := sum(finished[i].n_ends for i in range(n_joined)):
         _set_size(ends_path(path), len(MAGIC) + n_ends * END_DTYPE.itemsize)
     else:
         with suppress(FileNotFoundError):
@@ -137,18 +137,17 @@ def _take_up(folder: str, header: int, dtype: np.dtype[Any], finished: dict[int,
     return n_joined
 
 
-def _whole_prefix(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]) -> tuple[int, int, int]:
-    """How many of the parts that a file should begin with are in it undamaged, with how many ids and ends."""
-    n_ids = n_ends = 0
+def _n_whole(path: str, header: int, dtype: np.dtype[Any], parts: list[Finished]) -> int:
+    """How many of the parts that a file should begin with are in it undamaged."""
+    n_ids = 0
     with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file, _open_ends(ends_path(path), MAGIC) as ends:
         file.seek(header)
         for number, part in enumerate(parts):
             if not _is_next(file, ends, dtype, part, n_ids):
-                return number, n_ids, n_ends
+                return number
             n_ids += part.n_ids
-            n_ends += part.n_ends
-        return len(parts), n_ids, n_ends
-    return 0, 0, 0
+        return len(parts)
+    return 0
 
 
 def _is_whole(path: str, dtype: np.dtype[Any], part: Finished) -> bool:
