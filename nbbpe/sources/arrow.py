@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows, offsets_of
 from .extras import require
+from .inputs import ReadOnce
 from .places import Row
-from .read_once import ReadOnce
 from .tally import Tally
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from ..system.paths import Path
 from ..text.windows import NO_ID as NO_ID
@@ -124,6 +124,30 @@ class Input(ABC):
     @abstractmethod
     def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
         """Parts of about `part_bytes` bytes of text that can be read in any order; at least one."""
+
+
+class ReadOnce(Input):
+    """An Input of records in memory, and its one Part: it is read once, and in this process.
+
+    It has no file, and nobody knows its size.
+    """
+
+    has_records = True
+
+    def span(self) -> tuple[int, None]:
+        """See Part."""
+        return 0, None
+
+    def n_text(self) -> int:
+        """See Input."""
+        return 0
+
+    def check(self, on_error: str) -> None:
+        """See Input."""
+
+    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Any]:
+        """See Input."""
+        return [self]
 
 
 def total_size(inputs: Sequence[Input]) -> int | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..system.user_warnings import warn_user
 from ..text.utf8 import Text, each_to_bytes
 from ..text.windows import DocumentReader, Windows
-from .read_once import ReadOnce
+from .inputs import ReadOnce
 from .tally import Tally
 
 if TYPE_CHECKING:
