@@ -34,12 +34,10 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
 
     The ends of documents are those beside `whole`, where `about` says that there are any. Of several runs on one output,
     the last to come here wins whole. After an error the older files are back; after a kill there are the older files, the
-    new ones, or no ids under that name. Raises FileExistsError as `check_replaceable` does.
+    new ones, or no ids under that name. Raises what `check_replaceable` does.
     """
     write_sidecar(whole, about)
     target = target_of(ids_path)
-    if os.path.isdir(target):
-        raise IsADirectoryError(f"{os.fspath(ids_path)!r} is a folder; give a file name to write")
     with suppress(OSError):
         shutil.copymode(target, whole)  # as `put` would do, if the target were still there
     # Syncing a large file takes seconds, so it is done before the lock is taken and the older ids are moved away.

@@ -97,11 +97,13 @@ def describe_ids(
 
 
 def check_replaceable(ids_path: Path) -> None:
-    """Raise the error that writing a file of ids would end in, if other files have the names of its sidecar or its ends.
+    """Raise the error that writing a file of ids would end in, if others have the names of its files.
 
-    A file there that is not nbbpe's is never replaced: FileExistsError. Of a symlink that another user may have made,
-    PermissionError, see `target_of`.
+    A folder is never replaced: IsADirectoryError; nor is a sidecar or file of ends that is not nbbpe's: FileExistsError. Of
+    a symlink that another user may have made, PermissionError, see `target_of`.
     """
+    if os.path.isdir(ids_path):
+        raise IsADirectoryError(f"{os.fspath(ids_path)!r} is a folder; give a file name to write")
     for path in ends_path(ids_path), sidecar_path(ids_path):
         target_of(path)
     path = ends_path(ids_path)

@@ -115,8 +115,6 @@ def encode_file(
     separator_id = find_separator(tokenizer.special_tokens, separator)
     allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
-    if os.path.isdir(output_path):
-        raise IsADirectoryError(f"{os.fspath(output_path)!r} is a folder; give a file name to write")
     with ExitStack() as stack:
         with publishing(output_path, shared=True):  # what another run puts there is not looked at half-done
             check_replaceable(output_path)
