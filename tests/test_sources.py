@@ -557,6 +557,9 @@ def test_a_parquet_file_that_cannot_be_meant_is_told(assert_refused, tmp_path):
     twice = arrow.Table.from_arrays([arrow.array(["a"])] * 2, names=["text", "text"])
     arrow.parquet.write_table(twice, path)
     assert_refused(path, ValueError, "more than one column 'text'")
+    arrow.parquet.write_table(arrow.table({"zqzq": ["a"], "text": ["a"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"zqzq", b"zq\xff\xfe"))
+    assert_refused(path, OSError, r"a\.parquet' cannot be read as parquet, or is broken: 'utf-8'")
 
 
 def test_a_parquet_file_that_breaks_later_is_named(small, tmp_path):

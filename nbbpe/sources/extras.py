@@ -1,9 +1,13 @@
-"""Packages that only some sources need."""
+"""Packages that only some sources need, and their errors."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from .inputs import File
 
 
 def require(module: str, name: str) -> Any:
@@ -13,3 +17,17 @@ def require(module: str, name: str) -> Any:
     except ImportError as error:
         package = module.split(".")[0]
         raise ImportError(f'reading {name!r} needs {package} ({error}): pip install "nbbpe[data]"', name=package) from error
+
+
+@contextmanager
+def naming_arrow_errors(file: File, kind: str) -> Iterator[None]:
+    """Turn pyarrow's errors about a file of some kind into an OSError that names both."""
+    arrow = require("pyarrow", file.name)
+    with file.naming_errors():
+        try:
+            yield
+        # A wrong length asks for any amount of memory; names of columns may not be UTF-8.
+        except (OSError, MemoryError, UnicodeDecodeError, arrow.ArrowException) as error:
+            if isinstance(error, OSError) and (error.errno is not None or repr(file.name) in str(error)):
+                raise
+            raise OSError(f"{file.name!r} cannot be read as {kind}, or is broken: {error}") from error

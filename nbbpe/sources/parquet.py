@@ -11,7 +11,7 @@ import numpy as np
 
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, null_rows
-from .extras import require
+from .extras import naming_arrow_errors, require
 from .inputs import File, Input, Part
 from .places import Row
 from .tally import Tally
@@ -68,13 +68,13 @@ class RowsPart(NamedTuple):
 
     def _batches(self, raw: Any) -> Iterator[Any]:
         """The column, some rows at a time."""
-        with _naming_errors(self.file):
+        with naming_arrow_errors(self.file, "parquet"):
             table = _parquet_file(self.file, raw)
         for i, group in enumerate(self.groups, self.first_group):
             n_rows = min(max(_BATCH_BYTES * group.n_rows // max(group.n_text, 1), 1), _MAX_BATCH_ROWS)
             batches = table.iter_batches(batch_size=n_rows, row_groups=[i], columns=[self.column], use_threads=False)
             while True:
-                with _naming_errors(self.file):
+                with naming_arrow_errors(self.file, "parquet"):
                     batch = next(batches, None)
                     if batch is None:
                         break
@@ -103,7 +103,7 @@ class ParquetTable(Input):
         require("pyarrow.parquet", self.file.name)
         if self.size() is None:
             raise ValueError(f"{self.file.name!r} has no known size (a pipe?), and parquet cannot be read in order")
-        with self.file.open() as raw, _naming_errors(self.file):
+        with self.file.open() as raw, naming_arrow_errors(self.file, "parquet"):
             table = _parquet_file(self.file, raw)
             check_column(self.file.name, table.schema_arrow, self._column, may_be_null=False)
             metadata = table.metadata
@@ -136,16 +136,3 @@ def _parquet_file(file: File, raw: Any) -> Any:
     """An open file as pyarrow's ParquetFile."""
     # Buffered and without read-ahead, so that a row group of gigabytes is never in memory completely.
     return require("pyarrow.parquet", file.name).ParquetFile(raw, pre_buffer=False, buffer_size=_BUFFER)
-
-
-@contextmanager
-def _naming_errors(file: File) -> Iterator[None]:
-    """Turn pyarrow's errors about a file into an OSError that names it."""
-    arrow = require("pyarrow", file.name)
-    with file.naming_errors():
-        try:
-            yield
-        except (OSError, arrow.ArrowException) as error:
-            if isinstance(error, OSError) and (error.errno is not None or repr(file.name) in str(error)):
-                raise
-            raise OSError(f"{file.name!r} cannot be read as parquet, or is broken: {error}") from error

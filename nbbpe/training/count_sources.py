@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..sources.arrow import is_arrow
-from ..sources.extras import require
+from ..sources.extras import naming_arrow_errors, require
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from .count_description import KEY
@@ -91,21 +90,21 @@ def _file_counts(file: File) -> Counts:
         raise ValueError(f"{file.name!r} is not a file of counts by its name: those end in {', '.join(ENDINGS)}")
     file.check()
     is_parquet = name.endswith(PARQUET)
-    with file.open() as raw, _reading(file):
+    with file.open() as raw, naming_arrow_errors(file, "a file of counts"):
         schema = _parquet(file, raw).schema_arrow if is_parquet else _ipc(raw).schema
         _ = schema.names  # raises for names that are not UTF-8
     check_columns(schema, file.name)
 
     def batches() -> Iterator[Any]:
         with file.open() as raw:
-            with _reading(file):
+            with naming_arrow_errors(file, "a file of counts"):
                 opened = (
                     _parquet(file, raw).iter_batches(batch_size=_BATCH_ROWS, use_threads=False)
                     if is_parquet
                     else _ipc_batches(_ipc(raw))
                 )
             while True:
-                with _reading(file):
+                with naming_arrow_errors(file, "a file of counts"):
                     batch = next(opened, None)
                 if batch is None:
                     return
@@ -135,20 +134,6 @@ def _ipc_batches(reader: Any) -> Iterator[Any]:
     if hasattr(reader, "get_batch"):
         return (reader.get_batch(i) for i in range(reader.num_record_batches))
     return iter(reader)
-
-
-@contextmanager
-def _reading(file: File) -> Iterator[None]:
-    """Turn pyarrow's errors about a file into an OSError that names it."""
-    pa = arrow()
-    with file.naming_errors():
-        try:
-            yield
-        # A wrong length asks for any amount of memory; names of columns may not be UTF-8.
-        except (OSError, MemoryError, UnicodeDecodeError, pa.ArrowException) as error:
-            if isinstance(error, OSError) and (error.errno is not None or repr(file.name) in str(error)):
-                raise
-            raise OSError(f"{file.name!r} cannot be read as a file of counts, or is broken: {error}") from error
 
 
 def words_in(counts: Counts) -> Iterator[WordCounts]:
