@@ -73,27 +73,26 @@ def describe_sources(inputs: Sequence[Input]) -> list[dict[str, Any]]:
     return described
 
 
-class Manifest:
-    """The job, the size of its parts, their spans, and which are finished, by number from 0."""
+class Manifest(NamedTuple):
+    """Its path, the size of the job's parts, their spans, and which are finished, by number from 0."""
 
-    def __init__(self, path: str, part_bytes: int, spans: Sequence[Span], finished: dict[int, Finished]) -> None:
-        self.part_bytes = part_bytes
-        self.spans = list(spans)
-        self.finished = finished
-        self._path = path
+    path: str
+    part_bytes: int
+    spans: list[Span]
+    finished: dict[int, Finished]
 
     def add(self, number: int, finished: Finished) -> None:
         """Note that a part is finished."""
         self.finished[number] = finished
         # Opened each time, and written by one call, so that a line is there or torn, but never mixed with another.
-        with open(self._path, "ab", buffering=0) as file:
+        with open(self.path, "ab", buffering=0) as file:
             places = [(type(place).__name__, place, reason) for place, reason in finished.skipped.first]
             file.write(json.dumps([number, *finished[:5], [finished.skipped.n, places]]).encode() + b"\n")
 
 
-def new_manifest(path: str, job: Job, part_bytes: int, spans: Sequence[Span]) -> Manifest:
+def new_manifest(path: str, job: Job, part_bytes: int, spans: list[Span]) -> Manifest:
     """Write the manifest of a job of which no part is finished."""
-    about = {"format": _FORMAT, "version": _VERSION, **job._asdict(), "part_bytes": part_bytes, "parts": list(spans)}
+    about = {"format": _FORMAT, "version": _VERSION, **job._asdict(), "part_bytes": part_bytes, "parts": spans}
     with open(path + ".new", "wb") as file:
         file.write(json.dumps(about).encode() + b"\n")
     os.replace(path + ".new", path)
