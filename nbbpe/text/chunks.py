@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ..system.integers import check_positive
 from ..system.paths import Path, file_size
 from .special_search import specials_in
-from .utf8 import padded
+from .utf8 import Data, padded
 from .windows import WINDOW
 
 if TYPE_CHECKING:
@@ -136,36 +137,34 @@ def find_cut(text: bytes, pattern: Pattern, special_tokens: Sequence[bytes]) -> 
     specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
     reach = max(specials.longest, _CONTEXT)
     until = len(text) - reach
-    return _first_cut(_Bytes(text), reach, until, len(text), pattern.tables, specials) if reach < until else None
+    return _first_cut(PositionedBytes(text), reach, until, len(text), pattern.tables, specials) if reach < until else None
 
 
-class Positioned(Protocol):
-    """Text whose parts can be read: its places are bytes of a file, or characters of a str."""
+class Positioned(ABC):
+    """Text whose parts can be read: its places are bytes of a file or of memory, or characters of a str."""
 
+    @abstractmethod
     def read(self, begin: int, end: int) -> bytes:
         """The text between two places, as UTF-8."""
 
     def place(self, begin: int, n_bytes: int) -> int:
         """The place that is so many bytes after another."""
+        return begin + n_bytes
 
 
-class _Bytes:
-    """Bytes in memory; see Positioned."""
+class PositionedBytes(Positioned):
+    """Bytes in memory."""
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: Data) -> None:
         self._text = text
 
     def read(self, begin: int, end: int) -> bytes:
         """See Positioned."""
-        return self._text[begin:end]
-
-    def place(self, begin: int, n_bytes: int) -> int:
-        """See Positioned."""
-        return begin + n_bytes
+        return bytes(self._text[begin:end])
 
 
-class _FileBytes:
-    """The bytes of an open file; see Positioned."""
+class _FileBytes(Positioned):
+    """The bytes of an open file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -176,10 +175,6 @@ class _FileBytes:
         if len(block) < end - begin:
             raise OSError(f"{self._file.name!r} became shorter while it was read")
         return block
-
-    def place(self, begin: int, n_bytes: int) -> int:
-        """See Positioned."""
-        return begin + n_bytes
 
 
 def find_cuts(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .chunks import find_cuts
+from .chunks import Positioned, PositionedBytes, find_cuts
 from .utf8 import LONGEST_CHARACTER, Data, to_bytes
 from .windows import Reader, TextReader, Windows
 
@@ -82,27 +82,15 @@ def cut_text(text: str | Data, n_parts: int, tables: PatternTables, specials: Sp
 
     At special tokens or certain boundaries, and no special token is cut. A text without such places is one stretch.
     """
-    place = _Characters(text) if isinstance(text, str) and not text.isascii() else _Bytes(text)
-    return list(pairwise([0, *find_cuts(place, len(text), n_parts, tables, specials, _LOOK), len(text)]))
+    if isinstance(text, str) and not text.isascii():
+        places: Positioned = _Characters(text)
+    else:
+        places = PositionedBytes(_in_place(text))
+    return list(pairwise([0, *find_cuts(places, len(text), n_parts, tables, specials, _LOOK), len(text)]))
 
 
-class _Bytes:
-    """The bytes of a text in memory; see Positioned."""
-
-    def __init__(self, text: str | Data) -> None:
-        self._bytes = _in_place(text)
-
-    def read(self, begin: int, end: int) -> bytes:
-        """See Positioned."""
-        return bytes(self._bytes[begin:end])
-
-    def place(self, begin: int, n_bytes: int) -> int:
-        """See Positioned."""
-        return begin + n_bytes
-
-
-class _Characters:
-    """The characters of a str; see Positioned."""
+class _Characters(Positioned):
+    """The characters of a str."""
 
     def __init__(self, text: str) -> None:
         self._text = text
