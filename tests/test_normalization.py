@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pickle
@@ -28,6 +29,7 @@ from nbbpe.sources import NO_ID, Tally, find_inputs
 from nbbpe.text import normalization, windows
 from nbbpe.text.normalization import FORMS
 from nbbpe.text.pattern import NAMED, character_classes
+from nbbpe.text.rewriting import RewritingReader
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
@@ -408,7 +410,8 @@ def test_a_long_piece_is_looked_through_a_few_times_only(sizes):
     sizes(window=100)
     specials = new_special_tokens([], [])
     stream = windows.TextStream(["e\u0301" * 100_000])
-    reader = normalization.NormalizingReader(windows.Reader(stream, None, specials), "NFC")
+    to_nfc = functools.partial(normalization.normal_part, form="NFC")
+    reader = RewritingReader(windows.Reader(stream, None, specials), normalization.last_cut, to_nfc)
     n_windows = 1
     while (window := reader.advance(0)).limit < window.end:  # whoever cannot take anything yet
         n_windows += 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
 
 from ..kernels.pieces.special_tokens import SpecialTokens
-from ..text.normalization import Form, NormalizingReader, is_normal, normal_window, normalized
+from ..text.normalization import Form, is_normal, last_cut, normal_part, normalized
+from ..text.rewriting import RewritingReader, rewritten_window
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows
 from .encoder import Encoder, RewritingEncoder
@@ -19,6 +21,7 @@ class NormalizingEncoder(RewritingEncoder):
     def __init__(self, encoder: Encoder, form: Form) -> None:
         super().__init__(encoder)
         self._form = form
+        self._rewrite = partial(normal_part, form=form)
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         text = to_bytes(text)
@@ -29,7 +32,7 @@ class NormalizingEncoder(RewritingEncoder):
         return self.encode_window(self.window_of(text, specials))
 
     def reading(self, reader: Windows) -> Windows:
-        return NormalizingReader(reader, self._form)
+        return RewritingReader(reader, last_cut, self._rewrite)
 
     def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
         text = to_bytes(text)
@@ -38,4 +41,4 @@ class NormalizingEncoder(RewritingEncoder):
         return len(self.encode_text(text, specials))
 
     def window_of(self, document: bytes, specials: SpecialTokens) -> Window:
-        return normal_window(super().window_of(document, specials), self._form)
+        return rewritten_window(super().window_of(document, specials), self._rewrite)

@@ -6,13 +6,15 @@ It passes prepared windows to another encoder, so that a tokenizer without prepa
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from ..model.model import Model
 from ..text.normalization import FORMS, is_normal
-from ..text.preparation import Preparation, PreparingReader, Rule, can_be_cut, prepared_window
+from ..text.preparation import Preparation, Progress, Rule, can_be_cut, last_cut
+from ..text.rewriting import Rewrite, RewritingReader, rewritten_window
 from ..text.utf8 import Data, to_bytes
 from ..text.windows import Window, Windows, concatenated
 from .encoder import Encoder, RewritingEncoder
@@ -92,8 +94,12 @@ class PreparedEncoder(RewritingEncoder):
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
-        return PreparingReader(reader, self._preparation, self._allowed[1])
+        return RewritingReader(reader, last_cut, self._rewrite(self._allowed[1]))
 
     def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
         first, later = self._turns(specials)
-        return prepared_window(concatenated([document], first), self._preparation, later)
+        return rewritten_window(concatenated([document], first), self._rewrite(later))
+
+    def _rewrite(self, later: SpecialTokens) -> Rewrite:
+        """The preparation of a text from its beginning on."""
+        return partial(self._preparation.prepared, later=later, progress=Progress())

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
-from .rewriting import RewritingReader
-from .utf8 import padded, to_text
-from .windows import Window, Windows
+from .utf8 import to_text
+from .windows import Window
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
@@ -90,16 +89,8 @@ def _joining() -> str:
     return "".join(filter(joins, later.union(changing)))
 
 
-def normal_window(window: Window, form: Form) -> Window:
-    """A whole window in a normal form; its breaks are kept, and no others are found in the normalized text."""
-    text, breaks = _normal_part(window, window.end, form)
-    return Window(padded(text), 0, len(text), len(text), breaks)
-
-
-def _normal_part(window: Window, stop: int, form: Form) -> tuple[bytes, NDArray[np.int64]]:
-    """The text of a window up to `stop`, where it can be cut, in a normal form, with the breaks in it."""
-    text = window.data[window.start : stop].tobytes()
-    breaks = window.breaks[window.breaks[:, 0] < stop] - np.array([window.start, window.start, 0])
+def normal_part(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[bytes, NDArray[np.int64]]:
+    """A text in a normal form, and its breaks, which are changed in place; no others are found in the normalized text."""
     if text.isascii():
         return text, breaks
     parts: list[bytes] = []
@@ -114,24 +105,10 @@ def _normal_part(window: Window, stop: int, form: Form) -> tuple[bytes, NDArray[
     return b"".join(parts), breaks
 
 
-def _last_cut(window: Window) -> int:
+def last_cut(window: Window) -> int:
     """The last place of a window up to which it can be normalized alone; its start if there is none."""
     text, n_bytes = codecs.utf_8_decode(window.data[window.start : window.limit].data, "surrogateescape", False)
     kept = text if text[-1:].isascii() else text.rstrip(_joining())
     last = text[max(len(kept) - 1, 0) :]
     cut = window.start + n_bytes - len(last.encode(errors="surrogateescape"))
     return max(cut, *window.breaks[-1:, 1].tolist(), window.start)
-
-
-class NormalizingReader(RewritingReader):
-    """Windows of text in a normal form."""
-
-    def __init__(self, reader: Windows, form: Form) -> None:
-        super().__init__(reader)
-        self._form = form
-
-    def last_cut(self, window: Window) -> int:
-        return _last_cut(window)
-
-    def rewritten(self, window: Window, stop: int) -> tuple[bytes, NDArray[np.int64]]:
-        return _normal_part(window, stop, self._form)

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from .cutting import Cutter
 from .normalizer import Chain
-from .rewriting import RewritingReader
 from .special_search import find_breaks
 from .unicode_sets import WHITESPACE, WORD
 from .utf8 import LONGEST_CHARACTER, padded, to_text
-from .windows import CUT, SEPARATOR, Window, Windows
+from .windows import CUT, SEPARATOR, Window
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -280,34 +279,3 @@ def last_cut(window: Window) -> int:
             if row == len(ends) or window.breaks[row, 0] - window.start >= stop:
                 return window.start + stop
     return window.start
-
-
-def prepared_window(window: Window, preparation: Preparation, later: SpecialTokens) -> Window:
-    """A whole window, prepared for splitting."""
-    text, breaks = _part(window, window.end, preparation, later, Progress())
-    return Window(padded(text), 0, len(text), len(text), breaks)
-
-
-def _part(
-    window: Window, stop: int, preparation: Preparation, later: SpecialTokens, progress: Progress
-) -> tuple[bytes, NDArray[np.int64]]:
-    """The text of a window up to `stop`, where it can be cut, prepared for splitting, with the breaks in it."""
-    text = window.data[window.start : stop].tobytes()
-    rows = window.breaks[window.breaks[:, 0] < stop] - np.array([window.start, window.start, 0])
-    return preparation.prepared(text, rows, later, progress)
-
-
-class PreparingReader(RewritingReader):
-    """Windows of prepared text, from windows in which the tokens of the first turn are already found."""
-
-    def __init__(self, reader: Windows, preparation: Preparation, later: SpecialTokens) -> None:
-        super().__init__(reader)
-        self._preparation = preparation
-        self._later = later
-        self._progress = Progress()
-
-    def last_cut(self, window: Window) -> int:
-        return last_cut(window)
-
-    def rewritten(self, window: Window, stop: int) -> tuple[bytes, NDArray[np.int64]]:
-        return _part(window, stop, self._preparation, self._later, self._progress)

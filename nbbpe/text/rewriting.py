@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +10,35 @@ from numpy.typing import NDArray
 from .utf8 import LONGEST_CHARACTER, padded
 from .windows import Window, Windows
 
+# What a text and the breaks in it become.
+Rewrite = Callable[[bytes, NDArray[np.int64]], tuple[bytes, NDArray[np.int64]]]
 
-class RewritingReader(ABC):
-    """Windows of rewritten text, from windows of the text itself, in which special tokens are already found."""
 
-    def __init__(self, reader: Windows) -> None:
+def rewritten_window(window: Window, rewrite: Rewrite) -> Window:
+    """A whole window, rewritten; special tokens are looked for in the rewritten text only if `rewrite` does so."""
+    text, breaks = rewrite(*_up_to(window, window.end))
+    return Window(padded(text), 0, len(text), len(text), breaks)
+
+
+def _up_to(window: Window, stop: int) -> tuple[bytes, NDArray[np.int64]]:
+    """The text of a window up to `stop`, where it can be cut, and the breaks in it."""
+    breaks = window.breaks[window.breaks[:, 0] < stop] - np.array([window.start, window.start, 0])
+    return window.data[window.start : stop].tobytes(), breaks
+
+
+class RewritingReader:
+    """Windows of rewritten text, from windows of the text itself, in which special tokens are already found.
+
+    last_cut : the last place of a window up to which it can be rewritten alone; its start if there is none
+    rewrite  : of the text up to such a place, which is not empty
+    """
+
+    def __init__(self, reader: Windows, last_cut: Callable[[Window], int], rewrite: Rewrite) -> None:
         self._reader = reader
+        self._last_cut = last_cut
+        self._rewrite = rewrite
         self._taken = 0  # of the reader's last window
         self._last = Window(padded(b""), 0, 0, 0, np.empty((0, 3), dtype=np.int64))
-
-    @abstractmethod
-    def last_cut(self, window: Window) -> int:
-        """The last place of a window up to which it can be rewritten alone; its start if there is none."""
-
-    @abstractmethod
-    def rewritten(self, window: Window, stop: int) -> tuple[bytes, NDArray[np.int64]]:
-        """The text of a window up to such a place, rewritten, with the breaks in it. The text is not empty."""
 
     def advance(self, taken: int) -> Window | None:
         """See Windows."""
@@ -40,10 +53,10 @@ class RewritingReader(ABC):
             if window is None:
                 return None
             whole = window.limit == window.end
-            self._taken = window.end if whole else self.last_cut(window)
+            self._taken = window.end if whole else self._last_cut(window)
             if self._taken == window.start:
                 continue
-            text, found = self.rewritten(window, self._taken)
+            text, found = self._rewrite(*_up_to(window, self._taken))
             parts.append(text)
             rows.append(found + np.array([n_bytes, n_bytes, 0]))
             n_bytes += len(text)
