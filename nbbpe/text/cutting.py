@@ -6,15 +6,13 @@ each part by itself.
 
 from __future__ import annotations
 
-import json
 import string
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
-from .step_regex import compiled_step
+from .steps import Steps, compiled_step, kind_of, string_or_regex
 from .unicode_sets import PUNCTUATION, WHITESPACE, WORD, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
@@ -35,34 +33,24 @@ _KEYS: dict[str, set[str]] = {
 KINDS = tuple(_KEYS)
 
 
-@dataclass(frozen=True)
-class Cutter:
-    """The steps that cut a text before it is split by a pattern.
+class Cutter(Steps):
+    """The steps that cut a text before it is split by a pattern."""
 
-    spelled : as JSON, a list of objects as tokenizer.json has them, where the regex of a Split is one of `regex`
-    """
-
-    spelled: str
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The state for another process, which computes the rest again."""
-        return {"spelled": self.spelled}
-
-    @classmethod
-    def of(cls, steps: Sequence[Any]) -> Cutter:
-        """From steps as objects. Raises ValueError that names a step that is unknown, or cannot be applied exactly."""
-        cutter = cls(json.dumps(list(steps), ensure_ascii=False, sort_keys=True))
-        _ = cutter._functions  # which raises
-        return cutter
-
-    @property
-    def steps(self) -> list[dict[str, Any]]:
-        """The steps as objects."""
-        return json.loads(self.spelled)
-
-    @lazy
-    def _functions(self) -> list[_Step]:
-        return [_function(step) for step in self.steps]
+    def _function(self, step: Any) -> _Step:
+        kind = kind_of(step, "pre_tokenizer", _KEYS)
+        if kind == "WhitespaceSplit":
+            return _compiled(f"[^{WHITESPACE}]+").findall
+        if kind == "Whitespace":
+            return _compiled(f"[{WORD}]+|[^{WORD}{WHITESPACE}]+").findall
+        if kind == "BertPreTokenizer":
+            signs = ASCII_PUNCTUATION + members(PUNCTUATION)
+            return _compiled(f"(?:[A-Za-z0-9]++|[^{WHITESPACE}{signs}])+|[{signs}]").findall  # twice as fast as a set alone
+        if kind == "CharDelimiterSplit":
+            delimiter = step.get("delimiter")
+            if not isinstance(delimiter, str) or len(delimiter) != 1:
+                raise ValueError(f"pre_tokenizer CharDelimiterSplit needs one character, and has {shown(delimiter)}")
+            return lambda text: text.split(delimiter)
+        return _metaspace(step) if kind == "Metaspace" else _split(step)
 
     @lazy
     def can_be_cut(self) -> bool:
@@ -75,28 +63,6 @@ class Cutter:
         for step in self._functions:
             parts = [each for part in parts for each in step(part) if each]
         return parts
-
-
-def _function(step: Any) -> _Step:
-    kind = step.get("type") if isinstance(step, dict) else None
-    if not isinstance(kind, str) or kind not in _KEYS:
-        raise ValueError(f"pre_tokenizer {shown(kind if kind is not None else step)} is none of {', '.join(_KEYS)}")
-    unknown = sorted(set(step) - _KEYS[kind] - {"type"})
-    if unknown:
-        raise ValueError(f"pre_tokenizer {kind} has {shown(unknown[0])}, which nbbpe does not know")
-    if kind == "WhitespaceSplit":
-        return _compiled(f"[^{WHITESPACE}]+").findall
-    if kind == "Whitespace":
-        return _compiled(f"[{WORD}]+|[^{WORD}{WHITESPACE}]+").findall
-    if kind == "BertPreTokenizer":
-        signs = ASCII_PUNCTUATION + members(PUNCTUATION)
-        return _compiled(f"(?:[A-Za-z0-9]++|[^{WHITESPACE}{signs}])+|[{signs}]").findall  # twice as fast as a set alone
-    if kind == "CharDelimiterSplit":
-        delimiter = step.get("delimiter")
-        if not isinstance(delimiter, str) or len(delimiter) != 1:
-            raise ValueError(f"pre_tokenizer CharDelimiterSplit needs one character, and has {shown(delimiter)}")
-        return lambda text: text.split(delimiter)
-    return _metaspace(step) if kind == "Metaspace" else _split(step)
 
 
 def _compiled(pattern: str) -> Any:
@@ -126,9 +92,7 @@ def _split(step: dict[str, Any]) -> _Step:
     pattern, behavior, invert = step.get("pattern"), step.get("behavior"), step.get("invert", False)
     if not isinstance(pattern, dict) or len(pattern) != 1 or not isinstance(invert, bool) or behavior not in BEHAVIORS:
         raise ValueError(f"pre_tokenizer Split is not known: {shown(step)}")
-    ((kind, text),) = pattern.items()
-    if kind not in ("String", "Regex") or not isinstance(text, str) or not text:
-        raise ValueError(f"pre_tokenizer Split needs the pattern of a String or a Regex, and has {shown(pattern)}")
+    kind, text = string_or_regex(pattern, "pre_tokenizer Split")
     compiled = compiled_step(regex.escape(text) if kind == "String" else text, "pre_tokenizer Split")
 
     def cut(part: str) -> list[str]:

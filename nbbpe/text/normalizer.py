@@ -6,17 +6,15 @@ what it does in tokenizers (Hugging Face's), and works on a stretch: the text be
 
 from __future__ import annotations
 
-import json
+import functools
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .normalization import FORMS, Form, check_normalizer, normalized_text
-from .step_regex import compiled_step
+from .steps import Steps, compiled_step, kind_of, string_or_regex
 from .unicode_sets import CONTROL, MARKS, WHITESPACE, characters, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
@@ -37,43 +35,43 @@ _KEYS: dict[str, set[str]] = {
 KINDS = tuple(_KEYS)
 
 
-@dataclass(frozen=True)
-class Chain:
-    """A normalizer of several steps.
-
-    spelled : the steps as JSON, a list of objects as tokenizer.json has them; text, so that a Chain can be compared
-    """
-
-    spelled: str
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The state for another process, which computes the rest again."""
-        return {"spelled": self.spelled}
+class Chain(Steps):
+    """A normalizer of several steps."""
 
     @classmethod
     def of(cls, steps: Sequence[Any]) -> Chain:
-        """A chain from steps as objects, or as names of steps without options.
-
-        Raises ValueError that names a step that is unknown, or cannot be applied exactly.
-        """
-        objects = [{"type": step} if isinstance(step, str) else step for step in steps]
-        chain = cls(json.dumps(objects, ensure_ascii=False, sort_keys=True))
-        _ = chain._functions  # which raises
-        return chain
-
-    @property
-    def steps(self) -> list[dict[str, Any]]:
-        """The steps as objects."""
-        return json.loads(self.spelled)
+        """As Steps.of; steps without options may be names, too."""
+        return super().of([{"type": step} if isinstance(step, str) else step for step in steps])
 
     @property
     def spelling(self) -> list[str | dict[str, Any]]:
         """The steps as `as_normalizer` takes them: names if the steps have no options."""
         return [step["type"] if len(step) == 1 else step for step in self.steps]
 
-    @lazy
-    def _functions(self) -> list[_Step]:
-        return [_function(step) for step in self.steps]
+    def _function(self, step: Any) -> _Step:
+        kind = kind_of(step, "normalizer", _KEYS)
+        if kind in FORMS:
+            return lambda text, first: normalized_text(text, kind)
+        if kind == "Lowercase":
+            return lambda text, first: _lowered(text)
+        if kind == "StripAccents":
+            return lambda text, first: _without_accents(text)
+        if kind == "Nmt":
+            return lambda text, first: text.translate(_NMT)
+        if kind == "BertNormalizer":
+            return _bert(step)
+        if kind == "Strip":
+            sides = [step.get(side) for side in ("strip_left", "strip_right")]
+            if not all(isinstance(side, bool) for side in sides):
+                raise ValueError(f"normalizer Strip needs strip_left and strip_right, true or false, and has {shown(step)}")
+            return functools.partial(_stripped, *sides)
+        if kind == "Prepend":
+            prefix = step.get("prepend")
+            if not isinstance(prefix, str):
+                raise ValueError(f"normalizer Prepend needs a text, and has {shown(prefix)}")
+            prefix.encode()
+            return lambda text, first: prefix + text if first else text
+        return _replacing(step)
 
     def apply(self, text: str, begun: set[int]) -> str:
         """The next text of a stretch after all steps.
@@ -137,37 +135,6 @@ def as_chain(normalizer: Normalizer | None) -> Chain:
     return normalizer if isinstance(normalizer, Chain) else Chain.of([] if normalizer is None else [normalizer])
 
 
-def _function(step: Any) -> _Step:
-    kind = step.get("type") if isinstance(step, dict) else None
-    if not isinstance(kind, str) or kind not in _KEYS:
-        raise ValueError(f"normalizer {shown(kind if kind is not None else step)} is none of {', '.join(_KEYS)}")
-    unknown = sorted(set(step) - _KEYS[kind] - {"type"})
-    if unknown:
-        raise ValueError(f"normalizer {kind} has {shown(unknown[0])}, which nbbpe does not know")
-    if kind in FORMS:
-        return lambda text, first: normalized_text(text, kind)
-    if kind == "Lowercase":
-        return lambda text, first: _lowered(text)
-    if kind == "StripAccents":
-        return lambda text, first: _without_accents(text)
-    if kind == "Nmt":
-        return lambda text, first: text.translate(_NMT)
-    if kind == "BertNormalizer":
-        return _bert(step)
-    if kind == "Strip":
-        sides = [step.get(side) for side in ("strip_left", "strip_right")]
-        if not all(isinstance(side, bool) for side in sides):
-            raise ValueError(f"normalizer Strip needs strip_left and strip_right, true or false, and has {shown(step)}")
-        return partial(_stripped, *sides)
-    if kind == "Prepend":
-        prefix = step.get("prepend")
-        if not isinstance(prefix, str):
-            raise ValueError(f"normalizer Prepend needs a text, and has {shown(prefix)}")
-        prefix.encode()
-        return lambda text, first: prefix + text if first else text
-    return _replacing(step)
-
-
 # What Nmt removes, and what it makes a space.
 _NMT = dict.fromkeys([*range(1, 9), 0xB, *range(0xE, 0x20), 0x7F, 0x8F, 0x9F]) | dict.fromkeys(
     [9, 0xA, 0xC, 0xD, 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD], " "
@@ -203,9 +170,7 @@ def _replacing(step: dict[str, Any]) -> _Step:
     if not isinstance(content, str) or not isinstance(pattern, dict) or len(pattern) != 1:
         raise ValueError(f"normalizer Replace needs a pattern and a content, and has {shown(step)}")
     content.encode()
-    ((kind, what),) = pattern.items()
-    if kind not in ("String", "Regex") or not isinstance(what, str) or not what:
-        raise ValueError(f"normalizer Replace needs the pattern of a String or a Regex, and has {shown(pattern)}")
+    kind, what = string_or_regex(pattern, "normalizer Replace")
     if kind == "String":
         return lambda text, first: text.replace(what, content)
     compiled = compiled_step(what, "normalizer Replace")

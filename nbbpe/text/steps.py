@@ -1,0 +1,90 @@
+"""The steps of a tokenizer.json, which anybody may have written: those of a normalizer, or of a pre_tokenizer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..system.excerpt import shown
+from ..system.lazy import imported_on_use, lazy
+from .pattern import check_repeats
+
+regex: Any = imported_on_use("regex")  # few tokenizers need it
+
+_SECONDS = 1.0  # for a search in no text, which takes microseconds
+
+Self = TypeVar("Self", bound="Steps")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps that change or cut a text one after another.
+
+    spelled : as JSON, a list of objects as tokenizer.json has them, where each regex is one of `regex`; text, so that
+        steps can be compared
+    """
+
+    spelled: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state for another process, which computes the rest again."""
+        return {"spelled": self.spelled}
+
+    @classmethod
+    def of(cls: type[Self], steps: Sequence[Any]) -> Self:
+        """From steps as objects. Raises ValueError that names a step that is unknown, or cannot be applied exactly."""
+        found = cls(json.dumps(list(steps), ensure_ascii=False, sort_keys=True))
+        _ = found._functions  # which raises
+        return found
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """The steps as objects."""
+        return json.loads(self.spelled)
+
+    @lazy
+    def _functions(self) -> list[Any]:
+        return [self._function(step) for step in self.steps]
+
+    def _function(self, step: Any) -> Any:
+        """What a step does. Raises ValueError for one that is unknown, or cannot be applied exactly."""
+        raise NotImplementedError
+
+
+def kind_of(step: Any, what: str, keys: Mapping[str, set[str]]) -> str:
+    """The type of a step. Raises ValueError if it is not in `keys`, or if the step has more than the keys there.
+
+    what : the part of tokenizer.json, for errors
+    """
+    kind = step.get("type") if isinstance(step, dict) else None
+    if not isinstance(kind, str) or kind not in keys:
+        raise ValueError(f"{what} {shown(kind if kind is not None else step)} is none of {', '.join(keys)}")
+    unknown = sorted(set(step) - keys[kind] - {"type"})
+    if unknown:
+        raise ValueError(f"{what} {kind} has {shown(unknown[0])}, which nbbpe does not know")
+    return kind
+
+
+def string_or_regex(pattern: dict[Any, Any], step: str) -> tuple[str, str]:
+    """The only entry of a pattern: "String" or "Regex", and the text. Raises ValueError that names the step for another."""
+    ((kind, text),) = pattern.items()
+    if kind not in ("String", "Regex") or not isinstance(text, str) or not text:
+        raise ValueError(f"{step} needs the pattern of a String or a Regex, and has {shown(pattern)}")
+    return kind, text
+
+
+def compiled_step(text: str, step: str) -> Any:
+    """The regex of a step, compiled. Raises ValueError that names the step for what is none, or may match nothing."""
+    check_repeats(text)
+    try:
+        compiled = regex.compile(text)
+        matches_nothing = compiled.search("", timeout=_SECONDS)
+    except regex.error as error:
+        raise ValueError(f"{step} has {shown(text)}, which is not a valid regex: {error}") from None
+    except Exception as error:  # RecursionError of nested groups, and any other error
+        raise ValueError(f"{step} has {shown(text)}, which is too much for `regex` ({type(error).__name__})") from None
+    if matches_nothing:
+        raise ValueError(f"{step} has the regex {shown(text)}, which matches without taking a character")
+    return compiled
