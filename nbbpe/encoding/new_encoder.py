@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..model.model import Model
-from ..text.normalizer import as_form
+from ..text.normalizer import Chain
 from .encoder import Encoder
 
 if TYPE_CHECKING:
@@ -49,8 +49,10 @@ def new_encoder(
         from .prepared_encoder import PreparedEncoder
 
         return PreparedEncoder(encoder, model)
-    if model.normalizer is None:
+    form = model.normalizer
+    if form is None:
         return encoder
+    assert not isinstance(form, Chain)  # which is prepared
     from .normalizing_encoder import NormalizingEncoder
 
-    return NormalizingEncoder(encoder, as_form(model.normalizer))
+    return NormalizingEncoder(encoder, form)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..system.excerpt import shown
 from ..system.lazy import lazy
-from ..text.normalizer import Chain, Normalizer, as_chain, as_normalizer
+from ..text.normalizer import Chain, Normalizer, as_normalizer
 from ..text.pattern import Pattern, PatternLike, get_pattern
 from .extras import NO_EXTRAS, Extras, later_tokens
 from .packed_vocab import PackedVocab
@@ -210,7 +210,9 @@ class Model:
     @property
     def chain(self) -> Chain:
         """The normalizer as a chain of steps."""
-        return as_chain(self.normalizer)
+        if isinstance(self.normalizer, Chain):
+            return self.normalizer
+        return Chain.of([] if self.normalizer is None else [self.normalizer])
 
     @lazy
     def later(self) -> list[str]:

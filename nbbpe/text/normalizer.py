@@ -114,25 +114,10 @@ def as_normalizer(value: object) -> Normalizer | None:
     if isinstance(value, (list, tuple)):
         chain = Chain.of(value)
         steps = chain.steps
-        return (
-            check_normalizer(steps[0]["type"])
-            if len(steps) == 1 and steps[0]["type"] in FORMS
-            else chain
-            if steps
-            else None
-        )
+        if len(steps) == 1 and steps[0]["type"] in FORMS:
+            return check_normalizer(steps[0]["type"])
+        return chain if steps else None
     return check_normalizer(value)
-
-
-def as_form(normalizer: Normalizer) -> Form:
-    """The normal form of a normalizer that is one normal form alone."""
-    assert not isinstance(normalizer, Chain)
-    return normalizer
-
-
-def as_chain(normalizer: Normalizer | None) -> Chain:
-    """Any normalizer as a chain."""
-    return normalizer if isinstance(normalizer, Chain) else Chain.of([] if normalizer is None else [normalizer])
 
 
 # What Nmt removes, and what it makes a space.
@@ -204,21 +189,15 @@ def _keeps(step: dict[str, Any], token: str) -> bool:
     return False
 
 
-_CHANGING: dict[str, frozenset[str]] = {}
-
-
+@functools.cache
 def _changing(form: Form) -> frozenset[str]:
     """The characters that a normal form changes, makes, or composes with the text after them. Takes about 0.3 s, once."""
-    found = _CHANGING.get(form)
-    if found is None:
-        everything = map(chr, range(0x110000))
-        full: Form = "NFKD" if "K" in form else "NFD"
-        members: set[str] = set()
-        for character in everything:
-            decomposed = unicodedata.normalize(full, character)
-            if decomposed != character:
-                members.update(character, decomposed)
-            elif unicodedata.combining(character):
-                members.add(character)
-        found = _CHANGING[form] = frozenset(members)
-    return found
+    full: Form = "NFKD" if "K" in form else "NFD"
+    members: set[str] = set()
+    for character in map(chr, range(0x110000)):
+        decomposed = unicodedata.normalize(full, character)
+        if decomposed != character:
+            members.update(character, decomposed)
+        elif unicodedata.combining(character):
+            members.add(character)
+    return frozenset(members)
