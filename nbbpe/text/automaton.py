@@ -141,41 +141,25 @@ class _Places:
         part, least, most = node.part, node.least, node.most
         if most != NO_LIMIT and most < least:
             raise Unsupported(f"a repeat from {least} to {most} times")
+        done = following
         if node.mode == "possessive":
-            return self._add_possessive(node, following)
+            # It never gives back characters. For one set this is a repeat that only ends before a character outside the
+            # set; but after the greatest number of repeats, any character may follow.
+            if not isinstance(part, Characters):
+                raise Unsupported("a possessive repeat of more than one set, or an atomic group")
+            done = self._new(_LOOK, self._set(complement(part.members)) << 1 | 1, (following,))
         if most == NO_LIMIT:
             if can_be_empty(part):
                 raise Unsupported("an unlimited repeat of something that can be empty")
             loop = self._new(_FORK, 0, ())  # filled when the repeated node is made
-            again = self.add(part, loop)
-            self.of[loop] = _FORK, 0, _preferred(again, following, node.mode)
+            self.of[loop] = _FORK, 0, _preferred(self.add(part, loop), done, node.mode)
             following = loop
         else:
-            done = following
             for _ in range(most - least):
                 following = self._new(_FORK, 0, _preferred(self.add(part, following), done, node.mode))
         for _ in range(least):
             following = self.add(part, following)
         return following
-
-    def _add_possessive(self, node: Repeat, following: int) -> int:
-        """A node that never gives back characters. For one set this is a repeat that only ends before a character outside
-        the set."""
-        part, least, most = node.part, node.least, node.most
-        if not isinstance(part, Characters):
-            raise Unsupported("a possessive repeat of more than one set, or an atomic group")
-        ends = self._new(_LOOK, self._set(complement(part.members)) << 1 | 1, (following,))
-        if most == NO_LIMIT:
-            loop = self._new(_FORK, 0, ())
-            self.of[loop] = _FORK, 0, (self.add(part, loop), ends)
-            place = loop
-        else:
-            place = following  # after the greatest number of repeats, any character may follow
-            for _ in range(most - least):
-                place = self._new(_FORK, 0, (self.add(part, place), ends))
-        for _ in range(least):
-            place = self.add(part, place)
-        return place
 
 
 def _preferred(again: int, done: int, mode: str) -> tuple[int, int]:
