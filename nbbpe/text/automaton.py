@@ -10,7 +10,7 @@ character, or the end, is known, so that a look at one character is exact. For t
 whether a match ends before that character, and which state follows; branches after one that matches are cut off. The last
 match that is reported before the dead state is the match.
 
-*Canonical*. A match that a later one always overrules is not reported (`_told_for_good`); states that lead to no
+*Canonical*. A match that a later one always overrules is not reported (`_overruled`); states that lead to no
 match are dead; equal states, and classes that all states treat alike, are one. The result depends only on what matches, so
 two regexes match the same in every text exactly when their automata are equal.
 
@@ -197,11 +197,9 @@ class _Symbols:
         points = {0, NEWLINE, NEWLINE + 1, UNDECODABLE[0], UNDECODABLE[1] + 1}
         edges = np.array(sorted(points.union(*sets) - {N_CODE_POINTS}), dtype=np.int64)
         in_set = np.stack([membership(each, edges) for each in sets]) if sets else np.zeros((0, len(edges)), dtype=bool)
-        kinds, first, numbers = np.unique(in_set, axis=1, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        return cls(edges, rank[numbers.reshape(-1)], kinds[:, order])
+        class_of_edge = row_numbers(in_set.T)
+        _, firsts = np.unique(class_of_edge, return_index=True)
+        return cls(edges, class_of_edge, in_set[:, firsts])
 
     @property
     def n_classes(self) -> int:
@@ -336,16 +334,16 @@ def _overruled(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArr
 
 def _merged(next_state: NDArray[np.int64], tells: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The number of the block of equal states that each state is in (Moore's refinement)."""
-    block = _group_numbers(tells)
+    block = row_numbers(tells)
     while True:
-        refined = _group_numbers(np.column_stack([block, block[next_state]]))
+        refined = row_numbers(np.column_stack([block, block[next_state]]))
         if refined.max() == block.max():
             return block
         block = refined
 
 
-def _group_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
-    """A number for each row, the same for equal rows."""
+def row_numbers(rows: NDArray[np.generic]) -> NDArray[np.int64]:
+    """A number for each row, the same for equal rows, in the order in which they first come."""
     numbers: dict[bytes, int] = {}  # faster than np.unique, which sorts
     return np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int64)
 
@@ -362,13 +360,10 @@ def _numbered(
     block = _merged(next_state, tells)
     # Classes that all states treat alike are one, numbered in the order of the code points.
     columns = np.concatenate([block[next_state], tells[:, :n_classes]]).T
-    kind = _group_numbers(columns)[symbols.class_of_edge]
-    _, firsts = np.unique(kind, return_index=True)
-    order = kind[np.sort(firsts)]
-    number_of_kind = np.empty(len(order), dtype=np.int64)
-    number_of_kind[order] = np.arange(len(order))
-    class_of_edge = number_of_kind[kind]
-    representatives = symbols.class_of_edge[np.sort(firsts)]  # an old class for each new one
+    kind = row_numbers(columns)[symbols.class_of_edge]
+    class_of_edge = row_numbers(kind)
+    _, firsts = np.unique(class_of_edge, return_index=True)
+    representatives = symbols.class_of_edge[firsts]  # an old class for each new one
     changes = np.flatnonzero(np.diff(class_of_edge, prepend=-1))
 
     numbers = {int(block[DEAD]): DEAD, int(block[START]): START}
@@ -387,8 +382,8 @@ def _numbered(
             row.append(numbers[target])
         rows.append(row)
         told.append([*tells[state][representatives].tolist(), *tells[state][n_classes:].tolist()])
-    if len(rows) > MOST_STATES or len(order) > MOST_CLASSES:
-        raise Unsupported(f"an automaton of {len(rows):,} states and {len(order):,} classes")
+    if len(rows) > MOST_STATES or len(firsts) > MOST_CLASSES:
+        raise Unsupported(f"an automaton of {len(rows):,} states and {len(firsts):,} classes")
     return (
         symbols.edges[changes],
         class_of_edge[changes].astype(np.uint8),

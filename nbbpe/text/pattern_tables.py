@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
 from .ascii_words import AsciiWords, ascii_words
-from .automaton import DEAD, START, UNDECODABLE, Automaton
+from .automaton import DEAD, START, UNDECODABLE, Automaton, row_numbers
 from .boundaries import (
     Relation,
     can_be_left,
@@ -89,12 +89,12 @@ def join_levels(automata: Sequence[Automaton], also: Sequence[Edges] = ()) -> Le
         automaton.class_of_edge[np.searchsorted(automaton.edges, edges, side="right") - 1] for automaton in automata
     ]
     rows += [membership(each, edges) for each in also]
-    kinds, first, numbers = np.unique(np.stack(rows).astype(np.int64), axis=1, return_index=True, return_inverse=True)
-    if kinds.shape[1] > layout.MOST_CLASSES:
-        raise Unsupported(f"more than {layout.MOST_CLASSES} classes of characters ({kinds.shape[1]})")
-    order = np.argsort(first)
-    rank = np.argsort(order)
-    return Levels(edges, rank[numbers.reshape(-1)], automata, kinds[: len(automata), order])
+    classes = np.stack(rows).astype(np.int64)
+    class_of_edge = row_numbers(classes.T)
+    _, firsts = np.unique(class_of_edge, return_index=True)
+    if len(firsts) > layout.MOST_CLASSES:
+        raise Unsupported(f"more than {layout.MOST_CLASSES} classes of characters ({len(firsts)})")
+    return Levels(edges, class_of_edge, automata, classes[: len(automata), firsts])
 
 
 def new_pattern_tables(automata: Sequence[Automaton], caseless: Edges) -> layout.PatternTables:
