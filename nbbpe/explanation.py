@@ -14,7 +14,6 @@ from .system.atomic_files import whole_file
 from .text.automaton import UNDECODABLE, Automaton
 from .text.automaton_drawing import draw_automaton
 from .text.boundaries import certain_pairs, certain_triples
-from .text.code_points import N_CODE_POINTS
 from .text.pattern import PatternLike, get_pattern
 
 if TYPE_CHECKING:
@@ -151,8 +150,7 @@ def certain_places(levels: Levels, text: str) -> NDArray[np.bool_]:
 
     The kernels, which have room for a few rules, find most of them.
     """
-    code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
-    classes = levels.class_of_edge[np.searchsorted(levels.edges, code_points, side="right") - 1]
+    classes = levels.classes_of(text)
     found = np.zeros(len(classes), dtype=bool)
     found[1:] = levels.certain("pairs")[classes[:-1], classes[1:]]
     found[1:-1] |= levels.certain("triples")[classes[:-2], classes[1:-1], classes[2:]]
@@ -172,12 +170,7 @@ def _level(regex: str, automaton: Automaton) -> Level:
 
 
 def _character_class(automaton: Automaton, number: int) -> CharacterClass:
-    ends = np.append(automaton.edges[1:], N_CODE_POINTS)
-    ranges = [
-        (int(first), int(end))
-        for first, end, of_class in zip(automaton.edges, ends, automaton.class_of_edge, strict=True)
-        if of_class == number
-    ]
+    ranges = [(first, end) for first, end, of_class in automaton.ranges() if of_class == number]
     examples: list[str] = []
     for first, end in ranges:
         printable = [

@@ -30,7 +30,7 @@ def words_and_classes(automaton: Automaton):
 
 
 def characters(levels, classes: set[int]) -> str:
-    return "".join(chr(code) for code in range(128) if levels.class_of(code) in classes)
+    return "".join(each for each in map(chr, range(128)) if levels.classes_of(each)[0] in classes)
 
 
 def without_words(tables: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .code_points import N_CODE_POINTS, Edges, complement, membership
+from .code_points import N_CODE_POINTS, Edges, Partition, complement, membership
 from .pattern_parser import NO_LIMIT, Characters, Choice, Concatenation, End, LookAhead, Node, Repeat, Unsupported
 
 DEAD = 0  # the state that leads to no match
@@ -44,11 +44,9 @@ UNDECODABLE = 0xDC80, 0xDCFF  # what `surrogateescape` makes of bytes that are n
 
 
 @dataclass(frozen=True, eq=False)
-class Automaton:
-    """What a split regex matches.
+class Automaton(Partition):
+    """What a split regex matches; its classes are uint8.
 
-    edges  : int64[n]                         where the class changes, ascending from 0, of the code points
-    class_of_edge : uint8[n]                  the class from each edge to the next; numbered as they first come
     next_state : uint8 or uint16[n_states, n_classes]    the state after a character of a class; DEAD ends the run
     tells  : bool[n_states, n_classes + 1]    whether a match ends before a character of a class, or (last) before the end
     in_pieces : the automaton of pieces that text follows, whose end is the end of a piece; None if it is this one
@@ -57,8 +55,6 @@ class Automaton:
     State 0 is dead, 1 the start. `tells` of the start is False: no match is empty.
     """
 
-    edges: NDArray[np.int64]
-    class_of_edge: NDArray[np.uint8]
     next_state: NDArray[np.uint16]
     tells: NDArray[np.bool_]
     in_pieces: Automaton | None = None
@@ -67,10 +63,6 @@ class Automaton:
     @property
     def n_states(self) -> int:
         return len(self.next_state)
-
-    @property
-    def n_classes(self) -> int:
-        return self.next_state.shape[1]
 
     def __eq__(self, other: object) -> bool:
         """Whether both match the same in every text."""
@@ -88,16 +80,6 @@ class Automaton:
         for part in self.edges, self.class_of_edge, self.next_state, self.tells:
             whole.update(part.astype("<i8").tobytes())
         return whole.hexdigest()[:16]
-
-    def classes(self) -> NDArray[np.uint8]:
-        """The class of every code point, uint8[0x110000]."""
-        widths = np.diff(self.edges, append=N_CODE_POINTS)
-        return np.repeat(self.class_of_edge, widths)
-
-    def classes_of(self, text: str) -> NDArray[np.uint8]:
-        """The class of each character of a text, uint8[n]."""
-        code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
-        return self.class_of_edge[np.searchsorted(self.edges, code_points, side="right") - 1]
 
 
 # Places: the kind of each and what follows it, as plain tuples, as there may be thousands.
@@ -179,17 +161,14 @@ def can_be_empty(node: Node) -> bool:
     return True
 
 
-@dataclass
-class _Symbols:
+@dataclass(frozen=True, eq=False)
+class _Symbols(Partition):
     """The symbols that may come next: a class of characters, the end, a newline that is the last character, or the end of a
-    piece that text follows.
+    piece that text follows. The classes are those that all sets respect.
 
-    edges, class_of_edge : as of Automaton, of the classes that all sets respect
-    in_set               : bool[n_sets, n_classes]
+    in_set : bool[n_sets, n_classes]
     """
 
-    edges: NDArray[np.int64]
-    class_of_edge: NDArray[np.int64]
     in_set: NDArray[np.bool_]
 
     @classmethod
@@ -201,13 +180,6 @@ class _Symbols:
         _, firsts = np.unique(class_of_edge, return_index=True)
         return cls(edges, class_of_edge, in_set[:, firsts])
 
-    @property
-    def n_classes(self) -> int:
-        return self.in_set.shape[1]
-
-    def class_of(self, code_point: int) -> int:
-        return int(self.class_of_edge[np.searchsorted(self.edges, code_point, side="right") - 1])
-
 
 class _Determiniser:
     """Ordered lists of places to states."""
@@ -215,7 +187,7 @@ class _Determiniser:
     def __init__(self, places: _Places, start: int, most_seconds: float) -> None:
         self._places = places.of
         self.symbols = _Symbols.of(list(places.sets))
-        self._newline = self.symbols.class_of(NEWLINE)
+        self._newline = int(self.symbols.classes_of("\n")[0])
         n = self.symbols.n_classes
         self._end, self._last_newline, self._piece_end = n, n + 1, n + 2
         # The symbols of each set; the ends are in none, a last newline is a newline.

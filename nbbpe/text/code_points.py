@@ -1,4 +1,4 @@
-"""Sets of code points as sorted edges, and the sets that `regex` has for a property, or for a letter in any case.
+"""Sets of code points as sorted edges, the sets that `regex` has for a property, or for a letter in any case, and classes.
 
 A set is a tuple of code points at which membership changes: the first is in, the second out again, and so on. All knowledge
 of Unicode is read from the installed `regex`, so that classes are its classes, whatever version of Unicode it has.
@@ -7,7 +7,9 @@ of Unicode is read from the installed `regex`, so that classes are its classes, 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import regex
@@ -52,6 +54,40 @@ def union(sets: Iterable[Edges]) -> Edges:
 def membership(members: Edges, code_points: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each of some code points is a member, bool[n]."""
     return np.searchsorted(np.array(members, dtype=np.int64), code_points, side="right") % 2 == 1
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """All code points in classes, numbered as they first come.
+
+    edges         : int64[n]                where the class changes, ascending from 0
+    class_of_edge : uint8 or int64[n]       the class from each edge to the next
+    """
+
+    edges: NDArray[np.int64]
+    class_of_edge: NDArray[Any]
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.class_of_edge.max()) + 1
+
+    def classes(self) -> NDArray[np.uint8]:
+        """The class of every code point, uint8[0x110000]."""
+        return np.repeat(self.class_of_edge.astype(np.uint8), np.diff(self.edges, append=N_CODE_POINTS))
+
+    def classes_at(self, code_points: NDArray[np.int64]) -> NDArray[Any]:
+        """The class of each of some code points."""
+        return self.class_of_edge[np.searchsorted(self.edges, code_points, side="right") - 1]
+
+    def classes_of(self, text: str) -> NDArray[Any]:
+        """The class of each character of a text."""
+        code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
+        return self.classes_at(code_points)
+
+    def ranges(self) -> Iterator[tuple[int, int, int]]:
+        """The first code point of each stretch of one class, the one after its last, and the class."""
+        ends = [*self.edges[1:].tolist(), N_CODE_POINTS]
+        return zip(self.edges.tolist(), ends, self.class_of_edge.tolist(), strict=True)
 
 
 @functools.cache

@@ -212,9 +212,8 @@ def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], lis
 
     chance = random.Random(0)
     splitter = RegexSplitter(pattern)
-    ends = [*automaton.edges[1:].tolist(), 0x110000]
     found: list[list[str]] = [[] for _ in range(automaton.n_classes)]
-    for first, end, of_class in zip(automaton.edges.tolist(), ends, automaton.class_of_edge.tolist(), strict=True):
+    for first, end, of_class in automaton.ranges():
         if len(found[of_class]) < 8:
             found[of_class] += [chr(first), chr(end - 1)]
     # Letters in the other case, too: where case is ignored, `regex` may err.

@@ -5,10 +5,10 @@ For their layout see kernels/pieces/pattern_tables.py.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from .boundaries import (
     states_after,
     transparent_pairs,
 )
-from .code_points import N_CODE_POINTS, Edges, membership
+from .code_points import N_CODE_POINTS, Edges, Partition, membership
 from .pattern_parser import Unsupported
 
 _IDEOGRAPHS, _HANGUL = (0x5000, 0x9000), (0xB000, 0xD000)
@@ -34,31 +34,16 @@ _N_BITS = 64
 _MOST_TRIED = 40  # places that a rule is grown from
 
 
-@dataclass
-class Levels:
+@dataclass(frozen=True, eq=False)
+class Levels(Partition):
     """Automata that split in turn, over classes that all of them respect.
 
-    edges, class_of_edge : as of Automaton
     automata : one a level
     class_at : int64[n_levels, n_classes]    the class of each class in each automaton
     """
 
-    edges: NDArray[np.int64]
-    class_of_edge: NDArray[np.int64]
     automata: Sequence[Automaton]
     class_at: NDArray[np.int64]
-
-    @property
-    def n_classes(self) -> int:
-        return self.class_at.shape[1]
-
-    def class_of(self, code_point: int) -> int:
-        return int(self.class_of_edge[np.searchsorted(self.edges, code_point, side="right") - 1])
-
-    def classes_in(self, first: int, end: int) -> set[int]:
-        """The classes of the code points from one to before another."""
-        low, high = np.searchsorted(self.edges, [first, end - 1], side="right")
-        return set(self.class_of_edge[low - 1 : high].tolist())
 
     def certain(self, relation_of: str) -> Relation:
         """Certain boundaries of all levels together, of "pairs" or "triples" of classes.
@@ -85,10 +70,7 @@ def join_levels(automata: Sequence[Automaton], also: Sequence[Edges] = ()) -> Le
     """Automata over common classes, which also respect some more sets. Raises Unsupported for too many classes."""
     edges = np.unique(np.concatenate([*(automaton.edges for automaton in automata), *map(np.array, also)]))
     edges = edges[edges < N_CODE_POINTS].astype(np.int64)
-    rows: list[NDArray[Any]] = [
-        automaton.class_of_edge[np.searchsorted(automaton.edges, edges, side="right") - 1] for automaton in automata
-    ]
-    rows += [membership(each, edges) for each in also]
+    rows = [automaton.classes_at(edges) for automaton in automata] + [membership(each, edges) for each in also]
     classes = np.stack(rows).astype(np.int64)
     class_of_edge = row_numbers(classes.T)
     _, firsts = np.unique(class_of_edge, return_index=True)
@@ -133,7 +115,8 @@ def _tables_of(automata: Sequence[Automaton], caseless: Edges) -> NDArray[np.uin
     except Unsupported:
         levels, caseless = join_levels(automata), ()
     n_states = 1 + sum(automaton.n_states - 1 for automaton in automata)
-    page_of, pages = _pages(levels)
+    classes = levels.classes()
+    page_of, pages = _pages(classes)
     moves_at = layout.FIXED_BYTES
     pages_at = moves_at + layout.MOVE_BYTES * _N_BITS * n_states
     tables = zeros(-(-(pages_at + len(pages)) // 64) * 8)
@@ -164,14 +147,15 @@ def _tables_of(automata: Sequence[Automaton], caseless: Edges) -> NDArray[np.uin
     data[layout.PAGE_OF : layout.FIXED_BYTES] = page_of.view(np.uint8)
 
     numbers[layout.N_CLASSES] = levels.n_classes
-    numbers[layout.UNDECODABLE] = levels.class_of(UNDECODABLE[0])
-    if len(levels.classes_in(UNDECODABLE[0], UNDECODABLE[1] + 1)) > 1:
+    numbers[layout.UNDECODABLE] = classes[UNDECODABLE[0]]
+    if len(np.unique(classes[UNDECODABLE[0] : UNDECODABLE[1] + 1])) > 1:
         raise Unsupported("a set that distinguishes bytes that are invalid UTF-8")
     for name, (first, end) in (layout.IDEOGRAPHS, _IDEOGRAPHS), (layout.HANGUL, _HANGUL):
-        members = levels.classes_in(first, end)
-        numbers[name] = members.pop() if len(members) == 1 else -1
-    of_ascii = _put_classes(levels, data)
-    _put_rules(levels, of_ascii, data, numbers)
+        members = np.unique(classes[first:end])
+        numbers[name] = members[0] if len(members) == 1 else -1
+    data[layout.LOW_CLASSES : layout.PAGE_OF] = classes[:0x10000]
+    data[layout.ASCII_CLASSES : layout.CLASS_RULES] = classes[:128]
+    _put_rules(levels, classes[:128], data, numbers)
     letters, harm, keep = seam_classes(levels, caseless)
     numbers[layout.SEAM_LETTERS], numbers[layout.SEAM_HARM], numbers[layout.SEAM_KEEP] = map(_bits, (letters, harm, keep))
     numbers[layout.PLAIN_WORDS] = has_plain_words(levels)
@@ -198,22 +182,11 @@ def _bits(members: set[int]) -> int:
     return sum(1 << member for member in members)
 
 
-def _pages(levels: Levels) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+def _pages(classes: NDArray[np.uint8]) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
     """The classes of all code points in pages of 256: the page of each range, and the distinct pages one after another."""
-    widths = np.diff(levels.edges, append=N_CODE_POINTS)
-    classes = np.repeat(levels.class_of_edge.astype(np.uint8), widths).tobytes()
     numbers: dict[bytes, int] = {}
-    page_of = [numbers.setdefault(classes[i : i + 256], len(numbers)) for i in range(0, len(classes), 256)]
+    page_of = [numbers.setdefault(page.tobytes(), len(numbers)) for page in classes.reshape(-1, 256)]
     return np.array(page_of, dtype=np.uint16), np.frombuffer(b"".join(numbers), dtype=np.uint8)
-
-
-def _put_classes(levels: Levels, data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Write the classes of ASCII and of the code points below 0x10000; returns ASCII's."""
-    low_edges = np.minimum(levels.edges, 0x10000)
-    low = np.repeat(levels.class_of_edge.astype(np.uint8), np.diff(low_edges, append=0x10000))
-    data[layout.LOW_CLASSES : layout.PAGE_OF] = low
-    data[layout.ASCII_CLASSES : layout.CLASS_RULES] = low[:128]
-    return low[:128]
 
 
 def _put_rules(levels: Levels, of_ascii: NDArray[np.uint8], data: NDArray[np.uint8], numbers: NDArray[np.int64]) -> None:
@@ -412,8 +385,8 @@ def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], s
         if found is not None:
             return letters, *found
         # Those with the most code points remain.
-        widths = np.diff(levels.edges, append=N_CODE_POINTS)
-        letters.remove(min(letters, key=lambda c: int(widths[levels.class_of_edge == c].sum())))
+        sizes = np.bincount(levels.classes())
+        letters.remove(min(letters, key=lambda c: int(sizes[c])))
     return set(), set(), set()
 
 
@@ -480,7 +453,7 @@ def _harm_of(automaton: Automaton, letters: set[int]) -> tuple[set[int], set[int
 def has_plain_words(levels: Levels) -> bool:
     """Whether words of ASCII are one pretoken: perhaps a space, and letters, of which only the first may be a capital."""
     small, large = _ascii_letters(levels)
-    space = {levels.class_of(ord(" "))}
+    space = set(levels.classes_of(" ").tolist())
     for automaton, class_at in zip(levels.automata, levels.class_at, strict=True):
         next_state = automaton.next_state[:, class_at]
         everything = list(small | large | space)
@@ -501,8 +474,8 @@ def has_plain_words(levels: Levels) -> bool:
 
 def _ascii_letters(levels: Levels) -> tuple[set[int], set[int]]:
     """The classes of small letters of ASCII, and those of capitals."""
-    small, large = (range(ord(first), ord(first) + 26) for first in "aA")
-    return set(map(levels.class_of, small)), set(map(levels.class_of, large))
+    small, large = levels.classes_of(string.ascii_lowercase), levels.classes_of(string.ascii_uppercase)
+    return set(small.tolist()), set(large.tolist())
 
 
 def words_of_last(levels: Levels) -> AsciiWords | None:
