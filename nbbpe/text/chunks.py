@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..system.integers import check_positive
 from ..system.paths import Path, file_size
-from .special_search import specials_in
+from .special_search import find_breaks
 from .utf8 import Data, padded
 from .windows import WINDOW
 
@@ -214,7 +214,7 @@ def _first_cut(
     block = before + between + text.read(until, min(until + reach, size))
     first, stop = len(before), len(before) + len(between)
     data = padded(block)
-    starts, ends, _ = specials_in(data, 0, len(block), stop, specials, True).T
+    starts, ends, _ = find_breaks(data, 0, len(block), stop, specials, overlapping=True).T
     covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # special tokens that start before may reach up to here
     for find in lambda: starts, lambda: _certain_boundaries(data, len(block), tables):
         places = find()

@@ -13,15 +13,13 @@ if TYPE_CHECKING:
 _AT_ONCE = 1 << 20  # bytes of text that are searched between two checks for Ctrl-C
 
 
-def find_breaks(data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens) -> NDArray[np.int64]:
-    """The special tokens in data[start:end] that start before `stop`, as int64[n, 3]: start, end, id."""
-    return specials_in(data, start, end, stop, specials, False)
-
-
-def specials_in(
-    data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens, overlapping: bool
+def find_breaks(
+    data: NDArray[np.uint8], start: int, end: int, stop: int, specials: SpecialTokens, overlapping: bool = False
 ) -> NDArray[np.int64]:
-    """See `find_breaks`; with `overlapping`, tokens that begin inside an earlier one are listed, too."""
+    """The special tokens in data[start:end] that start before `stop`, as int64[n, 3]: start, end, id.
+
+    With `overlapping`, tokens that begin inside an earlier one are listed, too.
+    """
     from ..kernels.pieces.special_tokens import NO_ROOM, find_specials
 
     parts = []
