@@ -7,7 +7,7 @@ The tree has sets of code points, one after another, choices, repeats, and a loo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import regex
 
@@ -22,6 +22,10 @@ _CONTROL = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
 _NAME = r"[A-Za-z0-9 &_./-]+"
 _PROPERTY = rf"[pP](?:\{{\^?{_NAME}(?:[:=]{_NAME})?\}}|[CLMNPSZ])"
 _PERL_CLASSES = "sSdDwW"
+_POSIX_CLASS = r"\[:\^?\w+:\]"
+# A set after its first bracket: a bracket that closes nothing may come first. In version 1, sets may contain sets.
+_SET = rf"\^?+\]?+(?:\\(?s:.)|{_POSIX_CLASS}|[^\]\\])*+\]"
+_SET_OF_SETS = rf"\^?+\]?+(?<rest>(?:\\(?s:.)|{_POSIX_CLASS}|\[(?&rest)|[^\[\]\\])*+\])"
 
 
 class Unsupported(ValueError):
@@ -116,11 +120,16 @@ class _Parser:
         self.rest = self.rest[len(text) :]
         return True
 
+    def _takes_match(self, pattern: str) -> Any:
+        """A match of a regex at the beginning of the rest, which is then consumed; None if there is none."""
+        if found := regex.match(pattern, self.rest):
+            self._take(found.end())
+        return found
+
     def leading_flags(self) -> _Flags:
         """The flags at the beginning, as `(?V1i)`; later ones are refused where they occur."""
         flags = _Flags()
-        while found := regex.match(r"\(\?([A-Za-z0-9]+)\)", self.rest):
-            self._take(found.end())
+        while found := self._takes_match(r"\(\?([A-Za-z0-9]+)\)"):
             flags = _with_flags(flags, found[1])
         return flags
 
@@ -137,10 +146,7 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
 
     def _repeated(self, part: Node) -> Node:
-        while found := regex.match(r"[*+?]|\{(\d*)(?:(,)(\d*))?\}", self.rest):
-            if found[0] == "{}" or found[0] == "{,}":
-                break
-            self._take(found.end())
+        while found := self._takes_match(r"[*+?]|\{(?!,?\})(\d*)(?:(,)(\d*))?\}"):
             if isinstance(part, LookAhead | End):
                 raise Unsupported(f"a repeated look-ahead or end ({found[0]!r})")
             least, most = {"*": (0, NO_LIMIT), "+": (1, NO_LIMIT), "?": (0, 1)}.get(found[0], (-1, -1))
@@ -176,8 +182,7 @@ class _Parser:
     def _group(self, flags: _Flags) -> Node:
         """The content of parentheses, of which the first is consumed."""
         if self._takes("?"):
-            if found := regex.match(r"([A-Za-z0-9]*)(?:-([a-z]+))?:", self.rest):
-                self._take(found.end())
+            if found := self._takes_match(r"([A-Za-z0-9]*)(?:-([a-z]+))?:"):
                 flags = _with_flags(flags, found[1], found[2] or "")
             elif self._takes("="):
                 return self._look_ahead(flags, negative=False)
@@ -186,9 +191,7 @@ class _Parser:
             elif self._takes(">"):
                 inner = self._closed(self.choice(flags))
                 return Repeat(inner, 1, 1, "possessive")
-            elif found := regex.match(r"P?<[A-Za-z_]\w*>", self.rest):
-                self._take(found.end())
-            else:
+            elif not self._takes_match(r"P?<[A-Za-z_]\w*>"):
                 known = {"<": "a look-behind", "#": "a comment", "P": "a named reference", "(": "a condition"}
                 what = known.get(self.rest[:1], "a group")
                 raise Unsupported(f"{what} ((?{self.rest[:6]}...)")
@@ -211,27 +214,23 @@ class _Parser:
 
     def _escape(self, flags: _Flags) -> Node:
         """The syntax after a backslash, outside a set."""
-        if self.rest[:1] in ("Z", "z"):
-            self._take(1)
+        if self._takes("Z") or self._takes("z"):
             return End(or_newline=False)
         return Characters(self._escaped(flags, in_set=False))
 
     def _escaped(self, flags: _Flags, in_set: bool) -> Edges:
         letter = self.rest[:1]
-        if found := regex.match(_PROPERTY, self.rest):
-            self._take(found.end())
+        if found := self._takes_match(_PROPERTY):
             return read_off(f"(?i:\\{found[0]})" if flags.ignore_case else f"\\{found[0]}")
         if letter and letter in _PERL_CLASSES:
             self._take(1)
             return read_off(f"\\{letter.lower()}") if letter.islower() else complement(read_off(f"\\{letter.lower()}"))
-        if found := regex.match(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})", self.rest):
-            self._take(found.end())
+        if found := self._takes_match(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})"):
             return _literal(chr(int(found[1] or found[2] or found[3], 16)), flags)
         if letter in _CONTROL:
             self._take(1)
             return _literal(chr(_CONTROL[letter]), flags)
-        if letter == "b" and in_set:
-            self._take(1)
+        if in_set and self._takes("b"):
             return _literal("\b", flags)
         if not letter or letter.isalnum():  # also \p before what is no name: there `regex` takes p literally, or raises
             raise Unsupported(f"\\{letter}")
@@ -239,13 +238,11 @@ class _Parser:
 
     def _set(self, flags: _Flags) -> Edges:
         """The set in brackets, of which the first is consumed."""
-        text = self.rest
         if flags.ignore_case or flags.version_1:
-            end = _end_of_set(text, flags.version_1)
-            self._take(end)
-            prefix = "(?V1)" if flags.version_1 else ""
-            item = f"[{text[:end]}"
-            return read_off(f"{prefix}(?i:{item})" if flags.ignore_case else prefix + item)
+            found = self._takes_match(_SET_OF_SETS if flags.version_1 else _SET)
+            if not found:
+                raise Unsupported("a set that is not closed")
+            return read_off(f"(?V1)[{found[0]}" if flags.version_1 else f"(?i:[{found[0]})")
         negated = self._takes("^")
         parts: list[Edges] = []
         first = True
@@ -253,8 +250,7 @@ class _Parser:
             first = False
             if not self.rest:
                 raise Unsupported("a set that is not closed")
-            if found := regex.match(r"\[:\^?\w+:\]", self.rest):
-                self._take(found.end())
+            if found := self._takes_match(_POSIX_CLASS):
                 parts.append(read_off(f"[{found[0]}]"))
                 continue
             low = self._member(flags)
@@ -273,27 +269,6 @@ class _Parser:
     def _member(self, flags: _Flags) -> Edges:
         character = self._take(1)
         return self._escaped(flags, in_set=True) if character == "\\" else _literal(character, flags)
-
-
-def _end_of_set(text: str, version_1: bool) -> int:
-    """Where a set ends in a text that begins after its first bracket; in version 1, sets may contain sets."""
-    depth, i = 1, 0
-    while i < len(text):
-        is_first = text[:i] in ("", "^")
-        if text[i] == "\\":
-            i += 2
-            continue
-        if found := regex.match(r"\[:\^?\w+:\]", text, pos=i):
-            i = found.end()
-            continue
-        if text[i] == "[" and version_1:
-            depth += 1
-        elif text[i] == "]" and not is_first:
-            depth -= 1
-            if depth == 0:
-                return i + 1
-        i += 1
-    raise Unsupported("a set that is not closed")
 
 
 def _with_flags(flags: _Flags, on: str, off: str = "") -> _Flags:
