@@ -6,9 +6,10 @@ For their layout see kernels/pieces/pattern_tables.py.
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ from .pattern_parser import Unsupported
 _IDEOGRAPHS, _HANGUL = (0x5000, 0x9000), (0xB000, 0xD000)
 _N_BITS = 64
 _MOST_TRIED = 40  # places that a rule is grown from
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,17 +243,14 @@ def _packed(
     return np.packbits(rules, axis=2, bitorder="little")[:, :, 0]
 
 
-def cover(
-    wanted: Relation, most: int, allowed: Relation | None = None, first: Relation | None = None
-) -> list[list[NDArray[np.bool_]]]:
+def cover(wanted: Relation, most: int, allowed: Relation, first: Relation | None = None) -> list[list[NDArray[np.bool_]]]:
     """Sets of classes whose products cover a relation, as far as `most` of them can: of each an array for each index.
 
-    allowed : what products may cover; the relation itself by default
+    allowed : what products may cover
     first   : what products may also be grown within, before they are grown to what is allowed
 
     Each is grown from the remaining place that makes it the largest; fewer boundaries cost time only.
     """
-    allowed = wanted if allowed is None else allowed
     left = wanted.copy()
     found: list[list[NDArray[np.bool_]]] = []
     while left.any() and len(found) < most:
@@ -321,10 +321,19 @@ def needs_memo(automaton: Automaton) -> bool:
 def _comes_again(automaton: Automaton, loop: int) -> bool:
     """Whether a walk that begins with the characters that keep another in a state reaches that state, too."""
     classes = np.flatnonzero((automaton.next_state[loop] == loop) & ~automaton.tells[loop, :-1])
-    states = {START}
-    while (grown := states.union(*automaton.next_state[np.ix_(np.array(sorted(states)), classes)].tolist())) != states:
-        states = grown
-    return loop in states
+    return loop in _reached([START], lambda state: automaton.next_state[state, classes].tolist())
+
+
+def _reached(start: Iterable[T], following: Callable[[T], Iterable[T]]) -> Iterator[T]:
+    """What is reached from some states, or pairs of states, these included; each once."""
+    found = set(start)
+    waiting = list(found)
+    for each in waiting:
+        yield each
+        for other in following(each):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
 
 
 def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
@@ -335,44 +344,32 @@ def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
     leave a part of a match whole, as it comes to them when a pretoken of a later one is a text.
     """
     for level, automaton in enumerate(automata):
-        tells = automaton.tells
-        in_vain = _states_without_match(automaton) & can_fail(automaton)
-        if (tells[:, :-1] & ~tells[:, -1:]).any() or tells[in_vain, -1].any():
+        tells, fails = automaton.tells, can_fail(automaton)
+        if (tells[:, :-1] & ~tells[:, -1:]).any():
+            return False
+        if any(tells[state, -1] and fails[state] for state in _states_without_match(automaton)):
             return False
         if level < len(automata) - 1 and not _matches_parts_of_matches(automaton):
             return False
     return True
 
 
-def _states_without_match(automaton: Automaton) -> NDArray[np.bool_]:
-    """The states that a run can be in before any match is reported, bool[n_states]."""
-    found = np.zeros(automaton.n_states, dtype=bool)
-    waiting = [START]
-    while waiting:
-        state = waiting.pop()
-        if not found[state]:
-            found[state] = True
-            waiting += automaton.next_state[state][~automaton.tells[state, :-1]].tolist()
-    return found
+def _states_without_match(automaton: Automaton) -> Iterator[int]:
+    """The states that a run can be in before any match is reported."""
+    next_state, tells = automaton.next_state, automaton.tells
+    return _reached([START], lambda state: next_state[state][~tells[state, :-1]].tolist())
 
 
 def _matches_parts_of_matches(automaton: Automaton) -> bool:
     """Whether each part of a match is known to be one match as a separate text."""
-    # Of a run through a match, and of one that begins within it, the states that both can be in after the same character.
-    waiting = {(state, START) for state in range(START, automaton.n_states)}
-    seen = set(waiting)
-    while waiting:
-        outer, inner = waiting.pop()
-        for following, of_part in zip(
-            automaton.next_state[outer].tolist(), automaton.next_state[inner].tolist(), strict=True
-        ):
-            if following != DEAD:
-                if not automaton.tells[of_part, -1]:  # nor of the dead state
-                    return False
-                if (following, of_part) not in seen:
-                    seen.add((following, of_part))
-                    waiting.add((following, of_part))
-    return True
+
+    def following(states: tuple[int, int]) -> list[tuple[int, int]]:
+        """Of a run through a match, and of one that begins within it, the states of both after the same character."""
+        outer, inner = automaton.next_state[list(states)].tolist()
+        return [pair for pair in zip(outer, inner, strict=True) if pair[0] != DEAD]
+
+    first = [pair for state in range(START, automaton.n_states) for pair in following((state, START))]
+    return all(automaton.tells[inner, -1] for _, inner in _reached(first, following))  # not of the dead state
 
 
 def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], set[int]]:
@@ -465,8 +462,7 @@ def has_plain_words(levels: Levels) -> bool:
 
         led = after({START}, space)
         ends = after({START} | led, small | large)
-        while (grown := ends | after(ends, small)) != ends:
-            ends = grown
+        ends = set(_reached(ends, lambda q: after({q}, small)))
         if DEAD in led or DEAD in ends or not automaton.tells[list(ends), -1].all():
             return False
     return True
