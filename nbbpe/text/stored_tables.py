@@ -54,9 +54,9 @@ def _file_name(regexes: Sequence[str]) -> str:
 def _sources() -> bytes:
     """A digest of the modules that make tables."""
     digest = hashlib.sha256()
-    for folder in os.path.dirname(__file__), os.path.dirname(layout.__file__):
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".py") and (folder == os.path.dirname(__file__) or name == os.path.basename(layout.__file__)):
-                with open(os.path.join(folder, name), "rb") as file:
-                    digest.update(file.read())
+    folder = os.path.dirname(__file__)
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+    for path in [*(os.path.join(folder, name) for name in names), layout.__file__]:
+        with open(path, "rb") as file:
+            digest.update(file.read())
     return digest.digest()
