@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .byte_source import Source
 from .special_search import find_breaks
-from .utf8 import LONGEST_CHARACTER, Data, Text, each_to_bytes, is_copied, padded, to_bytes, to_text
+from .utf8 import LONGEST_CHARACTER, Data, Text, each_to_bytes, is_copied, padded, to_text
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -208,21 +208,15 @@ class Reader:
 
 
 class DocumentReader:
-    """Reads whole documents, about BATCH bytes a window, each with a break after it."""
+    """Reads whole documents, about BATCH bytes a window, each with a break after it. Errors of the
+    iterable pass through."""
 
     def __init__(self, documents: Iterable[bytes], specials: SpecialTokens, break_id: int) -> None:
-        self._windows = batches(documents, specials, break_id)
+        self._windows = (concatenated(group, specials, break_id) for group in groups(documents))
 
     def advance(self, taken: int) -> Window | None:
         """See Windows. Every window must be taken whole, as it can be."""
         return next(self._windows, None)
-
-
-def batches(documents: Iterable[Text], specials: SpecialTokens, break_id: int | None = None) -> Iterator[Window]:
-    """Documents concatenated into windows of about BATCH bytes, with the breaks that `concatenated` adds. Errors of the
-    iterable pass through."""
-    for group in groups(map(to_bytes, documents)):
-        yield concatenated(group, specials, break_id)
 
 
 def groups(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
