@@ -80,11 +80,7 @@ class PreparedEncoder(RewritingEncoder):
         """Whether a text needs no preparation, except that its special tokens are found."""
         if self._forms is None:
             return False
-        lacking = self._preparation.lacking
-        if text.isascii():
-            return True
-        has_all = not lacking or len(text.translate(None, lacking)) == len(text)
-        return has_all and all(is_normal(text, form) for form in self._forms)
+        return self._preparation.has_all(text) and all(is_normal(text, form) for form in self._forms)
 
     def encode_text(self, text: str | Data, specials: SpecialTokens | None) -> NDArray[Any]:
         text = to_bytes(text)

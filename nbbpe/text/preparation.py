@@ -18,6 +18,7 @@ import regex
 from numpy.typing import NDArray
 
 from .cutting import Cutter
+from .normalization import FORMS
 from .normalizer import Chain
 from .special_search import find_breaks
 from .unicode_sets import WHITESPACE, WORD
@@ -127,9 +128,13 @@ class Preparation:
         progress.n_bytes += len(text) - of_document
         return b"".join(parts), found
 
+    def has_all(self, text: bytes) -> bool:
+        """Whether the vocabulary has all bytes of a text."""
+        return not self.lacking or text.isascii() or len(text.translate(None, self.lacking)) == len(text)
+
     def _check(self, stretch: bytes, place: int) -> None:
         """Raise ValueError for a byte that the vocabulary lacks."""
-        if not self.lacking or stretch.isascii() or len(stretch.translate(None, self.lacking)) == len(stretch):
+        if self.has_all(stretch):
             return
         at = next(at for at, byte in enumerate(stretch) if byte in self.lacking)
         raise ValueError(
@@ -152,7 +157,9 @@ class Preparation:
             else:
                 rule = self.rules.get(row.token_id, Rule())
                 limit = limits[n_borders]
-                if rule.single_word and (_is_word_before(text, start, floor) or _is_word_at(text, end, limit)):
+                if rule.single_word and (
+                    _WORD.match(_character_before(text, start, floor)) or _WORD.match(_character_at(text, end, limit))
+                ):
                     continue
                 if rule.lstrip:
                     start = min(max(_space_before(text, start, floor), done), end)
@@ -228,14 +235,6 @@ def _character_at(text: bytes, place: int, limit: int) -> str:
     return to_text(text[place : min(place + LONGEST_CHARACTER, limit)])[:1]
 
 
-def _is_word_before(text: bytes, place: int, floor: int) -> bool:
-    return _WORD.match(_character_before(text, place, floor)) is not None
-
-
-def _is_word_at(text: bytes, place: int, limit: int) -> bool:
-    return _WORD.match(_character_at(text, place, limit)) is not None
-
-
 def _space_before(text: bytes, place: int, floor: int) -> int:
     """Where the whitespace starts that ends at a place."""
     while (character := _character_before(text, place, floor)) and character in WHITESPACE:
@@ -256,7 +255,7 @@ def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
     later : the tokens that are looked for in normalized text, normalized: none may reach across such a place
     """
     later = list(later)
-    if later and {step["type"] for step in chain.steps} - {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"}:
+    if later and {step["type"] for step in chain.steps} - {*FORMS, "Lowercase", "StripAccents"}:
         return False
     return chain.can_be_cut and not any(regex.search(r"\S\s", token) for token in later)
 
