@@ -48,13 +48,13 @@ def character_table(scripts: bool) -> NDArray[np.uint16]:
     for item, entry in (r"\p{L}", LETTER), (r"\p{N}", NUMBER), (r"\s", WHITESPACE):
         _enter(table, read_off(item), entry)
     if scripts:
-        _enter(table, read_off(r"[^\p{Script=Zyyy}\p{Script=Zinh}\p{Script=Zzzz}]"), _UNLISTED)
         entries = {code: _TOGETHER | systems for code, systems in _SYSTEMS_OF.items()}
         entries |= {code: number for number, code in enumerate(_APART, _TOGETHER + 1)}
         for code, entry in entries.items():
-            members = _members(code)
-            _enter(table, members, _UNLISTED, remove=True)
-            _enter(table, members, entry)
+            _enter(table, _members(code), entry)
+        of_a_script = np.zeros_like(table)
+        _enter(of_a_script, read_off(r"[^\p{Script=Zyyy}\p{Script=Zinh}\p{Script=Zzzz}]"), _UNLISTED)
+        table |= np.where(table & SCRIPT, 0, of_a_script)
     return table
 
 
@@ -66,10 +66,7 @@ def _members(code: str) -> Edges:
         return ()
 
 
-def _enter(table: NDArray[np.uint16], members: Edges, entry: int, remove: bool = False) -> None:
-    """Set the bits of an entry for some code points, or remove them."""
+def _enter(table: NDArray[np.uint16], members: Edges, entry: int) -> None:
+    """Set the bits of an entry for some code points."""
     for first, end in zip(members[::2], members[1::2], strict=True):
-        if remove:
-            table[first:end] &= np.uint16(0xFFFF ^ entry)
-        else:
-            table[first:end] |= np.uint16(entry)
+        table[first:end] |= np.uint16(entry)
