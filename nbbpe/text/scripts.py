@@ -6,23 +6,11 @@ import functools
 
 import regex
 
-_NAMED = [
-    *("Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana"),
-    *("Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada"),
-    *("Malayalam", "Sinhala", "Thai", "Lao", "Tibetan", "Myanmar", "Georgian", "Hangul"),
-    *(
-        "Ethiopic",
-        "Cherokee",
-        "Khmer",
-        "Mongolian",
-        "Hiragana",
-        "Katakana",
-        "Bopomofo",
-        "Han",
-        "Canadian_Aboriginal",
-        "Coptic",
-    ),
-]
+_NAMED = """
+    Latin Greek Cyrillic Armenian Hebrew Arabic Syriac Thaana Devanagari Bengali Gurmukhi Gujarati Oriya Tamil
+    Telugu Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Hangul Ethiopic Cherokee Khmer Mongolian
+    Hiragana Katakana Bopomofo Han Canadian_Aboriginal Coptic
+""".split()  # noqa: SIM905  (a literal list takes a line for each)
 WITHOUT_LETTERS = ("digits", "whitespace", "punctuation and symbols")
 OTHER = "other letters"
 
