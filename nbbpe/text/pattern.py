@@ -174,7 +174,6 @@ def _stream(splitters: list[RegexSplitter], text: str) -> Iterator[list[str]]:
         yield gathered
 
 
-@functools.cache
 def _automaton(pattern: str, checked: bool) -> Automaton:
     """The automaton of a regex; if `checked`, compared with `regex` on random strings. Raises Unsupported."""
     from .pattern_parser import Unsupported
@@ -358,14 +357,14 @@ def names_of_digests(into: str | None = None) -> dict[str, str]:
     from .stored_tables import stored_text
 
     def made() -> str:
-        return json.dumps({" ".join(_digest(each) for each in regexes): name for regexes, name in _KNOWN.items()})
+        return json.dumps({_digests(regexes, checked=False): name for regexes, name in _KNOWN.items()})
 
     names: dict[str, str] = json.loads(stored_text("names of digests", made, into))
     return names
 
 
-def _digest(regex: str) -> str:
-    return _automaton(regex, checked=False).digest()
+def _digests(regexes: Sequence[str], checked: bool) -> str:
+    return " ".join(_automaton(each, checked).digest() for each in regexes)
 
 
 def _name_of(*regexes: str) -> str | None:
@@ -375,10 +374,10 @@ def _name_of(*regexes: str) -> str | None:
     from .pattern_parser import Unsupported
 
     try:
-        digests = [_automaton(each, checked=True).digest() for each in regexes]
+        digests = _digests(regexes, checked=True)
     except Unsupported:
         return None
-    return names_of_digests().get(" ".join(digests))
+    return names_of_digests().get(digests)
 
 
 # A word (also "gpt-4" or "qwen2.5") is far more likely a misspelt name than a regex.
