@@ -93,10 +93,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float]) -> tuple[str, t
         top = y - _RADIUS
         return (
             f"M{x - 8:.0f} {top + 2:.0f}C{x - 28:.0f} {top - 32:.0f} {x + 28:.0f} {top - 32:.0f} {x + 8:.0f} {top + 2:.0f}",
-            (
-                x,
-                top - 26,
-            ),
+            (x, top - 26),
         )
     way = np.array([to_x - x, to_y - y])
     length = float(np.hypot(*way))

@@ -39,12 +39,13 @@ class Cutter(Steps):
     def _function(self, step: Any) -> _Step:
         kind = kind_of(step, "pre_tokenizer", _KEYS)
         if kind == "WhitespaceSplit":
-            return _compiled(f"[^{WHITESPACE}]+").findall
+            return regex.compile(f"[^{WHITESPACE}]+").findall
         if kind == "Whitespace":
-            return _compiled(f"[{WORD}]+|[^{WORD}{WHITESPACE}]+").findall
+            return regex.compile(f"[{WORD}]+|[^{WORD}{WHITESPACE}]+").findall
         if kind == "BertPreTokenizer":
             signs = ASCII_PUNCTUATION + members(PUNCTUATION)
-            return _compiled(f"(?:[A-Za-z0-9]++|[^{WHITESPACE}{signs}])+|[{signs}]").findall  # twice as fast as a set alone
+            # Twice as fast as a set alone.
+            return regex.compile(f"(?:[A-Za-z0-9]++|[^{WHITESPACE}{signs}])+|[{signs}]").findall
         if kind == "CharDelimiterSplit":
             delimiter = step.get("delimiter")
             if not isinstance(delimiter, str) or len(delimiter) != 1:
@@ -65,10 +66,6 @@ class Cutter(Steps):
         return parts
 
 
-def _compiled(pattern: str) -> Any:
-    return regex.compile(pattern)
-
-
 def _metaspace(step: dict[str, Any]) -> _Step:
     sign, scheme, splits = step.get("replacement"), step.get("prepend_scheme", "always"), step.get("split", True)
     if not isinstance(sign, str) or len(sign) != 1 or not isinstance(splits, bool):
@@ -77,7 +74,7 @@ def _metaspace(step: dict[str, Any]) -> _Step:
         raise ValueError(
             f"pre_tokenizer Metaspace has prepend_scheme {shown(scheme)}, and nbbpe can honour 'always' and 'never'"
         )
-    before_sign = _compiled(rf"{regex.escape(sign)}[^{regex.escape(sign)}]*|[^{regex.escape(sign)}]+")
+    before_sign = regex.compile(rf"{regex.escape(sign)}[^{regex.escape(sign)}]*|[^{regex.escape(sign)}]+")
 
     def replaced(text: str) -> list[str]:
         text = text.replace(" ", sign)
