@@ -24,7 +24,9 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,8 @@ MOST_SECONDS = 5.0  # of compiling
 
 NEWLINE = 10
 UNDECODABLE = 0xDC80, 0xDCFF  # what `surrogateescape` makes of bytes that are not UTF-8
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,30 +342,32 @@ def _numbered(
     representatives = symbols.class_of_edge[firsts]  # an old class for each new one
     changes = np.flatnonzero(np.diff(class_of_edge, prepend=-1))
 
-    numbers = {int(block[DEAD]): DEAD, int(block[START]): START}
-    member = {int(block[DEAD]): DEAD, int(block[START]): START}  # a state for each block
-    rows: list[list[int]] = []
-    told: list[list[bool]] = []
-    for of_block in (waiting := list(numbers)):
-        state = member[of_block]
-        row = []
-        for following in next_state[state][representatives].tolist():
-            target = int(block[following])
-            if target not in numbers:
-                numbers[target] = len(numbers)
-                member[target] = following
-                waiting.append(target)
-            row.append(numbers[target])
-        rows.append(row)
-        told.append([*tells[state][representatives].tolist(), *tells[state][n_classes:].tolist()])
-    if len(rows) > MOST_STATES or len(firsts) > MOST_CLASSES:
-        raise Unsupported(f"an automaton of {len(rows):,} states and {len(firsts):,} classes")
+    _, member = np.unique(block, return_index=True)  # a state for each block
+    following = block[next_state[np.ix_(member, representatives)]]
+    order = list(reached([int(block[DEAD]), int(block[START])], lambda each: following[each].tolist()))
+    if len(order) > MOST_STATES or len(firsts) > MOST_CLASSES:
+        raise Unsupported(f"an automaton of {len(order):,} states and {len(firsts):,} classes")
+    number = np.zeros(len(member), dtype=np.uint16)
+    number[order] = np.arange(len(order))
+    columns_told = [*representatives.tolist(), *range(n_classes, tells.shape[1])]
     return (
         symbols.edges[changes],
         class_of_edge[changes].astype(np.uint8),
-        np.array(rows, dtype=np.uint16),
-        np.array(told, dtype=bool),
+        number[following[order]],
+        tells[np.ix_(member[order], columns_told)],
     )
+
+
+def reached(start: Iterable[T], following: Callable[[T], Iterable[T]]) -> Iterator[T]:
+    """What is reached from some states, or pairs of states, these included: each once, and the nearest first."""
+    waiting = list(dict.fromkeys(start))
+    found = set(waiting)
+    for each in waiting:
+        yield each
+        for other in following(each):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
 
 
 def match_end(automaton: Automaton, classes: NDArray[np.uint8], start: int) -> int:

@@ -6,10 +6,9 @@ For their layout see kernels/pieces/pattern_tables.py.
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
 from .ascii_words import AsciiWords, ascii_words
-from .automaton import DEAD, START, UNDECODABLE, Automaton, row_numbers
+from .automaton import DEAD, START, UNDECODABLE, Automaton, reached, row_numbers
 from .boundaries import (
     Relation,
     can_be_left,
@@ -33,8 +32,6 @@ from .pattern_parser import Unsupported
 _IDEOGRAPHS, _HANGUL = (0x5000, 0x9000), (0xB000, 0xD000)
 _N_BITS = 64
 _MOST_TRIED = 40  # places that a rule is grown from
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,19 +318,7 @@ def needs_memo(automaton: Automaton) -> bool:
 def _comes_again(automaton: Automaton, loop: int) -> bool:
     """Whether a walk that begins with the characters that keep another in a state reaches that state, too."""
     classes = np.flatnonzero((automaton.next_state[loop] == loop) & ~automaton.tells[loop, :-1])
-    return loop in _reached([START], lambda state: automaton.next_state[state, classes].tolist())
-
-
-def _reached(start: Iterable[T], following: Callable[[T], Iterable[T]]) -> Iterator[T]:
-    """What is reached from some states, or pairs of states, these included; each once."""
-    found = set(start)
-    waiting = list(found)
-    for each in waiting:
-        yield each
-        for other in following(each):
-            if other not in found:
-                found.add(other)
-                waiting.append(other)
+    return loop in reached([START], lambda state: automaton.next_state[state, classes].tolist())
 
 
 def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
@@ -357,7 +342,7 @@ def has_stable_pretokens(automata: Sequence[Automaton]) -> bool:
 def _states_without_match(automaton: Automaton) -> Iterator[int]:
     """The states that a run can be in before any match is reported."""
     next_state, tells = automaton.next_state, automaton.tells
-    return _reached([START], lambda state: next_state[state][~tells[state, :-1]].tolist())
+    return reached([START], lambda state: next_state[state][~tells[state, :-1]].tolist())
 
 
 def _matches_parts_of_matches(automaton: Automaton) -> bool:
@@ -369,7 +354,7 @@ def _matches_parts_of_matches(automaton: Automaton) -> bool:
         return [pair for pair in zip(outer, inner, strict=True) if pair[0] != DEAD]
 
     first = [pair for state in range(START, automaton.n_states) for pair in following((state, START))]
-    return all(automaton.tells[inner, -1] for _, inner in _reached(first, following))  # not of the dead state
+    return all(automaton.tells[inner, -1] for _, inner in reached(first, following))  # not of the dead state
 
 
 def seam_classes(levels: Levels, caseless: Edges) -> tuple[set[int], set[int], set[int]]:
@@ -462,7 +447,7 @@ def has_plain_words(levels: Levels) -> bool:
 
         led = after({START}, space)
         ends = after({START} | led, small | large)
-        ends = set(_reached(ends, lambda q: after({q}, small)))
+        ends = set(reached(ends, lambda q: after({q}, small)))
         if DEAD in led or DEAD in ends or not automaton.tells[list(ends), -1].all():
             return False
     return True
