@@ -8,7 +8,10 @@ from typing import Any
 
 from ..kernels.training import token_limits
 from ..system.integers import check_positive
+from ..system.lazy import imported_on_use
 from ..text.utf8 import each_to_bytes, to_text
+
+regex: Any = imported_on_use("regex")  # most training needs no rule with one
 
 Forbidden = str | bytes | Callable[[bytes], bool]
 
@@ -147,11 +150,19 @@ def _name(item: bytes | Callable[[bytes], bool]) -> str:
 
 
 def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
-    """A function that says whether a token is forbidden."""
+    """A function that says whether a token is forbidden. A regex of str searches its text, and one of bytes its bytes.
+
+    Raises ValueError for what `regex` does not take.
+
+    >>> bool(_predicate("é$")("thé".encode())), bool(_predicate(rb"\\xff")(b"the"))
+    (True, False)
+    """
     if callable(item):
         return item
     if not isinstance(item, (str, bytes)):
         raise TypeError(f"forbidden must be a regex, a function or a list of these, not {item!r}")
-    from ..text.search import searcher  # here, as it needs `regex`
-
-    return searcher(item)
+    try:
+        search = regex.compile(item).search
+    except regex.error as error:
+        raise ValueError(f"`regex` does not take {item!r}: {error}") from None
+    return search if isinstance(item, bytes) else lambda token: search(to_text(token))
