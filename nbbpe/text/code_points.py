@@ -103,18 +103,12 @@ def read_off(item: str) -> Edges:
 @functools.cache
 def in_any_case(character: str) -> Edges:
     """The code points that a letter matches where case is ignored."""
-    # The few that any ASCII letter matches are searched once.
-    some = _matched_by_ascii_letters() if character.isascii() and character.isalpha() else EVERYTHING
-    if some == EVERYTHING:
+    if not (character.isascii() and character.isalpha()):
         return read_off(f"(?i:{regex.escape(character)})")
+    some = read_off("(?i:[a-z])")  # the few that any ASCII letter matches are searched once
     compiled = regex.compile(f"(?i:{character})")
     points = [point for first, end in zip(some[::2], some[1::2], strict=True) for point in range(first, end)]
     return from_ranges((point, point) for point in points if compiled.fullmatch(chr(point)))
-
-
-@functools.cache
-def _matched_by_ascii_letters() -> Edges:
-    return read_off("(?i:[a-z])")
 
 
 @functools.cache

@@ -223,8 +223,7 @@ class _Parser:
         if found := self._takes_match(_PROPERTY):
             return read_off(f"(?i:\\{found[0]})" if flags.ignore_case else f"\\{found[0]}")
         if letter and letter in _PERL_CLASSES:
-            self._take(1)
-            return read_off(f"\\{letter.lower()}") if letter.islower() else complement(read_off(f"\\{letter.lower()}"))
+            return read_off(f"\\{self._take(1)}")
         if found := self._takes_match(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})"):
             return _literal(chr(int(found[1] or found[2] or found[3], 16)), flags)
         if letter in _CONTROL:
@@ -275,17 +274,13 @@ def _with_flags(flags: _Flags, on: str, off: str = "") -> _Flags:
     names = {"i": "ignore_case", "s": "dot_all"}
     changed = vars(flags).copy()
     letters = on.replace("V1", "1").replace("V0", "0").replace("u", "")
-    for letter in letters:
+    for letter, is_on in [*((each, True) for each in letters), *((each, False) for each in off)]:
         if letter in names:
-            changed[names[letter]] = True
-        elif letter in "01":
+            changed[names[letter]] = is_on
+        elif is_on and letter in "01":
             changed["version_1"] = letter == "1"
         else:
             raise Unsupported(f"the flag {letter!r}")
-    for letter in off:
-        if letter not in names:
-            raise Unsupported(f"the flag {letter!r}")
-        changed[names[letter]] = False
     if changed["version_1"] and changed["ignore_case"]:
         raise Unsupported("ignoring case in version 1, which compares letters such as \u00df and ss")
     return _Flags(**changed)
