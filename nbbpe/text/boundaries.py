@@ -32,8 +32,7 @@ def states_after(automaton: Automaton) -> NDArray[np.bool_]:
     Every state is reached from the start by some text, as the automaton has no others.
     """
     after = np.zeros((automaton.n_classes, automaton.n_states), dtype=bool)
-    for character_class in range(automaton.n_classes):
-        after[character_class, automaton.next_state[START:, character_class]] = True
+    after[np.arange(automaton.n_classes), automaton.next_state[START:]] = True
     after[:, DEAD] = False
     return after
 
