@@ -617,6 +617,14 @@ def test_a_wrong_command_line_is_told_in_one_line(run, folder, arguments, parts)
     assert sorted(os.listdir(folder)) == before
 
 
+def test_click_8_1_is_enough(run, monkeypatch):
+    """Which has no such exception, and ended with an AttributeError at each wrong command line."""
+    import click
+
+    monkeypatch.delattr(click.exceptions, "NoArgsIsHelpError", raising=False)
+    assert_one_line_error(run("count", "--bad"), 2, "--bad")
+
+
 def test_data_that_is_wrong_is_told_in_one_line(run, tmp_path):
     assert_one_line_error(run("train", "empty.txt", "--vocab-size", 300, "-o", tmp_path / "x"), 1, "no text to train on")
     assert_one_line_error(run("convert", "tok", tmp_path / "x", "--special", "<s>"), 1, "so they cannot be given")

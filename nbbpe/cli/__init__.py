@@ -107,12 +107,8 @@ def _run(arguments: list[str]) -> int:
     from .commands import nbbpe
 
     try:
-        code = nbbpe.main(args=arguments, prog_name="nbbpe", standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
-        with name_in_errors("stdout"):
-            print(error.format_message())
-        return EXIT_USAGE
+        code = nbbpe.main(args=arguments or ["--help"], prog_name="nbbpe", standalone_mode=False)
+        return EXIT_USAGE if not arguments else code if isinstance(code, int) else 0
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nbbpe"
         message = _with_options(_one_line(error.format_message())).rstrip(".")
