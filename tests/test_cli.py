@@ -550,6 +550,14 @@ def extra_options(command: str, words: list[str]) -> list[str]:
     return ["-t", "tok"] if needs else []
 
 
+def test_a_shell_can_complete_commands_and_options(run, monkeypatch):
+    monkeypatch.setenv("_NBBPE_COMPLETE", "bash_complete")
+    for words, place, wanted in ("nbbpe enc", "1", "encode"), ("nbbpe encode --wo", "2", "--workers"):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", place)
+        assert run() == (0, f"plain,{wanted}\n", "")
+
+
 def test_help_names_all_commands(run):
     done = run("--help")
     assert done.code == 0

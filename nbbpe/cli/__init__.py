@@ -19,10 +19,6 @@ EXIT_SIGNAL = 128  # and the number of the signal, as a shell reports it: 130 fo
 EXIT_NOBODY_READS = 141  # what a shell reports of a program that wrote into a pipe without a reader
 
 
-class NobodyReads(Exception):
-    """The reader of the pipe that our output goes to has closed it."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
@@ -57,7 +53,7 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
                 with name_in_errors("stdout"):
                     sys.stdout.flush()
                 return code
-        except (BrokenPipeError, NobodyReads):
+        except BrokenPipeError:
             return EXIT_NOBODY_READS
         except KeyboardInterrupt as ended:
             number = ended.number if isinstance(ended, Ended) else signal.SIGINT
@@ -98,17 +94,24 @@ _OPTIONS = {
     'Pass normalizer="ignore" to Tokenizer.from_hf': "Pass --normalizer ignore to nbbpe convert",
 }
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
+_COMPLETE = "_NBBPE_COMPLETE"  # the environment variable by which a shell asks how a command line may go on
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, LookupError)
 
 
 def _run(arguments: list[str]) -> int:
+    """Do what click's own `main` does, which would end the process itself when a pipe is closed."""
     import click
+    from click.shell_completion import shell_complete
 
     from .commands import nbbpe
 
+    if asked := os.environ.get(_COMPLETE):
+        return shell_complete(nbbpe, {}, "nbbpe", _COMPLETE, asked)
     try:
-        code = nbbpe.main(args=arguments or ["--help"], prog_name="nbbpe", standalone_mode=False)
-        return EXIT_USAGE if not arguments else code if isinstance(code, int) else 0
+        with nbbpe.make_context("nbbpe", [*arguments] or ["--help"]) as context:
+            return nbbpe.invoke(context) or 0
+    except click.exceptions.Exit as done:  # of --help and --version
+        return done.exit_code if arguments else EXIT_USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nbbpe"
         message = _with_options(_one_line(error.format_message())).rstrip(".")
@@ -116,9 +119,9 @@ def _run(arguments: list[str]) -> int:
             message = f"no tokenizer is given, and the environment variable {error.param.envvar} is not set"
         _say(f"error: {message} (see {command} --help)", command=command)
         return EXIT_USAGE
-    except click.Abort as error:
-        # Click makes one of these of a KeyboardInterrupt.
-        raise error.__cause__ if isinstance(error.__cause__, Ended) else KeyboardInterrupt() from None
+    except KeyboardInterrupt:
+        click.echo(err=True)  # ends the line in which a terminal shows ^C
+        raise
 
 
 def _message(error: Exception) -> str:

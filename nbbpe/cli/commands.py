@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..model.version import __version__
-from .options import shows_on_stdout
+from ..system.atomic_files import name_in_errors
 
 # Where each subcommand is. Only the one that is asked for is imported, as what it needs takes time; --help imports all.
 _MODULES = {
@@ -23,7 +23,7 @@ class _Group(click.Group):
     """The group of all commands."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        with shows_on_stdout():
+        with name_in_errors("stdout"):  # help and the version are printed here
             return super().make_context(*arguments, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

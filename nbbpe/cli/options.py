@@ -18,19 +18,8 @@ from ..system.excerpt import printable
 from ..system.paths import Path
 from ..text.pattern import SPLIT_WITH, Pattern, get_pattern
 from ..tokenizer import Tokenizer
-from . import NobodyReads, tables
+from . import tables
 from .streams import STDIN, as_path
-
-
-@contextmanager
-def shows_on_stdout() -> Iterator[None]:
-    """Where Click prints help and the version: an error names stdout, and a closed pipe is not an error."""
-    try:
-        with name_in_errors("stdout"):
-            yield
-    except BrokenPipeError as error:
-        # Click would end the process here, with the exit code of an error.
-        raise NobodyReads from error
 
 
 class Command(click.Command):
@@ -43,15 +32,8 @@ class Command(click.Command):
         self.params.append(debug)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        with shows_on_stdout():
+        with name_in_errors("stdout"):
             return super().make_context(*arguments, **options)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as error:
-            # Click would end the process here, with the exit code of an error.
-            raise NobodyReads from error
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, lines in self._sections.items():
