@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from ..conversion import read_tokenizer
-from ..encoding.special_choice import ALL, NONE, Choice
+from ..encoding.special_choice import ALL, NONE
 from ..system.atomic_files import name_in_errors
 from ..system.excerpt import printable
 from ..system.paths import Path
@@ -54,31 +54,21 @@ def check_environment(context: click.Context, param: click.Parameter, value: str
     return value
 
 
-def tokenizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "-t",
-        "--tokenizer",
-        metavar="TOKENIZER",
-        envvar="NBBPE_TOKENIZER",
-        callback=check_environment,
-        required=True,
-        show_envvar=True,
-        help="Folder or file of the tokenizer.",
-    )(function)
-
-
-def _allowed(context: click.Context, parameter: click.Parameter, value: bool | None) -> Choice | None:
-    """What --allow-special and --no-special mean, None where neither is given."""
-    if value is None:
-        return None
-    return ALL if value else NONE
-
-
+tokenizer_option = click.option(
+    "-t",
+    "--tokenizer",
+    metavar="TOKENIZER",
+    envvar="NBBPE_TOKENIZER",
+    callback=check_environment,
+    required=True,
+    show_envvar=True,
+    help="Folder or file of the tokenizer.",
+)
 special_option = click.option(
     "--allow-special/--no-special",
     "allowed",
     default=None,
-    callback=_allowed,
+    callback=lambda context, parameter, value: {True: ALL, False: NONE}.get(value),
     help="Whether special tokens in the text become their ids, or are plain text.  [default: they do in plain text, but "
     "not in records (.jsonl, .parquet)]",
 )
@@ -95,33 +85,6 @@ workers_option = click.option(
     metavar="N",
     help="Number of workers.  [default: as many as pay off, up to the number of processors]",
 )
-
-
-class _Fraction(click.ParamType):  # type: ignore[type-arg]
-    """A positive number, or a fraction of two."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        from fractions import Fraction
-
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            self.fail(f"{value!r} is not a number or a fraction", param, context)
-
-
-class _WordCount(click.ParamType):  # type: ignore[type-arg]
-    """A number from 1 on, or "auto"."""
-
-    name = "number or auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        return value if value == "auto" else click.IntRange(1).convert(value, param, context)
-
-
-_FRACTION, WORD_COUNT = _Fraction(), _WordCount()
-
 split_with_option = click.option(
     "--split-with",
     type=click.Choice(SPLIT_WITH),
@@ -131,14 +94,29 @@ split_with_option = click.option(
 )
 
 
-def with_options(options: Sequence[Callable[..., Any]], function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with options, which --help lists in this order."""
-    for option in reversed(options):
-        function = option(function)
-    return function
+def several(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Options as one decorator; --help lists them in this order."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
-_SPLIT_OPTIONS = (
+def _fraction(value: str) -> Any:
+    """A number, or a fraction of two."""
+    from fractions import Fraction
+
+    try:
+        return Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        raise click.BadParameter(f"{value!r} is not a number or a fraction") from None
+
+
+# How text is divided into words, for the commands that count them.
+split_options = several(
     click.option(
         "--special", multiple=True, metavar="TOKEN", help="A special token that separates documents; may be repeated."
     ),
@@ -152,7 +130,7 @@ _SPLIT_OPTIONS = (
         "--weight",
         "weights",
         multiple=True,
-        type=_FRACTION,
+        type=_fraction,
         metavar="W",
         help="What the counts of an input are multiplied by, a number or a fraction such as 1/3; given once for each.",
     ),
@@ -163,7 +141,8 @@ _SPLIT_OPTIONS = (
         "quarters of what is free]",
     ),
 )
-_SOURCE_OPTIONS = (
+# Which part of a record is its text, and what happens to malformed ones.
+source_options = several(
     click.option("--field", help="The field or column of a record that holds the text.  [default: text]"),
     click.option(
         "--on-error",
@@ -173,16 +152,6 @@ _SOURCE_OPTIONS = (
         help="What to do with malformed records.",
     ),
 )
-
-
-def split_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """How text is divided into words, for the commands that count them."""
-    return with_options(_SPLIT_OPTIONS, function)
-
-
-def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Which part of a record is its text, and what happens to malformed ones."""
-    return with_options(_SOURCE_OPTIONS, function)
 
 
 def shown_path(path: str) -> str:

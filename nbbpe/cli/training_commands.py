@@ -20,7 +20,6 @@ from ..training.token_rules import TokenRules
 from ..vocabulary.extension import check_size
 from ..words.counting import count_words as write_word_counts
 from .options import (
-    WORD_COUNT,
     as_paths,
     as_usage,
     command,
@@ -43,6 +42,7 @@ from .training_options import (
     rules_options,
     superwords_of,
     superwords_option,
+    word_count,
 )
 
 
@@ -79,7 +79,7 @@ from .training_options import (
 @split_options
 @click.option(
     "--min-word-count",
-    type=WORD_COUNT,
+    type=word_count,
     metavar="N",
     help="Words that occur less often are skipped: a number, or `auto` for the smallest with which the others fit in "
     "memory.  [default: none is]",

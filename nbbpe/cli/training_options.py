@@ -16,9 +16,9 @@ from ..training.superwords import Superwords
 from ..training.token_rules import TokenRules
 from ..words.mixture import Mixture
 from ..words.parity import Parity
-from .options import as_usage, with_options
+from .options import as_usage, several
 
-_RULES = (
+_rules = several(
     click.option(
         "--seed-token", "seeds", multiple=True, metavar="TEXT", help="A text that must be a token; may be repeated."
     ),
@@ -56,7 +56,12 @@ def rules_options(function: Callable[..., Any]) -> Callable[..., Any]:
             rules = TokenRules(**said) if said else None
         return function(**given, rules=rules)
 
-    return with_options(_RULES, with_rules)
+    return _rules(with_rules)
+
+
+def word_count(value: str) -> int | str:
+    """A number of words from 1 on, or "auto"."""
+    return value if value == "auto" else click.IntRange(1)(value)
 
 
 superwords_option = click.option(
