@@ -19,8 +19,7 @@ from .options import (
     command,
     json_option,
     pattern_of,
-    print_json,
-    print_lines,
+    print_figures,
     shown_path,
 )
 
@@ -89,12 +88,12 @@ def convert(
             stacklevel=1,
         )
     proof = verify_written(tokenizer._model, tokenizer.encode, chosen.name, written) if verified else None
-    if as_json:
-        about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
-        print_json(about if proof is None else {**about, "verified": proof})
-        return
+    about = {"format": chosen.name, "written": list(written), "n_tokens": n_tokens, "unsaid": unsaid}
     lines = [f"{shown_path(path)}: {chosen.name}, {n_tokens:,} tokens" for path in written]
-    print_lines(lines if proof is None else [*lines, f"verified: {proof}"])
+    if proof is not None:
+        about["verified"] = proof
+        lines += [f"verified: {proof}"]
+    print_figures(about, lines, as_json)
 
 
 @command(
@@ -118,21 +117,18 @@ def warmup(into: str | None, cpu: str, as_json: bool) -> int:
     from .. import warmup as compile_all
 
     done = compile_all(into, [name for name in cpu.split(",") if name])
-    if as_json:
-        print_json(done._asdict())
-    else:
-        lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
-        if done.n_lost:
-            lines += [f"{done.n_lost} of them could not be stored: each process will compile them again"]
-        elif not done.folders:
-            lines += ["they could not be stored: each process will compile them again"]
-        lines += [f"{n_kernels} kernels are stored in {folder}" for folder, n_kernels in done.folders.items()]
-        if into is not None:
-            parent, name = os.path.split(os.path.abspath(into))
-            lines += [
-                f"processes find them with NUMBA_CACHE_DIR={shown_path(parent)}"
-                if name == "nbbpe"
-                else "processes look for them in the folder nbbpe of their NUMBA_CACHE_DIR, and in nbbpe/kernels/objects"
-            ]
-        print_lines(lines)
+    lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
+    if done.n_lost:
+        lines += [f"{done.n_lost} of them could not be stored: each process will compile them again"]
+    elif not done.folders:
+        lines += ["they could not be stored: each process will compile them again"]
+    lines += [f"{n_kernels} kernels are stored in {folder}" for folder, n_kernels in done.folders.items()]
+    if into is not None:
+        parent, name = os.path.split(os.path.abspath(into))
+        lines += [
+            f"processes find them with NUMBA_CACHE_DIR={shown_path(parent)}"
+            if name == "nbbpe"
+            else "processes look for them in the folder nbbpe of their NUMBA_CACHE_DIR, and in nbbpe/kernels/objects"
+        ]
+    print_figures(done._asdict(), lines, as_json)
     return 0 if done.folders and not done.n_lost else EXIT_FAILED

@@ -19,8 +19,7 @@ from .options import (
     command,
     json_option,
     pattern_option,
-    print_json,
-    print_lines,
+    print_figures,
     read_with_pattern,
     shown_path,
     source_options,
@@ -95,10 +94,8 @@ def encode(
         n_tokens = encoder.encode_file(paths, target, workers, split_with=split_with, resume=resume, **options)
         seconds = time.perf_counter() - began
     dtype = encoder.dtype.name
-    if as_json:
-        print_json({"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)})
-        return
-    print_lines([f"{shown_path(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"])
+    figures = {"output": target, "n_tokens": n_tokens, "dtype": dtype, "seconds": round(seconds, 3)}
+    print_figures(figures, [f"{shown_path(target)}: {n_tokens:,} tokens as {dtype}, in {seconds:.1f} s"], as_json)
 
 
 def _encoder_of(tokenizer: str, separator: str | None, split_with: str, patterns: Sequence[str]) -> Tokenizer:
@@ -179,7 +176,6 @@ def count(
     for source in inputs or [STDIN]:
         with as_path(source) as path:
             rows.append((source, *count_tokens(counter, [path], field, on_error, allowed)))
-    if as_json:
-        print_json([{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows])
-    else:
-        print_lines(tables.count_lines([(shown_path(name), n_tokens, n_bytes) for name, n_tokens, n_bytes in rows]))
+    figures = [{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows]
+    lines = tables.count_lines([(shown_path(name), n_tokens, n_bytes) for name, n_tokens, n_bytes in rows])
+    print_figures(figures, lines, as_json)

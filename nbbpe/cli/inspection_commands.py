@@ -26,7 +26,7 @@ from .options import (
     json_option,
     pattern_of,
     pattern_option,
-    print_json,
+    print_figures,
     print_lines,
     read_with_pattern,
     shown_path,
@@ -136,15 +136,12 @@ def inspect(
             on_text = text_figures(inspected, [path], frequent, field=field, on_error=on_error)
     if plot:
         draw_figures(plot, shown_path(tokenizer), inspected, vocabulary, on_text)
-    if as_json:
-        print_json({"vocabulary": vocabulary, **({"text": on_text} if on_text else {})})
-        return
     lines = tables.vocabulary_lines(shown_path(tokenizer), vocabulary)
     if on_text:
         lines += ["", *tables.text_lines(shown_path(text or ""), on_text, unused)]
     if plot:
         lines += ["", f"drawn into {shown_path(plot)}"]
-    print_lines(lines)
+    print_figures({"vocabulary": vocabulary, **({"text": on_text} if on_text else {})}, lines, as_json)
 
 
 def _inspect_pattern(patterns: Sequence[str], text: str | None, draw: str | None, as_json: bool) -> None:
@@ -158,10 +155,7 @@ def _inspect_pattern(patterns: Sequence[str], text: str | None, draw: str | None
         found = explain_pattern(pattern_of(patterns), beginning)
         if draw:
             found.to_svg(draw)
-    if not as_json:
-        print_lines([*str(found).split("\n"), *(["", f"drawn into {shown_path(draw)}"] if draw else [])])
-        return
-    print_json(
+    print_figures(
         {
             "name": found.name,
             "regexes": list(found.regexes),
@@ -179,7 +173,9 @@ def _inspect_pattern(patterns: Sequence[str], text: str | None, draw: str | None
             ],
             "pretokens": [_printable(each) for each in found.pretokens],
             "is_certain": list(found.is_certain),
-        }
+        },
+        [*str(found).split("\n"), *(["", f"drawn into {shown_path(draw)}"] if draw else [])],
+        as_json,
     )
 
 
@@ -198,15 +194,12 @@ def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> N
         "vocab_size": file.vocab_size,
         "verified": verify,
     }
-    if as_json:
-        print_json(figures)
-        return
     pairs = [("ids", f"{len(file):,}"), ("type", file.dtype.name)]
     if file.fingerprint is not None:
         pairs.append(("tokenizer", f"{file.fingerprint}, {file.vocab_size:,} tokens"))
     if verify:
         pairs.append(("checksum", "that of the ids that were written"))
-    print_lines([shown_path(path), *tables.indented(tables.facts(pairs))])
+    print_figures(figures, [shown_path(path), *tables.indented(tables.facts(pairs))], as_json)
 
 
 @command(
@@ -234,10 +227,7 @@ def compare(
     first, second = (read_with_pattern(each, patterns if says_no_pattern(each) else ()) for each in (a, b))
     with as_path(text) as path:
         found = compare_tokenizers(first, second, [path], examples, field=field, on_error=on_error)
-    if as_json:
-        print_json(found)
-    else:
-        print_lines(tables.comparison_lines(shown_path(a), shown_path(b), shown_path(text), found))
+    print_figures(found, tables.comparison_lines(shown_path(a), shown_path(b), shown_path(text), found), as_json)
 
 
 @command(

@@ -191,8 +191,9 @@ def as_usage() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
 
 
-def print_json(data: Any) -> None:
-    print_lines([json.dumps(tables.as_data(data), indent=2)])
+def print_figures(data: Any, lines: Sequence[str], as_json: bool) -> None:
+    """Print a result, as lines for people or as JSON for scripts."""
+    print_lines([json.dumps(tables.as_data(data), indent=2)] if as_json else lines)
 
 
 def print_lines(lines: Sequence[str]) -> None:

@@ -26,8 +26,7 @@ from .options import (
     json_option,
     pattern_of,
     pattern_option,
-    print_json,
-    print_lines,
+    print_figures,
     read_with_pattern,
     shown_path,
     source_options,
@@ -179,15 +178,11 @@ def train(
         tokenizer.save(target)
     n_merges = len(tokenizer.merges)
     figures = {"tokenizer": target, "n_tokens": len(tokenizer), "n_merges": n_merges, "seconds": round(seconds, 3)}
-    if as_json:
-        print_json(figures)
-        return
-    print_lines(
-        [
-            f"{shown_path(target)}: {len(tokenizer):,} tokens (256 bytes, {n_merges:,} merges, "
-            f"{len(tokenizer.special_tokens)} special), trained in {seconds:.1f} s"
-        ]
+    said = (
+        f"{shown_path(target)}: {len(tokenizer):,} tokens (256 bytes, {n_merges:,} merges, "
+        f"{len(tokenizer.special_tokens)} special), trained in {seconds:.1f} s"
     )
+    print_figures(figures, [said], as_json)
 
 
 @command(
@@ -241,10 +236,8 @@ def count_words(
         )
         seconds = time.perf_counter() - began
     n_words = count_rows(target)
-    if as_json:
-        print_json({"counts": target, "n_words": n_words, "seconds": round(seconds, 3)})
-        return
-    print_lines([f"{shown_path(target)}: {n_words:,} distinct words, counted in {seconds:.1f} s"])
+    figures = {"counts": target, "n_words": n_words, "seconds": round(seconds, 3)}
+    print_figures(figures, [f"{shown_path(target)}: {n_words:,} distinct words, counted in {seconds:.1f} s"], as_json)
 
 
 @command(
@@ -322,7 +315,6 @@ def extend(
         seconds = time.perf_counter() - began
         larger.save(target)
     n_new = len(larger) - len(start)
-    if as_json:
-        print_json({"tokenizer": target, "n_tokens": len(larger), "n_new": n_new, "seconds": round(seconds, 3)})
-        return
-    print_lines([f"{shown_path(target)}: {len(larger):,} tokens, {n_new:,} of them new, trained in {seconds:.1f} s"])
+    figures = {"tokenizer": target, "n_tokens": len(larger), "n_new": n_new, "seconds": round(seconds, 3)}
+    said = f"{shown_path(target)}: {len(larger):,} tokens, {n_new:,} of them new, trained in {seconds:.1f} s"
+    print_figures(figures, [said], as_json)
