@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +29,7 @@ from .options import (
     tokenizer_option,
     workers_option,
 )
-from .streams import STDIN, IdWriter, as_path, output, read_ids, stdin_blocks
+from .streams import STDIN, as_path, output, read_ids, stdin_blocks, write_ids
 
 
 @command(
@@ -83,6 +84,8 @@ def encode(
             raise click.UsageError("--json prints figures, and with -o - stdout is for the ids")
         if resume:
             raise click.UsageError("--resume needs a file of ids: give -o a name that ends in .bin or .npy")
+        if form == "raw" and sys.stdout.isatty():
+            raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
         encoder = _encoder_of(tokenizer, separator, split_with, patterns)
         _encode_to_stdout(encoder, inputs, form, options)
         return
@@ -107,16 +110,13 @@ def _encoder_of(tokenizer: str, separator: str | None, split_with: str, patterns
 
 
 def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:
-    writer = IdWriter(tokenizer, form)
     if list(inputs) == [STDIN] and options["separator"] is None:
         # Each block is encoded as it arrives: the writer of stdin may be slow.
-        for ids in tokenizer.encode_stream(stdin_blocks(), allowed_special=allowed_in(False, options["allowed_special"])):
-            writer.write(ids)
+        allowed = allowed_in(False, options["allowed_special"])
+        write_ids(tokenizer.encode_stream(stdin_blocks(), allowed_special=allowed), form, tokenizer)
     else:
         with as_paths(inputs) as paths:
-            for ids in encoded(tokenizer, paths, "encode", **options):
-                writer.write(ids)
-    writer.close()
+            write_ids(encoded(tokenizer, paths, "encode", **options), form, tokenizer)
 
 
 @command(

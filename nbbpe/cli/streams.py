@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,37 +71,24 @@ def _stdin() -> BinaryIO:
     return sys.stdin.buffer
 
 
-class IdWriter:
-    """Writes ids to stdout."""
-
-    def __init__(self, tokenizer: Tokenizer, form: str) -> None:
-        if form == "raw" and sys.stdout.isatty():
-            raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
-        self._raw = form == "raw"
-        # Each id as text, with a space after it, or a newline after a token that ends a line of the text.
-        self._texts = {i: f"{i}\n" if token.endswith(b"\n") else f"{i} " for i, token in tokenizer.vocab.items()}
-        self._end = ""
-
-    def write(self, ids: NDArray[Any]) -> None:
-        """Write some ids; the array is not kept."""
-        if self._raw:
-            self._write(ids.astype(ids.dtype.newbyteorder("<"), copy=False).tobytes())
-            return
-        text = "".join(map(self._texts.__getitem__, ids.tolist()))
-        if text:
+def write_ids(blocks: Iterable[NDArray[Any]], form: str, tokenizer: Tokenizer) -> None:
+    """Write ids to stdout, raw or as text."""
+    # Each id as text, with a space after it, or a newline after a token that ends a line of the text.
+    texts = {i: f"{i}\n" if token.endswith(b"\n") else f"{i} " for i, token in tokenizer.vocab.items()}
+    end = ""
+    for ids in blocks:
+        if form == "raw":
+            _write(ids.astype(ids.dtype.newbyteorder("<"), copy=False).tobytes())
+        elif text := "".join(map(texts.__getitem__, ids.tolist())):
             # A space is written only when another id follows on the line.
-            self._write((self._end + text[:-1]).encode())
-            self._end = text[-1]
+            _write((end + text[:-1]).encode())
+            end = text[-1]
+    _write(b"\n" if end else b"")
 
-    def close(self) -> None:
-        """End the last line."""
-        self._write(b"\n" if self._end else b"")
-        with name_in_errors("stdout"):
-            sys.stdout.buffer.flush()
 
-    def _write(self, data: bytes) -> None:
-        with name_in_errors("stdout"):
-            sys.stdout.buffer.write(data)
+def _write(data: bytes) -> None:
+    with name_in_errors("stdout"):
+        sys.stdout.buffer.write(data)
 
 
 def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:

@@ -77,11 +77,8 @@ def superwords_of(after: int | None, rules: TokenRules | None) -> Superwords | N
     """What --superwords says, with --max-words among the rules."""
     if after is None:
         return None
-    return (
-        Superwords(after=after)
-        if rules is None or rules.max_words is None
-        else Superwords(after=after, max_words=rules.max_words)
-    )
+    max_words = None if rules is None else rules.max_words
+    return Superwords(after=after) if max_words is None else Superwords(after=after, max_words=max_words)
 
 
 mixture_option = click.option(
