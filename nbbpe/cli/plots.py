@@ -53,25 +53,22 @@ def draw(path: str, name: str, tokenizer: Tokenizer, vocabulary: VocabularyFigur
 def _draw_lengths(axes: Any, vocabulary: VocabularyFigures) -> None:
     lengths, counts = list(vocabulary.length_counts), list(vocabulary.length_counts.values())
     axes.bar(lengths, counts, color=_INK, width=0.8)
-    axes.set_title("How long tokens are")
-    axes.set_xlabel("bytes")
-    axes.set_ylabel("tokens")
-    axes.set_yscale("log")
+    axes.set(title="How long tokens are", xlabel="bytes", ylabel="tokens", yscale="log")
 
 
 def _draw_frequencies(axes: Any, text: TextFigures) -> None:
     frequencies = np.sort(text.counts[text.counts > 0])[::-1]
     axes.plot(np.arange(1, len(frequencies) + 1), frequencies, color=_INK)
-    axes.set_title("How often each token is in the text")
-    axes.set_xlabel("tokens, the most frequent first")
-    axes.set_ylabel("times")
+    axes.set(title="How often each token is in the text", xlabel="tokens, the most frequent first", ylabel="times")
     _logarithmic(axes, len(frequencies))
 
 
 def _draw_merges(axes: Any, applied: Any) -> None:
-    axes.set_title("How often each merge is applied to the text")
-    axes.set_xlabel("merges, in the order in which they were learned")
-    axes.set_ylabel("times")
+    axes.set(
+        title="How often each merge is applied to the text",
+        xlabel="merges, in the order in which they were learned",
+        ylabel="times",
+    )
     if applied is None:
         _say(axes, "this tokenizer has no list of merges")
         return
@@ -81,9 +78,7 @@ def _draw_merges(axes: Any, applied: Any) -> None:
 
 
 def _draw_compression(axes: Any, curve: Any) -> None:
-    axes.set_title("What the first tokens alone would do")
-    axes.set_xlabel("tokens in the vocabulary")
-    axes.set_ylabel("bytes per token")
+    axes.set(title="What the first tokens alone would do", xlabel="tokens in the vocabulary", ylabel="bytes per token")
     if curve is None:
         _say(axes, "no text was given, or this tokenizer has no list of merges")
         return
@@ -95,8 +90,7 @@ def _draw_compression(axes: Any, curve: Any) -> None:
 
 def _logarithmic(axes: Any, n_points: int) -> None:
     if n_points:  # a logarithmic axis of nothing is a warning
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log")
 
 
 def _say(axes: Any, text: str) -> None:

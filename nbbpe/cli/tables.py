@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..inspection import Comparison, Split, TextFigures, Token, VocabularyFigures
-from ..system.excerpt import printable, shown_token
+from ..system.excerpt import printable, shortened, shown_token
 
 WIDTH = 80
 _BAR = 30
@@ -29,8 +29,7 @@ def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
 
 def facts(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Names and values, one pair a line."""
-    width = max(len(name) for name, _ in pairs)
-    return [f"{name.ljust(width)}  {value}".rstrip() for name, value in pairs]
+    return table(pairs, left=[0, 1])
 
 
 def indented(lines: Sequence[str]) -> list[str]:
@@ -43,11 +42,6 @@ def ratio(value: float | None) -> str:
 
 def percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def shortened(text: str, width: int) -> str:
-    """A text cut to a width, with dots at its end if it was longer."""
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _shown_pattern(pattern: str | list[str] | None) -> str:

@@ -14,17 +14,18 @@ _short.maxstring = _short.maxother = _short.maxlong = _MOST
 
 def shown(value: object) -> str:
     """A value as errors quote it, shortened: a file may be one long line, which would hide the message."""
-    if isinstance(value, (str, bytes)):
-        text = repr(value[:_MOST]) if len(value) > _MOST else repr(value)
-        is_cut = len(value) > _MOST
-    else:
-        text, is_cut = _short.repr(value), False  # shows only the first entries of what is nested
-    return text if len(text) <= _MOST and not is_cut else text[: _MOST - 3] + "..."
+    # Of what is nested, Repr shows only the first entries.
+    return cut(repr(value[:_MOST]) if isinstance(value, (str, bytes)) else _short.repr(value))
 
 
 def cut(text: str, most: int = _MOST) -> str:
     """A text for an error message, without quotes, cut to `most` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def shortened(text: str, width: int) -> str:
+    """A text for people to read, cut to a width, with an ellipsis at its end if it was longer."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def printable(text: str) -> str:
@@ -35,10 +36,9 @@ def printable(text: str) -> str:
 def shown_token(token: bytes, most: int = 40) -> str:
     """A token for people to read: a quoted text, or bytes as Python writes them if it is not UTF-8; cut to `most`."""
     try:
-        quoted = repr(token.decode())
+        return shortened(repr(token.decode()), most)
     except UnicodeDecodeError:
-        quoted = repr(token)
-    return quoted if len(quoted) <= most else f"{quoted[: most - 1]}…"
+        return shortened(repr(token), most)
 
 
 @contextmanager
