@@ -51,23 +51,15 @@ def _shown_pattern(pattern: str | list[str] | None) -> str:
 def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
     special = ", ".join(f"{token} ({token_id:,})" for token, token_id in figures.special_tokens.items())
     n_special = f"{len(figures.special_tokens):,}"
-    lines = [
-        name,
-        *indented(
-            facts(
-                [
-                    ("tokens", f"{figures.n_tokens:,}"),
-                    ("merges", "none: merged by rank" if figures.n_merges is None else f"{figures.n_merges:,}"),
-                    ("special tokens", shortened(f"{n_special}: {special}" if special else n_special, WIDTH - 18)),
-                    ("split pattern", shortened(_shown_pattern(figures.pattern), WIDTH - 18)),
-                    *([] if figures.normalizer is None else [("normalizer", str(figures.normalizer))]),
-                    ("type of ids", figures.dtype),
-                ]
-            )
-        ),
-        "",
-        "token lengths (without special tokens)",
+    pairs = [
+        ("tokens", f"{figures.n_tokens:,}"),
+        ("merges", "none: merged by rank" if figures.n_merges is None else f"{figures.n_merges:,}"),
+        ("special tokens", shortened(f"{n_special}: {special}" if special else n_special, WIDTH - 18)),
+        ("split pattern", shortened(_shown_pattern(figures.pattern), WIDTH - 18)),
+        *([] if figures.normalizer is None else [("normalizer", str(figures.normalizer))]),
+        ("type of ids", figures.dtype),
     ]
+    lines = [name, *indented(facts(pairs)), "", "token lengths (without special tokens)"]
     most = max(figures.length_counts.values(), default=1)
     n_tokens = sum(figures.length_counts.values())
     rows = [("bytes", "tokens", "share", "")]
@@ -81,24 +73,16 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
     return [*lines, "", "longest tokens", *indented(table(rows3, left=[2]))] if figures.longest else lines
 
 
-def text_lines(name: str, figures: TextFigures, n_unused: int = 10) -> list[str]:
+def text_lines(name: str, figures: TextFigures, n_unused: int) -> list[str]:
     """How a tokenizer does on a text, with the most frequent tokens that `figures` has, and some of the unused."""
-    lines = [
-        f"on {name}",
-        *indented(
-            facts(
-                [
-                    ("bytes", f"{figures.n_bytes:,}"),
-                    ("tokens", f"{figures.n_tokens:,}"),
-                    ("bytes per token", ratio(figures.bytes_per_token)),
-                    (
-                        "vocabulary used",
-                        f"{figures.n_used:,} of {figures.n_vocab:,} ({percent(figures.n_used, figures.n_vocab)})",
-                    ),
-                ]
-            )
-        ),
+    used = f"{figures.n_used:,} of {figures.n_vocab:,} ({percent(figures.n_used, figures.n_vocab)})"
+    pairs = [
+        ("bytes", f"{figures.n_bytes:,}"),
+        ("tokens", f"{figures.n_tokens:,}"),
+        ("bytes per token", ratio(figures.bytes_per_token)),
+        ("vocabulary used", used),
     ]
+    lines = [f"on {name}", *indented(facts(pairs))]
     rows = [("count", "share", "id", "token")]
     for token, count in figures.most_frequent:
         rows.append((f"{count:,}", percent(count, figures.n_tokens), f"{token.token_id:,}", shown_token(token.token)))
