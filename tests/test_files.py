@@ -13,7 +13,8 @@ import pytest
 
 import nbbpe
 from nbbpe import cli
-from nbbpe.system.atomic_files import is_device, whole_file
+from nbbpe.system.atomic_files import whole_file
+from nbbpe.system.links import is_device
 
 OTHER_DISK = Path("/dev/shm")
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import block_writer
 from nbbpe.idfiles import writer as tokenfile
-from nbbpe.system import atomic_files
+from nbbpe.system import scratch
 from nbbpe.text.pattern import NAMED
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
@@ -467,7 +467,7 @@ def test_the_header_of_an_npy_file_is_of_one_length_and_says_the_number(n_ids):
 
 def test_a_scratch_folder_is_gone_whatever_happens(tmp_path):
     def use(error: type[BaseException] | None) -> None:
-        with atomic_files.scratch_folder(tmp_path / "file") as folder:
+        with scratch.scratch_folder(tmp_path / "file") as folder:
             assert Path(folder).parent == tmp_path
             (Path(folder) / "part").write_text("x")
             if error:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..inspection import TextFigures, VocabularyFigures, compression_by_size, merge_counts
-from ..system.atomic_files import scratch_folder, whole_file
+from ..system.atomic_files import whole_file
+from ..system.scratch import scratch_folder
 from ..tokenizer import Tokenizer
 
 _SUFFIXES = (".png", ".svg", ".pdf")

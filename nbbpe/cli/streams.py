@@ -12,8 +12,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system.atomic_files import is_device, name_in_errors, target_of, whole_file
+from ..system.atomic_files import name_in_errors, whole_file
 from ..system.lazy import imported_on_use
+from ..system.links import is_device, target_of
 from ..system.paths import Path
 from ..tokenizer import Tokenizer
 

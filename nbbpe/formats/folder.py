@@ -19,9 +19,11 @@ from ..model.model import Model, check_vocab
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import check_classes, taken_as_it_is
 from ..model.special_tokens import tokens_for_placing
-from ..system.atomic_files import name_in_errors, put, remove_leftovers, scratch_folder, target_of
+from ..system.atomic_files import name_in_errors, put
 from ..system.excerpt import naming, shown
+from ..system.links import target_of
 from ..system.paths import Path
+from ..system.scratch import remove_leftovers, scratch_folder
 from ..text.normalizer import Chain, as_normalizer
 from ..text.pattern import get_pattern
 from . import folder_tables, for_transformers, gpt2

@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-from ..system.atomic_files import put, scratch_folder, sync, target_of
+from ..system.atomic_files import put, sync
 from ..system.lazy import imported_on_use
+from ..system.links import target_of
 from ..system.paths import Path
+from ..system.scratch import scratch_folder
 from .document_ends import ends_path
 from .sidecar import check_replaceable, sidecar_path, write_sidecar
 

@@ -16,12 +16,13 @@ import numpy as np
 from ..encoding.special_choice import Choice, find_separator
 from ..model.provenance import describe_pattern
 from ..sources import Input, Part, find_inputs, shared_by_threads, total_size, warn_of_skipped
-from ..system.atomic_files import name_in_errors, scratch_folder
+from ..system.atomic_files import name_in_errors
 from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
 from ..system.part_joiner import Joiner
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
+from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
 from ..text.utf8 import Text
 from .block_writer import OutputFile

@@ -10,24 +10,12 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from .lazy import imported_on_use
-from .links import is_device, target_of
+from .links import target_of
 from .paths import Path
-from .scratch import remove_leftovers, scratch_folder
+from .scratch import scratch_folder
 
 ctypes: Any = imported_on_use("ctypes")
 shutil: Any = imported_on_use("shutil")
-
-__all__ = [
-    "begin_sync",
-    "is_device",
-    "name_in_errors",
-    "put",
-    "remove_leftovers",
-    "scratch_folder",
-    "sync",
-    "target_of",
-    "whole_file",
-]
 
 _NO_FSYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}  # from file systems that have no fsync
 _BEGIN_WRITING = 2  # SYNC_FILE_RANGE_WRITE

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import nbbpe
-from nbbpe.system.atomic_files import put, target_of, whole_file
+from nbbpe.system.atomic_files import put, whole_file
+from nbbpe.system.links import target_of
 
 US, MALLORY, COLLEAGUE = 20_001, 20_002, 20_003
 ROOT = 0
