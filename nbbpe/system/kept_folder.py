@@ -11,12 +11,8 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
-from .lazy import imported_on_use
-from .scratch import try_lock
-
-shutil: Any = imported_on_use("shutil")
+from .scratch import remove_if_left, remove_locked, try_lock
 
 _OWNER = ".nbbpe-kept"
 _PATIENCE = 10.0  # seconds to wait for the lock: the workers of a run that was killed end within one
@@ -50,15 +46,17 @@ def kept_folder(path: str) -> Iterator[KeptFolder]:
     try:
         yield folder
     finally:
-        _give_back(path, owner, remove=folder._is_done)
+        if folder._is_done:
+            remove_locked(path, owner, _OWNER)
+        else:
+            os.close(owner)
 
 
 def remove_kept_folder(path: str) -> None:
     """Remove the folder of this name, unless it is missing, not of this kind, or in use."""
     if os.path.lexists(os.path.join(path, _OWNER)):
         with suppress(OSError):
-            owner = _open(path)
-            _give_back(path, owner, remove=bool(try_lock(owner)))
+            remove_if_left(path, _open(path), _OWNER)
 
 
 def _take(path: str) -> int:
@@ -91,22 +89,3 @@ def _open(path: str) -> int:
         raise FileExistsError(f"{path!r} was not made by nbbpe for this user: move it away, or give another output")
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     return os.open(name, flags, 0o600)
-
-
-def _give_back(path: str, owner: int, remove: bool) -> None:
-    """Close the descriptor that holds the lock; before, `remove` the folder as far as possible, the locked file last."""
-    try:
-        if remove:
-            with suppress(OSError):  # also where another run has just come to use it
-                for name in os.listdir(path):
-                    if name != _OWNER:
-                        each = os.path.join(path, name)
-                        shutil.rmtree(each) if os.path.isdir(each) and not os.path.islink(each) else os.remove(each)
-                if os.name == "nt":  # where an open file cannot be removed
-                    os.close(owner)
-                    owner = -1
-                os.remove(os.path.join(path, _OWNER))
-                os.rmdir(path)
-    finally:
-        if owner >= 0:
-            os.close(owner)

@@ -57,7 +57,7 @@ def scratch_folder(beside: Path) -> Iterator[str]:
     try:
         yield folder
     finally:
-        _remove(folder, owner)
+        remove_locked(folder, owner, _OWNER)
         remove_leftovers(parent)  # workers of a killed run may have held its lock a little longer
 
 
@@ -70,7 +70,7 @@ def remove_leftovers(parent: str) -> None:
         for entry in entries:
             if entry.name.startswith(prefix) and entry.name.endswith(_SUFFIX):
                 with suppress(OSError):
-                    _remove_if_left(entry.path)
+                    _remove_leftover(entry.path)
 
 
 def _prefix() -> str:
@@ -107,7 +107,7 @@ def try_lock(descriptor: int) -> bool | None:
     return True
 
 
-def _remove_if_left(folder: str) -> None:
+def _remove_leftover(folder: str) -> None:
     """Remove a scratch folder unless its process, or another user, still uses it. Raises OSError if that fails."""
     # Never open a name that another user has made a symlink, a file or a pipe.
     about = os.lstat(folder)
@@ -117,33 +117,38 @@ def _remove_if_left(folder: str) -> None:
         owner = os.open(os.path.join(folder, _OWNER), os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         os.rmdir(folder)  # ended before it had a lock, or after its lock was removed: then the folder is empty
-        return
+    else:
+        remove_if_left(folder, owner, _OWNER)
+
+
+def remove_if_left(folder: str, owner: int, name: str) -> None:
+    """Remove a folder, see `remove_locked`, if its lock can be had by a descriptor, which is closed in any case."""
     if try_lock(owner):
-        _remove(folder, owner)
+        remove_locked(folder, owner, name)
     else:
         os.close(owner)
 
 
-def _remove(folder: str, owner: int) -> None:
-    """Remove a scratch folder with what is in it, as far as possible, and close the descriptor that holds its lock.
+def remove_locked(folder: str, owner: int, name: str) -> None:
+    """Remove a folder with what is in it, as far as possible, and close the descriptor that holds the lock of file `name`.
 
     The file that was locked goes last, so that a rest is taken up by the next run; and before its lock is dropped, as
     another process that has just made this folder could lock the file then, and work in a folder that is removed.
     """
-    lock = os.path.join(folder, _OWNER)
+    lock = os.path.join(folder, name)
     with suppress(OSError):
         try:
-            for name in os.listdir(folder):
-                path = os.path.join(folder, name)
+            for each in os.listdir(folder):
+                path = os.path.join(folder, each)
                 if os.path.isdir(path) and not os.path.islink(path):
                     shutil.rmtree(path)
-                elif name != _OWNER:
+                elif each != name:
                     os.remove(path)
             if fcntl is not None:
                 with suppress(FileNotFoundError):
                     os.remove(lock)
         finally:
             os.close(owner)
-        with suppress(FileNotFoundError):
+        if fcntl is None:
             os.remove(lock)  # on Windows, where an open file cannot be removed
-        os.rmdir(folder)
+        os.rmdir(folder)  # not where another run has just come to use it
