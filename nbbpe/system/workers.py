@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from enum import Enum
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .integers import check_positive
 from .lazy import imported_on_use
@@ -171,16 +171,10 @@ def _begun(work: Callable[[], T]) -> Future[T]:
     return future
 
 
-class _Failed(NamedTuple):
-    """The last result of a thread that failed."""
-
-    error: BaseException
-
-
 def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
     """See run_jobs."""
     numbers = iter(range(len(tasks)))  # shared: each thread takes the next task when it is done with one
-    results: SimpleQueue[list[tuple[int | None, Any]]] = SimpleQueue()
+    results: SimpleQueue[list[tuple[int | None, Any]]] = SimpleQueue()  # an exception is the last one of a thread
     stopping = threading.Event()
 
     def work() -> None:
@@ -200,7 +194,7 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
                             sent = time.monotonic()
             results.put([*waiting, (None, job.finish())])
         except BaseException as error:
-            results.put([*waiting, (None, _Failed(error))])
+            results.put([*waiting, (None, error)])
 
     threads: list[threading.Thread] = []
     try:
@@ -211,10 +205,10 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
         while n_active:
             for number, result in next_item(results):
                 n_active -= number is None
-                if not isinstance(result, _Failed):
+                if not isinstance(result, BaseException):
                     yield number, result
-                elif not isinstance(result.error, Stopped):
-                    raise result.error
+                elif not isinstance(result, Stopped):
+                    raise result
     finally:
         stopping.set()
         for thread in threads:
@@ -241,14 +235,14 @@ def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequ
                     received.put(item)
             received.put((None, ENDED))
         except BaseException as error:
-            received.put((None, _Failed(error)))
+            received.put((None, error))
 
     def results(wait: bool) -> Results:
         """What has been received; with `wait`, until all workers have ended. What belongs to no task is taken over."""
         while wait or not received.empty():
             number, result = next_item(received)
-            if isinstance(result, _Failed):
-                raise result.error
+            if isinstance(result, BaseException):
+                raise result
             if number is not None:
                 yield number, result
             elif result is ENDED:
