@@ -6,7 +6,7 @@ import os
 import re
 from contextlib import suppress
 
-_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", re.IGNORECASE)
 LEAST = 64 * 10**6  # bytes; less than that the interpreter itself takes
 
@@ -28,8 +28,7 @@ def memory_limit_of(value: MemoryLimit, machine_root: str = "/") -> int | None:
         found = _SIZE.fullmatch(value)
         if found is None:
             raise ValueError(f'memory_limit must be a number of bytes, or a str such as "4GB" or "512MiB", not {value!r}')
-        units = {name.upper(): n for name, n in _UNITS.items()}
-        n_bytes = int(float(found[1]) * units[found[2].upper()])
+        n_bytes = int(float(found[1]) * _UNITS[found[2].upper()])
     else:
         n_bytes = value.__index__()
     if n_bytes < LEAST:

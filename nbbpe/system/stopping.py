@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM") if hasattr(signal, name)]
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 ON_INTERRUPT = ("raise", "keep")
