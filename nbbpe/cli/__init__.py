@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 from ..system.atomic_files import name_in_errors
 from ..system.excerpt import printable
@@ -114,7 +114,7 @@ def _run(arguments: list[str]) -> int:
         return done.exit_code if arguments else EXIT_USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nbbpe"
-        message = _with_options(_one_line(error.format_message())).rstrip(".")
+        message = _told(error.format_message()).rstrip(".")
         if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
             message = f"no tokenizer is given, and the environment variable {error.param.envvar} is not set"
         _say(f"error: {message} (see {command} --help)", command=command)
@@ -128,19 +128,17 @@ def _message(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
-        return f"{printable(name)}: {_one_line(error.strerror)}"
-    text = _with_options(_one_line(str(error))) or type(error).__name__
+        return f"{printable(name)}: {_told(error.strerror)}"
+    text = _told(error) or type(error).__name__
     return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug shows where)"
 
 
-def _with_options(text: str) -> str:
+def _told(message: object) -> str:
+    """A message in one line, with options in the place of arguments."""
+    text = " ".join(str(message).split())
     for argument, option in _OPTIONS.items():
         text = text.replace(argument, option)
     return text
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _say(text: str, debug: bool = False, command: str = "nbbpe") -> None:
@@ -153,12 +151,5 @@ def _say(text: str, debug: bool = False, command: str = "nbbpe") -> None:
         print(f"{command}: {text}", file=sys.stderr)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    _say(f"warning: {_with_options(_one_line(str(message)))}")
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    _say(f"warning: {_told(message)}")
