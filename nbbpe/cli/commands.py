@@ -33,8 +33,7 @@ class _Group(click.Group):
         if cmd_name not in _MODULES:
             return None
         module = importlib.import_module(f"{__package__}.{_MODULES[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
-        return command
+        return getattr(module, cmd_name.replace("-", "_"))
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})

@@ -14,14 +14,7 @@ from ..conversion import FORMATS, find_format, read_tokenizer
 from ..model.special_tokens import check_special_tokens
 from ..verification import verify_written
 from . import EXIT_FAILED, tables
-from .options import (
-    as_usage,
-    command,
-    json_option,
-    pattern_of,
-    print_figures,
-    shown_path,
-)
+from .options import as_usage, command, json_option, pattern_of, print_figures, shown_path
 
 
 @command(

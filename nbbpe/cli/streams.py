@@ -153,14 +153,13 @@ def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[An
 
 def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
     for number, line in enumerate(file, start=1):
+        words = line.translate(_LIST_SIGNS).split()
         try:
             if b"_" in line:  # which int() allows between digits
                 raise ValueError
-            words = line.translate(_LIST_SIGNS).split()
-            ids = list(map(int, words))
-            yield np.array(ids, dtype=np.int64)
+            yield np.array(list(map(int, words)), dtype=np.int64)
         except (ValueError, OverflowError):
-            wrong = next(word for word in line.translate(_LIST_SIGNS).split() if not word.isdigit() or len(word) > 18)
+            wrong = next(word for word in words if not word.isdigit() or len(word) > 18)
             shown = wrong[:40].decode(errors="backslashreplace")
             raise ValueError(
                 f"{name}, line {number}: {shown!r} is not an id (ids are numbers separated by spaces or commas; for raw "
