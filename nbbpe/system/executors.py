@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from .waiting import first_done
@@ -30,10 +31,7 @@ def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) 
     rest = iter(tasks)
     try:
         while True:
-            for task in rest:
-                waiting.add(executor.submit(function, task))
-                if len(waiting) >= MOST_WAITING:
-                    break
+            waiting.update(executor.submit(function, task) for task in islice(rest, MOST_WAITING - len(waiting)))
             if not waiting:
                 return
             done, waiting = first_done(waiting)
