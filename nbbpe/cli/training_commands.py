@@ -1,4 +1,7 @@
-"""Subcommands that make vocabularies: from text, from words that were counted, and from others."""
+"""Subcommands that make vocabularies: from text, from words that were counted, and from others.
+
+What a command takes as `**options` are options that the library takes under the same names.
+"""
 
 from __future__ import annotations
 
@@ -107,20 +110,14 @@ def train(
     target: str,
     special: Sequence[str],
     patterns: Sequence[str],
-    tie_break: str,
-    min_frequency: int,
-    max_token_length: int | None,
     rules: TokenRules | None,
     superwords_after: int | None,
     keep: bool,
-    min_word_count: Any,
     weights: Sequence[Any],
     memory_limit: str | None,
     split_with: str | None,
-    field: str | None,
-    on_error: str,
-    workers: int | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Train a tokenizer on the texts INPUTS, on a mixture of sources, or on counts of words, and save it.
 
@@ -144,7 +141,8 @@ def train(
         raise click.UsageError("--weight is for texts and --counts: a mixture has weights of its own")
     with as_usage():
         mixed = None if mixture is None else read_mixture(mixture)
-        options: dict[str, Any] = {} if counts and not patterns else {"pattern": pattern_of(patterns or ["gpt2"])}
+        if patterns or not counts:
+            options["pattern"] = pattern_of(patterns or ["gpt2"])
         if not counts:
             splits_by_regex(options["pattern"], split_with)
         check_special_tokens(special)
@@ -158,20 +156,13 @@ def train(
             mixed or paths or None,
             vocab_size,
             special,
-            tie_break=tie_break,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
             rules=rules,
             superwords=superwords_of(superwords_after, rules),
-            workers=workers,
-            field=field,
-            on_error=on_error,
             split_with=None if counts and split_with == "auto" else split_with,
             on_interrupt="keep" if keep else "raise",
             counts=list(counts) or None,
             weights=list(weights) or None,
             memory_limit=memory_limit,
-            min_word_count=min_word_count,
             **options,
         )
         seconds = time.perf_counter() - began
@@ -205,10 +196,8 @@ def count_words(
     weights: Sequence[Any],
     memory_limit: str | None,
     split_with: str,
-    field: str | None,
-    on_error: str,
-    workers: int | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Count the distinct words of the texts INPUTS into a table, to train from.
 
@@ -229,10 +218,8 @@ def count_words(
             special_tokens=special,
             weights=list(weights) or None,
             memory_limit=memory_limit,
-            workers=workers,
-            field=field,
-            on_error=on_error,
             split_with=split_with,
+            **options,
         )
         seconds = time.perf_counter() - began
     n_words = count_rows(target)
@@ -275,16 +262,9 @@ def extend(
     mixture: str | None,
     vocab_size: int,
     target: str,
-    tie_break: str | None,
-    min_frequency: int,
-    max_token_length: int | None,
-    rules: TokenRules | None,
     patterns: Sequence[str],
-    split_with: str,
-    field: str | None,
-    on_error: str,
-    workers: int | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Learn more tokens for TOKENIZER from the texts INPUTS, or from a mixture of sources, and save the result.
 
@@ -300,18 +280,7 @@ def extend(
         check_size(start._model, vocab_size)
     with scratch_for(target), as_paths(inputs) as paths:
         began = time.perf_counter()
-        larger = start.extend(
-            mixed or paths,
-            vocab_size,
-            tie_break=tie_break,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            rules=rules,
-            workers=workers,
-            field=field,
-            on_error=on_error,
-            split_with=split_with,
-        )
+        larger = start.extend(mixed or paths, vocab_size, **options)
         seconds = time.perf_counter() - began
         larger.save(target)
     n_new = len(larger) - len(start)
