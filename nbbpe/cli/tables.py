@@ -158,17 +158,14 @@ def as_data(figures: Any) -> Any:
         both = {name: [_bytes(token) for token in getattr(figures, name)] for name in ("a", "b")}
         return {"count": figures.count, **_bytes(figures.text), **both}
     if isinstance(figures, TextFigures):
-        data = {
-            field.name: as_data(getattr(figures, field.name))
-            for field in dataclasses.fields(figures)
-            if field.name not in ("counts", "unused", "most_frequent")
-        }
+        shown = {name: value for name, value in vars(figures).items() if name not in ("counts", "unused", "most_frequent")}
+        data = as_data(shown)
         data["bytes_per_token"] = figures.bytes_per_token
         data["most_frequent"] = [{**as_data(token), "count": count} for token, count in figures.most_frequent]
         data["unused"] = [token.token_id for token in figures.unused]
         return data
     if dataclasses.is_dataclass(figures):
-        return {field.name: as_data(getattr(figures, field.name)) for field in dataclasses.fields(figures)}
+        return as_data(vars(figures))
     if isinstance(figures, dict):
         return {str(key): as_data(value) for key, value in figures.items()}
     if isinstance(figures, (list, tuple)):
