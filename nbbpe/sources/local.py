@@ -78,7 +78,7 @@ class LocalFile(NamedTuple):
 
     def check(self) -> None:
         """See File. Pipes are not opened: what is in them can be read once only."""
-        check_readable([self.path])
+        check_readable(self.path)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
 
 Path = str | os.PathLike[str]
 
 
-def check_readable(paths: Sequence[Path]) -> None:
-    """Raise the OSError that reading any of the files would raise, before long work."""
-    for path in paths:
-        if stat.S_ISDIR(os.stat(path).st_mode):
-            raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it")
-        if stat.S_ISREG(os.stat(path).st_mode):
-            open(path, "rb").close()
+def check_readable(path: Path) -> None:
+    """Raise the OSError that reading a file would raise, before long work."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the text files in it")
+    if stat.S_ISREG(mode):
+        open(path, "rb").close()
 
 
 def file_size(path: Path | int) -> int | None:

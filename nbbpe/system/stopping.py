@@ -32,7 +32,7 @@ class Stopping:
 
 
 @contextmanager
-def stopping_on_signals(wanted: bool = True) -> Iterator[Stopping]:
+def stopping_on_signals(wanted: bool) -> Iterator[Stopping]:
     """A context in which the first Ctrl-C or SIGTERM is only noted; the next one does what it did before.
 
     Nothing changes where it is not `wanted`, in a thread that is not the main one (which gets no signals), and for a
