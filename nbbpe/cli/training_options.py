@@ -34,7 +34,6 @@ _rules = several(
     click.option("--one-script", is_flag=True, help="No token has letters of two scripts."),
     click.option("--no-space-duplicates", is_flag=True, help="Only one of `word` and ` word` becomes a token."),
 )
-_RULE_NAMES = [field.name for field in fields(TokenRules)]
 
 
 min_frequency_option = click.option(
@@ -51,7 +50,7 @@ def rules_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def with_rules(**given: Any) -> Any:
-        said = {name: value for name in _RULE_NAMES if (value := given.pop(name))}
+        said = {field.name: value for field in fields(TokenRules) if (value := given.pop(field.name))}
         with as_usage():
             rules = TokenRules(**said) if said else None
         return function(**given, rules=rules)
