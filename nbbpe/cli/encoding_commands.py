@@ -65,10 +65,9 @@ def encode(
     tokenizer: str,
     split_with: str,
     patterns: Sequence[str],
-    field: str | None,
-    on_error: str,
     workers: int | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Turn the texts INPUTS, or stdin, into ids.
 
@@ -78,7 +77,7 @@ def encode(
     record that spells one would become two documents.
     """
     inputs = inputs or [STDIN]
-    options: dict[str, Any] = {"separator": separator, "field": field, "on_error": on_error, "allowed_special": allowed}
+    options |= {"separator": separator, "allowed_special": allowed}
     if target == STDIN:
         if as_json:
             raise click.UsageError("--json prints figures, and with -o - stdout is for the ids")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -220,13 +221,11 @@ def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> N
 @pattern_option
 @source_options
 @json_option
-def compare(
-    a: str, b: str, text: str, examples: int, patterns: Sequence[str], field: str | None, on_error: str, as_json: bool
-) -> None:
+def compare(a: str, b: str, text: str, examples: int, patterns: Sequence[str], as_json: bool, **options: Any) -> None:
     """Show which of two tokenizers needs fewer tokens for a text, and how they differ."""
     first, second = (read_with_pattern(each, patterns if says_no_pattern(each) else ()) for each in (a, b))
     with as_path(text) as path:
-        found = compare_tokenizers(first, second, [path], examples, field=field, on_error=on_error)
+        found = compare_tokenizers(first, second, [path], examples, **options)
     print_figures(found, tables.comparison_lines(shown_path(a), shown_path(b), shown_path(text), found), as_json)
 
 
@@ -245,9 +244,7 @@ def report(
     texts: Sequence[str],
     target: str,
     patterns: Sequence[str],
-    field: str | None,
-    on_error: str,
-    workers: int | None,
+    **options: Any,
 ) -> None:
     """Write a report on a vocabulary as one HTML page, to look at before it is fixed.
 
@@ -261,5 +258,5 @@ def report(
     names = map(shown_path, short_names(texts))
     with as_paths(texts) as paths:
         on = dict(zip(names, paths, strict=True))
-        reported.report(target, on, name=shown_path(tokenizer), workers=workers, field=field, on_error=on_error)
+        reported.report(target, on, name=shown_path(tokenizer), **options)
     print_lines([f"{shown_path(target)}: {len(reported):,} tokens on {', '.join(on)}"])

@@ -1,4 +1,7 @@
-"""What the subcommands share: how they are declared, their options, and how they print."""
+"""What the subcommands share: how they are declared, their options, and how they print.
+
+What a subcommand takes as `**options` are options that the library takes under the same names.
+"""
 
 from __future__ import annotations
 
@@ -166,10 +169,8 @@ def pattern_of(said: Sequence[str]) -> Pattern:
 
 def read_with_pattern(path: str, patterns: Sequence[str]) -> Tokenizer:
     """A tokenizer, with a split pattern if one is given, for files that do not name it."""
-    if not patterns:
-        return read_tokenizer(path)
     with as_usage():
-        pattern = pattern_of(patterns)
+        pattern = pattern_of(patterns) if patterns else None
     return read_tokenizer(path, pattern=pattern)
 
 

@@ -1,7 +1,4 @@
-"""Subcommands that make vocabularies: from text, from words that were counted, and from others.
-
-What a command takes as `**options` are options that the library takes under the same names.
-"""
+"""Subcommands that make vocabularies: from text, from words that were counted, and from others."""
 
 from __future__ import annotations
 
