@@ -9,7 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from .layouts import Layouts
-from .llvm import I8, I64, OBJECT
+from .llvm import I8, I64, OBJECT, call
 
 
 class Emitter:
@@ -26,10 +26,8 @@ class Emitter:
         self.cleanups: list[Callable[[], None]] = []
 
     def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
-        """The result, of that type, of a function of Python's C API. Its name must be one of symbols.ALLOWED."""
-        kind = ir.FunctionType(result, [argument.type for argument in arguments])
-        function = self.builder.module.globals.get(name) or ir.Function(self.builder.module, kind, name)
-        return self.builder.call(function, arguments)
+        """The result, of that type, of a function of Python's C API, which symbols.py must allow."""
+        return call(self.builder, name, result, *arguments)
 
     def address_of(self, name: str) -> Any:
         """The address of an object that Python's C API, or nbbpe, has a name for."""

@@ -7,6 +7,7 @@ in code that it compiles, it asks the object for its `_numba_type_`, and only th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -145,8 +146,33 @@ def kernel(*types: Any, returns: Scalar | None = None) -> Callable[[Callable[...
     return declare
 
 
-def intrinsic(function: Callable[..., Any]) -> Any:
-    """Declares an intrinsic as `numba.extending.intrinsic` does, which is applied when it is compiled."""
+def intrinsic(*types: Any, returns: Any = None) -> Callable[[Callable[..., Any]], Intrinsic]:
+    """Declares an intrinsic by the function that emits it: called with llvmlite's builder and the values of the arguments,
+    it returns the value of the result.
+
+    types, returns : of the arguments and the result, see signature.py; several in a tuple for a tuple, None for no result
+    """
+
+    def declare(function: Callable[..., Any]) -> Intrinsic:
+        @functools.wraps(function)  # Numba reads the parameters, but for the first
+        def typed(typingctx: Any, *_: Any) -> Any:
+            from .numba_types import numba_type
+
+            def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                value = function(builder, *values)
+                if returns is None:
+                    return context.get_dummy_value()
+                return context.make_tuple(builder, signature.return_type, value) if isinstance(returns, tuple) else value
+
+            return numba_type(returns)(*map(numba_type, types)), codegen
+
+        return Intrinsic(typed)
+
+    return declare
+
+
+def generic_intrinsic(function: Callable[..., Any]) -> Any:
+    """Declares an intrinsic as `numba.extending.intrinsic` does, whose types depend on those of its arguments."""
     return Intrinsic(function)
 
 

@@ -16,7 +16,11 @@ from .signature import Argument, Array, Scalar
 
 @functools.cache
 def numba_type(declared: Any) -> Any:
-    """Numba's type of an argument."""
+    """Numba's type of an argument, or of a result."""
+    if declared is None:
+        return numba.types.void
+    if isinstance(declared, tuple):
+        return numba.types.BaseTuple.from_types([numba_type(each) for each in declared])
     if isinstance(declared, Scalar):
         return getattr(numba.types, declared.name)
     if isinstance(declared, Array):

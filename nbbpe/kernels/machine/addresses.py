@@ -7,8 +7,7 @@ not used.
 from collections.abc import Iterator
 from typing import Any
 
-from ..compiler.jit import intrinsic, llvm, types
-from .intrinsics import pointer
+from ..compiler.jit import generic_intrinsic, llvm, types
 
 
 def numbers_of(fields: tuple[Any, ...]) -> Iterator[int]:
@@ -38,12 +37,10 @@ def offset_of(kind: type, name: str) -> int:
 def _type_of(kind: type) -> Any:
     """Numba's type of a NamedTuple of int64 and of such NamedTuples."""
     fields = [types.int64 if field is int else _type_of(field) for field in kind.__annotations__.values()]
-    if all(field is types.int64 for field in fields):
-        return types.NamedUniTuple(types.int64, len(fields), kind)
-    return types.NamedTuple(fields, kind)
+    return types.BaseTuple.from_types(fields, kind)
 
 
-@intrinsic
+@generic_intrinsic
 def read_fields(typingctx, kind, address):
     """A NamedTuple, of a class with fields of `int` or of such classes, whose int64 stand one after another in memory.
 
@@ -58,7 +55,7 @@ def read_fields(typingctx, kind, address):
         def read(kind):
             nonlocal at
             if kind is types.int64:
-                value = builder.load(pointer(builder, at, llvm.I64), align=1)
+                value = llvm.load(builder, at, llvm.I64)
                 at = builder.add(at, llvm.I64(8))
                 return value
             return context.make_tuple(builder, kind, [read(field) for field in kind])

@@ -6,9 +6,10 @@ those of other rows find 0. "neon" likewise, in up to 64. "portable" looks up on
 the start of a cache line on. See intrinsics.py for what all processors have, and for loads.
 """
 
-from ..compiler.jit import cgutils, intrinsic, ir, llvm, types
+from ..compiler.jit import cgutils, intrinsic, ir, llvm
+from ..compiler.signature import int64, uint64
 from ..compiler.target import present
-from .intrinsics import BLOCK, LINE, lanes_of, pointer, splat
+from .intrinsics import BLOCK, LINE
 
 ROW = 16  # entries that "avx2" looks up at once
 
@@ -29,7 +30,7 @@ HAS_PACKING = FORM == "avx512"
 
 def _load(builder, address, first, n):
     """The `n` bytes from number `first` on at an address."""
-    return builder.load(pointer(builder, builder.add(address, llvm.I64(first)), ir.VectorType(llvm.I8, n)), align=1)
+    return llvm.load(builder, builder.add(address, llvm.I64(first)), ir.VectorType(llvm.I8, n))
 
 
 def _load_64(builder, address):
@@ -38,23 +39,20 @@ def _load_64(builder, address):
 
 def _part(builder, vector, first, n):
     """Some bytes of a vector, as a shorter one."""
-    return builder.shuffle_vector(
-        vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(first, first + n)))
-    )
+    return llvm.shuffled(builder, vector, vector, range(first, first + n))
 
 
 def _together(builder, parts):
     """Vectors as a longer one."""
     while len(parts) > 1:
-        order = ir.Constant(ir.VectorType(ir.IntType(32), 2 * parts[0].type.count), list(range(2 * parts[0].type.count)))
-        parts = [builder.shuffle_vector(*parts[i : i + 2], order) for i in range(0, len(parts), 2)]
+        order = range(2 * parts[0].type.count)
+        parts = [llvm.shuffled(builder, *parts[i : i + 2], order) for i in range(0, len(parts), 2)]
     return parts[0]
 
 
 def _call(builder, name, *arguments):
     """The result of an LLVM intrinsic for vectors; it is of the type of the last one."""
-    kind = ir.FunctionType(arguments[-1].type, [each.type for each in arguments])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+    return llvm.call(builder, name, arguments[-1].type, *arguments)
 
 
 def _look_up_in_one(builder, table_at, n, indices):
@@ -63,25 +61,22 @@ def _look_up_in_one(builder, table_at, n, indices):
         # The bytes that are read past a short table are not looked up.
         return _call(builder, "llvm.x86.avx512.permvar.qi.512", _load_64(builder, table_at), indices)
     low, high = (_load(builder, table_at, first, BLOCK) for first in (0, BLOCK))
-    kind = ir.FunctionType(llvm.VECTOR, [llvm.VECTOR] * 3)
-    look_up = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpermi2var.qi.512")
-    return builder.call(look_up, [low, indices, high])
+    return _call(builder, "llvm.x86.avx512.vpermi2var.qi.512", low, indices, high)
 
 
 def _look_up_by_rows(builder, table_at, n, indices):
     """See look_up, with "avx2"."""
-    repeated = ir.Constant(ir.VectorType(ir.IntType(32), 2 * ROW), list(range(ROW)) * 2)
     halves = [_part(builder, indices, first, 2 * ROW) for first in (0, 2 * ROW)]
     vector = halves[0].type
-    found = [ir.Constant(vector, [0] * 2 * ROW)] * 2
+    found = [vector(0)] * 2
     for first in range(0, n, ROW):
         row = _load(builder, table_at, first, ROW)
-        row = builder.shuffle_vector(row, row, repeated)
+        row = llvm.shuffled(builder, row, row, [*range(ROW)] * 2)
         for i, numbers in enumerate(halves):
             if n > ROW:
                 # An index of this row becomes less than ROW, and any other gets its top bit set, which finds 0.
-                numbers = builder.xor(numbers, ir.Constant(vector, [first] * 2 * ROW))
-                numbers = _call(builder, "llvm.uadd.sat.v32i8", numbers, ir.Constant(vector, [0x80 - ROW] * 2 * ROW))
+                numbers = builder.xor(numbers, vector(first))
+                numbers = _call(builder, "llvm.uadd.sat.v32i8", numbers, vector(0x80 - ROW))
             found[i] = builder.or_(found[i], _call(builder, "llvm.x86.avx2.pshuf.b", row, numbers))
     return _together(builder, found)
 
@@ -92,10 +87,10 @@ def _look_up_by_neon(builder, table_at, n, indices):
     found = []
     for first in range(0, BLOCK, ROW):
         numbers = _part(builder, indices, first, ROW)
-        of_all = ir.Constant(numbers.type, [0] * ROW)
+        of_all = numbers.type(0)
         for start in range(0, n, n_rows * ROW):
             rows = [_load(builder, table_at, start + ROW * i, ROW) for i in range(n_rows)]
-            inside = builder.xor(numbers, ir.Constant(numbers.type, [start] * ROW))
+            inside = builder.xor(numbers, numbers.type(start))
             of_all = builder.or_(of_all, _call(builder, f"llvm.aarch64.neon.tbl{n_rows}.v16i8", *rows, inside))
         found.append(of_all)
     return _together(builder, found)
@@ -107,10 +102,9 @@ def _look_up_one_by_one(builder, table_at, n, indices):
     builder.store(indices, numbers)
     numbers_at, results_at = (builder.ptrtoint(place, llvm.I64) for place in (numbers, results))
     with cgutils.for_range(builder, llvm.I64(BLOCK)) as loop:
-        number = builder.load(pointer(builder, builder.add(numbers_at, loop.index), llvm.I8))
+        number = llvm.load(builder, builder.add(numbers_at, loop.index), llvm.I8)
         place = builder.add(table_at, builder.zext(builder.and_(number, llvm.I8(n - 1)), llvm.I64))
-        byte = builder.load(pointer(builder, place, llvm.I8))
-        builder.store(byte, pointer(builder, builder.add(results_at, loop.index), llvm.I8))
+        llvm.store(builder, llvm.load(builder, place, llvm.I8), builder.add(results_at, loop.index))
     return builder.load(results)
 
 
@@ -122,111 +116,89 @@ def look_up(builder, table_at, n, indices):
 
 def _blend(builder, address, chosen, vector):
     """Store a vector's bytes whose bit is set in a uint64; others are left."""
-    bits = builder.bitcast(chosen, ir.VectorType(ir.IntType(1), BLOCK))
-    builder.store(builder.select(bits, vector, _load_64(builder, address)), pointer(builder, address, llvm.VECTOR), align=1)
+    bits = builder.bitcast(chosen, llvm.CHOSEN)
+    llvm.store(builder, builder.select(bits, vector, _load_64(builder, address)), address)
 
 
 def _moved(builder, vector, other, first):
     """Of the 128 bytes of two vectors, the 64 from number `first` on."""
-    kind = ir.VectorType(ir.IntType(32), BLOCK)
-    return builder.shuffle_vector(vector, other, ir.Constant(kind, list(range(first, first + BLOCK))))
+    return llvm.shuffled(builder, vector, other, range(first, first + BLOCK))
 
 
-def _cuts_by_rules(context, builder, signature, look_up_rules, pair_rules, entering):
+def _not_zero(builder, vector):
+    """Bit i of the result says whether byte i of a vector is not 0."""
+    return builder.bitcast(builder.icmp_unsigned("!=", vector, llvm.VECTOR(0)), llvm.I64)
+
+
+def _cuts_by_rules(builder, look_up_rules, pair_rules, entering):
     """See ascii_cuts; `look_up_rules` gives the rules of each byte for a part of them."""
-    zero = ir.Constant(llvm.VECTOR, [0] * BLOCK)
     first, second, third = (look_up_rules(part) for part in range(3))
     both = builder.and_(_following(builder, first, entering), second)
-    pairs = builder.icmp_unsigned("!=", builder.and_(both, splat(builder, builder.trunc(pair_rules, llvm.I8))), zero)
+    pairs = _not_zero(builder, builder.and_(both, llvm.copies(builder, pair_rules, llvm.VECTOR)))
     # The bytes after the block are unknown: no rule for three finds a boundary before its last byte.
-    triples = builder.icmp_unsigned("!=", builder.and_(both, _moved(builder, third, zero, 1)), zero)
-    found = builder.bitcast(pairs, llvm.I64), builder.bitcast(triples, llvm.I64), _last(builder, first)
-    return context.make_tuple(builder, signature.return_type, found)
+    triples = _not_zero(builder, builder.and_(both, _moved(builder, third, llvm.VECTOR(0), 1)))
+    return pairs, triples, _last(builder, first)
 
 
-def _more_cuts_by_rules(context, builder, signature, look_up_rules, entering):
+def _more_cuts_by_rules(builder, look_up_rules, entering):
     """See ascii_more_cuts."""
     before, after = look_up_rules(3), look_up_rules(4)
-    both = builder.and_(_following(builder, before, entering), after)
-    cuts = builder.icmp_unsigned("!=", both, ir.Constant(llvm.VECTOR, [0] * BLOCK))
-    return context.make_tuple(builder, signature.return_type, (builder.bitcast(cuts, llvm.I64), _last(builder, before)))
+    cuts = _not_zero(builder, builder.and_(_following(builder, before, entering), after))
+    return cuts, _last(builder, before)
 
 
 def _following(builder, vector, entering):
     """The bytes of a vector one place on, and the lowest one of a number before them."""
-    return _moved(builder, splat(builder, builder.trunc(entering, llvm.I8)), vector, BLOCK - 1)
+    return _moved(builder, llvm.copies(builder, entering, llvm.VECTOR), vector, BLOCK - 1)
 
 
 def _last(builder, vector):
-    return builder.zext(builder.extract_element(vector, ir.IntType(32)(BLOCK - 1)), llvm.I64)
+    return builder.zext(builder.extract_element(vector, llvm.I32(BLOCK - 1)), llvm.I64)
 
 
-@intrinsic
-def look_up_64(typingctx, table_at, address, chosen, out_at):
+@intrinsic(int64, int64, uint64, int64)
+def look_up_64(builder, table_at, address, chosen, out_at):
     """out[i] = table[byte at `address + i` & 63] for 64 bytes i, where bit i of `chosen` is set; others are left.
 
     table_at, out_at : addresses of uint8[64];  chosen : uint64
     """
-
-    def codegen(context, builder, signature, args):
-        indices = _load_64(builder, args[1])
-        if FORM != "avx512":  # which looks at no other bits
-            indices = builder.and_(indices, ir.Constant(llvm.VECTOR, [BLOCK - 1] * BLOCK))
-        _blend(builder, args[3], args[2], look_up(builder, args[0], BLOCK, indices))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.uint64, types.int64), codegen
+    indices = _load_64(builder, address)
+    if FORM != "avx512":  # which looks at no other bits
+        indices = builder.and_(indices, llvm.VECTOR(BLOCK - 1))
+    _blend(builder, out_at, chosen, look_up(builder, table_at, BLOCK, indices))
 
 
-@intrinsic
-def look_up_128(typingctx, table_at, address, out_at):
+@intrinsic(int64, int64, int64)
+def look_up_128(builder, table_at, address, out_at):
     """out[i] = table[byte at `address + i`] for 64 bytes i, where it is less than 128, else anything.
 
     table_at, out_at : addresses of uint8[128] and [64]
     """
-
-    def codegen(context, builder, signature, args):
-        found = look_up(builder, args[0], 2 * BLOCK, _load_64(builder, args[1]))
-        builder.store(found, pointer(builder, args[2], llvm.VECTOR), align=1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), codegen
+    llvm.store(builder, look_up(builder, table_at, 2 * BLOCK, _load_64(builder, address)), out_at)
 
 
-@intrinsic
-def blend_64(typingctx, out_at, chosen, byte):
+@intrinsic(int64, uint64, int64)
+def blend_64(builder, out_at, chosen, byte):
     """out[i] = byte where bit i of `chosen`, uint64, is set; out_at is the address of uint8[64]."""
-
-    def codegen(context, builder, signature, args):
-        _blend(builder, args[0], args[1], splat(builder, builder.trunc(args[2], llvm.I8)))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.uint64, types.int64), codegen
+    _blend(builder, out_at, chosen, llvm.copies(builder, byte, llvm.VECTOR))
 
 
-@intrinsic
-def spread_64(typingctx, out_at, one_before, two_before):
+@intrinsic(int64, uint64, uint64)
+def spread_64(builder, out_at, one_before, two_before):
     """out[i] = out[i + 1] where bit i of `one_before` is set, out[i + 2] where bit i of `two_before`; both uint64.
 
     out_at is the address of uint8[64]; all is read before anything is written. The last bits must not be set.
     """
-
-    def codegen(context, builder, signature, args):
-        old = _load_64(builder, args[0])
-        for chosen, n in (args[1], 1), (args[2], 2):
-            _blend(builder, args[0], chosen, _moved(builder, old, old, n))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.uint64, types.uint64), codegen
+    old = _load_64(builder, out_at)
+    for chosen, n in (one_before, 1), (two_before, 2):
+        _blend(builder, out_at, chosen, _moved(builder, old, old, n))
 
 
 def compressed(builder, vector, chosen):
     """The bytes of a vector, 32 or 64, whose bit is set in another, of i1, side by side; undefined bytes follow. Only with
     HAS_PACKING."""
-    kind = ir.FunctionType(vector.type, [vector.type, vector.type, chosen.type])
     name = f"llvm.x86.avx512.mask.compress.v{vector.type.count}i8"
-    compress = cgutils.get_or_insert_function(builder.module, kind, name)
-    return builder.call(compress, [vector, vector, chosen])
+    return llvm.call(builder, name, vector.type, vector, vector, chosen)
 
 
 def _places_writer(n_places):
@@ -236,32 +208,19 @@ def _places_writer(n_places):
     places.
     """
 
-    def write_places(typingctx, to_at, bits, first):
-        def codegen(context, builder, signature, args):
-            numbers = ir.Constant(llvm.VECTOR, list(range(BLOCK)))
-            packed = compressed(builder, numbers, builder.bitcast(args[1], llvm.CHOSEN))
-            lanes = ir.VectorType(llvm.I64, LINE)
-            firsts = lanes_of(builder, args[2], lanes)
-            for i in range(0, n_places, LINE):
-                part = ir.Constant(ir.VectorType(ir.IntType(32), LINE), list(range(i, i + LINE)))
-                places = builder.add(builder.zext(builder.shuffle_vector(packed, packed, part), lanes), firsts)
-                builder.store(places, pointer(builder, builder.add(args[0], ir.Constant(llvm.I64, 8 * i)), lanes), align=1)
-            return context.get_dummy_value()
+    @intrinsic(int64, uint64, int64)
+    def write_places(builder, to_at, bits, first):
+        packed = compressed(builder, llvm.VECTOR(list(range(BLOCK))), builder.bitcast(bits, llvm.CHOSEN))
+        lanes = ir.VectorType(llvm.I64, LINE)
+        firsts = llvm.copies(builder, first, lanes)
+        for i in range(0, n_places, LINE):
+            places = builder.add(builder.zext(_part(builder, packed, i, LINE), lanes), firsts)
+            llvm.store(builder, places, builder.add(to_at, llvm.I64(8 * i)))
 
-        return types.void(types.int64, types.uint64, types.int64), codegen
-
-    return intrinsic(write_places)
+    return write_places
 
 
 write_24_places, write_64_places = _places_writer(24), _places_writer(BLOCK)
-
-
-def _cuts(n_arguments):
-    return types.Tuple((types.uint64, types.uint64, types.int64))(*[types.int64] * n_arguments)
-
-
-def _more_cuts(n_arguments):
-    return types.Tuple((types.uint64, types.int64))(*[types.int64] * n_arguments)
 
 
 def _ascii_rules(builder, block_at, rules_at, kinds_at):
@@ -279,8 +238,8 @@ def _class_rules(builder, classes_at, rules_at):
     return lambda part: look_up(builder, builder.add(rules_at, llvm.I64(BLOCK * part)), BLOCK, classes)
 
 
-@intrinsic
-def ascii_cuts(typingctx, block_at, rules_at, kinds_at, pair_rules, entering):
+@intrinsic(int64, int64, int64, int64, int64, returns=(uint64, uint64, int64))
+def ascii_cuts(builder, block_at, rules_at, kinds_at, pair_rules, entering):
     """Where the rules of a pattern find a boundary in 64 bytes that are all ASCII.
 
     rules_at   : address of uint8[5, 128]    see pattern_tables.ASCII_RULES
@@ -291,38 +250,22 @@ def ascii_cuts(typingctx, block_at, rules_at, kinds_at, pair_rules, entering):
     Returns (cuts, more cuts, entering): bit i, uint64, says that a rule for two, or for three, finds a boundary before byte
     i; the last is for the next block.
     """
-
-    def codegen(context, builder, signature, args):
-        return _cuts_by_rules(context, builder, signature, _ascii_rules(builder, *args[:3]), *args[3:])
-
-    return _cuts(5), codegen
+    return _cuts_by_rules(builder, _ascii_rules(builder, block_at, rules_at, kinds_at), pair_rules, entering)
 
 
-@intrinsic
-def ascii_more_cuts(typingctx, block_at, rules_at, kinds_at, entering):
+@intrinsic(int64, int64, int64, int64, returns=(uint64, int64))
+def ascii_more_cuts(builder, block_at, rules_at, kinds_at, entering):
     """As ascii_cuts, by the rules for two that are in the last parts; returns (cuts, entering)."""
-
-    def codegen(context, builder, signature, args):
-        return _more_cuts_by_rules(context, builder, signature, _ascii_rules(builder, *args[:3]), args[3])
-
-    return _more_cuts(4), codegen
+    return _more_cuts_by_rules(builder, _ascii_rules(builder, block_at, rules_at, kinds_at), entering)
 
 
-@intrinsic
-def class_cuts(typingctx, classes_at, rules_at, pair_rules, entering):
+@intrinsic(int64, int64, int64, int64, returns=(uint64, uint64, int64))
+def class_cuts(builder, classes_at, rules_at, pair_rules, entering):
     """As ascii_cuts, of 64 bytes whose classes are given; the rules, uint8[5, 64], are by class."""
-
-    def codegen(context, builder, signature, args):
-        return _cuts_by_rules(context, builder, signature, _class_rules(builder, *args[:2]), *args[2:])
-
-    return _cuts(4), codegen
+    return _cuts_by_rules(builder, _class_rules(builder, classes_at, rules_at), pair_rules, entering)
 
 
-@intrinsic
-def class_more_cuts(typingctx, classes_at, rules_at, entering):
+@intrinsic(int64, int64, int64, returns=(uint64, int64))
+def class_more_cuts(builder, classes_at, rules_at, entering):
     """As ascii_more_cuts, of 64 bytes whose classes are given."""
-
-    def codegen(context, builder, signature, args):
-        return _more_cuts_by_rules(context, builder, signature, _class_rules(builder, *args[:2]), args[2])
-
-    return _more_cuts(3), codegen
+    return _more_cuts_by_rules(builder, _class_rules(builder, classes_at, rules_at), entering)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.jit import called, inlined, ir, kernel, llvm
+from ..compiler.jit import called, inlined, kernel, llvm
 from ..compiler.signature import Argument, int64, uint8
 from .intrinsics import (
     AHEAD,
@@ -40,7 +40,7 @@ def _take(emitter, item):
         state = emitter.read(item, where.text_state, llvm.I32)
 
         def has(bit):
-            return builder.trunc(builder.lshr(state, llvm.I32(bit)), ir.IntType(1))
+            return builder.trunc(builder.lshr(state, llvm.I32(bit)), llvm.I1)
 
         with builder.if_then(has(where.text_compact)):
             is_ascii = has(where.text_ascii)

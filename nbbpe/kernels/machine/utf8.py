@@ -4,8 +4,9 @@ from itertools import chain
 
 import numpy as np
 
-from ..compiler.jit import cgutils, inlined, intrinsic, ir, llvm, types
-from .intrinsics import LANES, pointer, read_u8, write_u8
+from ..compiler.jit import inlined, intrinsic, ir, llvm
+from ..compiler.signature import int64
+from .intrinsics import LANES, read_u8, write_u8
 from .intrinsics_look_up import FORM, HAS_PACKING, compressed
 
 
@@ -70,7 +71,7 @@ def _utf8_writer(bits):
     """An intrinsic that writes the UTF-8 of LANES code points of this many bits, see write_utf8_8."""
 
     def number(value):
-        return ir.Constant(ir.VectorType(ir.IntType(32), LANES), [value - (value >> 31 << 32)] * LANES)
+        return ir.VectorType(llvm.I32, LANES)(value - (value >> 31 << 32))
 
     def six_bits(builder, code, shift, to):
         """The six bits from bit `shift` on of each code point, moved to bit `to`."""
@@ -79,7 +80,7 @@ def _utf8_writer(bits):
 
     def write_any(builder, code, to_at):
         """Write code points of 8, 16 or 32 bits."""
-        code = code if bits == 32 else builder.zext(code, ir.VectorType(ir.IntType(32), LANES))
+        code = builder.zext(code, ir.VectorType(llvm.I32, LANES))
         # Four bytes a code point, of which shorter forms use the upper ones; the last byte is the highest.
         data = builder.or_(six_bits(builder, code, 0, 24), six_bits(builder, code, 6, 16))
         marks = number(0x80C00000)  # the marker bits of lead and continuation bytes
@@ -104,54 +105,48 @@ def _utf8_writer(bits):
             more = builder.add(more, builder.zext(each, code.type))
         return (_write_by_fours if _BY_ROWS else _write_each)(builder, data, more, to_at)
 
-    def write_utf8(typingctx, from_at, to_at):
-        def codegen(context, builder, signature, args):
-            code = builder.load(pointer(builder, args[0], ir.VectorType(ir.IntType(bits), LANES)), align=1)
-            if not _HAS_SHORT_WAY:
-                return write_any(builder, code, args[1])
-            if bits == 8:
-                return _write_doubles(builder, code, args[1])
-            is_long = builder.icmp_unsigned(">=", code, ir.Constant(code.type, [0x800] * LANES))
-            has_long = builder.icmp_unsigned("!=", builder.bitcast(is_long, ir.IntType(LANES)), ir.IntType(LANES)(0))
-            with builder.if_else(has_long) as (with_long, without):
-                with with_long:
-                    size = write_any(builder, code, args[1])
-                    from_long = builder.block
-                with without:
-                    short = builder.trunc(code, ir.VectorType(ir.IntType(16), LANES)) if bits > 16 else code
-                    short_size = _write_doubles(builder, short, args[1])
-                    from_short = builder.block
-            either = builder.phi(llvm.I64)
-            either.add_incoming(size, from_long)
-            either.add_incoming(short_size, from_short)
-            return either
+    @intrinsic(int64, int64, returns=int64)
+    def write_utf8(builder, from_at, to_at):
+        code = llvm.load(builder, from_at, ir.VectorType(ir.IntType(bits), LANES))
+        if not _HAS_SHORT_WAY:
+            return write_any(builder, code, to_at)
+        if bits == 8:
+            return _write_doubles(builder, code, to_at)
+        is_long = builder.icmp_unsigned(">=", code, code.type(0x800))
+        has_long = builder.icmp_unsigned("!=", builder.bitcast(is_long, ir.IntType(LANES)), ir.IntType(LANES)(0))
+        with builder.if_else(has_long) as (with_long, without):
+            with with_long:
+                size = write_any(builder, code, to_at)
+                from_long = builder.block
+            with without:
+                short = builder.trunc(code, ir.VectorType(llvm.I16, LANES))
+                short_size = _write_doubles(builder, short, to_at)
+                from_short = builder.block
+        either = builder.phi(llvm.I64)
+        either.add_incoming(size, from_long)
+        either.add_incoming(short_size, from_short)
+        return either
 
-        return types.int64(types.int64, types.int64), codegen
-
-    return intrinsic(write_utf8)
+    return write_utf8
 
 
 def _write_compressed(builder, data, used, to_at):
     """Write those bytes of `data`, 32 or 64, that are not 0 in `used`, in one instruction; returns their number."""
-    chosen = builder.icmp_unsigned("!=", used, ir.Constant(used.type, [0] * used.type.count))
-    builder.store(compressed(builder, data, chosen), pointer(builder, to_at, data.type), align=1)
+    chosen = builder.icmp_unsigned("!=", used, used.type(0))
+    llvm.store(builder, compressed(builder, data, chosen), to_at)
     return builder.zext(builder.ctpop(builder.bitcast(chosen, ir.IntType(used.type.count))), llvm.I64)
 
 
 def _write_doubles(builder, code, to_at):
     """Write the UTF-8 of LANES code points below 0x800, of 8 or 16 bits; returns its length."""
-    is_double = builder.icmp_unsigned(">", code, ir.Constant(code.type, [0x7F] * LANES))
-    words, pairs = ir.VectorType(ir.IntType(16), LANES), ir.VectorType(llvm.I8, 2 * LANES)
-    wide = code if code.type == words else builder.zext(code, words)
-
-    def number(value):
-        return ir.Constant(words, [value] * LANES)
-
-    last = builder.shl(builder.and_(wide, number(0x3F)), number(8))
-    double = builder.or_(builder.or_(builder.lshr(wide, number(6)), last), number(0x80C0))
+    is_double = builder.icmp_unsigned(">", code, code.type(0x7F))
+    words, pairs = ir.VectorType(llvm.I16, LANES), ir.VectorType(llvm.I8, 2 * LANES)
+    wide = builder.zext(code, words)
+    last = builder.shl(builder.and_(wide, words(0x3F)), words(8))
+    double = builder.or_(builder.or_(builder.lshr(wide, words(6)), last), words(0x80C0))
     data = builder.bitcast(builder.select(is_double, double, wide), pairs)
     if HAS_PACKING:
-        used = builder.select(is_double, number(0xFFFF), number(0xFF))
+        used = builder.select(is_double, words(0xFFFF), words(0xFF))
         return _write_compressed(builder, data, builder.bitcast(used, pairs), to_at)
     return _write_by_eights(builder, data, is_double, to_at)
 
@@ -175,10 +170,8 @@ def _write_by_eights(builder, data, is_double, to_at):
 
 def _write_row(builder, data, first, row, to_at):
     """Write those of the 16 bytes from number `first` on that a row of a table says."""
-    part = builder.shuffle_vector(data, data, ir.Constant(ir.VectorType(ir.IntType(32), 16), [*range(first, first + 16)]))
-    kind = ir.FunctionType(part.type, [part.type] * 2)
-    shuffle = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.ssse3.pshuf.b.128")
-    builder.store(builder.call(shuffle, [part, builder.load(row)]), pointer(builder, to_at, part.type), align=1)
+    part = llvm.shuffled(builder, data, data, range(first, first + 16))
+    llvm.store(builder, llvm.call(builder, "llvm.x86.ssse3.pshuf.b.128", part.type, part, builder.load(row)), to_at)
 
 
 def _table(module, name, rows):
@@ -203,22 +196,20 @@ def _write_by_fours(builder, data, more, to_at):
         sizes = [(number >> 2 * lane & 3) + 1 for lane in range(4)]
         rows.append([4 * lane + byte for lane in range(4) for byte in range(4 - sizes[lane], 4)])
     table = _table(builder.module, "nbbpe_utf8_rows", rows)
-    words = ir.VectorType(ir.IntType(32), LANES // 4)
+    words = ir.VectorType(llvm.I32, LANES // 4)
     lengths = builder.bitcast(builder.trunc(more, ir.VectorType(llvm.I8, LANES)), words)
 
     def gathered(factor):
         """The sums of the four bytes of each word, multiplied by those of a factor, the last by the first."""
-        top = builder.mul(lengths, ir.Constant(words, [factor] * words.count))
-        return builder.lshr(top, ir.Constant(words, [24] * words.count))
+        return builder.lshr(builder.mul(lengths, words(factor)), words(24))
 
     numbers, sizes = gathered(0x01041040), gathered(0x01010101)
     data = builder.bitcast(data, llvm.VECTOR)
     end_at = to_at
     for i in range(words.count):
-        index = ir.Constant(ir.IntType(32), i)
-        number = builder.zext(builder.extract_element(numbers, index), llvm.I64)
+        number = builder.zext(builder.extract_element(numbers, llvm.I32(i)), llvm.I64)
         _write_row(builder, data, 16 * i, builder.gep(table, [llvm.I64(0), number]), end_at)
-        end_at = builder.add(end_at, builder.zext(builder.extract_element(sizes, index), llvm.I64))
+        end_at = builder.add(end_at, builder.zext(builder.extract_element(sizes, llvm.I32(i)), llvm.I64))
         end_at = builder.add(end_at, llvm.I64(4))
     return builder.sub(end_at, to_at)
 
@@ -226,14 +217,12 @@ def _write_by_fours(builder, data, more, to_at):
 def _write_each(builder, data, more, to_at):
     """As _write_by_fours, lane by lane."""
     lanes = data.type
-    unused = builder.sub(ir.Constant(lanes, [3] * LANES), more)
-    data = builder.lshr(data, builder.shl(unused, ir.Constant(lanes, [3] * LANES)))
-    sizes = builder.add(more, ir.Constant(lanes, [1] * LANES))
+    data = builder.lshr(data, builder.shl(builder.sub(lanes(3), more), lanes(3)))
+    sizes = builder.add(more, lanes(1))
     end_at = to_at
     for lane in range(LANES):
-        index = ir.Constant(ir.IntType(32), lane)
-        builder.store(builder.extract_element(data, index), pointer(builder, end_at, lanes.element), align=1)
-        end_at = builder.add(end_at, builder.zext(builder.extract_element(sizes, index), llvm.I64))
+        llvm.store(builder, builder.extract_element(data, llvm.I32(lane)), end_at)
+        end_at = builder.add(end_at, builder.zext(builder.extract_element(sizes, llvm.I32(lane)), llvm.I64))
     return builder.sub(end_at, to_at)
 
 
