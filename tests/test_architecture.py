@@ -285,7 +285,7 @@ SHOW = r"""
 import sys
 from nbbpe.kernels.compiler import jit
 print("numba" in sys.modules, sum(kernel.was_compiled for kernel in jit.KERNELS))
-print(*(kernel.name for kernel in jit.KERNELS if kernel.folder))
+print(*(kernel.name for kernel in jit.KERNELS if kernel.was_obtained and kernel.obtained().folder))
 """
 
 

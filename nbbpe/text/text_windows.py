@@ -27,9 +27,9 @@ class StrSource:
     """The UTF-8 of a str from character `start` to `end`, made as it is read; for surrogates see `to_bytes`."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
-        from ..kernels.machine.text_argument import compiled_write_window
+        from ..kernels.machine.text_argument import write_window
 
-        self._write = compiled_write_window()
+        self._write = write_window.entry_point()
         self._text = text
         self._next, self._end = start, end  # the character that comes next
         self._left = b""  # of a character for which there was no room

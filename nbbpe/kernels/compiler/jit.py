@@ -124,11 +124,6 @@ class Kernel(Part):
         return self._obtained is not None
 
     @property
-    def folder(self) -> str | None:
-        """The folder that the kernel was read from or written to; None if there was none."""
-        return self._obtained.folder if self._obtained else None
-
-    @property
     def was_compiled(self) -> bool:
         """Whether this process has compiled it."""
         return self._obtained is not None and self._obtained.was_compiled

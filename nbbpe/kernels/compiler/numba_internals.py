@@ -17,7 +17,7 @@ behaves differently, kernels are compiled by a plain `njit` instead, see plain.p
                                       `target_context`, `signature`
     cpu_target.typing_context         `refresh`, `resolve_value_type`: an intrinsic's type
     target_context                    `codegen`, `call_conv`, `make_array`, `make_helper`, `make_tuple`
-    codegen                           `_tm`, the target machine, `_create_empty_module`, and `magic_tuple`
+    codegen                           `_tm`, the target machine, and `_create_empty_module`
     global_compiler_lock              Numba compiles in one thread at a time
 """
 
@@ -311,9 +311,3 @@ def declare_compiled(module: ir.Module, context: Any, compiled: Any) -> ir.Funct
     name = compiled.fndesc.llvm_func_name
     kind = context.call_conv.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes)
     return module.globals.get(name) or ir.Function(module, kind, name)
-
-
-def made_for() -> tuple[str, str, str]:
-    """Triple, processor and its features that Numba compiles for."""
-    triple, processor, features = cpu_target.target_context.codegen().magic_tuple()
-    return triple, processor, features

@@ -4,10 +4,7 @@ Python's `str.encode` and Numba's unboxing of `bytes` cost 0.15 µs together, a 
 takes. And a str that is not ASCII does not keep its UTF-8, as it does after PyUnicode_AsUTF8.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..compiler.jit import called, inlined, kernel, llvm
 from ..compiler.signature import Argument, int64, uint8
@@ -163,8 +160,3 @@ def write_window(text, first, last, out):
     if text.kind > BYTES:
         done, length = write_utf8(text.at, min(last, text.n), text.kind, first, address_of(out), out.shape[0])
     return done, length
-
-
-def compiled_write_window() -> Callable[[str, int, int, NDArray[np.uint8]], tuple[int, int]]:
-    """`write_window`, compiled."""
-    return write_window.entry_point()
