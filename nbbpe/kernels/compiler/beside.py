@@ -104,7 +104,7 @@ def compile_beside(kernels: Sequence[Any]) -> None:
                 _current = _Beside(kernels, lock)
             finally:
                 os.close(lock)
-            obtain.elsewhere = _current
+            obtain.wait_elsewhere = _current.wait_for
             atexit.unregister(_end)
             atexit.register(_end)
 
@@ -146,7 +146,7 @@ def _lock() -> int | None:
 def _end() -> None:
     global _current
     if _current is not None:
-        obtain.elsewhere = None
+        obtain.wait_elsewhere = None
         _current.end()
         _current = None
 
@@ -155,7 +155,7 @@ def _after_fork() -> None:
     """The other process is not the child of a forked process, and should end though this one lives."""
     global _current
     if _current is not None:
-        obtain.elsewhere = None
+        obtain.wait_elsewhere = None
         _current.let_go()
         _current.process.returncode = 0  # it is not ours to wait for
         _current = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from . import kernel_files, plain
 from .loader import load
@@ -31,17 +32,11 @@ class Obtained(NamedTuple):
     direct: int = 0
 
 
-class Elsewhere(Protocol):
-    """Where kernels are being compiled besides this process."""
-
-    def wait_for(self, name: str) -> None:
-        """Return when a kernel is stored, or will not be, or is none of those that are compiled there."""
-
-
-elsewhere: Elsewhere | None = None  # see beside.py
+# Where kernels are being compiled besides this process, see beside.py: it returns when the kernel of a name is stored, or
+# will not be, or is none of those that are compiled there.
+wait_elsewhere: Callable[[str], None] | None = None
 _direct: dict[str, Any] = {}  # the kernels whose object code others call, by the names that these have for them
 _lock = threading.RLock()
-_has_said = False  # that kernels are compiled
 FIRST_USE = (
     "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds (`python -m nbbpe warmup` compiles "
     "all) ..."
@@ -75,8 +70,8 @@ def obtain(kernel: Any) -> Obtained:
         if plain.is_plain():
             return _compiled_plainly(kernel)
         found = _stored(kernel)
-        if found is None and elsewhere is not None:
-            elsewhere.wait_for(kernel.name)
+        if found is None and wait_elsewhere is not None:
+            wait_elsewhere(kernel.name)
             found = _stored(kernel)
         if found is not None:
             return found
@@ -165,12 +160,10 @@ def _compiled_plainly(kernel: Any) -> Obtained:
     return Obtained(*plain.compiled(kernel, _say_once))
 
 
+@functools.cache
 def _say_once() -> None:
     """Tell the user that kernels are being compiled, because the first use then takes seconds."""
-    global _has_said
-    if not _has_said:
-        _has_said = True
-        say(notice)
+    say(notice)
 
 
 def entry_of(kernel: Any) -> str:
