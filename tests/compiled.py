@@ -20,7 +20,7 @@ def compile_now(*types: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         kernel = Kernel(function, types)
         if plain.is_plain():
-            return plain.compiled(kernel, lambda: None).entry
+            return plain.compiled(kernel, lambda: None)[0]
         return obtain.loaded(kernel, obtain.compiled(kernel), None, True).entry
 
     def called(function: Callable[..., Any]) -> Callable[..., Any]:

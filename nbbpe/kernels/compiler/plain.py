@@ -13,7 +13,7 @@ import os
 import types as python_types
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import kernel_files, store
 from .layouts import UnknownLayout
@@ -50,27 +50,20 @@ def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
-class Compiled(NamedTuple):
-    """A kernel as Numba has it.
+def compiled(kernel: Any, before: Callable[[], None]) -> tuple[Callable[..., Any], str | None, bool]:
+    """A kernel, see jit.Kernel, as Numba has it; `before` is called before it is compiled, unless Numba's cache has it.
 
-    entry        : takes its arguments by position
-    folder       : the folder of Numba's cache that it is in; None where there is none
-    was_compiled : whether it was not there before
+    Returns what takes its arguments by position; the folder of Numba's cache that it is in, None where there is none; and
+    whether it was not there before.
     """
-
-    entry: Callable[..., Any]
-    folder: str | None
-    was_compiled: bool
-
-
-def compiled(kernel: Any, before: Callable[[], None]) -> Compiled:
-    """A kernel, see jit.Kernel, as Numba has it; `before` is called before it is compiled, unless Numba's cache has it."""
     import numba
 
     from .numba_types import numba_type
 
     kinds = tuple(numba_type(each) for each in kernel.types)
-    with _jit_enabled(), _cache_folder() as folder:
+    # Numba would use any folder, and checks only the file of a kernel itself to decide whether its code is outdated.
+    folder = _trusted_folder()
+    with _jit_enabled(), _setting("CACHE_DIR", folder or ""):
         if folder is None or not _indices(folder, f"{kernel.name}-"):
             before()
         dispatcher: Any = numba.njit(cache=folder is not None, **_OPTIONS)(_with_made_globals(kernel.function))
@@ -78,7 +71,7 @@ def compiled(kernel: Any, before: Callable[[], None]) -> Compiled:
         dispatcher.disable_compile()
     # Numba's own type check does not know our argument types, which take any object.
     takes_ours = any(isinstance(each, Argument) for each in kernel.types)
-    return Compiled(entry if takes_ours else dispatcher, folder, not dispatcher.stats.cache_hits)
+    return entry if takes_ours else dispatcher, folder, not dispatcher.stats.cache_hits
 
 
 def count_stored() -> dict[str, int]:
@@ -127,38 +120,26 @@ def _is_declared(value: Any) -> bool:
     return getattr(type(value), "is_declared", False)
 
 
-@contextlib.contextmanager
-def _jit_enabled() -> Iterator[None]:
+def _jit_enabled() -> contextlib.AbstractContextManager[None]:
     """NUMBA_DISABLE_JIT applies to the user's functions only: intrinsics have no form that Python can run."""
+    return _setting("DISABLE_JIT", 0)
+
+
+@contextlib.contextmanager
+def _setting(name: str, value: Any) -> Iterator[None]:
+    """A context in which a setting of Numba has a value."""
     from numba.core import config
 
-    before = config.DISABLE_JIT  # type: ignore[attr-defined]
-    config.DISABLE_JIT = 0  # type: ignore[attr-defined]
+    before = getattr(config, name)
+    setattr(config, name, value)
     try:
         yield
     finally:
-        config.DISABLE_JIT = before  # type: ignore[attr-defined]
-
-
-@contextlib.contextmanager
-def _cache_folder() -> Iterator[str | None]:
-    """A folder for Numba's cache, for these sources and settings alone; None if no folder can be trusted.
-
-    Numba would use any folder, and checks only the file of a kernel itself to decide whether its code is outdated.
-    """
-    from numba.core import config
-
-    before = config.CACHE_DIR  # type: ignore[attr-defined]
-    folder = _trusted_folder()
-    if folder is not None:
-        config.CACHE_DIR = folder  # type: ignore[attr-defined]
-    try:
-        yield folder
-    finally:
-        config.CACHE_DIR = before  # type: ignore[attr-defined]
+        setattr(config, name, before)
 
 
 def _trusted_folder() -> str | None:
+    """A folder for Numba's cache, for these sources and settings alone; None if no folder can be trusted."""
     settings = "-".join(os.environ.get(name, "") or "0" for name in _SETTINGS)
     for folder in store.folders():
         if isinstance(folder, PrivateFolder):
