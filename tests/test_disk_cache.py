@@ -183,11 +183,11 @@ def as_if(monkeypatch) -> Callable[[str, object], contextlib.AbstractContextMana
     def changed(name: str, value: object) -> Iterator[None]:
         with monkeypatch.context() as patch:
             patch.setattr(kernel_files, name, value)
-            kernel_files._sources.cache_clear()
+            kernel_files.sources.cache_clear()
             try:
                 yield
             finally:
-                kernel_files._sources.cache_clear()
+                kernel_files.sources.cache_clear()
 
     return changed
 

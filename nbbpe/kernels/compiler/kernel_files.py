@@ -31,18 +31,14 @@ _NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "
 
 def count_stored() -> dict[str, int]:
     """How many kernels each folder has, as the sources are now; without folders that have none."""
-    found = {}
-    for folder in store.searched():
-        n = count_stored_in(folder)
-        if n:
-            found[folder.path] = n
-    return found
+    counts = {folder.path: count_stored_in(folder) for folder in store.searched()}
+    return {path: n for path, n in counts.items() if n}
 
 
 def count_stored_in(folder: Folder) -> int:
     """How many kernels a folder has, as the sources are now."""
     with contextlib.suppress(Untrusted, OSError):
-        pattern = os.path.join(glob.escape(folder.check()), f"*.{_PYTHON}.{_sources()}.*.nbk")
+        pattern = os.path.join(glob.escape(folder.check()), f"*.{_PYTHON}.{sources()}.*.nbk")
         return len({os.path.basename(path).partition(f".{_PYTHON}.")[0] for path in glob.glob(pattern)})
     return 0
 
@@ -81,7 +77,7 @@ def _say_that_none_is_kept(why: str) -> None:
 
 def _read_for_kind(kernel: str) -> Found | None:
     """Object code for a kind of processors to which this one belongs: the one that uses most of its features."""
-    beginning = f"{kernel}.{_PYTHON}.{_sources()}.for-"
+    beginning = f"{kernel}.{_PYTHON}.{sources()}.for-"
     usable = set()
     for folder in store.searched():
         with contextlib.suppress(Untrusted, OSError):
@@ -103,14 +99,14 @@ def _read_for_kind(kernel: str) -> Found | None:
 def _own_name(kernel: str) -> str:
     """The file of a kernel as this process would compile it."""
     made_with = (version_of("numba"), version_of("llvmlite"))
-    return f"{kernel}.{_PYTHON}.{_sources()}.{_key((made_with, present()))}.nbk"
+    return f"{kernel}.{_PYTHON}.{sources()}.{_key((made_with, present()))}.nbk"
 
 
 def _others_name(kernel: str, label: str | None = None) -> str:
     """The file of a kernel that is made for other machines, which may have another Numba; see target.label_of."""
     label = label_of(present()) if label is None else label
     target = parse(label) if label else present()
-    return f"{kernel}.{_PYTHON}.{_sources()}.for-{label or 'one'}.{_key(target)}.nbk"
+    return f"{kernel}.{_PYTHON}.{sources()}.for-{label or 'one'}.{_key(target)}.nbk"
 
 
 def _key(more: tuple[object, ...]) -> str:
@@ -125,13 +121,13 @@ def _remove_outdated(kernel: str) -> None:
     """Remove the kernels of earlier sources. Only in the folder of the sources: other folders serve several
     installations."""
     for path in glob.glob(os.path.join(glob.escape(store.IN_TREE), f"{kernel}.{_PYTHON}.*.nbk")):
-        if not os.path.basename(path).startswith(f"{kernel}.{_PYTHON}.{_sources()}."):
+        if not os.path.basename(path).startswith(f"{kernel}.{_PYTHON}.{sources()}."):
             with contextlib.suppress(OSError):
                 os.remove(path)
 
 
 @functools.cache
-def _sources() -> str:
+def sources() -> str:
     """A digest of the sources of kernels: the modules of kernels.
 
     Any change compiles all of them again, as helpers of one file are compiled into kernels of another. It covers contents,
@@ -143,8 +139,3 @@ def _sources() -> str:
             name = os.path.relpath(path, KERNELS).replace(os.sep, "/")
             digest.update(name.encode() + hashlib.sha256(file.read()).digest())
     return digest.hexdigest()[:16]
-
-
-def sources() -> str:
-    """A digest of the modules that kernels are made from."""
-    return _sources()

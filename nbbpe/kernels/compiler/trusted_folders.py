@@ -197,7 +197,4 @@ def _not_absolute(path: str) -> Untrusted:
 
 def _flags(*names: str) -> int:
     """Those of these flags of os.open that this system has."""
-    flags = 0
-    for name in names:
-        flags |= getattr(os, name, 0)
-    return flags
+    return sum(getattr(os, name, 0) for name in names)
