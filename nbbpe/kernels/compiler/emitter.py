@@ -17,13 +17,18 @@ class Emitter:
 
     builder  : llvmlite's
     layouts  : where Python stores what is read
-    cleanups : called one after another to emit the code that runs after the kernel
+    cleanups : called one after another by `clean_up`, see there
     """
 
     def __init__(self, builder: ir.IRBuilder, layouts: Layouts) -> None:
         self.builder = builder
         self.layouts = layouts
         self.cleanups: list[Callable[[], None]] = []
+
+    def clean_up(self) -> None:
+        """Emit what runs after the kernel."""
+        for emit in self.cleanups:
+            emit()
 
     def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
         """The result, of that type, of a function of Python's C API, which symbols.py must allow."""

@@ -6,17 +6,19 @@ releases the interpreter's lock while the kernel runs. A kernel that others call
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
+from numba.core import cgutils
 
 from .emitter import Emitter
 from .layouts import layouts
 from .llvm import I8, I32, I64, OBJECT, VOID
 from .numba_internals import declare_compiled
-from .numba_types import numba_type
+from .numba_types import numba_type, value_of
 from .signature import Argument, Array, Scalar
 from .symbols import NDARRAY, symbol_of
 
@@ -25,17 +27,13 @@ _IN_C_ORDER, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _FOREIGN_ORDER = ord(">" if sys.byteorder == "little" else "<")
 
 
-def emitter_for(types: tuple[Any, ...], called: str) -> Callable[..., None]:
-    """A function that emits the entry of a kernel of this name and these arguments into a module; for compile_to_object."""
-
-    def emit(module: ir.Module, context: Any, compiled: Any, functions: Sequence[str]) -> None:
-        kind = ir.FunctionType(OBJECT, [OBJECT, OBJECT.as_pointer(), I64])
-        function = ir.Function(module, kind, functions[0])
-        _Entry(ir.IRBuilder(function.append_basic_block("entry")), context, called).emit(compiled, types)
-        for name in functions[1:]:
-            _emit_direct(module, context, compiled, name)
-
-    return emit
+def emit_functions(kernel: Any, module: ir.Module, context: Any, compiled: Any, functions: Sequence[str]) -> None:
+    """Emit the entry of a kernel, see jit.Kernel, into a module; and the function for other kernels, if it has a name."""
+    kind = ir.FunctionType(OBJECT, [OBJECT, OBJECT.as_pointer(), I64])
+    function = ir.Function(module, kind, functions[0])
+    _Entry(ir.IRBuilder(function.append_basic_block("entry")), context, kernel.name).emit(compiled, kernel.types)
+    for name in functions[1:]:
+        _emit_direct(module, context, compiled, name)
 
 
 def _emit_direct(module: ir.Module, context: Any, compiled: Any, name: str) -> None:
@@ -77,8 +75,7 @@ class _Entry(Emitter):
             compiled.fndesc.argtypes, values, attrs=("noinline",),
         )  # fmt: skip
         self.call("PyEval_RestoreThread", VOID, thread)
-        for clean_up in self.cleanups:
-            clean_up()
+        self.clean_up()
         # No kernel raises anything; an error of Numba's own code for it must not be lost.
         with builder.if_then(status.is_error, likely=False):
             self.fail("PyExc_RuntimeError", "failed")
@@ -86,12 +83,9 @@ class _Entry(Emitter):
 
     def fail(self, error: str, text: str) -> None:
         """Raise an error."""
-        for clean_up in self.cleanups:
-            clean_up()
-        message = bytearray(f"kernel {self.called} {text}".encode() + b"\0")
-        kind = ir.ArrayType(I8, len(message))
-        constant = ir.GlobalVariable(self.builder.module, kind, self.builder.module.get_unique_name("message"))
-        constant.linkage, constant.global_constant, constant.initializer = "internal", True, ir.Constant(kind, message)
+        self.clean_up()
+        message = cgutils.make_bytearray(f"kernel {self.called} {text}".encode() + b"\0")
+        constant = cgutils.global_constant(self.builder, "message", message)
         exception = self.builder.load(self.builder.bitcast(self.address_of(error), OBJECT.as_pointer()))
         self.call("PyErr_SetString", VOID, exception, self.builder.bitcast(constant, OBJECT))
         self.builder.ret(ir.Constant(OBJECT, None))
@@ -104,8 +98,7 @@ class _Entry(Emitter):
     def return_if(self, has_error: Any) -> None:
         """Return if an error was raised."""
         with self.builder.if_then(has_error, likely=False):
-            for clean_up in self.cleanups:
-                clean_up()
+            self.clean_up()
             self.builder.ret(ir.Constant(OBJECT, None))
 
     # From Python's objects to values
@@ -113,18 +106,12 @@ class _Entry(Emitter):
     def value(self, item: Any, declared: Any, what: str) -> Any:
         """An argument as the compiled kernel takes it."""
         if isinstance(declared, Argument):
-            return self.numbers(declared, declared.take(self, item))
+            return value_of(declared, self.context, self, item)
         if isinstance(declared, Scalar):
             return self.number(item, declared)
         if isinstance(declared, Array):
             return self.array(item, declared, what)
         return self.fields(item, declared, what)
-
-    def numbers(self, declared: Argument, numbers: list[Any]) -> Any:
-        value = self.context.make_helper(self.builder, numba_type(declared))
-        for name, number in zip(declared.numbers, numbers, strict=True):
-            setattr(value, name, number)
-        return value._getvalue()
 
     def number(self, item: Any, declared: Scalar) -> Any:
         builder = self.builder
@@ -176,21 +163,12 @@ class _Entry(Emitter):
             ]
             for at in (where.dimensions, where.strides)
         )
-        n_items = I64(1)
-        for length in shape:
-            n_items = builder.mul(n_items, length)
-        value.nitems, value.itemsize = n_items, I64(declared.item.size)
-        value.shape, value.strides = (self.packed(numbers) for numbers in (shape, strides))
+        value.nitems, value.itemsize = functools.reduce(builder.mul, shape), I64(declared.item.size)
+        value.shape, value.strides = (cgutils.pack_array(builder, numbers) for numbers in (shape, strides))
         value.data = self.read(item, where.data, value.data.type)
         # No references are counted: the caller keeps the array while the kernel runs.
         value.meminfo, value.parent = (ir.Constant(each.type, None) for each in (value.meminfo, value.parent))
         return value._getvalue()
-
-    def packed(self, numbers: list[Any]) -> Any:
-        value = ir.Constant(ir.ArrayType(I64, len(numbers)), ir.Undefined)
-        for i, number in enumerate(numbers):
-            value = self.builder.insert_value(value, number, i)
-        return value
 
     def fields(self, item: Any, declared: Any, what: str) -> Any:
         is_other = self.builder.icmp_unsigned("!=", self.type_of(item), self.address_of(symbol_of(declared)))

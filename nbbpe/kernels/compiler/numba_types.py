@@ -56,14 +56,16 @@ def _type_of_argument(argument: Argument) -> Any:
     @unbox(Kind)
     def take(kind: Any, item: Any, c: Any) -> NativeValue:
         emitter = Emitter(c.builder, layouts())
-        value = c.context.make_helper(c.builder, kind)
-        for name, number in zip(argument.numbers, argument.take(emitter, item), strict=True):
-            setattr(value, name, number)
-
-        def clean_up() -> None:
-            for each in emitter.cleanups:
-                each()
-
-        return NativeValue(value._getvalue(), cleanup=clean_up if emitter.cleanups else None)
+        value = value_of(argument, c.context, emitter, item)
+        return NativeValue(value, cleanup=emitter.clean_up if emitter.cleanups else None)
 
     return Kind(argument.name)
+
+
+def value_of(argument: Argument, context: Any, emitter: Emitter, item: Any) -> Any:
+    """The value that a kernel gets of a Python object."""
+    numbers = argument.take(emitter, item)
+    value = context.make_helper(emitter.builder, numba_type(argument))
+    for name, number in zip(argument.numbers, numbers, strict=True):
+        setattr(value, name, number)
+    return value._getvalue()

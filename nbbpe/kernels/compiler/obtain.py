@@ -134,10 +134,10 @@ def loaded(kernel: Any, content: bytes, folder: str | None, was_compiled: bool) 
 def compiled(kernel: Any) -> bytes:
     """The object code of a kernel, compiled now."""
     _say_once()
-    from .entry import emitter_for
+    from .entry import emit_functions
     from .numba_internals import compile_to_object
 
-    emit = emitter_for(kernel.types, kernel.name)
+    emit = functools.partial(emit_functions, kernel)
     with _without_collection():
         content = compile_to_object(kernel.dispatcher(), kernel.types, _functions_of(kernel), emit)
     check(content, {*addresses(structures_of(kernel.types)), *_direct})

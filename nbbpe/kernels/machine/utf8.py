@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 
-from ..compiler.jit import inlined, intrinsic, ir, llvm
+from ..compiler.jit import cgutils, inlined, intrinsic, ir, llvm
 from ..compiler.signature import int64
 from .intrinsics import LANES, read_u8, write_u8
 from .intrinsics_look_up import FORM, HAS_PACKING, compressed
@@ -179,11 +179,8 @@ def _table(module, name, rows):
     if name in module.globals:
         return module.globals[name]
     row = ir.VectorType(llvm.I8, 16)
-    kind = ir.ArrayType(row, len(rows))
-    table = ir.GlobalVariable(module, kind, name)
-    padded = [ir.Constant(row, each + [0x80] * (16 - len(each))) for each in rows]  # 0x80 finds 0
-    table.linkage, table.global_constant, table.initializer = "internal", True, ir.Constant(kind, padded)
-    return table
+    padded = [row(each + [0x80] * (16 - len(each))) for each in rows]  # 0x80 finds 0
+    return cgutils.global_constant(module, name, ir.ArrayType(row, len(rows))(padded))
 
 
 def _write_by_fours(builder, data, more, to_at):
