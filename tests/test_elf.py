@@ -103,11 +103,11 @@ def test_a_kernel_calls_the_object_code_of_another(by_llvm, leave_to_llvm, monke
 
 
 def test_code_can_be_executed_and_not_written_to(content):
-    placed = elf.place(content, [ENTRY], symbols.addresses([]))
+    (address,), _memory = elf.place(content, [ENTRY], symbols.addresses([]))
     with open("/proc/self/maps") as file:
         for line in file:
             start, end = (int(each, 16) for each in line.split()[0].split("-"))
-            if start <= placed.addresses[0] < end:
+            if start <= address < end:
                 assert line.split()[1] == "r-xp"
                 return
     pytest.fail("the code is nowhere")

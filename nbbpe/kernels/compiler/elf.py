@@ -28,17 +28,6 @@ class NotPlaced(Exception):
     """The object code, or this system, is not of the kind that is placed here."""
 
 
-class Placed(NamedTuple):
-    """Code in memory.
-
-    addresses : of the functions that were asked for
-    memory    : that holds them, and must outlive their use
-    """
-
-    addresses: list[int]
-    memory: Any
-
-
 class _Section(NamedTuple):
     name: int
     kind: int
@@ -76,12 +65,12 @@ def referred(content: bytes) -> set[str]:
     return {each.name for each in _symbols(content, _sections(content))[1:] if each.section == 0}  # the first has no name
 
 
-def place(content: bytes, functions: Sequence[str], addresses: Mapping[str, int]) -> Placed:
+def place(content: bytes, functions: Sequence[str], addresses: Mapping[str, int]) -> tuple[list[int], Any]:
     """Place object code, and find functions in it by their names.
 
     addresses : of the names that it may refer to
 
-    Raises NotPlaced.
+    Returns the addresses of the functions, and the memory that holds them, which must outlive their use. Raises NotPlaced.
     """
     if not is_elf(content) or struct.unpack_from("<H", content, 18)[0] != _X86_64 or not hasattr(mmap, "MAP_ANONYMOUS"):
         raise NotPlaced
@@ -111,7 +100,7 @@ def place(content: bytes, functions: Sequence[str], addresses: Mapping[str, int]
     if len(wanted) != len(functions):
         raise NotPlaced
     _make_executable(base, n_read_only)
-    return Placed(wanted, memory)
+    return wanted, memory
 
 
 def _sections(content: bytes) -> list[_Section]:
@@ -148,9 +137,13 @@ def _symbols(content: bytes, sections: list[_Section]) -> list[_Symbol]:
     names_at = sections[table.link].at
     found = []
     for name_at, info, _, section, value, _ in struct.iter_unpack("<I2BH2Q", content[table.at : table.at + table.size]):
-        name = content[names_at + name_at : content.index(b"\0", names_at + name_at)].decode("ascii")
-        found.append(_Symbol(name, info & 0xF, section, value))
+        found.append(_Symbol(string_at(content, names_at + name_at), info & 0xF, section, value))
     return found
+
+
+def string_at(content: bytes, at: int) -> str:
+    """The string at an offset in object code, which ends with a byte 0."""
+    return content[at : content.index(b"\0", at)].decode("ascii")
 
 
 def _relocate(content: bytes, relocations: _Section, memory: mmap.mmap, section_at: int, symbols: list[int | None]) -> None:

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .elf import NotPlaced, Placed, place
+from .elf import NotPlaced, place
 from .symbols import UnknownObject, check
 
 _METH_FASTCALL = 0x80
@@ -34,18 +34,18 @@ def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping
     """
     check(content, allowed)
     try:
-        placed = place(content, functions, allowed)
+        addresses, memory = place(content, functions, allowed)
     except (NotPlaced, struct.error, IndexError, ValueError):
-        placed = place_with_llvm(content, functions, allowed)
-    described = _MethodDef(called.encode(), placed.addresses[0], _METH_FASTCALL, None)
+        addresses, memory = place_with_llvm(content, functions, allowed)
+    described = _MethodDef(called.encode(), addresses[0], _METH_FASTCALL, None)
     # Both must outlive the function; and the code the interpreter, too: a kernel may still run in a thread when it ends.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object((placed, described)))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object((memory, described)))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.argtypes, make.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p), ctypes.py_object
-    return make(ctypes.addressof(described), None, None), placed.addresses
+    return make(ctypes.addressof(described), None, None), addresses
 
 
-def place_with_llvm(content: bytes, functions: Sequence[str], allowed: Mapping[str, int]) -> Placed:
+def place_with_llvm(content: bytes, functions: Sequence[str], allowed: Mapping[str, int]) -> tuple[list[int], Any]:
     """As elf.place, for any object code that LLVM knows. Raises UnknownObject, or RuntimeError, which is llvmlite's."""
     from llvmlite import binding
 
@@ -59,7 +59,7 @@ def place_with_llvm(content: bytes, functions: Sequence[str], allowed: Mapping[s
     found = [engine.get_function_address(name) for name in functions]
     if not all(found):
         raise UnknownObject(f"object code without {' or '.join(functions)}")
-    return Placed(found, engine)
+    return found, engine
 
 
 @functools.cache

@@ -99,10 +99,6 @@ def _of_mach_o(content: bytes) -> set[str]:
             for symbol_at in range(symbols_at, symbols_at + 16 * n_symbols, 16):
                 name, kind = struct.unpack_from("<IB", content, symbol_at)
                 if kind & 0xEF == 1:  # external, and not defined
-                    names.add(_string(content, text_at + name).removeprefix("_"))
+                    names.add(elf.string_at(content, text_at + name).removeprefix("_"))
         at += n_bytes
     return names
-
-
-def _string(content: bytes, at: int) -> str:
-    return content[at : content.index(b"\0", at)].decode("ascii")
