@@ -323,8 +323,10 @@ def test_what_a_plain_njit_cannot_help_is_an_error(why):
     [
         lambda patch: patch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False),
         lambda patch: patch.setattr(sys, "abiflags", "t"),
-        lambda patch: patch.setattr(layouts, "_word", lambda item, at: 0),
-        lambda patch: patch.setattr(layouts, "_byte", lambda item, at: b"x"),
+        lambda patch: patch.setattr(layouts, "_word", lambda *_: 0),
+        lambda patch, read=layouts._word: patch.setattr(
+            layouts, "_word", lambda item, at, size=8: ord("x") if size == 1 else read(item, at, size)
+        ),
     ],
     ids=["no lock", "free-threaded build", "other objects", "other dtypes"],
 )

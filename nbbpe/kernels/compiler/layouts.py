@@ -84,7 +84,7 @@ def _of_text() -> tuple[int, ...]:
         _check(ctypes.string_at(id(text) + at, len(data)) == data, "the characters of a str")
 
     def states(at: int) -> list[int]:
-        return [_word(text, at) & 0xFFFFFFFF for text in texts]
+        return [_word(text, at, 4) for text in texts]
 
     def is_state(at: int) -> bool:
         _, *rest = states(at)
@@ -122,7 +122,7 @@ def _of_array() -> tuple[int, ...]:
     array = np.zeros((3, 5, 7), dtype=np.int16)
     places = range(16, 80, 8)
     data = _first(places, lambda at: _word(array, at) == array.ctypes.data, "the data of an array")
-    n_dimensions = _first(places, lambda at: _word(array, at) & 0xFFFFFFFF == 3, "the dimensions of an array")
+    n_dimensions = _first(places, lambda at: _word(array, at, 4) == 3, "the dimensions of an array")
     # All words are read, but addresses are followed only at the places where NumPy has always stored these two.
     shape, strides = n_dimensions + 8, n_dimensions + 16
     for at, expected in (shape, (3, 5, 7)), (strides, (70, 14, 2)):
@@ -132,34 +132,27 @@ def _of_array() -> tuple[int, ...]:
     closed.flags.writeable = False
     parts = array[:, ::2]
 
-    def flags_of(each: Any, at: int) -> int:
-        return _word(each, at) & 0xFFFFFFFF
-
     def is_flags(at: int) -> bool:
-        whole = flags_of(array, at)
-        return whole & 0x501 == 0x501 and whole ^ flags_of(closed, at) == 0x400 and not flags_of(parts, at) & 1
+        whole = _word(array, at, 4)
+        return whole & 0x501 == 0x501 and whole ^ _word(closed, at, 4) == 0x400 and not _word(parts, at, 4) & 1
 
     flags = _first(range(dtype + 8, 96, 4), is_flags, "the flags of an array")
     kinds = [np.dtype(each) for each in ("<i2", ">i2", "<u8", "?")]
-    letters = [b"i", b"i", b"u", b"b"]
-    kind = _first(range(16, 40), lambda at: [_byte(each, at) for each in kinds] == letters, "the kind of a dtype")
-    orders = [each.byteorder.encode() for each in kinds]
-    order = _first(range(kind, 40), lambda at: [_byte(each, at) for each in kinds] == orders, "the byte order of a dtype")
+
+    def of_kinds(at: int, size: int = 1) -> list[int]:
+        return [_word(each, at, size) for each in kinds]
+
+    letters, orders = [ord(each.kind) for each in kinds], [ord(each.byteorder) for each in kinds]
+    kind = _first(range(16, 40), lambda at: of_kinds(at) == letters, "the kind of a dtype")
+    order = _first(range(kind, 40), lambda at: of_kinds(at) == orders, "the byte order of a dtype")
     sizes = [each.itemsize for each in kinds]
-    size = _first(
-        range(order + 1, 64),
-        lambda at: at % 4 == 0 and [flags_of(each, at) for each in kinds] == sizes,
-        "the size of an item",
-    )
+    # The first place after the order that is a multiple of four.
+    size = _first(range((order + 4) // 4 * 4, 64, 4), lambda at: of_kinds(at, 4) == sizes, "the size of an item")
     return data, n_dimensions, shape, strides, dtype, flags, kind, order, size
 
 
-def _word(item: Any, at: int) -> int:
-    return int.from_bytes(ctypes.string_at(id(item) + at, 8), sys.byteorder)
-
-
-def _byte(item: Any, at: int) -> bytes:
-    return ctypes.string_at(id(item) + at, 1)
+def _word(item: Any, at: int, size: int = 8) -> int:
+    return int.from_bytes(ctypes.string_at(id(item) + at, size), sys.byteorder)
 
 
 def _first(places: range, is_it: Any, what: str) -> int:
