@@ -74,16 +74,15 @@ def _to_next(raw: NDArray[Any], alignment: int) -> int:
 
 
 def _map(n_bytes: int, more_flags: int = 0) -> tuple[mmap.mmap, int]:
-    """Memory of zeros, and where in it a large page starts, from which on there are `n_bytes`. Or MemoryError."""
-    memory = _map_private(n_bytes + _PAGE, more_flags)
+    """Memory of zeros, and where in it a large page starts, from which on there are `n_bytes`. Or MemoryError.
+
+    What Python maps by itself would after a fork be one memory for all processes.
+    """
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more_flags
+    try:
+        memory = mmap.mmap(-1, n_bytes + _PAGE, flags=flags)
+    except OSError as error:
+        raise MemoryError(f"no {n_bytes + _PAGE:,} bytes of memory: {error.strerror}") from None
     with contextlib.suppress(OSError):  # some operating systems have no large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return memory, _to_next(np.frombuffer(memory, dtype=np.uint8), _PAGE)
-
-
-def _map_private(n_bytes: int, more_flags: int = 0) -> mmap.mmap:
-    """Memory of zeros, or MemoryError. What Python maps by itself would after a fork be one memory for all processes."""
-    try:
-        return mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more_flags)
-    except OSError as error:
-        raise MemoryError(f"no {n_bytes:,} bytes of memory: {error.strerror}") from None
