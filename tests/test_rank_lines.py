@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nbbpe.kernels.records.rank_lines import VALUES, read_rank_lines
+from nbbpe.kernels.records.rank_lines import read_rank_lines
 
 TOKENS = st.lists(st.binary(min_size=1, max_size=9), max_size=6)
 RANKS = st.lists(st.integers(0, 2**31 - 2), min_size=6, max_size=6)
@@ -21,7 +21,7 @@ def read(data: bytes) -> tuple[list[bytes], list[int]] | None:
     n_lines = data.count(b"\n") + 1
     text = np.empty(3 * (len(data) // 4), dtype=np.uint8)
     starts, ranks = np.empty(n_lines + 1, dtype=np.int64), np.empty(n_lines, dtype=np.int32)
-    n = read_rank_lines(np.frombuffer(data, dtype=np.uint8), VALUES, text, starts, ranks)
+    n = read_rank_lines(np.frombuffer(data, dtype=np.uint8), text, starts, ranks)
     if n < 0:
         return None
     return [text[start:end].tobytes() for start, end in itertools.pairwise(starts[: n + 1])], ranks[:n].tolist()

@@ -132,12 +132,12 @@ def _plain_lines(data: bytes) -> PackedVocab | None:
     """The tokens of a rank file; None where it is small, or some line is not as most files have them, or broken."""
     if len(data) < _SMALL:
         return None
-    from ..kernels.records.rank_lines import VALUES, read_rank_lines
+    from ..kernels.records.rank_lines import read_rank_lines
 
     n_lines = data.count(b"\n") + 1
     text = np.empty(3 * (len(data) // 4), dtype=np.uint8)
     starts, ranks = np.empty(n_lines + 1, dtype=np.int64), np.empty(n_lines, dtype=np.int32)
-    n_tokens = read_rank_lines(np.frombuffer(data, dtype=np.uint8), VALUES, text, starts, ranks)
+    n_tokens = read_rank_lines(np.frombuffer(data, dtype=np.uint8), text, starts, ranks)
     if n_tokens < 0 or (np.diff(ranks[:n_tokens]) <= 0).any():
         return None
     vocab = PackedVocab(text[: starts[n_tokens]].copy(), starts[: n_tokens + 1].copy(), ranks[:n_tokens].copy())

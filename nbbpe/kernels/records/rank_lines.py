@@ -1,7 +1,5 @@
 """The lines of a file of ranks, as tiktoken has them: a token in base64, a space, its rank, a newline."""
 
-from binascii import a2b_base64
-
 import numpy as np
 
 from ..compiler.jit import kernel
@@ -11,18 +9,16 @@ _SPACE, _NEWLINE, _ZERO, _PAD = (np.uint8(ord(character)) for character in " \n0
 _NO_DIGIT = 64  # the value of a byte that is no digit of base64
 _MAX_RANK = 2**31 - 2
 
-VALUES = np.full(256, _NO_DIGIT, dtype=np.uint8)
-for _character in map(chr, range(128)):
-    if _character.isalnum() or _character in "+/":
-        VALUES[ord(_character)] = a2b_base64(f"{_character}A==")[0] >> 2
+# The values of the digits of base64.
+_VALUES = np.full(256, _NO_DIGIT, dtype=np.uint8)
+_VALUES[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")] = range(64)
 
 
-@kernel(reads(uint8[:]), reads(uint8[:]), uint8[:], int64[:], int32[:])
-def read_rank_lines(data, values, text, starts, ranks):
+@kernel(reads(uint8[:]), uint8[:], int64[:], int32[:])
+def read_rank_lines(data, text, starts, ranks):
     """Read tokens and their ranks from lines of "dG9rZW4= 1234".
 
     data   : uint8[*]                     the whole file; the last line may lack its newline
-    values : VALUES
     text   : uint8[room], filled          the tokens, one after another; room for three bytes from each four of `data`
     starts : int64[n_lines + 1], filled   where each token starts in `text`, and where the last one ends
     ranks  : int32[n_lines], filled
@@ -39,8 +35,8 @@ def read_rank_lines(data, values, text, starts, ranks):
         line = at
         n_pads = 0
         while at + 4 <= size and data[at] != _SPACE:
-            a, b = np.int64(values[data[at]]), np.int64(values[data[at + 1]])
-            c, d = np.int64(values[data[at + 2]]), np.int64(values[data[at + 3]])
+            a, b = np.int64(_VALUES[data[at]]), np.int64(_VALUES[data[at + 1]])
+            c, d = np.int64(_VALUES[data[at + 2]]), np.int64(_VALUES[data[at + 3]])
             if n_pads > 0 or a == _NO_DIGIT or b == _NO_DIGIT:
                 return -1
             if d == _NO_DIGIT:
