@@ -135,10 +135,10 @@ def _symbols(content: bytes, sections: list[_Section]) -> list[_Symbol]:
     if table is None:
         return []
     names_at = sections[table.link].at
-    found = []
-    for name_at, info, _, section, value, _ in struct.iter_unpack("<I2BH2Q", content[table.at : table.at + table.size]):
-        found.append(_Symbol(string_at(content, names_at + name_at), info & 0xF, section, value))
-    return found
+    return [
+        _Symbol(string_at(content, names_at + name_at), info & 0xF, section, value)
+        for name_at, info, _, section, value, _ in struct.iter_unpack("<I2BH2Q", content[table.at : table.at + table.size])
+    ]
 
 
 def string_at(content: bytes, at: int) -> str:

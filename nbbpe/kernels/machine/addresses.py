@@ -20,8 +20,8 @@ def numbers_of(fields: tuple[Any, ...]) -> Iterator[int]:
 
 
 def n_numbers(kind: type) -> int:
-    """How many numbers a NamedTuple has with those in it."""
-    return sum(1 if field is int else n_numbers(field) for field in kind.__annotations__.values())
+    """How many numbers a NamedTuple has with those in it; an `int` is one."""
+    return 1 if kind is int else sum(map(n_numbers, kind.__annotations__.values()))
 
 
 def offset_of(kind: type, name: str) -> int:
@@ -30,7 +30,7 @@ def offset_of(kind: type, name: str) -> int:
     for field, field_kind in kind.__annotations__.items():
         if field == name:
             return offset
-        offset += 8 if field_kind is int else 8 * n_numbers(field_kind)
+        offset += 8 * n_numbers(field_kind)
     raise AttributeError(f"{kind.__name__} has no field {name}")
 
 
