@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -51,26 +50,3 @@ class Emitter:
     def is_exactly(self, item: Any, type_name: str) -> Any:
         """Whether an object is exactly of the type of this name in Python's C API, not of a derived one."""
         return self.builder.icmp_unsigned("==", self.type_of(item), self.address_of(type_name))
-
-    def variable(self, value: Any) -> Any:
-        """A place in memory that has a value."""
-        with self.builder.goto_entry_block():
-            place = self.builder.alloca(value.type)
-        self.builder.store(value, place)
-        return place
-
-    @contextlib.contextmanager
-    def loop(self, n: Any) -> Iterator[tuple[Any, Any]]:
-        """A loop of n rounds: (the number of the round, the block to branch to in order to leave the loop)."""
-        builder = self.builder
-        counter = self.variable(I64(0))
-        head, body, end = (builder.append_basic_block(name) for name in ("loop.head", "loop.body", "loop.end"))
-        builder.branch(head)
-        builder.position_at_end(head)
-        i = builder.load(counter)
-        builder.cbranch(builder.icmp_signed("<", i, n), body, end)
-        builder.position_at_end(body)
-        yield i, end
-        builder.store(builder.add(i, I64(1)), counter)
-        builder.branch(head)
-        builder.position_at_end(end)

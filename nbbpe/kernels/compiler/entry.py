@@ -136,7 +136,7 @@ class _Entry(Emitter):
     def array(self, item: Any, declared: Array, what: str) -> Any:
         builder, where = self.builder, self.layouts
         kind = self.type_of(item)
-        is_other = self.variable(builder.icmp_unsigned("!=", kind, self.address_of(NDARRAY)))
+        is_other = cgutils.alloca_once_value(builder, builder.icmp_unsigned("!=", kind, self.address_of(NDARRAY)))
         with builder.if_then(builder.load(is_other), likely=False):
             derives = self.call("PyType_IsSubtype", I32, kind, self.address_of(NDARRAY))
             builder.store(builder.icmp_signed("==", derives, I32(0)), is_other)

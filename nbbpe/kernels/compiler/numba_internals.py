@@ -31,7 +31,7 @@ from typing import Any
 
 import numba
 from llvmlite import binding, ir
-from numba.core import base, entrypoints, errors, event, lowering, typeinfer
+from numba.core import base, cgutils, entrypoints, errors, event, lowering, typeinfer
 from numba.core import ir as numba_ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -308,6 +308,5 @@ def compile_to_object(
 
 def declare_compiled(module: ir.Module, context: Any, compiled: Any) -> ir.Function:
     """A compiled function, declared in a module that calls it."""
-    name = compiled.fndesc.llvm_func_name
     kind = context.call_conv.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes)
-    return module.globals.get(name) or ir.Function(module, kind, name)
+    return cgutils.get_or_insert_function(module, kind, compiled.fndesc.llvm_func_name)

@@ -3,7 +3,7 @@
 NumPy takes 20 ns or more for each, as it asks first what kinds of objects they are.
 """
 
-from ..compiler.jit import ir, llvm
+from ..compiler.jit import cgutils, ir, llvm
 from ..compiler.signature import Argument
 
 NO_LIST = -1  # in place of a number of ids; see IDS_ARGUMENT
@@ -12,25 +12,25 @@ NO_LIST = -1  # in place of a number of ids; see IDS_ARGUMENT
 def _take(emitter, item):
     builder = emitter.builder
     nothing = ir.Constant(llvm.OBJECT, None)
-    memory, n = emitter.variable(nothing), emitter.variable(llvm.I64(NO_LIST))
-    overflow = emitter.variable(llvm.I32(0))
+    values = (nothing, llvm.I64(NO_LIST), llvm.I32(0))
+    memory, n, overflow = (cgutils.alloca_once_value(builder, value) for value in values)
     with builder.if_then(emitter.is_exactly(item, "PyList_Type")):
         size = emitter.call("PyList_Size", llvm.I64, item)
         ids = emitter.call("PyMem_Malloc", llvm.OBJECT, builder.mul(size, llvm.I64(8)))
         builder.store(ids, memory)
         with builder.if_then(builder.icmp_unsigned("!=", ids, nothing)):
             builder.store(size, n)
-            with emitter.loop(size) as (i, end):
+            with cgutils.for_range(builder, size) as loop:
                 # No Python code runs meanwhile, so the list cannot change.
-                number = emitter.call("PyList_GetItem", llvm.OBJECT, item, i)
+                number = emitter.call("PyList_GetItem", llvm.OBJECT, item, loop.index)
                 with builder.if_then(builder.not_(emitter.is_exactly(number, "PyLong_Type"))):
                     builder.store(llvm.I64(NO_LIST), n)
-                    builder.branch(end)
+                    loop.do_break()
                 value = emitter.call("PyLong_AsLongLongAndOverflow", llvm.I64, number, overflow)
                 with builder.if_then(builder.icmp_signed("!=", builder.load(overflow), llvm.I32(0))):
                     builder.store(llvm.I64(NO_LIST), n)
-                    builder.branch(end)
-                builder.store(value, builder.gep(builder.bitcast(ids, llvm.I64.as_pointer()), [i]))
+                    loop.do_break()
+                builder.store(value, builder.gep(builder.bitcast(ids, llvm.I64.as_pointer()), [loop.index]))
     emitter.cleanups.append(lambda: emitter.call("PyMem_Free", llvm.VOID, builder.load(memory)))
     return [builder.ptrtoint(builder.load(memory), llvm.I64), builder.load(n)]
 

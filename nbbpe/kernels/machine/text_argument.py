@@ -6,7 +6,7 @@ takes. And a str that is not ASCII does not keep its UTF-8, as it does after PyU
 
 import numpy as np
 
-from ..compiler.jit import called, inlined, kernel, llvm
+from ..compiler.jit import called, cgutils, inlined, kernel, llvm
 from ..compiler.signature import Argument, int64, uint8
 from .intrinsics import (
     AHEAD,
@@ -31,7 +31,7 @@ STEPS = 32  # of LANES characters each, before ASCII is looked for again
 
 def _take(emitter, item):
     builder, where = emitter.builder, emitter.layouts
-    at, n, kind = (emitter.variable(llvm.I64(number)) for number in (0, 0, NO_TEXT))
+    at, n, kind = (cgutils.alloca_once_value(builder, llvm.I64(number)) for number in (0, 0, NO_TEXT))
     base = builder.ptrtoint(item, llvm.I64)
     with builder.if_then(emitter.is_exactly(item, "PyUnicode_Type")):
         state = emitter.read(item, where.text_state, llvm.I32)

@@ -4,7 +4,7 @@ A tuple never changes, and keeps what is in it alive; str and bytes never change
 threads run Python.
 """
 
-from ..compiler.jit import inlined, llvm
+from ..compiler.jit import cgutils, inlined, llvm
 from ..compiler.signature import Argument
 from .intrinsics import prefetch_shared, read_i64, read_u32
 from .text_argument import BYTES, NO_TEXT
@@ -19,7 +19,7 @@ _AHEAD = 8  # texts between the one that is read and the one that is prefetched
 
 def _take(emitter, item):
     builder, where = emitter.builder, emitter.layouts
-    n = emitter.variable(llvm.I64(NO_TEXTS))
+    n = cgutils.alloca_once_value(builder, llvm.I64(NO_TEXTS))
     with builder.if_then(emitter.is_exactly(item, "PyTuple_Type")):
         builder.store(emitter.call("PyTuple_Size", llvm.I64, item), n)
     types = [builder.ptrtoint(emitter.address_of(name), llvm.I64) for name in ("PyUnicode_Type", "PyBytes_Type")]
