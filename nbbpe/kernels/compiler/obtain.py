@@ -67,21 +67,20 @@ def declare_direct(kernel: Any) -> None:
 def obtain(kernel: Any) -> Obtained:
     """A kernel, see jit.Kernel, ready to be called."""
     with _lock:
-        if plain.is_plain():
-            return _compiled_plainly(kernel)
-        found = _stored(kernel)
-        if found is None and wait_elsewhere is not None:
-            wait_elsewhere(kernel.name)
+        if not plain.is_plain():
             found = _stored(kernel)
-        if found is not None:
-            return found
-        try:
-            content = compiled(kernel)
-            folder = kernel_files.write(kernel.name, content)
-            return loaded(kernel, content, folder, True)
-        except Exception as error:
-            plain.take_over(error)
-            return _compiled_plainly(kernel)
+            if found is None and wait_elsewhere is not None:
+                wait_elsewhere(kernel.name)
+                found = _stored(kernel)
+            if found is not None:
+                return found
+            try:
+                content = compiled(kernel)
+                folder = kernel_files.write(kernel.name, content)
+                return loaded(kernel, content, folder, True)
+            except Exception as error:
+                plain.take_over(error)
+        return Obtained(*plain.compiled(kernel, _say_once))
 
 
 def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
@@ -154,10 +153,6 @@ def _without_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _compiled_plainly(kernel: Any) -> Obtained:
-    return Obtained(*plain.compiled(kernel, _say_once))
 
 
 @functools.cache

@@ -38,16 +38,13 @@ def take_over(why: BaseException) -> None:
         raise why
     if not _took_over:
         _took_over = True
+        first_line = next(iter(str(why).splitlines()), "")
         warnings.warn(
-            f"this version of Numba is not as nbbpe knows it ({_first_line(why)}): kernels are compiled by a "
-            "plain njit, and each process needs Numba. Use a version of Numba that nbbpe was tried with, or report this",
+            f"this version of Numba is not as nbbpe knows it ({type(why).__name__}: {first_line}): kernels are compiled by "
+            "a plain njit, and each process needs Numba. Use a version of Numba that nbbpe was tried with, or report this",
             RuntimeWarning,
             stacklevel=2,
         )
-
-
-def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
 def compiled(kernel: Any, before: Callable[[], None]) -> tuple[Callable[..., Any], str | None, bool]:
