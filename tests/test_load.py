@@ -92,7 +92,7 @@ def test_rank_files_are_recognised(shared, tmp_path, gpt2):
         assert nbbpe.load(folder / name) == gpt2
     assert nbbpe.load(tmp_path / "r50k_base tiktoken") == gpt2
     (tmp_path / "mine.tiktoken").write_bytes(ranks.replace(b"IQ== 0\n", b""))
-    with pytest.raises(ValueError, match=r"mine\.tiktoken: lacks 1 of the 256 single bytes"):
+    with pytest.raises(ValueError, match=r"mine\.tiktoken: vocab lacks 1 of the 256 single bytes"):
         nbbpe.load(tmp_path / "mine.tiktoken")
 
 

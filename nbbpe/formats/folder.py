@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..model.model import Model, check_vocab
+from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import check_classes, taken_as_it_is
 from ..model.special_tokens import tokens_for_placing
@@ -204,7 +204,7 @@ def read_model(path: Path, check: bool = True) -> Model:
         )
     origin = provenance if check else taken_as_it_is(provenance, pattern)
 
-    def model_of(vocab: dict[int, bytes] | PackedVocab, merges: Any) -> Model:
+    def model_of(vocab: PackedVocab, merges: Any) -> Model:
         _check_tokens(vocab, special, folder)
         return Model(vocab, merges if has_merges else None, special, pattern, whole, origin, normalizer, extras)
 
@@ -234,14 +234,14 @@ def read_model(path: Path, check: bool = True) -> Model:
     return model
 
 
-def _check_tokens(vocab: dict[int, bytes] | PackedVocab, special: dict[str, int], folder: str) -> None:
+def _check_tokens(vocab: PackedVocab, special: dict[str, int], folder: str) -> None:
     """Raise ValueError for an invalid vocabulary, or one that special tokens do not fit."""
     about_path, vocab_path = os.path.join(folder, ABOUT), os.path.join(folder, _VOCAB)
-    ordinary = tokens_for_placing(special, vocab) if isinstance(vocab, PackedVocab) else vocab
+    ordinary = tokens_for_placing(special, vocab)
     for token, token_id in special.items():  # two may have one id, as in an encoding of tiktoken's
         if token_id in ordinary:
             raise ValueError(
                 f"{about_path}: special token {shown(token)} has id {token_id}, as {shown(ordinary[token_id])} has"
             )
     with naming(vocab_path):
-        check_vocab(vocab, of_file=True)
+        check_bytes(vocab)

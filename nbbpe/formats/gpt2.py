@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.model import Model, are_known, check_vocab
+from ..model.model import Model, are_known, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens
@@ -40,10 +40,8 @@ def known_merges(pairs: Iterable[Sequence[str]], tokens: Mapping[str, bytes]) ->
         return None
 
 
-def read(
-    vocab_path: Path, merges_path: Path
-) -> tuple[dict[int, bytes], list[tuple[bytes, bytes]]] | tuple[PackedVocab, NDArray[np.int32]]:
-    """Read (vocab, merges), which fit together; as arrays, if neither has anything unusual.
+def read(vocab_path: Path, merges_path: Path) -> tuple[PackedVocab, list[tuple[bytes, bytes]] | NDArray[np.int32]]:
+    """Read (vocab, merges), which fit together; the merges as arrays, if neither file has anything unusual.
 
     Raises ValueError that names the file, and the line or entry, of what is broken.
 
@@ -64,7 +62,7 @@ def read(
                     f"{os.fspath(merges_path)}, line {number}: merges {shown(left)} and {shown(right)}, but {shown(token)} "
                     f"is not in {os.fspath(vocab_path)}"
                 )
-    return vocab, list(merges.values())
+    return PackedVocab.of(vocab), list(merges.values())
 
 
 @paused_collector()
@@ -76,26 +74,24 @@ def read_model(
 ) -> Model:
     """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
     vocab, merges = read(vocab_path, merges_path)
-    if isinstance(vocab, PackedVocab):
-        made = np.asarray(merges)[:, 2]
-        has_end = any(token_id not in made for token_id in vocab.among({_END.encode()}))
-    else:
-        has_end = _END.encode() in vocab.values() and _END.encode() not in starmap(add, merges)
     if special_tokens is None:
-        special_tokens = [_END] if has_end else []
+        ends = vocab.among({_END.encode()})
+        if isinstance(merges, list):
+            is_made = _END.encode() in starmap(add, merges)
+        else:
+            is_made = bool(np.isin(merges[:, 2], list(ends)).any())
+        special_tokens = [_END] if ends and not is_made else []
     split = get_pattern(pattern)
     with naming(vocab_path):
-        check_vocab(vocab, of_file=True)
+        check_bytes(vocab)
         return Model.fitting(vocab, merges, special_tokens, split)
 
 
-def read_vocab(path: Path) -> dict[int, bytes] | PackedVocab:
-    """Read a vocab.json: an object from spelled tokens to ids. As arrays, if it has nothing unusual."""
+def read_vocab(path: Path) -> PackedVocab:
+    """Read a vocab.json: an object from spelled tokens to ids."""
     entries = _read_entries(path)
     packed = packed_entries(entries)
-    if packed is not None:
-        return packed
-    return vocab_of(entries, unspelled(entries), os.fspath(path))
+    return PackedVocab.of(vocab_of(entries, unspelled(entries), os.fspath(path))) if packed is None else packed
 
 
 def _read_entries(path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.extras import FLAGS, Extras, Flags
-from ..model.model import Model, are_known, check_vocab
+from ..model.model import Model, are_known, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, tokens_for_placing
 from ..model.surround import read_surround
@@ -113,30 +113,28 @@ class _Reader:
         extras = Extras(flags, splitting.prefix_space, document.get("post_processor"), splitting.cutter)
         ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
         whole = bool(model.get("ignore_merges"))
-        vocab: dict[int, bytes] | PackedVocab
         merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
+        tokens: Mapping[str, Any]
         packed = None if pretokenizers.has_digits_of_bytes(steps) else self.packed(ordinary, model.get("merges"))
         if packed is not None:
-            vocab, merges = packed
-            with naming(f"{self.name}: model"):
-                check_vocab(vocab, of_file=True)
-            near: Mapping[int, bytes] = tokens_for_placing(special, vocab)
-            self.check_spelling(ordinary, ordinary, special, whole)
+            (vocab, merges), tokens = packed, ordinary
         else:
             tokens = unspelled(ordinary)
-            near = vocab = vocab_of(ordinary, tokens, f"{self.name}: model.vocab")
-            self.check_spelling(ordinary, tokens, special, whole)
+            vocab = PackedVocab.of(vocab_of(ordinary, tokens, f"{self.name}: model.vocab"))
+        with naming(f"{self.name}: model"):
+            check_bytes(vocab)
+        self.check_spelling(ordinary, tokens, special, whole)
+        near = tokens_for_placing(special, vocab)
         for token, token_id in special.items():
             if token_id in near:
                 raise self.error(
                     f"added token {shown(token)} has the id {token_id}, as {shown(near[token_id])} of model.vocab has"
                 )
-        if not isinstance(vocab, PackedVocab):
-            merges = self.merges(model.get("merges"), vocab, tokens, special)
+        if packed is None:
+            merges = self.merges(model.get("merges"), set(vocab.tokens()), tokens, special)
             if pretokenizers.has_digits_of_bytes(steps):
                 merges = pretokenizers.without_mixed(merges, steps, self.error)
         with naming(self.name):
-            check_vocab(vocab, of_file=True)
             found = Model.fitting(vocab, merges, special, splitting.pattern, form, extras)
             if whole:
                 from ..model.rank_vocab import with_whole_tokens
@@ -283,13 +281,10 @@ class _Reader:
                 )
 
     def merges(
-        self, lines: Any, vocab: dict[int, bytes], tokens: dict[str, bytes], special: dict[str, int]
+        self, lines: Any, known: set[bytes], tokens: Mapping[str, bytes], special: dict[str, int]
     ) -> list[tuple[bytes, bytes]]:
         if not isinstance(lines, list):
             raise self.error(f"model.merges must be a list, not {type(lines).__name__}")
-        known = set(vocab.values())
-        with naming(f"{self.name}: model"):
-            check_vocab(vocab, of_file=True)
         if set(map(type, lines)) <= {str, list}:
             merges = known_merges((line.split(" ") if type(line) is str else line for line in lines), tokens)
             if merges is not None and len(set(merges)) == len(merges) and are_known(merges, known):

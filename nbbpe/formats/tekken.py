@@ -8,7 +8,7 @@ from binascii import Error as NoBase64
 from binascii import a2b_base64, b2a_base64
 from typing import Any
 
-from ..model.model import Model, check_vocab
+from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, check_special_tokens
 from ..system.atomic_files import whole_file
@@ -64,10 +64,10 @@ def read_model(path: Path) -> Model:
             first: dict[bytes, int] = {}
             twice = next(token_id for token_id, token in vocab.items() if first.setdefault(token, token_id) != token_id)
             raise ValueError(f"vocab[{twice - n_special}] is {shown(vocab[twice])}, which comes twice")
-        check_vocab(vocab)
+        packed = PackedVocab.of(vocab)
+        check_bytes(packed, optional=())
         from ..model.rank_vocab import recovered_merges
 
-        packed = PackedVocab.of(vocab)
         merges, first_irregular = recovered_merges(packed)
     return Model(packed, merges if first_irregular is None else None, special, split)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model.model import NEVER, Model, check_vocab
+from ..model.model import Model, check_bytes, check_vocab
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks, tokens_for_placing
 from ..system.atomic_files import whole_file
@@ -66,15 +66,12 @@ def read_model(
     special_tokens: SpecialTokens | None = None,
 ) -> Model:
     """See Tokenizer.from_tiktoken."""
-    vocab: PackedVocab
     known: Known | None
     is_file = not is_encoding(path_or_encoding)
     if not is_file:
-        name = _name_of(path_or_encoding)
-        ranks, known = of_encoding(path_or_encoding)
+        name = f"the encoding {getattr(path_or_encoding, 'name', '')!r}"
         with naming(name):
-            check_vocab(ranks, of_file=True)
-        vocab = PackedVocab.of(ranks)
+            vocab, known = _of_encoding(path_or_encoding)
     elif isinstance(path_or_encoding, (str, os.PathLike)):
         name = os.fspath(path_or_encoding)
         if not os.path.exists(name):
@@ -101,7 +98,6 @@ def read_model(
         else:
             special = place_beside_ranks(special_tokens, tokens_for_placing(special_tokens, vocab))
             check_distinct_ids(special)
-        check_vocab(vocab, of_file=True)
         merges, first_irregular = recovered_merges(vocab)
     if first_irregular is not None and is_file:
         read(name, any_lines=True)  # which raises an error if a token has two ranks
@@ -121,9 +117,9 @@ def read(path: Path, any_lines: bool = False) -> tuple[PackedVocab, Known | None
         data = file.read()
     vocab = None if any_lines else _plain_lines(data)
     if vocab is None:
-        by_rank = _any_lines(data, name)
-        check_bytes(by_rank, name)
-        vocab = PackedVocab.of(by_rank)
+        vocab = PackedVocab.of(_any_lines(data, name))
+        with naming(name):
+            check_bytes(vocab)
     stem = os.path.basename(name).split(".")[0]
     return vocab, ENCODINGS.get(_SHA256.get(hashlib.sha256(data).hexdigest(), stem))
 
@@ -231,36 +227,22 @@ def is_encoding(value: object) -> bool:
     return all(hasattr(value, name) for name in ("_mergeable_ranks", "_pat_str", "_special_tokens"))
 
 
-def _name_of(encoding: Any) -> str:
-    """What errors call a tiktoken.Encoding."""
-    return f"the encoding {getattr(encoding, 'name', '')!r}"
-
-
-def of_encoding(encoding: Any) -> tuple[dict[int, bytes], Known]:
-    """(From rank to token, pattern and special tokens) of a tiktoken.Encoding.
+def _of_encoding(encoding: Any) -> tuple[PackedVocab, Known]:
+    """(Tokens by rank, pattern and special tokens) of a tiktoken.Encoding.
 
     Raises ValueError where its ranks lack a byte or give one rank to two tokens.
     """
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
     vocab = {rank: token for token, rank in sorted(ranks.items(), key=lambda item: item[1])}
-    name = _name_of(encoding)
     if len(vocab) < len(ranks):
         twice = next(token for token, rank in ranks.items() if vocab[rank] != token)
-        raise ValueError(f"{name} gives rank {ranks[twice]} to {shown(twice)} and to {shown(vocab[ranks[twice]])}")
-    check_bytes(vocab, name)
+        raise ValueError(f"gives rank {ranks[twice]} to {shown(twice)} and to {shown(vocab[ranks[twice]])}")
+    check_vocab(vocab, of_file=True)
+    packed = PackedVocab.of(vocab)
+    check_bytes(packed)
     pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str
     if isinstance(pattern, str) and "&&" in pattern:  # which `regex` would read as two letters
         from .dialects import translated
 
         pattern = translated(pattern, "fancy-regex", "regex")
-    return vocab, Known(pattern, dict(encoding._special_tokens))
-
-
-def check_bytes(vocab: dict[int, bytes], name: str) -> None:
-    """Raise ValueError, naming what `name` says, for a vocabulary that lacks a byte of valid UTF-8."""
-    missing = {bytes([byte]) for byte in range(256) if byte not in NEVER} - set(vocab.values())
-    if missing:
-        some = ", ".join(map(repr, sorted(missing)[:5]))
-        raise ValueError(
-            f"{name}: lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}"
-        )
+    return packed, Known(pattern, dict(encoding._special_tokens))

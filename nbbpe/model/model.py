@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Collection, Mapping, Sequence, Set
-from itertools import chain, compress, starmap
+from itertools import chain, starmap
 from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,12 @@ from ..text.normalizer import Chain, Normalizer, as_normalizer
 from ..text.pattern import Pattern, PatternLike, get_pattern
 from .extras import NO_EXTRAS, Extras, later_tokens
 from .packed_vocab import PackedVocab
-from .provenance import Sides, describe_pattern, lengths_and_bytes, tokenizer_fingerprint
+from .provenance import Sides, describe_pattern, tokenizer_fingerprint
 from .special_tokens import (
     MAX_ID,
     SpecialTokens,
     add_special_tokens,
+    check_special_tokens,
     place_special_tokens,
     tokens_for_placing,
     tokens_of_merges,
@@ -41,6 +42,8 @@ Merge = tuple[bytes, bytes]
 
 class Model:
     """All that decides which ids a text gets, and the provenance.
+
+    Vocabulary and merges are stored as arrays; what Python's objects say of them is computed on first use.
 
     Parameters
     ----------
@@ -69,13 +72,14 @@ class Model:
         normalizer: Normalizer | None = None,
         extras: Extras = NO_EXTRAS,
     ) -> None:
-        self._given_vocab = vocab if isinstance(vocab, PackedVocab) else _with_special(vocab, special)
+        packed = vocab if isinstance(vocab, PackedVocab) else PackedVocab.of(vocab)
+        self.packed_ordinary = packed.without(special.values())
         self.special = special
         self.pattern = pattern
         self.whole = whole
         self.normalizer = normalizer
         self.extras = extras
-        self._given_merges = merges
+        self.merge_ids = self._ids_of(merges) if isinstance(merges, list) else merges
         self._origin = origin or {}
 
     @classmethod
@@ -90,29 +94,30 @@ class Model:
         """From the user's arguments (see Tokenizer). Raises TypeError or ValueError if they do not fit together."""
         vocab, merges = dict(vocab), list(merges)
         check_vocab(vocab)
+        packed = PackedVocab.of(vocab)
+        check_bytes(packed, optional=())
         check_merges(vocab, merges)
-        merges = [(left, right) for left, right in merges]  # pairs from JSON are lists
-        return cls.fitting(vocab, merges, special_tokens, pattern, normalizer)
+        return cls.fitting(packed, merges, special_tokens, pattern, normalizer)
 
     @classmethod
     def fitting(
         cls,
-        vocab: Vocab | PackedVocab,
+        vocab: PackedVocab,
         merges: list[Merge] | NDArray[np.int32],
         special_tokens: SpecialTokens | None,
         pattern: PatternLike,
         normalizer: object = None,
         extras: Extras = NO_EXTRAS,
     ) -> Model:
-        """The same for a vocab and merges that have been checked; both as Python's objects, or both as arrays."""
-        if isinstance(vocab, PackedVocab):
-            some = tokens_for_placing(special_tokens or [], vocab)
-            in_merges = np.isin(list(some), np.asarray(merges)).tolist()
-            needed = {token for token, is_in in zip(some.values(), in_merges, strict=True) if is_in or len(token) == 1}
-            special = place_special_tokens(special_tokens, some, needed)
+        """The same for a vocab and merges that have been checked."""
+        wanted = special_tokens if isinstance(special_tokens, Mapping) else check_special_tokens(special_tokens)
+        some = tokens_for_placing(wanted, vocab)
+        if isinstance(merges, list):
+            needed = tokens_of_merges(merges)
         else:
-            assert not isinstance(merges, np.ndarray)
-            special = place_special_tokens(special_tokens, vocab, tokens_of_merges(merges))
+            in_merges = np.isin(list(some), merges).tolist()
+            needed = {token for token, is_in in zip(some.values(), in_merges, strict=True) if is_in or len(token) == 1}
+        special = place_special_tokens(wanted, some, needed)
         return cls(vocab, merges, special, get_pattern(pattern), normalizer=as_normalizer(normalizer), extras=extras)
 
     @classmethod
@@ -138,62 +143,45 @@ class Model:
         """A model that has more special tokens (see Tokenizer.with_special_tokens)."""
         by_merges = self.merges is not None and not self.whole
         needed = tokens_of_merges(self.merges or []) if by_merges else set(self.ordinary.values())
-        special, vocab = add_special_tokens(wanted, self.special, self.vocab, needed)
-        return Model(
-            vocab, self._given_merges, special, self.pattern, self.whole, self.provenance, self.normalizer, self.extras
-        )
-
-    # Vocabulary and merges are given as Python's objects or as arrays; the other form is computed on first use.
+        special = add_special_tokens(wanted, self.special, self.vocab, needed)
+        # Where one takes the id of a token that merges need, the merges go on with the other id of equal bytes.
+        is_taken = self.merge_ids is not None and np.isin(self.merge_ids, list(special.values())).any()
+        merges = self.merges if is_taken else self.merge_ids
+        return Model(self.packed, merges, special, self.pattern, self.whole, self.provenance, self.normalizer, self.extras)
 
     @lazy
     def vocab(self) -> Vocab:
         """From id to bytes, with the special tokens."""
-        given = self._given_vocab
-        return _with_special(given.as_dict(), self.special) if isinstance(given, PackedVocab) else given
+        return self.packed.as_dict()
 
     @lazy
     def packed(self) -> PackedVocab:
         """The vocabulary as arrays."""
-        given = self._given_vocab
-        if not isinstance(given, PackedVocab):
-            return PackedVocab.of(given)
-        lacking = ~given.has(np.fromiter(self.special.values(), dtype=np.int64))
-        special = compress(self.special.items(), lacking.tolist())
-        others: Vocab = {}
-        return given.with_tokens(_with_special(others, dict(special)))
-
-    @lazy
-    def packed_ordinary(self) -> PackedVocab:
-        """The vocabulary without special tokens, as arrays."""
-        given = self._given_vocab
-        return (given if isinstance(given, PackedVocab) else self.packed).without(self.special.values())
+        special: Vocab = {}
+        for token, token_id in self.special.items():
+            special.setdefault(token_id, token.encode())
+        return self.packed_ordinary.with_tokens(special)
 
     @lazy
     def merges(self) -> list[Merge] | None:
         """The merges in rank order, or None where tokens merge by rank."""
-        if isinstance(self._given_merges, np.ndarray):
-            return [(self.vocab[left], self.vocab[right]) for left, right, _ in self._given_merges.tolist()]
-        return self._given_merges
+        if self.merge_ids is None:
+            return None
+        return [(self.vocab[left], self.vocab[right]) for left, right, _ in self.merge_ids.tolist()]
 
-    @lazy
-    def merge_ids(self) -> NDArray[np.int32] | None:
-        """The ids of left, right and result of each merge, int32[n, 3], or None where tokens merge by rank."""
-        if self._given_merges is None or isinstance(self._given_merges, np.ndarray):
-            return self._given_merges
-        ordinary = self.ordinary
-        ids = {ordinary[token_id]: token_id for token_id in sorted(ordinary, reverse=True)}
+    def _ids_of(self, merges: list[Merge]) -> NDArray[np.int32]:
+        """The ids of left, right and result of each merge, int32[n, 3]."""
+        ordinary = self.packed_ordinary
+        ids = dict(zip(reversed(ordinary.tokens()), reversed(ordinary.ids.tolist()), strict=True))
         # Without a tuple for each merge, which Python's garbage collector would visit again and again.
-        merges, n = self._given_merges, len(self._given_merges)
         columns = map(itemgetter(0), merges), map(itemgetter(1), merges), starmap(add, merges)
-        return np.column_stack([np.fromiter(map(ids.__getitem__, column), dtype=np.int32, count=n) for column in columns])
+        found = [np.fromiter(map(ids.__getitem__, column), dtype=np.int32, count=len(merges)) for column in columns]
+        return np.column_stack(found)
 
-    @lazy
+    @property
     def size(self) -> int:
         """One more than the highest id."""
-        given = self._given_vocab
-        if isinstance(given, PackedVocab):
-            return max(int(given.ids[-1]), *self.special.values(), 0) + 1
-        return max(given) + 1
+        return int(self.packed.ids[-1]) + 1
 
     @property
     def ordinary(self) -> Vocab:
@@ -342,12 +330,12 @@ class Model:
 
     def sides(self) -> Sides | None:
         """The bytes of left and right of each merge in turn, or None where tokens merge by rank."""
-        merges = self._given_merges
-        if isinstance(merges, np.ndarray):
-            # Each result is left and right, one after the other; and most results are adjacent tokens.
-            _, text = self.packed.gather(self.packed.numbers_of(merges[:, 2]))
-            return self.packed.lengths[self.packed.numbers_of(merges[:, :2].ravel())], text
-        return None if merges is None else lengths_and_bytes(list(chain.from_iterable(merges)))
+        merges = self.merge_ids
+        if merges is None:
+            return None
+        # Each result is left and right, one after the other; and most results are adjacent tokens.
+        _, text = self.packed.gather(self.packed.numbers_of(merges[:, 2]))
+        return self.packed.lengths[self.packed.numbers_of(merges[:, :2].ravel())], text
 
     @property
     def spelled(self) -> str | None:
@@ -372,34 +360,28 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process computes the rest from these again.
-        names = "_given_vocab", "special", "pattern", "whole", "normalizer", "extras", "_given_merges"
+        names = "packed_ordinary", "special", "pattern", "whole", "normalizer", "extras", "merge_ids"
         state = {name: getattr(self, name) for name in names}
         return {**state, "_origin": self.provenance}  # of this process; the other may have other versions
 
 
-def _with_special(vocab: Vocab, special: Mapping[str, int]) -> Vocab:
-    """A copy of a vocabulary with the special tokens that it lacks."""
-    vocab = dict(vocab)
-    for token, token_id in special.items():
-        vocab.setdefault(token_id, token.encode())
-    return vocab
-
-
 # Bytes that are never in valid UTF-8: a vocabulary that was made for text alone may lack them.
-NEVER = {0xC0, 0xC1, *range(0xF5, 0x100)}
+NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})
 
 
-def check_vocab(vocab: Vocab | PackedVocab, of_file: bool = False) -> None:
-    """Raise TypeError or ValueError for an invalid vocab.
+def check_bytes(vocab: PackedVocab, optional: Collection[int] = NEVER) -> None:
+    """Raise ValueError for a vocabulary that lacks a single byte that is not among the optional ones."""
+    missing = [bytes([byte]) for byte in np.flatnonzero(vocab.byte_ids() < 0).tolist() if byte not in optional]
+    if missing:
+        some = ", ".join(map(repr, missing[:5]))
+        raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")
 
-    of_file : whether it was read from a file; such a vocab may lack the bytes that are never in valid UTF-8, and have an
-        empty token, which no text gets
+
+def check_vocab(vocab: Vocab, of_file: bool = False) -> None:
+    """Raise TypeError or ValueError for an entry of a vocab that is invalid.
+
+    of_file : whether it may have an empty token, which no text gets
     """
-    if isinstance(vocab, PackedVocab):
-        lacking = set(np.flatnonzero(vocab.byte_ids() < 0).tolist()) - (NEVER if of_file else set())
-        if not lacking and vocab.ids[0] >= 0 and (of_file or vocab.lengths.all()):
-            return
-        vocab = vocab.as_dict()
     types = {*map(type, vocab), *map(type, vocab.values())}
     is_good = types == {int, bytes} and min(vocab) >= 0 and max(vocab) <= MAX_ID and (of_file or all(vocab.values()))
     for token_id, token in vocab.items() if not is_good else ():
@@ -409,11 +391,6 @@ def check_vocab(vocab: Vocab | PackedVocab, of_file: bool = False) -> None:
             raise ValueError(f"vocab has the id {shown(token_id)} (for {shown(token)}); ids must be from 0 to {MAX_ID:,}")
         if not token and not of_file:
             raise ValueError(f"vocab has the empty token as id {token_id}")
-    needed = set(range(256)) - (NEVER if of_file else set())
-    missing = {bytes([byte]) for byte in needed} - set(vocab.values())
-    if missing:
-        some = ", ".join(map(repr, sorted(missing)[:5]))
-        raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")
 
 
 def are_known(merges: Collection[Merge], known: Set[bytes]) -> bool:

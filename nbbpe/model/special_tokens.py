@@ -150,8 +150,8 @@ def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dic
 
 def add_special_tokens(
     wanted: SpecialTokens, special: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]
-) -> tuple[dict[str, int], dict[int, bytes]]:
-    """Special tokens and vocabulary with more special tokens; those that there are keep their ids.
+) -> dict[str, int]:
+    """The id of each special token where some are added to a vocabulary; those that there are keep their ids.
 
     `wanted` and `needed` are as in `place_special_tokens`. Raises ValueError where a dict would give another id to a
     special token that there is.
@@ -165,8 +165,7 @@ def add_special_tokens(
         new: SpecialTokens = {token: token_id for token, token_id in wanted.items() if token not in special}
     else:
         new = [token for token in check_special_tokens(wanted) if token not in special]
-    placed = place_special_tokens(new, vocab, needed)
-    return {**special, **placed}, {**vocab, **{token_id: token.encode() for token, token_id in placed.items()}}
+    return {**special, **place_special_tokens(new, vocab, needed)}
 
 
 def find_overlap(first: Sequence[str], later: Sequence[str]) -> tuple[str, str] | None:
