@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from itertools import starmap
 from operator import add
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.model import Model, are_known, check_bytes
+from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens
@@ -27,17 +26,6 @@ from .packed_entries import packed_entries, packed_merges
 from .spelling import spelled_lines, spelled_tokens, token_of, unspell, unspelled
 
 _END = "<|endoftext|>"
-
-
-def known_merges(pairs: Iterable[Sequence[str]], tokens: Mapping[str, bytes]) -> list[tuple[bytes, bytes]] | None:
-    """The merges that pairs of spelled tokens say; None if one is not a pair, or a side is not one of `tokens`.
-
-    One look at all, without a word on what is wrong: who reads a file then looks at pair after pair.
-    """
-    try:
-        return [(tokens[left], tokens[right]) for left, right in pairs]
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def read(vocab_path: Path, merges_path: Path) -> tuple[PackedVocab, list[tuple[bytes, bytes]] | NDArray[np.int32]]:
@@ -55,7 +43,7 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[PackedVocab, list[tuple[b
     vocab = vocab_of(entries, tokens, os.fspath(vocab_path))
     merges = read_merges(merges_path, tokens)
     known = set(vocab.values())
-    for number, (left, right) in merges.items() if not are_known(merges.values(), known) else ():
+    for number, (left, right) in merges.items():
         for token in left, right, left + right:
             if token not in known:
                 raise ValueError(
@@ -169,22 +157,10 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
 
     tokens : some that are known, as `unspelled` gives them
     """
+    name = os.fspath(path)
     with open(path, "rb") as file:
         lines = file.read().split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    first = int(bool(lines) and lines[0].startswith(b"#version"))
-    merges = None
-    with suppress(UnicodeDecodeError):
-        together = b"\n".join(lines[first:]).decode()  # which costs a third of decoding line after line
-        merges = known_merges((line.split(" ") for line in together.split("\n")), tokens)
-    if merges is not None:
-        return dict(enumerate(merges, start=first + 1))
-    return _merges_by_line(lines, first, os.fspath(path), tokens)
-
-
-def _merges_by_line(lines: list[bytes], first: int, name: str, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, bytes]]:
-    """What `read_merges` reads, where some line is empty, has a side that is not known, or is broken."""
+    first = int(lines[0].startswith(b"#version"))
     merges: dict[int, tuple[bytes, bytes]] = {}
     for number, raw in enumerate(lines[first:], start=first + 1):
         try:

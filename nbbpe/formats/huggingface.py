@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.extras import FLAGS, Extras, Flags
-from ..model.model import Model, are_known, check_bytes
+from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, tokens_for_placing
 from ..model.surround import read_surround
@@ -25,7 +25,7 @@ from ..system.paths import Path
 from ..text.normalizer import KINDS, as_normalizer
 from ..text.normalizer import Normalizer as TextNormalizer
 from .collector import paused_collector
-from .gpt2 import known_merges, vocab_of
+from .gpt2 import vocab_of
 from .json_text import parse_json, read_json
 from .packed_entries import packed_entries, packed_pairs
 from .spelling import spell, token_of, unspell, unspelled
@@ -285,10 +285,6 @@ class _Reader:
     ) -> list[tuple[bytes, bytes]]:
         if not isinstance(lines, list):
             raise self.error(f"model.merges must be a list, not {type(lines).__name__}")
-        if set(map(type, lines)) <= {str, list}:
-            merges = known_merges((line.split(" ") if type(line) is str else line for line in lines), tokens)
-            if merges is not None and len(set(merges)) == len(merges) and are_known(merges, known):
-                return merges
         numbers: dict[tuple[bytes, bytes], int] = {}
         for number, line in enumerate(lines):
             where = f"model.merges[{number}]"
