@@ -19,7 +19,7 @@ from ..model.extras import FLAGS, Extras, Flags
 from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, tokens_for_placing
-from ..model.surround import read_surround
+from ..model.surround import read_surround, steps_of
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.normalizer import KINDS, as_normalizer
@@ -62,18 +62,19 @@ def read_text(text: str, name: str) -> Model:
 def _model(document: Any, name: str, normalizer: Normalizer) -> Model:
     if normalizer not in ("apply", "ignore"):
         raise ValueError(f'normalizer must be "apply" or "ignore", and is {shown(normalizer)}')
-    if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-        entries = document if isinstance(document, dict) else {}
-        other = ""
-        if entries and all(type(token_id) is int for token_id in entries.values()):
-            other = "; this is a vocabulary as GPT-2's, which needs its merges.txt: give both"
-        elif entries and all(key.isdecimal() for key in entries):
-            other = (
-                "; this maps ids to tokens: give GPT-2's vocab.json, which maps tokens to ids, and merges.txt "
-                "(Tokenizer.save_gpt2 writes both)"
-            )
-        raise ValueError(f'{name}: must be a JSON object with a "model", as tokenizers writes it{other}')
-    return _Reader(name).model(document, normalizer)
+    with naming(name):
+        if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
+            entries = document if isinstance(document, dict) else {}
+            other = ""
+            if entries and all(type(token_id) is int for token_id in entries.values()):
+                other = "; this is a vocabulary as GPT-2's, which needs its merges.txt: give both"
+            elif entries and all(key.isdecimal() for key in entries):
+                other = (
+                    "; this maps ids to tokens: give GPT-2's vocab.json, which maps tokens to ids, and merges.txt "
+                    "(Tokenizer.save_gpt2 writes both)"
+                )
+            raise ValueError(f'must be a JSON object with a "model", as tokenizers writes it{other}')
+        return _read_document(document, normalizer)
 
 
 def is_tokenizer(value: object) -> bool:
@@ -85,223 +86,198 @@ def _backend(value: Any) -> Any:
     return getattr(value, "backend_tokenizer", value)
 
 
-class _Reader:
-    """Reads one tokenizer.json, and names it in errors."""
+def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
+    from . import pretokenizers
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    _check_known(document, _PARTS, "the file")
+    if document.get("version", "1.0") != "1.0":
+        raise ValueError(f'version must be "1.0", and is {shown(document["version"])}')
+    form = _normalizer(document.get("normalizer")) if normalizer == "apply" else None
+    model = document["model"]
+    _check_model(model)
+    steps = steps_of(document.get("pre_tokenizer"), "pre_tokenizer", "pretokenizers")
+    pattern, prefix_space, cutter = pretokenizers.read(steps)
+    _check_after(document)
+    entries = model.get("vocab")
+    if not isinstance(entries, dict):
+        raise ValueError(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
+    special, flags = _special(document.get("added_tokens") or [], entries)
+    extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
+    ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
+    whole = bool(model.get("ignore_merges"))
+    merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
+    tokens: Mapping[str, Any]
+    packed = None if pretokenizers.has_digits_of_bytes(steps) else _packed(ordinary, model.get("merges"))
+    if packed is not None:
+        (vocab, merges), tokens = packed, ordinary
+    else:
+        tokens = unspelled(ordinary)
+        vocab = PackedVocab.of(vocab_of(ordinary, tokens, "model.vocab"))
+    with naming("model"):
+        check_bytes(vocab)
+    _check_spelling(ordinary, tokens, special, whole)
+    near = tokens_for_placing(special, vocab)
+    for token, token_id in special.items():
+        if token_id in near:
+            raise ValueError(
+                f"added token {shown(token)} has the id {token_id}, as {shown(near[token_id])} of model.vocab has"
+            )
+    if packed is None:
+        merges = _merges(model.get("merges"), set(vocab.tokens()), tokens, special)
+        if pretokenizers.has_digits_of_bytes(steps):
+            merges = pretokenizers.without_mixed(merges, steps)
+    found = Model.fitting(vocab, merges, special, pattern, form, extras)
+    if whole:
+        from ..model.rank_vocab import with_whole_tokens
 
-    def error(self, message: str) -> ValueError:
-        return ValueError(f"{self.name}: {message}")
+        # In most files merging gives each token from its bytes, so nothing needs to be looked up.
+        found.whole = len(with_whole_tokens(found.packed_ordinary, found.merge_table()).whole) > 0
+    return found
 
-    def model(self, document: dict[str, Any], normalizer: Normalizer) -> Model:
-        from . import pretokenizers
 
-        self.check_known(document, _PARTS, "the file")
-        if document.get("version", "1.0") != "1.0":
-            raise self.error(f'version must be "1.0", and is {shown(document["version"])}')
-        form = self.normalizer(document.get("normalizer")) if normalizer == "apply" else None
-        model = document["model"]
-        self.check_model(model)
-        steps = self.steps(document.get("pre_tokenizer"), "pre_tokenizer", "pretokenizers")
-        splitting = pretokenizers.read(steps, self.name, self.error)
-        self.check_after(document)
-        entries = model.get("vocab")
-        if not isinstance(entries, dict):
-            raise self.error(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
-        special, flags = self.special(document.get("added_tokens") or [], entries)
-        extras = Extras(flags, splitting.prefix_space, document.get("post_processor"), splitting.cutter)
-        ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
-        whole = bool(model.get("ignore_merges"))
-        merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
-        tokens: Mapping[str, Any]
-        packed = None if pretokenizers.has_digits_of_bytes(steps) else self.packed(ordinary, model.get("merges"))
-        if packed is not None:
-            (vocab, merges), tokens = packed, ordinary
-        else:
-            tokens = unspelled(ordinary)
-            vocab = PackedVocab.of(vocab_of(ordinary, tokens, f"{self.name}: model.vocab"))
-        with naming(f"{self.name}: model"):
-            check_bytes(vocab)
-        self.check_spelling(ordinary, tokens, special, whole)
-        near = tokens_for_placing(special, vocab)
-        for token, token_id in special.items():
-            if token_id in near:
-                raise self.error(
-                    f"added token {shown(token)} has the id {token_id}, as {shown(near[token_id])} of model.vocab has"
-                )
-        if packed is None:
-            merges = self.merges(model.get("merges"), set(vocab.tokens()), tokens, special)
-            if pretokenizers.has_digits_of_bytes(steps):
-                merges = pretokenizers.without_mixed(merges, steps, self.error)
-        with naming(self.name):
-            found = Model.fitting(vocab, merges, special, splitting.pattern, form, extras)
-            if whole:
-                from ..model.rank_vocab import with_whole_tokens
+def _check_known(part: dict[str, Any], known: set[str], where: str) -> None:
+    unknown = sorted(set(part) - known)
+    if unknown:
+        raise ValueError(f"{where} has {shown(unknown[0])}, which nbbpe does not know, so it cannot honour it")
 
-                # In most files merging gives each token from its bytes, so nothing needs to be looked up.
-                found.whole = len(with_whole_tokens(found.packed_ordinary, found.merge_table()).whole) > 0
-        return found
 
-    def check_known(self, part: dict[str, Any], known: set[str], where: str) -> None:
-        unknown = sorted(set(part) - known)
-        if unknown:
-            raise self.error(f"{where} has {shown(unknown[0])}, which nbbpe does not know, so it cannot honour it")
+def _normalizer(part: Any) -> TextNormalizer | None:
+    """What a normalizer does to text."""
+    steps = steps_of(part, "normalizer", "normalizers")
+    chain = [dict(step) for step in steps]
+    for step in chain:
+        if step["type"] not in KINDS:
+            raise ValueError(
+                f"normalizer is {shown(step['type'])}, and nbbpe can honour {', '.join(KINDS)}, alone or in a "
+                'Sequence. Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
+            )
+        pattern = step.get("pattern")
+        if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
+            from .dialects import translated
 
-    def normalizer(self, part: Any) -> TextNormalizer | None:
-        """What a normalizer does to text."""
-        steps = self.steps(part, "normalizer", "normalizers")
-        chain = [dict(step) for step in steps]
-        for step in chain:
-            if step["type"] not in KINDS:
-                raise self.error(
-                    f"normalizer is {shown(step['type'])}, and nbbpe can honour {', '.join(KINDS)}, alone or "
-                    "in a Sequence. "
-                    'Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself where they need it'
-                )
-            pattern = step.get("pattern")
-            if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
-                from .dialects import translated
+            with naming("normalizer"):
+                step["pattern"] = {"Regex": translated(pattern["Regex"], "Oniguruma", "regex")}
+    return as_normalizer(chain)
 
-                with naming(f"{self.name}: normalizer"):
-                    step["pattern"] = {"Regex": translated(pattern["Regex"], "Oniguruma", "regex")}
-        with naming(self.name):
-            return as_normalizer(chain)
 
-    # Parts that must be absent, or have no effect
+# Parts that must be absent, or have no effect
 
-    def check_model(self, model: dict[str, Any]) -> None:
-        kind = model.get("type", "BPE")
-        if kind != "BPE":
-            raise self.error(f"model.type is {shown(kind)}, and nbbpe reads BPE only")
-        self.check_known(model, _MODEL, "model")
-        whys = {
-            "dropout": "which makes encoding random",
-            "continuing_subword_prefix": "which byte-level BPE has not",
-            "end_of_word_suffix": "which byte-level BPE has not",
-        }
-        for key, why in whys.items():
-            if model.get(key):
-                raise self.error(f"model.{key} is {shown(model[key])}, {why}")
-        # unk_token, fuse_unk and byte_fallback are about characters that the vocab lacks: in byte-level BPE there are none.
-        if not isinstance(model.get("ignore_merges", False), bool):
-            raise self.error(f"model.ignore_merges must be true or false, and is {shown(model['ignore_merges'])}")
 
-    def check_after(self, document: dict[str, Any]) -> None:
-        with naming(self.name):
-            read_surround(document.get("post_processor"))
-        # Without a decoder nothing is said of decoding.
-        for step in self.steps(document.get("decoder"), "decoder", "decoders"):
-            if self.kind(step, "decoder") not in ("ByteLevel", "Fuse"):
-                raise self.error(
-                    f"decoder is {shown(step['type'])}; only ByteLevel turns tokens into the bytes they stand for"
-                )
+def _check_model(model: dict[str, Any]) -> None:
+    kind = model.get("type", "BPE")
+    if kind != "BPE":
+        raise ValueError(f"model.type is {shown(kind)}, and nbbpe reads BPE only")
+    _check_known(model, _MODEL, "model")
+    whys = {
+        "dropout": "which makes encoding random",
+        "continuing_subword_prefix": "which byte-level BPE has not",
+        "end_of_word_suffix": "which byte-level BPE has not",
+    }
+    for key, why in whys.items():
+        if model.get(key):
+            raise ValueError(f"model.{key} is {shown(model[key])}, {why}")
+    # unk_token, fuse_unk and byte_fallback are about characters that the vocab lacks: in byte-level BPE there are none.
+    if not isinstance(model.get("ignore_merges", False), bool):
+        raise ValueError(f"model.ignore_merges must be true or false, and is {shown(model['ignore_merges'])}")
 
-    def steps(self, part: Any, where: str, inner: str) -> list[Any]:
-        """The steps that a part consists of: none where it is null, those of a Sequence, within it too."""
-        if part is None:
-            return []
-        if self.kind(part, where) != "Sequence":
-            return [part]
-        if not isinstance(part.get(inner), list):
-            raise self.error(f"{where} is a Sequence, whose {shown(inner)} must be a list")
-        return [step for each in part[inner] for step in self.steps(each, where, inner)]
 
-    def kind(self, part: Any, where: str) -> str:
-        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-            raise self.error(f'{where} must be null or an object with a "type", and is {shown(part)}')
-        return part["type"]
+def _check_after(document: dict[str, Any]) -> None:
+    read_surround(document.get("post_processor"))
+    # Without a decoder nothing is said of decoding.
+    for step in steps_of(document.get("decoder"), "decoder", "decoders"):
+        if step["type"] not in ("ByteLevel", "Fuse"):
+            raise ValueError(f"decoder is {shown(step['type'])}; only ByteLevel turns tokens into the bytes they stand for")
 
-    # Tokens
 
-    def special(self, added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Flags]]:
-        """The added tokens with the ids that tokenizers gives them, and the flags of those that have any."""
-        if not isinstance(added, list):
-            raise self.error(f"added_tokens must be a list, not {type(added).__name__}")
-        special: dict[str, int] = {}
-        found: dict[str, Flags] = {}
-        following = len(entries)  # the id of the next token that model.vocab does not have
-        for number, token in enumerate(added):
-            where = f"added_tokens[{number}]"
-            content = token.get("content") if isinstance(token, dict) else None
-            if not isinstance(content, str) or not content:
-                raise self.error(f"{where} must be an object with a content, and is {shown(token)}")
-            with naming(f"{self.name}: {where}"):
-                content.encode()
-            if content in special:
-                raise self.error(f"{where} is {shown(content)}, which comes twice")
-            # tokenizers does not look at the id that stands there.
-            token_id = entries.get(content, following)
-            if type(token_id) is not int or type(token.get("id")) is not int or token["id"] != token_id:
-                raise self.error(
-                    f"{where}, {shown(content)}, has the id {shown(token.get('id'))}, but tokenizers would give it "
-                    f"{shown(token_id)} "
-                    "(what model.vocab says, else the next that is free)"
-                )
-            if not 0 <= token_id <= MAX_ID:
-                raise self.error(f"{where}, {shown(content)}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
-            special[content] = token_id
-            following = max(following, token_id + 1)
-            flags = {flag for flag in TOKEN_FLAGS if token.get(flag)} | (set() if token.get("special", True) else {"plain"})
-            if flags:
-                found[content] = tuple(flag for flag in FLAGS if flag in flags)
-        return special, found
+# Tokens
 
-    def packed(self, entries: Mapping[str, Any], lines: Any) -> tuple[PackedVocab, NDArray[np.int32]] | None:
-        """Vocabulary and merges as arrays; None where they have anything unusual, or a merge comes twice."""
-        vocab = packed_entries(entries) if entries and isinstance(lines, list) else None
-        merges = None if vocab is None else packed_pairs(lines, entries)
-        if vocab is None or merges is None:
-            return None
-        pairs = np.sort(merges[:, 0].astype(np.int64) << 32 | merges[:, 1])
-        return None if (np.diff(pairs) == 0).any() else (vocab, merges)
 
-    def check_spelling(
-        self, ordinary: Mapping[str, int], tokens: Mapping[str, Any], special: Mapping[str, int], whole: bool
-    ) -> None:
-        """Refuse tokens of which it matters that tokenizers compares them as they are spelled, and nbbpe as bytes."""
-        # Those that spell bytes are distinct; each of the others means its own UTF-8, which one of them may spell.
-        spellings = {token: text for text, token in tokens.items()} if len(tokens) < len(ordinary) else {}
-        for text in (text for text in ordinary if text not in tokens):
-            token = text.encode()
-            if token in spellings:
-                raise self.error(f"model.vocab: {shown(text)} and {shown(spellings[token])} both stand for {shown(token)}")
-            if whole:
-                raise self.error(
-                    f"model.vocab: {shown(text)} has characters that stand for no byte, so that with ignore_merges it "
-                    "is found "
-                    "in no text, and nbbpe would find it"
-                )
-        for text in special if whole else ():
-            if token_of(text) != text.encode():
-                raise self.error(
-                    f"added token {shown(text)} is spelled like {shown(token_of(text))}, for which tokenizers would "
-                    "take it with "
-                    "ignore_merges"
-                )
+def _special(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, Flags]]:
+    """The added tokens with the ids that tokenizers gives them, and the flags of those that have any."""
+    if not isinstance(added, list):
+        raise ValueError(f"added_tokens must be a list, not {type(added).__name__}")
+    special: dict[str, int] = {}
+    found: dict[str, Flags] = {}
+    following = len(entries)  # the id of the next token that model.vocab does not have
+    for number, token in enumerate(added):
+        where = f"added_tokens[{number}]"
+        content = token.get("content") if isinstance(token, dict) else None
+        if not isinstance(content, str) or not content:
+            raise ValueError(f"{where} must be an object with a content, and is {shown(token)}")
+        with naming(where):
+            content.encode()
+        if content in special:
+            raise ValueError(f"{where} is {shown(content)}, which comes twice")
+        # tokenizers does not look at the id that stands there.
+        token_id = entries.get(content, following)
+        if type(token_id) is not int or type(token.get("id")) is not int or token["id"] != token_id:
+            raise ValueError(
+                f"{where}, {shown(content)}, has the id {shown(token.get('id'))}, but tokenizers would give it "
+                f"{shown(token_id)} (what model.vocab says, else the next that is free)"
+            )
+        if not 0 <= token_id <= MAX_ID:
+            raise ValueError(f"{where}, {shown(content)}, has the id {token_id}; ids must be from 0 to {MAX_ID:,}")
+        special[content] = token_id
+        following = max(following, token_id + 1)
+        flags = {flag for flag in TOKEN_FLAGS if token.get(flag)} | (set() if token.get("special", True) else {"plain"})
+        if flags:
+            found[content] = tuple(flag for flag in FLAGS if flag in flags)
+    return special, found
 
-    def merges(
-        self, lines: Any, known: set[bytes], tokens: Mapping[str, bytes], special: dict[str, int]
-    ) -> list[tuple[bytes, bytes]]:
-        if not isinstance(lines, list):
-            raise self.error(f"model.merges must be a list, not {type(lines).__name__}")
-        numbers: dict[tuple[bytes, bytes], int] = {}
-        for number, line in enumerate(lines):
-            where = f"model.merges[{number}]"
-            sides = line.split(" ") if isinstance(line, str) else line
-            if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) and side for side in sides):
-                raise self.error(f"{where} must be two tokens, and is {shown(line)}")
-            try:
-                left, right = (tokens.get(side) or unspell(side) for side in sides)
-            except KeyError as error:
-                raise self.error(
-                    f"{where}: the character {shown(error.args[0])} in {shown(line)} stands for no byte"
-                ) from None
-            for token in (left, right, left + right):
-                if token not in known:
-                    what = "is an added token" if spell(token) in special else "is not in model.vocab"
-                    raise self.error(f"{where} merges {shown(left)} and {shown(right)}, but {shown(token)} {what}")
-            first = numbers.setdefault((left, right), number)
-            if first != number:
-                raise self.error(f"{where} merges {shown(left)} and {shown(right)}, as model.merges[{first}] does")
-        return list(numbers)
+
+def _packed(entries: Mapping[str, Any], lines: Any) -> tuple[PackedVocab, NDArray[np.int32]] | None:
+    """Vocabulary and merges as arrays; None where they have anything unusual, or a merge comes twice."""
+    vocab = packed_entries(entries) if entries and isinstance(lines, list) else None
+    merges = None if vocab is None else packed_pairs(lines, entries)
+    if vocab is None or merges is None:
+        return None
+    pairs = np.sort(merges[:, 0].astype(np.int64) << 32 | merges[:, 1])
+    return None if (np.diff(pairs) == 0).any() else (vocab, merges)
+
+
+def _check_spelling(
+    ordinary: Mapping[str, int], tokens: Mapping[str, Any], special: Mapping[str, int], whole: bool
+) -> None:
+    """Refuse tokens of which it matters that tokenizers compares them as they are spelled, and nbbpe as bytes."""
+    # Those that spell bytes are distinct; each of the others means its own UTF-8, which one of them may spell.
+    spellings = {token: text for text, token in tokens.items()} if len(tokens) < len(ordinary) else {}
+    for text in (text for text in ordinary if text not in tokens):
+        token = text.encode()
+        if token in spellings:
+            raise ValueError(f"model.vocab: {shown(text)} and {shown(spellings[token])} both stand for {shown(token)}")
+        if whole:
+            raise ValueError(
+                f"model.vocab: {shown(text)} has characters that stand for no byte, so that with ignore_merges it "
+                "is found in no text, and nbbpe would find it"
+            )
+    for text in special if whole else ():
+        if token_of(text) != text.encode():
+            raise ValueError(
+                f"added token {shown(text)} is spelled like {shown(token_of(text))}, for which tokenizers would "
+                "take it with ignore_merges"
+            )
+
+
+def _merges(
+    lines: Any, known: set[bytes], tokens: Mapping[str, bytes], special: dict[str, int]
+) -> list[tuple[bytes, bytes]]:
+    if not isinstance(lines, list):
+        raise ValueError(f"model.merges must be a list, not {type(lines).__name__}")
+    numbers: dict[tuple[bytes, bytes], int] = {}
+    for number, line in enumerate(lines):
+        where = f"model.merges[{number}]"
+        sides = line.split(" ") if isinstance(line, str) else line
+        if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) and side for side in sides):
+            raise ValueError(f"{where} must be two tokens, and is {shown(line)}")
+        try:
+            left, right = (tokens.get(side) or unspell(side) for side in sides)
+        except KeyError as error:
+            raise ValueError(f"{where}: the character {shown(error.args[0])} in {shown(line)} stands for no byte") from None
+        for token in (left, right, left + right):
+            if token not in known:
+                what = "is an added token" if spell(token) in special else "is not in model.vocab"
+                raise ValueError(f"{where} merges {shown(left)} and {shown(right)}, but {shown(token)} {what}")
+        first = numbers.setdefault((left, right), number)
+        if first != number:
+            raise ValueError(f"{where} merges {shown(left)} and {shown(right)}, as model.merges[{first}] does")
+    return list(numbers)

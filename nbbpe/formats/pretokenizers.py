@@ -7,12 +7,12 @@ regex expresses, is an error that names the step.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import regex
 
-from ..system.excerpt import cut, naming, shown
+from ..system.excerpt import cut, shown
 from ..text.cutting import ASCII_PUNCTUATION, BEHAVIORS, Cutter
 from ..text.cutting import KINDS as CUTS
 from ..text.pattern import NAMED, Pattern, get_pattern, regex_pattern
@@ -27,65 +27,54 @@ _ONE_SET = regex.compile(
 )
 _AFTER_BYTES = regex.compile(r"[\[\]0-9+{},-]+")  # regexes that mean the same once bytes are characters: of ASCII digits
 
-Error = Callable[[str], ValueError]
 
-
-class Splitting(NamedTuple):
-    """How a text is cut.
+def read(steps: Sequence[dict[str, Any]]) -> tuple[Pattern, bool, Cutter | None]:
+    """How a text is cut by the steps of a pre_tokenizer: (pattern, prefix_space, cutter).
 
     pattern      : the split pattern
     prefix_space : whether each stretch of text, or each part that the cutter leaves, gets a space in front if it has none
     cutter       : the steps before the pattern that cut in Python, None for none
+
+    Raises ValueError that names a step that cannot be honoured.
     """
-
-    pattern: Pattern
-    prefix_space: bool
-    cutter: Cutter | None
-
-
-def read(steps: Sequence[dict[str, Any]], name: str, error: Error) -> Splitting:
-    """The equivalent of the steps of a pre_tokenizer; `name` is the file's, and `error` makes an error that names it."""
     kinds = [step["type"] for step in steps]
-    where = "pre_tokenizer"
     known = {"Split", "Digits", "Punctuation", "ByteLevel", *CUTS}
     if "ByteLevel" not in kinds or not set(kinds) <= known or kinds.count("ByteLevel") > 1:
         found = cut(" and ".join(kinds), 200) or "null"
         unknown = next((kind for kind in kinds if kind not in known), None)
         why = f"; of these {shown(unknown)} is not known" if unknown else ""
-        raise error(f"{where} is {found}; nbbpe can honour ByteLevel, alone or in a Sequence with {_named()}{why}")
+        named = ", ".join(["Split", "Digits", "Punctuation", *CUTS[:-1]])
+        raise ValueError(f"pre_tokenizer is {found}; nbbpe can honour ByteLevel, alone or in a Sequence with {named}{why}")
     place = kinds.index("ByteLevel")
     byte_level = steps[place]
     # An option that the file lacks is on, as in tokenizers.
     prefix_space = byte_level.get("add_prefix_space", True)
     if not isinstance(prefix_space, bool):
-        raise error(f"{where}: add_prefix_space must be true or false, and is {shown(prefix_space)}")
-    patterns = [_pattern(step, where, error) for step in steps[:place]]
+        raise ValueError(f"pre_tokenizer: add_prefix_space must be true or false, and is {shown(prefix_space)}")
+    patterns = [_pattern(step) for step in steps[:place]]
     # Up to the last step that is no pattern, all cut in Python; so do all if each of their parts gets a space in front.
     n_cuts = place if prefix_space else next((i + 1 for i in reversed(range(place)) if patterns[i] is None), 0)
-    cutter = None
-    if n_cuts:
-        with naming(name):
-            cutter = Cutter.of([_cut_step(step, where, error) for step in steps[:n_cuts]])
+    cutter = Cutter.of([_cut_step(step) for step in steps[:n_cuts]]) if n_cuts else None
     splits = [each for each in patterns[n_cuts:] if each is not None]
     if byte_level.get("use_regex", True):
         splits.append(get_pattern("gpt2"))
-    splits += [_after_bytes(step, where, error) for step in steps[place + 1 :]]
-    with naming(name):
-        return Splitting(get_pattern([str(each.regex) for each in splits] or None), prefix_space, cutter)
+    splits += [_after_bytes(step) for step in steps[place + 1 :]]
+    return get_pattern([str(each.regex) for each in splits] or None), prefix_space, cutter
 
 
-def _named() -> str:
-    return ", ".join(["Split", "Digits", "Punctuation", *CUTS[:-1]])
-
-
-def _pattern(step: dict[str, Any], where: str, error: Error) -> Pattern | None:
+def _pattern(step: dict[str, Any]) -> Pattern | None:
     """The pattern of a step; None for one that no pattern expresses."""
-    if step["type"] in CUTS and step["type"] != "Split":
+    if step["type"] == "Split":
+        return _split(step)
+    if step["type"] in CUTS:
         return None
-    return _step(step, where, error)
+    if step["type"] == "Digits":
+        return get_pattern(r"\p{N}" if step.get("individual_digits", False) else r"\p{N}+")
+    behavior = _behavior(step)
+    return None if behavior == "Removed" else get_pattern(_of_set(_PUNCTUATION, behavior))
 
 
-def _cut_step(step: dict[str, Any], where: str, error: Error) -> dict[str, Any]:
+def _cut_step(step: dict[str, Any]) -> dict[str, Any]:
     """A step as a Cutter has it."""
     kind = step["type"]
     if kind in CUTS and kind != "Split":
@@ -97,13 +86,13 @@ def _cut_step(step: dict[str, Any], where: str, error: Error) -> dict[str, Any]:
     else:
         pattern = step.get("pattern")
         if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
-            pattern = {"Regex": str(_regex_of(pattern["Regex"], where, error).regex)}
+            pattern = {"Regex": str(_regex_of(pattern["Regex"]).regex)}
         return {**step, "pattern": pattern}
     return {"type": "Split", "pattern": {"Regex": text}, "behavior": behavior, "invert": False}
 
 
 def has_digits_of_bytes(steps: Sequence[dict[str, Any]]) -> bool:
-    """Whether Digits comes after ByteLevel, as in Falcon's, so that it cuts between bytes, too: see `check_digits`."""
+    """Whether Digits comes after ByteLevel, as in Falcon's, so that it cuts between bytes, too: see `without_mixed`."""
     kinds = [step["type"] for step in steps]
     return "ByteLevel" in kinds and "Digits" in kinds[kinds.index("ByteLevel") :]
 
@@ -113,9 +102,7 @@ _NUMERIC = frozenset(b"\xb2\xb3\xb9\xbc\xbd\xbe")
 _DIGITS = frozenset(b"0123456789")
 
 
-def without_mixed(
-    merges: list[tuple[bytes, bytes]], steps: Sequence[dict[str, Any]], error: Error
-) -> list[tuple[bytes, bytes]]:
+def without_mixed(merges: list[tuple[bytes, bytes]], steps: Sequence[dict[str, Any]]) -> list[tuple[bytes, bytes]]:
     """The merges that can happen where Digits comes after ByteLevel, and so cuts at the bytes that are numbers to it.
 
     Text that it separates never merges; so omitting such merges gives the same ids. Raises ValueError if a token has both
@@ -126,26 +113,18 @@ def without_mixed(
     for left, right in merges:
         token = set(left + right)
         if token & _NUMERIC and token & _DIGITS:
-            raise error(f"model.merges: {shown(left + right)} joins a digit and a byte that Digits treats as one")
+            raise ValueError(f"model.merges: {shown(left + right)} joins a digit and a byte that Digits treats as one")
         if not token & _NUMERIC or (token <= _NUMERIC and not single):
             kept.append((left, right))
     return kept
 
 
-def _step(step: dict[str, Any], where: str, error: Error) -> Pattern | None:
-    """The pattern of a step of kind Split, Digits or Punctuation; None where its behavior is none of a pattern."""
-    if step["type"] == "Split":
-        return _split(step, where, error)
-    if step["type"] == "Digits":
-        return get_pattern(r"\p{N}" if step.get("individual_digits", False) else r"\p{N}+")
-    behavior = _behavior(step, where, error)
-    return None if behavior == "Removed" else get_pattern(_of_set(_PUNCTUATION, behavior))
-
-
-def _behavior(step: dict[str, Any], where: str, error: Error) -> str:
+def _behavior(step: dict[str, Any]) -> str:
     behavior = step.get("behavior", "Isolated")
     if behavior not in BEHAVIORS:
-        raise error(f"{where} is {step['type']} with behavior {shown(behavior)}, which is none of {', '.join(BEHAVIORS)}")
+        raise ValueError(
+            f"pre_tokenizer is {step['type']} with behavior {shown(behavior)}, which is none of {', '.join(BEHAVIORS)}"
+        )
     return str(behavior)
 
 
@@ -160,7 +139,7 @@ def _of_set(members: str, behavior: object) -> str | None:
     }.get(str(behavior))
 
 
-def _after_bytes(step: dict[str, Any], where: str, error: Error) -> Pattern:
+def _after_bytes(step: dict[str, Any]) -> Pattern:
     """A step after the text was written in the alphabet of bytes."""
     if step["type"] == "Digits":
         # For the characters of other bytes that it treats as numbers see `without_mixed`.
@@ -168,15 +147,16 @@ def _after_bytes(step: dict[str, Any], where: str, error: Error) -> Pattern:
     pattern = step.get("pattern")
     text = pattern.get("Regex") if isinstance(pattern, dict) else None
     is_split = step["type"] == "Split" and isinstance(text, str) and _AFTER_BYTES.fullmatch(text)
-    found = _split(step, where, error) if is_split else None
+    found = _split(step) if is_split else None
     if found is None:
-        raise error(
-            f"{where} has a {step['type']} after ByteLevel, where bytes are characters, and it would cut the text elsewhere"
+        raise ValueError(
+            f"pre_tokenizer has a {step['type']} after ByteLevel, where bytes are characters, and it would cut the text "
+            "elsewhere"
         )
     return found
 
 
-def _regex_of(text: str, where: str, error: Error) -> Pattern:
+def _regex_of(text: str) -> Pattern:
     """The pattern of a regex of Oniguruma's."""
     # Newlines as such are escapes in the named patterns; files have them either way.
     spelled = regex.sub(r"(?<!\\)[\r\n]", lambda match: {"\r": r"\r", "\n": r"\n"}[match[0]], text)
@@ -184,19 +164,19 @@ def _regex_of(text: str, where: str, error: Error) -> Pattern:
     try:
         return named.get(text) or named.get(spelled) or regex_pattern(translated(spelled, "Oniguruma", "regex"))
     except ValueError as problem:
-        raise error(f"{where} splits by a regex that nbbpe cannot honour: {problem}") from None
+        raise ValueError(f"pre_tokenizer splits by a regex that nbbpe cannot honour: {problem}") from None
 
 
-def _split(part: dict[str, Any], where: str, error: Error) -> Pattern | None:
+def _split(part: dict[str, Any]) -> Pattern | None:
     """The pattern of a Split; None where its behavior is none of a pattern."""
     wanted = part.get("pattern")
     text = wanted.get("Regex") if isinstance(wanted, dict) else None
     if isinstance(wanted, dict) and isinstance(wanted.get("String"), str):
         text = escaped(wanted["String"])
     if not isinstance(text, str):
-        raise error(f"{where} is a Split by {shown(wanted)}, and nbbpe splits by a regex or a string only")
-    behavior, invert = _behavior(part, where, error), part.get("invert", False)
-    pattern = _regex_of(text, where, error)
+        raise ValueError(f"pre_tokenizer is a Split by {shown(wanted)}, and nbbpe splits by a regex or a string only")
+    behavior, invert = _behavior(part), part.get("invert", False)
+    pattern = _regex_of(text)
     single = _set_of(wanted, pattern)
     if behavior == "Isolated":
         return pattern

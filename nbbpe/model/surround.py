@@ -37,7 +37,7 @@ PLAIN = Surround(["A"], ["A", "B"])
 
 def read_surround(part: Mapping[str, Any] | None) -> Surround:
     """The templates of a post_processor. Raises ValueError that names a part that is unknown or invalid."""
-    found = [each for each in map(_read, _steps(part)) if each is not None]
+    found = [each for each in map(_read, steps_of(part, "post_processor", "processors")) if each is not None]
     if len(found) > 1:
         raise ValueError("post_processor is a Sequence of several that add tokens, and nbbpe can honour one")
     return found[0] if found else PLAIN
@@ -45,7 +45,7 @@ def read_surround(part: Mapping[str, Any] | None) -> Surround:
 
 def has_one_type(part: Mapping[str, Any] | None) -> bool:
     """Whether all tokens of one text, and around it, are of type 0, as models with a type for each text count them."""
-    pieces = [piece for step in _steps(part) for piece in step.get("single", [])]
+    pieces = [piece for step in steps_of(part, "post_processor", "processors") for piece in step.get("single", [])]
     return not any(value.get("type_id") for piece in pieces for value in piece.values())
 
 
@@ -67,18 +67,22 @@ def renumbered(part: Mapping[str, Any] | None, new_ids: NDArray[np.int64]) -> Ma
     return changed
 
 
-def _steps(part: object) -> list[Mapping[str, Any]]:
-    """The steps of a post_processor: none if it is null, those of a Sequence, also of nested ones."""
+def steps_of(part: object, where: str, inner: str) -> list[Any]:
+    """The steps of a part of a tokenizer.json: none if it is null, those of a Sequence, also of nested ones.
+
+    where, inner : the names of the part, and of the list in a Sequence
+
+    Raises ValueError that names the part if it is invalid.
+    """
     if part is None:
         return []
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
-        raise ValueError(f'post_processor must be null or an object with a "type", and is {shown(part)}')
+        raise ValueError(f'{where} must be null or an object with a "type", and is {shown(part)}')
     if part["type"] != "Sequence":
         return [part]
-    inner = part.get("processors")
-    if not isinstance(inner, list):
-        raise ValueError("post_processor is a Sequence, whose 'processors' must be a list")
-    return [step for each in inner for step in _steps(each)]
+    if not isinstance(part.get(inner), list):
+        raise ValueError(f"{where} is a Sequence, whose {shown(inner)} must be a list")
+    return [step for each in part[inner] for step in steps_of(each, where, inner)]
 
 
 def _read(part: Mapping[str, Any]) -> Surround | None:
