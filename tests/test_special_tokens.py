@@ -42,6 +42,18 @@ def test_a_dict_is_taken_as_it_is_with_gaps():
     assert nbbpe.Tokenizer(VOCAB, MERGES, {}).special_tokens == {}
 
 
+def test_an_iterator_is_taken_as_a_list(small, tmp_path):
+    small.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    small.save_tiktoken(tmp_path / "x.tiktoken")
+    ways = [
+        nbbpe.Tokenizer(VOCAB, MERGES, iter(["<s>"])),
+        nbbpe.Tokenizer.from_files(tmp_path / "vocab.json", tmp_path / "merges.txt", iter(["<s>"])),
+        nbbpe.Tokenizer.from_tiktoken(tmp_path / "x.tiktoken", "gpt2", iter(["<s>"])),
+        small.with_special_tokens(iter(["<s>"])),
+    ]
+    assert all("<s>" in tokenizer.special_tokens for tokenizer in ways)
+
+
 def test_a_special_token_may_take_an_id_whose_bytes_another_id_has_too():
     vocab = VOCAB | {400: b"ab"}
     tokenizer = nbbpe.Tokenizer(vocab, MERGES, {"ab": 400})

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..model.model import Model, check_bytes, check_vocab
 from ..model.packed_vocab import PackedVocab
-from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks, tokens_for_placing
+from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, place_beside_ranks
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
@@ -93,10 +93,9 @@ def read_model(
 
     with naming(name):
         if special_tokens is None:  # two of an encoding's own may have one id
-            wanted: SpecialTokens = known.special_tokens if known else {}
-            special = place_beside_ranks(wanted, tokens_for_placing(wanted, vocab))
+            special = place_beside_ranks(known.special_tokens if known else {}, vocab)
         else:
-            special = place_beside_ranks(special_tokens, tokens_for_placing(special_tokens, vocab))
+            special = place_beside_ranks(special_tokens, vocab)
             check_distinct_ids(special)
         merges, first_irregular = recovered_merges(vocab)
     if first_irregular is not None and is_file:

@@ -26,7 +26,7 @@ from .special_tokens import (
     MAX_ID,
     SpecialTokens,
     add_special_tokens,
-    check_special_tokens,
+    check_given,
     place_special_tokens,
     tokens_for_placing,
     tokens_of_merges,
@@ -110,7 +110,7 @@ class Model:
         extras: Extras = NO_EXTRAS,
     ) -> Model:
         """The same for a vocab and merges that have been checked."""
-        wanted = special_tokens if isinstance(special_tokens, Mapping) else check_special_tokens(special_tokens)
+        wanted = check_given(special_tokens)
         some = tokens_for_placing(wanted, vocab)
         if isinstance(merges, list):
             needed = tokens_of_merges(merges)

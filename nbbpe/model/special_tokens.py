@@ -46,6 +46,12 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
     return tokens
 
 
+def check_given(wanted: SpecialTokens | None) -> list[str] | dict[str, int]:
+    """Special tokens as a list, or as a dict with ids, which are not checked. Raises what `check_special_tokens` does."""
+    tokens = check_special_tokens(list(wanted) if isinstance(wanted, Mapping) else wanted)
+    return dict(wanted) if isinstance(wanted, Mapping) else tokens
+
+
 def tokens_of_merges(merges: Collection[tuple[bytes, bytes]]) -> set[bytes]:
     """The tokens that encoding needs: the bytes, and the sides and results of merges."""
     tokens = {bytes([byte]) for byte in range(256)}
@@ -65,9 +71,10 @@ def place_special_tokens(wanted: SpecialTokens | None, vocab: Mapping[int, bytes
 
     Raises TypeError or ValueError for what cannot be a special token, or have its id.
     """
-    if isinstance(wanted, Mapping):
-        return _check_ids(wanted, vocab, needed)
-    tokens = check_special_tokens(wanted)
+    tokens = check_given(wanted)
+    if isinstance(tokens, dict):
+        _check_ids(tokens, vocab, needed)
+        return tokens
     spelled = {token.encode() for token in tokens}
     known = {vocab[token_id]: token_id for token_id in sorted(vocab, reverse=True) if vocab[token_id] in spelled}
     following = max(vocab) + 1
@@ -85,9 +92,8 @@ def place_special_tokens(wanted: SpecialTokens | None, vocab: Mapping[int, bytes
     return placed
 
 
-def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]) -> dict[str, int]:
-    """A dict from special token to id, if it fits the vocabulary."""
-    check_special_tokens(list(wanted))
+def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Set[bytes]) -> None:
+    """Raise TypeError or ValueError for special tokens whose ids do not fit the vocabulary."""
     for token, token_id in wanted.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int):
             raise TypeError(f"the id of special token {shown(token)} must be an integer, not {shown(token_id)}")
@@ -106,14 +112,13 @@ def _check_ids(wanted: Mapping[str, int], vocab: Mapping[int, bytes], needed: Se
                 f"special token {shown(token)} has the id {token_id}, which ordinary text needs for "
                 f"{shown(token.encode())}: give it an id that is free"
             )
-    return dict(wanted)
 
 
-def tokens_for_placing(wanted: SpecialTokens, vocab: PackedVocab) -> dict[int, bytes]:
+def tokens_for_placing(wanted: list[str] | dict[str, int], vocab: PackedVocab) -> dict[int, bytes]:
     """The tokens of a vocabulary that decide where special tokens can be placed, which is all that the functions that place
     them need of it: those with the same bytes, those with the wanted ids, and the one with the highest id."""
-    names = {token.encode(errors="surrogatepass") for token in wanted if isinstance(token, str)}
-    given = wanted.values() if isinstance(wanted, Mapping) else ()
+    names = {token.encode() for token in wanted}
+    given = wanted.values() if isinstance(wanted, dict) else ()
     ids = np.array([token_id for token_id in given if type(token_id) is int and 0 <= token_id <= MAX_ID], dtype=np.int64)
     numbers = {len(vocab.ids) - 1, *vocab.numbers_of(ids[vocab.has(ids)]).tolist()}
     return vocab.among(names) | vocab.at(np.array(sorted(numbers))).as_dict()
@@ -127,7 +132,7 @@ def check_distinct_ids(special: Mapping[str, int]) -> None:
             raise ValueError(f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}")
 
 
-def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dict[str, int]:
+def place_beside_ranks(wanted: SpecialTokens, vocab: PackedVocab) -> dict[str, int]:
     """The id of each special token beside a vocabulary that holds none of them, as tiktoken's ranks do.
 
     A list gets the next ids after the highest, a dict those that it says: two may share one, as some encodings of
@@ -135,17 +140,18 @@ def place_beside_ranks(wanted: SpecialTokens, vocab: Mapping[int, bytes]) -> dic
 
     Raises TypeError or ValueError for an invalid special token, or an id that is invalid or taken by another token.
     """
-    if not isinstance(wanted, Mapping):
-        return place_special_tokens(wanted, vocab, set(vocab.values()))
-    check_special_tokens(list(wanted))
-    for token, token_id in wanted.items():
+    tokens = check_given(wanted)
+    some = tokens_for_placing(tokens, vocab)
+    if isinstance(tokens, list):
+        return place_special_tokens(tokens, some, set(some.values()))
+    for token, token_id in tokens.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
             raise ValueError(
                 f"special token {shown(token)} has the id {shown(token_id)}; ids are integers from 0 to {MAX_ID:,}"
             )
-        if token_id in vocab:
-            raise ValueError(f"special token {shown(token)} has the id {token_id}, as {shown(vocab[token_id])} has")
-    return dict(wanted)
+        if token_id in some:
+            raise ValueError(f"special token {shown(token)} has the id {token_id}, as {shown(some[token_id])} has")
+    return tokens
 
 
 def add_special_tokens(
