@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from binascii import Error as NoBase64
-from binascii import a2b_base64, b2a_base64
 from typing import Any
 
-from ..model.model import Model, check_bytes
+from ..model.model import Model
 from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID, check_special_tokens
 from ..system.atomic_files import whole_file
@@ -17,7 +15,7 @@ from ..system.paths import Path
 from ..text.pattern import regex_pattern
 from .collector import paused_collector
 from .json_text import read_json
-from .tiktoken import split_regex
+from .tiktoken import from_base64, split_regex, to_base64
 
 # The special tokens of a file that lists none, up to its version v7; the rest are <SPECIAL_20> and so on.
 _FIRST = (
@@ -41,51 +39,46 @@ def read_model(path: Path) -> Model:
     document = read_json(path)
     from .dialects import translated  # which imports `regex`
 
-    config = document.get("config") if isinstance(document, dict) else None
-    if not isinstance(config, dict) or not isinstance(document.get("vocab"), list):
-        raise ValueError(f'{name}: must be an object with a "config" and a list "vocab", as Mistral\'s tekken.json')
-    n_special = _number(config, "default_num_special_tokens", name)
-    if n_special > _MOST_SPECIAL:  # those without an entry get names here, so that a number could take any memory
-        raise ValueError(
-            f"{name}: config.default_num_special_tokens is {n_special:,}, and at most {_MOST_SPECIAL:,} are read"
-        )
-    n_tokens = _number(config, "default_vocab_size", name) - n_special
-    entries = document["vocab"]
-    if not 256 <= n_tokens <= len(entries):
-        raise ValueError(f"{name}: default_vocab_size leaves {n_tokens:,} tokens of a vocab of {len(entries):,}")
     with naming(name):
+        config = document.get("config") if isinstance(document, dict) else None
+        if not isinstance(config, dict) or not isinstance(document.get("vocab"), list):
+            raise ValueError('must be an object with a "config" and a list "vocab", as Mistral\'s tekken.json')
+        n_special = _number(config, "default_num_special_tokens")
+        if n_special > _MOST_SPECIAL:  # those without an entry get names here, so that a number could take any memory
+            raise ValueError(f"config.default_num_special_tokens is {n_special:,}, and at most {_MOST_SPECIAL:,} are read")
+        n_tokens = _number(config, "default_vocab_size") - n_special
+        entries = document["vocab"]
+        if not 256 <= n_tokens <= len(entries):
+            raise ValueError(f"default_vocab_size leaves {n_tokens:,} tokens of a vocab of {len(entries):,}")
         special = _special_tokens(document.get("special_tokens"), config.get("version"), n_special)
         pattern = config.get("pattern")
         if not isinstance(pattern, str):
             raise ValueError(f"config.pattern must be a regex, and is {shown(pattern)}")
         split = regex_pattern(translated(pattern, "fancy-regex", "regex") if "&&" in pattern else pattern)
-        vocab = {n_special + rank: _token(entry, rank) for rank, entry in enumerate(entries[:n_tokens])}
-        if len(set(vocab.values())) < len(vocab):
-            first: dict[bytes, int] = {}
-            twice = next(token_id for token_id, token in vocab.items() if first.setdefault(token, token_id) != token_id)
-            raise ValueError(f"vocab[{twice - n_special}] is {shown(vocab[twice])}, which comes twice")
-        packed = PackedVocab.of(vocab)
-        check_bytes(packed, optional=())
+        ranks: dict[bytes, int] = {}
+        for rank, entry in enumerate(entries[:n_tokens]):
+            token = _token(entry, rank)
+            if ranks.setdefault(token, rank) != rank:
+                raise ValueError(f"vocab[{rank}] is {shown(token)}, which comes twice")
+        vocab = PackedVocab.of({n_special + rank: token for token, rank in ranks.items()})
         from ..model.rank_vocab import recovered_merges
 
-        merges, first_irregular = recovered_merges(packed)
-    return Model(packed, merges if first_irregular is None else None, special, split)
+        merges, first_irregular = recovered_merges(vocab)
+    return Model(vocab, merges if first_irregular is None else None, special, split)
 
 
-def _number(config: dict[str, Any], key: str, name: str) -> int:
+def _number(config: dict[str, Any], key: str) -> int:
     value = config.get(key)
     if type(value) is not int or not 0 <= value <= MAX_ID // 2:
-        raise ValueError(f"{name}: config.{key} must be an integer from 0 up, and is {shown(value)}")
+        raise ValueError(f"config.{key} must be an integer from 0 up, and is {shown(value)}")
     return value
 
 
 def _token(entry: object, rank: int) -> bytes:
     spelled = entry.get("token_bytes") if isinstance(entry, dict) else None
     try:
-        token = a2b_base64(spelled) if isinstance(spelled, str) and spelled.isascii() else b""
-    except NoBase64:
-        token = b""
-    if b2a_base64(token, newline=False).decode() != spelled:  # a2b_base64 ignores invalid characters
+        token = from_base64(spelled.encode()) if isinstance(spelled, str) else b""
+    except ValueError:
         token = b""
     if not token or not isinstance(entry, dict) or entry.get("rank") != rank:
         raise ValueError(f"vocab[{rank}] must have the rank {rank} and token_bytes in base64, and is {shown(entry)}")
@@ -137,7 +130,7 @@ def write(path: Path, model: Model) -> None:
             "version": _VERSION,
         },
         "vocab": [
-            {"rank": rank, "token_bytes": b2a_base64(token, newline=False).decode(), "token_str": _text(token)}
+            {"rank": rank, "token_bytes": to_base64(token).decode(), "token_str": _text(token)}
             for rank, (_, token) in enumerate(tokens)
         ],
         "special_tokens": [

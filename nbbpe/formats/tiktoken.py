@@ -150,17 +150,13 @@ def _any_lines(data: bytes, name: str) -> dict[int, bytes]:
             continue
         try:
             spelled, digits = fields
-            token = a2b_base64(spelled)
-            rank = int(digits)
+            token, rank = from_base64(spelled), int(digits)
+            if not digits.isdigit():
+                raise ValueError("not a rank")
         except ValueError:
-            token, spelled, rank = b"", b"", -1
-        # a2b_base64 ignores characters that are not base64, so the token must give the same spelling again.
-        # An empty token, as in Whisper's file, is kept, and no text gets it.
-        is_spelled = b2a_base64(token, newline=False) == spelled if token else spelled == _EMPTY
-        if rank < 0 or not digits.isdigit() or not is_spelled:
             raise ValueError(
                 f"{name}, line {number}: must be a token in base64, one space and its rank, and is {shown(line)}"
-            )
+            ) from None
         if lines.setdefault(token, number) != number:
             raise ValueError(f"{name}, line {number}: token {shown(token)} has a rank in line {lines[token]} already")
         if vocab.setdefault(rank, token) is not token:
@@ -176,14 +172,25 @@ def _any_lines(data: bytes, name: str) -> dict[int, bytes]:
     return vocab
 
 
+def to_base64(token: bytes) -> bytes:
+    """A token as rank files spell it."""
+    return b2a_base64(token, newline=False) or _EMPTY
+
+
+def from_base64(spelled: bytes) -> bytes:
+    """The token that is spelled so; an empty one, as in Whisper's file, is kept, and no text gets it. Raises ValueError."""
+    token = a2b_base64(spelled)
+    if to_base64(token) != spelled:  # a2b_base64 ignores characters that are not base64
+        raise ValueError("not base64")
+    return token
+
+
 def write(path: Path, model: Model) -> None:
     """Write a rank file, in the order of ranks, as an atomic write. ValueError if ranks would give other ids."""
     model.check_plain("a file of ranks")
     vocab = model.as_ranks()
     with whole_file(path) as unfinished, open(unfinished, "wb") as file:
-        file.writelines(
-            b"%s %d\n" % (b2a_base64(token, newline=False) or _EMPTY, rank) for rank, token in sorted(vocab.items())
-        )
+        file.writelines(b"%s %d\n" % (to_base64(token), rank) for rank, token in sorted(vocab.items()))
 
 
 def new_encoding(name: str, model: Model) -> Any:
