@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding.special_choice import Choice, find_separator
-from .model.numbering import Numbering
+from .model.packed_vocab import PackedVocab
 from .sources import Tally, find_inputs, total_size, warn_of_skipped
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
@@ -202,8 +202,8 @@ def text_figures(
     >>> figures.n_tokens, figures.bytes_per_token, figures.most_frequent[0]
     (7, 2.2857142857142856, (Token(token_id=32, token=b' '), 1))
     """
-    numbering = Numbering(tokenizer._model.packed)
-    counts = np.zeros(len(numbering.ids), dtype=np.int64)
+    vocab = tokenizer._model.packed
+    counts = np.zeros(len(vocab.ids), dtype=np.int64)
     options: dict[str, Any] = {
         "field": field,
         "on_error": on_error,
@@ -211,8 +211,8 @@ def text_figures(
         "documents": documents,
     }
     for ids in encoded(tokenizer, source, "count tokens", progress, **options):
-        counts += numbering.count(ids)
-    return _text_figures(tokenizer, numbering, counts, n_most_frequent)
+        counts += vocab.count(ids)
+    return _text_figures(tokenizer, vocab, counts, n_most_frequent)
 
 
 def count_tokens(
@@ -226,7 +226,7 @@ def count_tokens(
     >>> nbbpe.inspection.count_tokens(tok, "corpus.txt", field=None, on_error="raise", allowed_special=None)
     (210, 660)
     """
-    lengths_of = Numbering(tokenizer._model.packed).lengths_of
+    lengths_of = tokenizer._model.packed.lengths_of
     n_tokens = n_bytes = 0
     for ids in encoded(tokenizer, source, "count tokens", field=field, on_error=on_error, allowed_special=allowed_special):
         n_tokens += len(ids)
@@ -260,18 +260,18 @@ def compare(
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
-    numberings = [Numbering(tokenizer._model.packed) for tokenizer in (a, b)]
-    counts = [np.zeros(len(numbering.ids), dtype=np.int64) for numbering in numberings]
+    vocabs = [tokenizer._model.packed for tokenizer in (a, b)]
+    counts = [np.zeros(len(vocab.ids), dtype=np.int64) for vocab in vocabs]
     n_same = n_differing = n_differing_bytes = 0
     stretches: Counter[tuple[bytes, bytes]] = Counter()
     streams = (
         encoded(a, source, "compare", progress, field=field, on_error=on_error, documents=documents),
         encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False, documents=documents),
     )
-    for ids in _aligned(streams, numberings):
+    for ids in _aligned(streams, vocabs):
         if a.normalizer != b.normalizer and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
             raise _different_texts()
-        ends = _ends(numberings, ids)
+        ends = _ends(vocabs, ids)
         common = np.intersect1d(ends[0], ends[1], assume_unique=True)
         stops = [np.searchsorted(end, common) + 1 for end in ends]
         n_in = [np.diff(stop, prepend=0) for stop in stops]
@@ -283,11 +283,11 @@ def compare(
         short = sizes <= _LONGEST_STRETCH
         bounds = [(stop[differs][short], n[differs][short]) for stop, n in zip(stops, n_in, strict=True)]
         _count_stretches(stretches, ids, bounds)
-        for count, numbering, part in zip(counts, numberings, ids, strict=True):
-            count += numbering.count(part)
+        for count, vocab, part in zip(counts, vocabs, ids, strict=True):
+            count += vocab.count(part)
     return Comparison(
-        a=_text_figures(a, numberings[0], counts[0]),
-        b=_text_figures(b, numberings[1], counts[1]),
+        a=_text_figures(a, vocabs[0], counts[0]),
+        b=_text_figures(b, vocabs[1], counts[1]),
         n_shared=len(tokens_a & tokens_b),
         n_only_a=len(tokens_a - tokens_b),
         n_only_b=len(tokens_b - tokens_a),
@@ -335,17 +335,17 @@ def compression_by_size(
     ([256, 264], [1.0, 2.29])
     """
     applied = merge_counts(tokenizer, token_counts)
-    numbering = Numbering(tokenizer._model.packed)
-    n_bytes = int((token_counts * numbering.lengths).sum())
+    vocab = tokenizer._model.packed
+    n_bytes = int((token_counts * vocab.lengths).sum())
     if applied is None or not n_bytes:
         return None
-    special = numbering.of(np.array(list(tokenizer.special_tokens.values()), dtype=np.int64))
-    n_shortest = n_bytes - int((token_counts * (numbering.lengths - 1))[special].sum())
+    special = vocab.numbers_of(np.array(list(tokenizer.special_tokens.values()), dtype=np.int64))
+    n_shortest = n_bytes - int((token_counts * (vocab.lengths - 1))[special].sum())
     n_tokens = n_shortest - np.cumsum(np.concatenate([[0], applied]))
     return len(tokenizer) - len(applied) + np.arange(len(applied) + 1), n_bytes / n_tokens
 
 
-def _aligned(streams: Sequence[Iterator[NDArray[Any]]], numberings: Sequence[Numbering]) -> Iterator[list[NDArray[Any]]]:
+def _aligned(streams: Sequence[Iterator[NDArray[Any]]], vocabs: Sequence[PackedVocab]) -> Iterator[list[NDArray[Any]]]:
     """Two encodings of one text, stretch by stretch: ids of both, which begin and end at the same bytes of the text."""
     left: list[NDArray[Any]] = [np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)]
     sizes = [0, 0]  # bytes of text in what is left
@@ -358,10 +358,10 @@ def _aligned(streams: Sequence[Iterator[NDArray[Any]]], numberings: Sequence[Num
             continue
         # An array is valid only until the next one is asked for.
         left[behind] = np.concatenate([left[behind], ids]).astype(ids.dtype)
-        sizes[behind] += int(numberings[behind].lengths_of(ids).sum())
+        sizes[behind] += int(vocabs[behind].lengths_of(ids).sum())
         if running == [True, True] and sizes[behind] < max(sizes):
             continue
-        ends = _ends(numberings, left)
+        ends = _ends(vocabs, left)
         common = np.intersect1d(ends[0], ends[1], assume_unique=True)
         if len(common):
             stops = [int(np.searchsorted(end, common[-1])) + 1 for end in ends]
@@ -372,9 +372,9 @@ def _aligned(streams: Sequence[Iterator[NDArray[Any]]], numberings: Sequence[Num
         raise _different_texts()
 
 
-def _ends(numberings: Sequence[Numbering], ids: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
+def _ends(vocabs: Sequence[PackedVocab], ids: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
     """Where each token of two encodings ends, in bytes."""
-    return [np.cumsum(numbering.lengths_of(part)) for numbering, part in zip(numberings, ids, strict=True)]
+    return [np.cumsum(vocab.lengths_of(part)) for vocab, part in zip(vocabs, ids, strict=True)]
 
 
 def _different_texts() -> ValueError:
@@ -409,16 +409,16 @@ def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any],
 
 
 def _text_figures(
-    tokenizer: Tokenizer, numbering: Numbering, counts: NDArray[np.int64], n_most_frequent: int = 10
+    tokenizer: Tokenizer, vocab: PackedVocab, counts: NDArray[np.int64], n_most_frequent: int = 10
 ) -> TextFigures:
     ordinary = tokenizer._model.ordinary
-    order = np.argsort(-counts, kind="stable")[: n_most_frequent + len(numbering.ids) - len(ordinary)]
-    frequent = zip(numbering.ids[order].tolist(), counts[order].tolist(), strict=True)
+    order = np.argsort(-counts, kind="stable")[: n_most_frequent + len(vocab.ids) - len(ordinary)]
+    frequent = zip(vocab.ids[order].tolist(), counts[order].tolist(), strict=True)
     found = [(Token(token_id, ordinary[token_id]), n) for token_id, n in frequent if n and token_id in ordinary]
-    unused_ids = numbering.ids[counts == 0].tolist()
+    unused_ids = vocab.ids[counts == 0].tolist()
     unused = [Token(token_id, ordinary[token_id]) for token_id in unused_ids if token_id in ordinary]
     return TextFigures(
-        n_bytes=int((counts * numbering.lengths).sum()),
+        n_bytes=int((counts * vocab.lengths).sum()),
         n_tokens=int(counts.sum()),
         n_vocab=len(ordinary),
         n_used=len(ordinary) - len(unused),

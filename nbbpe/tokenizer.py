@@ -679,9 +679,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         ['the cat', None]
         """
         from .encoding.arrow import decode_arrow
-        from .model.numbering import Numbering
 
-        return decode_arrow(self._decoder, Numbering(self._model.packed), data, errors)
+        return decode_arrow(self._decoder, self._model.packed, data, errors)
 
     def decode_batch(
         self,

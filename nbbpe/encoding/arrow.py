@@ -16,7 +16,7 @@ from .threads import Part, check_threads, encode_parts, part_bytes, threads_for
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..model.numbering import Numbering
+    from ..model.packed_vocab import PackedVocab
     from .decoder import Decoder
     from .encoder import Encoder
 
@@ -63,7 +63,7 @@ def _lists(arrow: Any, column: Any, ends: NDArray[np.int64], ids: NDArray[Any]) 
     return arrow.ListArray.from_arrays(arrow.array(ends.astype(np.int32)), arrow.array(ids), mask=mask)
 
 
-def decode_arrow(decoder: Decoder, numbering: Numbering, data: Any, errors: str) -> Any:
+def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -> Any:
     """See Tokenizer.decode_arrow."""
     arrow = require("pyarrow", "Arrow data")
     compute = require("pyarrow.compute", "Arrow data")
@@ -82,7 +82,7 @@ def decode_arrow(decoder: Decoder, numbering: Numbering, data: Any, errors: str)
         except ValueError:
             _say_which_row(decoder, chunk, sum(map(len, results)))
             raise
-        ends = np.concatenate([[0], np.cumsum(numbering.lengths_of(ids))])  # in bytes, of each token
+        ends = np.concatenate([[0], np.cumsum(vocab.lengths_of(ids))])  # in bytes, of each token
         n_ids = compute.fill_null(compute.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
         offsets = ends[np.concatenate([[0], np.cumsum(n_ids)])]
         is_valid = np.packbits(chunk.is_valid().to_numpy(zero_copy_only=False), bitorder="little")

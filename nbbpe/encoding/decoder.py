@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.numbering import without_far_ids
+from ..model.packed_vocab import without_far_ids
 from ..system.lazy import lazy
 
 # How many ids are looked up one by one (40 ns each, 5 in the compiled loop) before that loop is loaded: if kernels are in

@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.lazy import lazy
 from ..system.stretches import gathered
+
+# Ids for each token, in the vocabularies whose tables are by id: one id of 2^31 - 2 must not cost tables of 2^31 entries.
+_MOST_GAPS = 16
+
+
+def has_few_gaps(vocab: Mapping[int, bytes]) -> bool:
+    """Whether a table by id is not much larger than the vocabulary."""
+    return max(vocab) < _MOST_GAPS * len(vocab)
+
+
+def without_far_ids(vocab: dict[int, bytes]) -> dict[int, bytes]:
+    """The tokens whose ids are so low that a table by id is not much larger than the vocabulary."""
+    if has_few_gaps(vocab):
+        return vocab
+    return {token_id: token for token_id, token in vocab.items() if token_id < _MOST_GAPS * len(vocab)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +50,10 @@ class PackedVocab:
         starts = np.array([0, *accumulate(map(len, tokens))], dtype=np.int64)
         return cls(np.frombuffer(b"".join(tokens), dtype=np.uint8), starts, np.array(ids, dtype=np.int32))
 
-    @property
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PackedVocab, (self.text, self.starts, self.ids)  # another process computes the rest again
+
+    @lazy
     def lengths(self) -> NDArray[np.int64]:
         """The number of bytes of each token."""
         return np.diff(self.starts)
@@ -51,18 +71,32 @@ class PackedVocab:
         """Which of some ids are among those of the vocabulary, bool[n]."""
         if not len(self.ids):
             return np.zeros(len(ids), dtype=np.bool_)
-        found: NDArray[np.bool_] = self.ids[self.numbers_of(ids).clip(max=len(self.ids) - 1)] == ids
+        found: NDArray[np.bool_] = self.ids[self.numbers_of(ids.clip(0, int(self.ids[-1])))] == ids
         return found
 
-    def numbers_of(self, ids: NDArray[np.integer]) -> NDArray[np.integer]:
-        """The place of each of some ids, integers[n]; of ids that the vocabulary has not, any number from 0 up."""
-        # Before the first gap an id is its own place: special tokens behind a gap must not have all others searched for.
-        n_dense = np.count_nonzero(self.ids == np.arange(len(self.ids)))
-        numbers = ids.clip(min=0)
-        is_other = numbers >= n_dense
-        if is_other.any():
-            numbers[is_other] = np.searchsorted(self.ids, numbers[is_other])
-        return numbers
+    @lazy
+    def _table(self) -> NDArray[np.int64] | None:
+        """The place of each id, or None where there are no gaps, or too many: a look-up takes a tenth of a search."""
+        n, highest = len(self.ids), int(self.ids[-1])
+        if not n <= highest < _MOST_GAPS * n:
+            return None
+        table = np.zeros(highest + 1, dtype=np.int64)
+        table[self.ids] = np.arange(n)
+        return table
+
+    def numbers_of(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """The places of ids that the vocabulary has (unchecked), integers[n]; `ids` itself where there are no gaps."""
+        if (self.ids[-1:] < len(self.ids)).all():
+            return ids
+        return np.searchsorted(self.ids, ids) if self._table is None else self._table[ids]
+
+    def lengths_of(self, ids: NDArray[Any]) -> NDArray[np.int64]:
+        """The number of bytes of each of some ids, int64[n]."""
+        return self.lengths[self.numbers_of(ids)]
+
+    def count(self, ids: NDArray[Any]) -> NDArray[np.int64]:
+        """How often each token is among some ids, int64[number of tokens]."""
+        return np.bincount(self.numbers_of(ids), minlength=len(self.ids))
 
     def gather(self, numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """The lengths of the tokens at some places, int64[n], and their bytes one after another, uint8[*]."""

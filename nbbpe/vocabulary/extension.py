@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, unmerged_ids, without_whole
 from ..model.model import Model
-from ..model.numbering import Numbering
 from ..model.special_tokens import MAX_ID
 from ..system.excerpt import shown
 from ..system.integers import check_integer
@@ -219,11 +218,10 @@ def start_from(model: Model, words: WordCounts) -> _Started:
     tokens = single + [ordinary[token_id] for token_id in longer]
     merges = model.merge_table()
     encoded, ends = pretoken_ids(words.text, words.starts, merges)
-    numbering = Numbering(model.packed)
-    symbol_of = np.empty(len(numbering.ids), dtype=np.int32)
+    symbol_of = np.empty(len(model.packed.ids), dtype=np.int32)
     with_id = np.flatnonzero(np.array(ids) >= 0)
-    symbol_of[numbering.of(np.array(ids)[with_id])] = with_id
-    symbols = symbol_of[numbering.of(encoded)]
+    symbol_of[model.packed.numbers_of(np.array(ids)[with_id])] = with_id
+    symbols = symbol_of[model.packed.numbers_of(encoded)]
     order = np.empty(len(ids), dtype=np.int32)
     order[np.argsort(ids)] = np.arange(len(ids))
     _, token_ends = ids_of_each(tokens, without_whole(merges))

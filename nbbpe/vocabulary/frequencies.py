@@ -13,7 +13,7 @@ from ..encoding.special_choice import Choice
 from ..idfiles.part_encoder import EncodesFiles
 from ..idfiles.writer import divide
 from ..model.model import Model
-from ..model.numbering import Numbering, has_few_gaps
+from ..model.packed_vocab import has_few_gaps
 from ..sources import NO_ID, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
@@ -144,7 +144,7 @@ def merge_counts(model: Model, counts: NDArray[np.int64]) -> NDArray[np.int64] |
         known.add(result)
     made = counts.copy()
     applied = np.zeros((len(merges), *counts.shape[1:]), dtype=np.int64)
-    numbers = Numbering(model.packed).of(merges).tolist()
+    numbers = model.packed.numbers_of(merges).tolist()
     for rank in range(len(merges) - 1, -1, -1):
         left, right, result = numbers[rank]
         applied[rank] = made[result]
