@@ -42,10 +42,10 @@ _SAVING = "saving"  # the entry of a nbbpe.json whose other files are not all of
 
 
 @contextmanager
-def scratch_for(path: Path, copy: for_transformers.Content | None = None) -> Iterator[tuple[str, str]]:
+def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
     """The folder to save a tokenizer in, with symlinks followed, and a scratch folder on the same disk.
 
-    copy : the tokenizer.json that is to stand there; one that is the same may be there already
+    copy : the text of the tokenizer.json that is to stand there; one that is the same may be there already
 
     Raises NotADirectoryError for a file, FileExistsError where the folder has files of somebody else's in the place of
     those that `write` writes, PermissionError for another user's link in place of it or of one of these, and OSError where
@@ -92,8 +92,7 @@ def write(path: Path, model: Model) -> None:
         names.remove(_MERGES)
     elif model.whole:
         about["merging"] = "whole"
-    copy = for_transformers.content_of(model)
-    about[_COPY] = copy.entry
+    copy, about[_COPY] = for_transformers.content_of(model)
     with scratch_for(path, copy) as (folder, scratch):
         new = os.path.join(scratch, "new")
         os.mkdir(new)
@@ -101,8 +100,8 @@ def write(path: Path, model: Model) -> None:
         if model.merges is not None:
             gpt2.write_merges(os.path.join(new, _MERGES), model.sides())
         if len(model.packed_ordinary.ids) >= folder_tables.LEAST:
+            folder_tables.write(new, model, names)
             names.insert(0, _TABLES)
-            _write_tables(new, model)
         names += for_transformers.write(new, folder, copy, model)
         for_transformers.write_json(os.path.join(new, ABOUT), about)
         if not os.path.exists(folder):
@@ -124,7 +123,7 @@ def write(path: Path, model: Model) -> None:
             put(os.path.join(new, name), os.path.join(folder, name))
 
 
-def _check_ours(folder: str, shown: str, copy: for_transformers.Content | None) -> None:
+def _check_ours(folder: str, shown: str, copy: str) -> None:
     """Raise FileExistsError or PermissionError for a folder with files that `write` must not replace, see there."""
     own = [_VOCAB, _MERGES, _TABLES]
     for name in (ABOUT, *own, *for_transformers.NAMES):
@@ -138,7 +137,7 @@ def _check_ours(folder: str, shown: str, copy: for_transformers.Content | None) 
         about = read_json(about_path)
     is_listed = isinstance(about, dict) and for_transformers.is_listed(about.get(_COPY))
     may_replace = set(own) if has_about else set()
-    if is_listed or (copy is not None and for_transformers.is_same(folder, copy)):
+    if is_listed or for_transformers.is_same(folder, copy):
         may_replace.update(for_transformers.NAMES)
     for name in there:
         if name not in may_replace:
@@ -147,16 +146,6 @@ def _check_ours(folder: str, shown: str, copy: for_transformers.Content | None) 
                 f"{shown!r} has a {name} {missing}, so it is not nbbpe's to replace: give another folder, or move the "
                 "file away"
             )
-
-
-def _write_tables(folder: str, model: Model) -> None:
-    parts = []
-    for name in _VOCAB, _MERGES:
-        parts.append(b"")
-        with suppress(FileNotFoundError), open(os.path.join(folder, name), "rb") as file:
-            parts[-1] = file.read()
-    with open(os.path.join(folder, _TABLES), "wb") as file:
-        file.write(folder_tables.content(model, *parts))
 
 
 @paused_collector()

@@ -35,14 +35,22 @@ _HEAD = len(_NAME) + 3 * 32
 _COUNTS = 3 * 8
 
 
-def content(model: Model, vocab_json: bytes, merges_txt: bytes) -> bytes:
-    """The content of the file for a model, whose readable files have these contents; no merges.txt is an empty one."""
+def write(folder: str, model: Model, names: list[str]) -> None:
+    """Write the file for a model to a folder that has its readable files of these names: vocab.json, and any merges.txt."""
     vocab = model.packed_ordinary
     merges = np.empty((0, 3), dtype=np.int32) if model.merge_ids is None else model.merge_ids
     counts = np.array([len(vocab.ids), len(merges), len(vocab.text)], dtype="<i8")
     columns = [each.astype("<i4").tobytes() for each in (vocab.ids, vocab.lengths, merges)]
     body = b"".join([counts.tobytes(), *columns, vocab.text.tobytes()])
-    return b"".join([_NAME, *(hashlib.sha256(part).digest() for part in (vocab_json, merges_txt, body)), body])
+    parts = [_read(os.path.join(folder, name)) for name in names]
+    with open(os.path.join(folder, TABLES), "wb") as file:
+        file.write(_head(parts, body) + body)
+
+
+def _head(parts: list[bytes], body: bytes | memoryview) -> bytes:
+    """What the file begins with, for the contents of the readable files, and for the rest of it."""
+    vocab_json, merges_txt = [*parts, b""][:2]
+    return b"".join([_NAME, *(hashlib.sha256(part).digest() for part in (vocab_json, merges_txt, body))])
 
 
 def read_tables(folder: str, names: list[str]) -> tuple[PackedVocab, NDArray[np.int32]] | None:
@@ -55,9 +63,8 @@ def read_tables(folder: str, names: list[str]) -> tuple[PackedVocab, NDArray[np.
         data = _read(os.path.join(folder, TABLES), most=_HEAD + _COUNTS + 9 * sizes[0] + 4 * sizes[1])
     except OSError:
         return None
-    digests = [hashlib.sha256(part).digest() for part in ([*parts, b""][:2])]
     body = memoryview(data)[_HEAD:]
-    if data[:_HEAD] != b"".join([_NAME, *digests, hashlib.sha256(body).digest()]) or len(body) < _COUNTS:
+    if data[:_HEAD] != _head(parts, body) or len(body) < _COUNTS:
         return None
     n, m, n_bytes = (int(count) for count in np.frombuffer(body, dtype="<i8", count=3))
     if min(n, m, n_bytes) < 0 or n == 0 or len(body) != _COUNTS + 8 * n + 12 * m + n_bytes:

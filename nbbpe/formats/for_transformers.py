@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..model.model import Model
 from .json_text import read_json
@@ -26,24 +26,13 @@ _LISTS = ("additional_special_tokens", "extra_special_tokens")
 _NO_LIMIT = int(1e30)  # as transformers writes it
 
 
-class Content(NamedTuple):
-    """The tokenizer.json of a model: its text, or why there is none; one of both is empty."""
-
-    text: str
-    why_not: str
-
-    @property
-    def entry(self) -> dict[str, Any]:
-        """What nbbpe.json says of it."""
-        return {"bytes": len(self.text.encode())} if self.text else {"left_out": self.why_not}
-
-
-def content_of(model: Model) -> Content:
-    """The tokenizer.json of a model, if it can hold it."""
+def content_of(model: Model) -> tuple[str, dict[str, Any]]:
+    """The tokenizer.json of a model, "" if it cannot hold it, and what nbbpe.json says of it."""
     try:
-        return Content(content(model), "")
+        text = content(model)
     except ValueError as error:
-        return Content("", str(error))
+        return "", {"left_out": str(error)}
+    return text, {"bytes": len(text.encode())}
 
 
 def is_listed(entry: object) -> bool:
@@ -51,18 +40,18 @@ def is_listed(entry: object) -> bool:
     return isinstance(entry, dict) and "left_out" not in entry
 
 
-def is_same(folder: str, content: Content) -> bool:
+def is_same(folder: str, text: str) -> bool:
     """Whether a folder has just this tokenizer.json."""
     with suppress(OSError), open(os.path.join(folder, JSON), "rb") as file:
-        return bool(content.text) and file.read() == content.text.encode()
+        return bool(text) and file.read() == text.encode()
     return False
 
 
-def write(new: str, folder: str, content: Content, model: Model) -> list[str]:
+def write(new: str, folder: str, text: str, model: Model) -> list[str]:
     """Write the files to the folder `new`, for the folder `folder`, which may have a config. Returns their names."""
-    if not content.text:
+    if not text:
         return []
-    write_text(os.path.join(new, JSON), content.text)
+    write_text(os.path.join(new, JSON), text)
     flags = model.extras.flags
     added = {str(token_id): added_token(token, flags.get(token, ())) for token, token_id in model.special.items()}
     # With this entry, transformers reads no special_tokens_map.json and added_tokens.json, which may be older.
