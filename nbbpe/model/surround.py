@@ -15,7 +15,6 @@ from ..system.excerpt import shown
 
 # A piece of a template: ids, or "A" or "B" for the ids of the first or second text.
 Template = list[list[int] | str]
-_NOTHING = {"ByteLevel"}  # it changes only offsets
 
 
 class Surround(NamedTuple):
@@ -87,7 +86,7 @@ def steps_of(part: object, where: str, inner: str) -> list[Any]:
 
 def _read(part: Mapping[str, Any]) -> Surround | None:
     kind = part["type"]
-    if kind in _NOTHING:
+    if kind == "ByteLevel":  # it changes only offsets
         return None
     if kind in ("RobertaProcessing", "BertProcessing"):
         first, last = _id_of(part.get("cls"), "cls"), _id_of(part.get("sep"), "sep")
@@ -112,23 +111,16 @@ def _template(pieces: object, tokens: Mapping[str, Any]) -> Template:
         raise ValueError(f"post_processor: a template must be a list, and is {shown(pieces)}")
     template: Template = []
     for piece in pieces:
-        kind, name = _named(piece)
-        if kind == "Sequence" and name in ("A", "B"):
-            template.append(name)
-            continue
-        token = tokens.get(name) if kind == "SpecialToken" else None
-        ids = token.get("ids") if isinstance(token, dict) else None
-        if isinstance(ids, list) and all(type(each) is int for each in ids):
-            template.append(ids)
-        else:
+        match piece:
+            case {"Sequence": {"id": "A" | "B" as text}}:
+                template.append(text)
+                continue
+            case {"SpecialToken": {"id": str(name)}}:
+                token = tokens.get(name)
+                ids = token.get("ids") if isinstance(token, dict) else None
+            case _:
+                ids = None
+        if not isinstance(ids, list) or not all(type(each) is int for each in ids):
             raise ValueError(f"post_processor: {shown(piece)} of a template is neither a text nor a known special token")
+        template.append(ids)
     return template
-
-
-def _named(piece: object) -> tuple[str, str]:
-    """The kind of a piece of a template, and what it names; "" if it is invalid."""
-    if isinstance(piece, dict):
-        for kind in "Sequence", "SpecialToken":
-            if isinstance(piece.get(kind), dict) and isinstance(piece[kind].get("id"), str):
-                return kind, piece[kind]["id"]
-    return "", ""
