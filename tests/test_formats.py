@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.formats import gpt2, spelling
 from nbbpe.model.byte_alphabet import byte_characters
-from nbbpe.model.provenance import lengths_and_bytes
+from nbbpe.model.packed_vocab import PackedVocab
 
 BYTES = {i: bytes([i]) for i in range(256)}
 
@@ -33,7 +33,8 @@ def test_every_byte_is_spelled_as_gpt2_does():
 
 @given(st.lists(st.tuples(st.binary(), st.binary())))
 def test_many_tokens_are_spelled_as_each_alone(pairs):
-    sides = lengths_and_bytes([token for pair in pairs for token in pair])
+    packed = PackedVocab.of(dict(enumerate(token for pair in pairs for token in pair)))
+    sides = packed.lengths, packed.text
     alone = [spelling.spell(token) for pair in pairs for token in pair]
     assert spelling.spelled_tokens(*sides) == alone
     assert spelling.spelled_lines(*sides) == "".join(

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import random
+from itertools import chain
 from pathlib import Path
 
 import naive
@@ -85,7 +86,8 @@ def test_whatever_changes_ids_changes_the_fingerprint():
 @given(texts.word_counts(alphabet="abé", max_words=5, max_size=4), texts.word_counts(max_words=5, max_size=4))
 def test_different_merges_of_the_same_bytes_have_different_fingerprints(first, second):
     first, second = ([(left, b"x") for left in words] for words in (first, second))
-    sides = [provenance.lengths_and_bytes([side for merge in merges for side in merge]) for merges in (first, second)]
+    packed = [PackedVocab.of(dict(enumerate(chain.from_iterable(merges)))) for merges in (first, second)]
+    sides = [(each.lengths, each.text) for each in packed]
     bytes_alone = PackedVocab.of(BYTES)
     found = [provenance.tokenizer_fingerprint(bytes_alone, each, {}, pattern.NAMED["gpt2"]) for each in sides]
     assert (found[0] == found[1]) == (first == second)

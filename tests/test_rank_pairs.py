@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 import texts
 from effort import examples
@@ -67,7 +68,7 @@ def test_merging_below_a_rank_is_the_obvious_thing():
 
 def test_a_list_in_another_order_is_no_list_of_ranks():
     vocab = {i: bytes([i]) for i in range(256)} | {256: b"ab", 257: b"ba", 258: b"aba"}
-    good = [(97, 98, 256), (98, 97, 257), (97, 257, 258), (256, 97, 258)]
+    good = np.array([(97, 98, 256), (98, 97, 257), (97, 257, 258), (256, 97, 258)], dtype=np.int32)
     rank_pairs.check_pairs(vocab, good)
     with pytest.raises(ValueError, match="not that of all pairs"):
         rank_pairs.check_pairs(vocab, good[:-1])

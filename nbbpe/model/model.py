@@ -306,7 +306,7 @@ class Model:
                 if not self.whole and len(with_whole_tokens(self.packed_ordinary, self.merge_table()).whole):
                     raise
                 try:  # a list of all pairs, as files of ranks are converted to
-                    check_pairs(ordinary, [(left, right, result) for left, right, result in self.merge_ids.tolist()])
+                    check_pairs(ordinary, self.merge_ids)
                 except ValueError as other:
                     raise ValueError(f"{error}; and {other}") from None
         return ordinary

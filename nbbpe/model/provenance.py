@@ -24,11 +24,6 @@ _DIGITS = 16  # of hex in a digest: 64 bits, enough where nobody makes collision
 Sides = tuple[NDArray[np.int64], NDArray[np.uint8]]  # the lengths of byte strings, and their bytes one after another
 
 
-def lengths_and_bytes(tokens: list[bytes]) -> Sides:
-    """Byte strings as `Sides`."""
-    return np.fromiter(map(len, tokens), dtype=np.int64), np.frombuffer(b"".join(tokens), dtype=np.uint8)
-
-
 def tokenizer_fingerprint(
     vocab: PackedVocab,
     sides: Sides | None,
@@ -47,6 +42,8 @@ def tokenizer_fingerprint(
     """
     digest = hashlib.sha256()
     specials = PackedVocab.of({token_id: token.encode() for token, token_id in special.items()})
+    # The regexes, not the names: what one version knows by name another may be given as a regex.
+    regexes = PackedVocab.of({i: each.encode(errors="surrogatepass") for i, each in enumerate(pattern.regexes)})
     for numbered in vocab, specials:
         digest.update(np.array([len(numbered.ids)], dtype="<i8").data)
         digest.update(numbered.ids.astype("<i8").data)
@@ -59,8 +56,7 @@ def tokenizer_fingerprint(
         digest.update(b"whole")
     if normalizer is not None:
         digest.update(normalizer.encode())
-    # The regexes, not the names: what one version knows by name another may be given as a regex.
-    _add_tokens(digest, *lengths_and_bytes([each.encode(errors="surrogatepass") for each in pattern.regexes]))
+    _add_tokens(digest, regexes.lengths, regexes.text)
     return digest.hexdigest()[:_DIGITS]
 
 
@@ -119,11 +115,9 @@ def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_
     version = recorded.get("versions", {}).get("regex", "of unknown version")
     raise ValueError(
         f"{name}: was made with regex {cut(str(version))}, which takes some characters for letters, digits or the "
-        "like where the "
-        f"installed regex {library_versions()['regex']} does not, or the other way round (digests of the character "
-        f"classes: {cut(str(theirs))} and {classes_digest()}), so that texts with them may get other ids here: "
-        "install that "
-        f"version, or {way_out}"
+        f"like where the installed regex {library_versions()['regex']} does not, or the other way round (digests of the "
+        f"character classes: {cut(str(theirs))} and {classes_digest()}), so that texts with them may get other ids here: "
+        f"install that version, or {way_out}"
     )
 
 

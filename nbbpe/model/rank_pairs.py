@@ -15,6 +15,7 @@ import itertools
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..system.excerpt import shown
 from .rank_vocab import merging_pairs
@@ -57,24 +58,21 @@ def ordered_pairs(vocab: Mapping[int, bytes]) -> list[Pair]:
     return listed
 
 
-def check_pairs(vocab: Mapping[int, bytes], merges: list[tuple[int, int, int]]) -> None:
+def check_pairs(vocab: Mapping[int, bytes], merges: NDArray[np.int32]) -> None:
     """Raise ValueError unless a list of merges gives the same ids as merging by rank, where ids are ranks.
 
-    merges : the ids of left, right and result of each, in order
+    merges : int32[n, 3], the ids of left, right and result of each, in order
     """
     if len(set(vocab.values())) < len(vocab):
         raise ValueError("two ids are one token, and a token can have only one rank")
     found = pairs_by_result(vocab)
     _check_sides(vocab, found)
-    results = [result for _, _, result in merges]
-    if results != sorted(results) or {merge[:2] for merge in merges} != {
-        pair for pairs in found.values() for pair in pairs
-    }:
+    places = {(left, right): place for place, (left, right, _) in enumerate(merges.tolist())}
+    if (np.diff(merges[:, 2]) < 0).any() or set(places) != set(itertools.chain.from_iterable(found.values())):
         raise ValueError(
             "the list of merges is not that of all pairs of tokens that merge to a token, in the order of these"
         )
     ranks = {token: token_id for token_id, token in vocab.items()}
-    places = {merge[:2]: place for place, merge in enumerate(merges)}
     for result, pairs in found.items():
         for first, later in _overlaps(vocab, ranks, result, pairs):
             if places[first] > places[later]:

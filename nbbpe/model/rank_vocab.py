@@ -99,7 +99,7 @@ def merges_by_rank(vocab: PackedVocab) -> merge_table.Merges:
     # Ranks may leave gaps; a table numbers them without.
     dense_ranks = np.searchsorted(tokens.ranks, results).astype(np.int32)
     merges = merge_table.new_merges(lefts, rights, dense_ranks, results, vocab.byte_ids())
-    return _with_whole(tokens, merges)
+    return with_whole_tokens(vocab, merges)
 
 
 def merging_pairs(tokens: list[bytes], ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
@@ -138,10 +138,7 @@ def _longest_prefixes(tokens: list[bytes]) -> NDArray[np.int32]:
 
 def with_whole_tokens(vocab: PackedVocab, merges: merge_table.Merges) -> merge_table.Merges:
     """The table with the tokens of a vocab that a pretoken is, though merging does not give them."""
-    return _with_whole(_Tokens(vocab), merges)
-
-
-def _with_whole(tokens: _Tokens, merges: merge_table.Merges) -> merge_table.Merges:
+    tokens = _Tokens(vocab)
     is_unmerged = np.empty(len(tokens.ranks), dtype=np.bool_)
     room = tokens.scratch(merges)
     _merged(lambda: rank_tables.mark_unmerged(tokens.text, tokens.starts, merges, *room, is_unmerged), tokens)
@@ -157,9 +154,9 @@ def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:
     vocab  : from id to bytes, without special tokens
     merges : int32[n, 3], the ids of left, right and result of each, in order
 
-    It does where every token is regular (see kernels/encoding/rank_tables.py), with sides that the list has, and the
-    list is in the order
-    of its results: then at each step the first pair of the list and the pair of lowest rank are the same one.
+    It does where every token is regular (see kernels/encoding/rank_tables.py), with sides that the list has, and the list
+    is in the order of its results: then at each step the first pair of the list and the pair of lowest rank are the same
+    one.
     """
     ids: dict[bytes, int] = {}
     for token_id, token in sorted(vocab.items()):
@@ -176,8 +173,7 @@ def check_ranks(vocab: dict[int, bytes], merges: NDArray[np.int32]) -> None:
     if irregular is not None:
         raise ValueError(
             f"the token {shown(vocab[irregular])} (id {irregular}) is not made of two tokens of lower ids, so that "
-            "merging by "
-            "rank would give other ids"
+            "merging by rank would give other ids"
         )
     known = set(map(tuple, merges[:, :2].tolist()))
     for left, right, result in recovered.tolist():
