@@ -101,21 +101,18 @@ def vocab_of(entries: dict[str, Any], tokens: dict[str, bytes], name: str) -> di
     tokens : what `unspelled` gives for them; an entry that is not in it means its own UTF-8
     name   : what errors call their place
     """
+    owners: dict[int, str] = {}
     for text, token_id in entries.items():
         if type(token_id) is not int or token_id < 0:
             raise ValueError(f"{name}: token {shown(text)} has the id {shown(token_id)}, which is not an integer from 0 up")
         if token_id > MAX_ID:
             raise ValueError(f"{name}: token {shown(text)} has the id {shown(token_id)}; ids must be at most {MAX_ID:,}")
+        if owners.setdefault(token_id, text) != text:
+            raise ValueError(f"{name}: id {token_id} is given to {shown(owners[token_id])} and to {shown(text)}")
     try:
-        vocab = {token_id: tokens.get(text) or text.encode() for text, token_id in entries.items()}
+        return {token_id: tokens.get(text) or text.encode() for text, token_id in entries.items()}
     except UnicodeEncodeError as error:
         raise ValueError(f"{name}: token {shown(error.object)} holds a lone surrogate, which has no UTF-8") from None
-    if len(vocab) < len(entries):
-        owners: dict[int, str] = {}
-        for text, token_id in entries.items():
-            if owners.setdefault(token_id, text) != text:
-                raise ValueError(f"{name}: id {token_id} is given to {shown(owners[token_id])} and to {shown(text)}")
-    return vocab
 
 
 def spelled_vocab(vocab: PackedVocab, special: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -126,17 +123,11 @@ def spelled_vocab(vocab: PackedVocab, special: Mapping[str, int] | None = None) 
     """
     texts, ids = spelled_tokens(vocab.lengths, vocab.text), vocab.ids.tolist()
     names = {token_id: token for token, token_id in (special or {}).items() if token_of(token) == token.encode()}
-    if names:
-        texts = [names.get(token_id, text) for token_id, text in zip(ids, texts, strict=True)]
-    spelled = dict(zip(texts, ids, strict=True))
-    if len(spelled) < len(texts):
-        firsts: dict[str, int] = {}
-        for text, token_id in zip(texts, ids, strict=True):
-            first = firsts.setdefault(text, token_id)
-            if first != token_id:
-                raise ValueError(
-                    f"ids {first} and {token_id} are both {shown(token_of(text))}, which vocab.json cannot hold"
-                )
+    spelled: dict[str, int] = {}
+    for text, token_id in zip(texts, ids, strict=True):
+        first = spelled.setdefault(names.get(token_id, text), token_id)
+        if first != token_id:
+            raise ValueError(f"ids {first} and {token_id} are both {shown(token_of(text))}, which vocab.json cannot hold")
     return spelled
 
 

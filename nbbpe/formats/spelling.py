@@ -1,6 +1,6 @@
 """Tokens spelled as visible characters, one for each byte, as GPT-2's files and tokenizer.json have them.
 
-Large vocabularies are spelled and read at once: a call for each token takes five to ten times as long.
+Large vocabularies are spelled at once: a call for each token takes five to ten times as long.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.byte_alphabet import byte_characters
-
-_AT_ONCE = 1 << 12  # texts that are decoded in one call
 
 
 def spell(token: bytes) -> str:
@@ -43,19 +41,10 @@ def unspelled(texts: Iterable[str]) -> dict[str, bytes]:
 
     What is read once need not be read again: most sides of merges are texts of the vocabulary.
     """
-    texts = list(texts)
     tokens: dict[str, bytes] = {}
-    for first in range(0, len(texts), _AT_ONCE):
-        some = texts[first : first + _AT_ONCE]
-        try:
-            joined = unspell("".join(some))
-        except KeyError:  # in one of them
-            for text in some:
-                with suppress(KeyError):
-                    tokens[text] = unspell(text)
-        else:
-            ends = list(accumulate(map(len, some)))  # each character stands for one byte
-            tokens.update(zip(some, map(joined.__getitem__, map(slice, [0, *ends], ends)), strict=True))
+    for text in texts:
+        with suppress(KeyError):
+            tokens[text] = unspell(text)
     return tokens
 
 
