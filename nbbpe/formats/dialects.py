@@ -137,7 +137,7 @@ class _Translation:
             width, looks = 0, True
         elif kind == "bar":
             group = self.groups[-1]
-            group.shortest = group.width if group.shortest is None else min(group.width, group.shortest)
+            group.shortest = group.least()
             group.width = 0
         elif kind == "property" and caseless:
             raise self.refuse(text, "where case is ignored has different meanings")

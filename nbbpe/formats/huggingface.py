@@ -29,7 +29,7 @@ from .gpt2 import vocab_of
 from .json_text import parse_json, read_json
 from .packed_entries import packed_entries, packed_pairs
 from .spelling import spell, token_of, unspell, unspelled
-from .to_huggingface import TOKEN_FLAGS
+from .to_huggingface import TOKEN_FLAGS, has_twice
 
 _PARTS = {
     *("version", "truncation", "padding", "added_tokens", "normalizer"),
@@ -229,10 +229,7 @@ def _packed(entries: Mapping[str, Any], lines: Any) -> tuple[PackedVocab, NDArra
     """Vocabulary and merges as arrays; None where they have anything unusual, or a merge comes twice."""
     vocab = packed_entries(entries) if entries and isinstance(lines, list) else None
     merges = None if vocab is None else packed_pairs(lines, entries)
-    if vocab is None or merges is None:
-        return None
-    pairs = np.sort(merges[:, 0].astype(np.int64) << 32 | merges[:, 1])
-    return None if (np.diff(pairs) == 0).any() else (vocab, merges)
+    return None if vocab is None or merges is None or has_twice(merges) else (vocab, merges)
 
 
 def _check_spelling(

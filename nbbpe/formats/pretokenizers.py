@@ -128,15 +128,15 @@ def _behavior(step: dict[str, Any]) -> str:
     return str(behavior)
 
 
-def _of_set(members: str, behavior: object) -> str | None:
-    """The regex of the parts that a Split by one character of a set makes; None for a behavior that removes text."""
+def _of_set(members: str, behavior: str) -> str:
+    """The regex of the parts that a Split by one character of a set makes, with a behavior that removes no text."""
     inside, outside = f"[{members}]", f"[^{members}]"
     return {
-        "Isolated": f"[{members}]",
-        "Contiguous": f"[{members}]+",
+        "Isolated": inside,
+        "Contiguous": f"{inside}+",
         "MergedWithPrevious": f"{outside}*{inside}|{outside}+",
         "MergedWithNext": f"{inside}{outside}*|{outside}+",
-    }.get(str(behavior))
+    }[behavior]
 
 
 def _after_bytes(step: dict[str, Any]) -> Pattern:
@@ -177,14 +177,15 @@ def _split(part: dict[str, Any]) -> Pattern | None:
         raise ValueError(f"pre_tokenizer is a Split by {shown(wanted)}, and nbbpe splits by a regex or a string only")
     behavior, invert = _behavior(part), part.get("invert", False)
     pattern = _regex_of(text)
-    single = _set_of(wanted, pattern)
     if behavior == "Isolated":
         return pattern
     if behavior == "Removed":
         # Removing what does not match is the same if everything matches, as in most named patterns.
         return pattern if invert and pattern.name and pattern.takes_all else None
-    is_set = single is not None and not (invert and behavior != "Contiguous")
-    return get_pattern(_of_set(single or "", behavior)) if is_set else None
+    single = _set_of(wanted, pattern)
+    if single is None or (invert and behavior != "Contiguous"):
+        return None
+    return get_pattern(_of_set(single, behavior))
 
 
 def _set_of(wanted: Any, pattern: Pattern) -> str | None:

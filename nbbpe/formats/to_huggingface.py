@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model.extras import Flags
 from ..model.model import Model
@@ -92,7 +93,7 @@ def _merges(model: Model) -> tuple[str, bool]:
     Of a merge that occurs twice, the first counts here, and the last in tokenizers: so it is written once.
     """
     sides = model.sides()
-    if sides is not None and not _has_twice(model):
+    if sides is not None and model.merge_ids is not None and not has_twice(model.merge_ids):
         lines = spelled_lines(*sides)[:-1]
         for plain, escaped in ("\\", r"\\"), ('"', r"\""), (" ", '", "'), ("\n", '"], ["'):
             lines = lines.replace(plain, escaped)
@@ -102,10 +103,10 @@ def _merges(model: Model) -> tuple[str, bool]:
     return json.dumps(pairs, ensure_ascii=False), whole
 
 
-def _has_twice(model: Model) -> bool:
-    assert model.merge_ids is not None
-    pairs = model.merge_ids[:, 0].astype(np.int64) << 32 | model.merge_ids[:, 1]
-    return len(np.unique(pairs)) < len(pairs)
+def has_twice(merges: NDArray[np.int32]) -> bool:
+    """Whether the ids of merges, int32[n, 3], have two merges of one pair."""
+    pairs = np.sort(merges[:, 0].astype(np.int64) << 32 | merges[:, 1])
+    return bool((np.diff(pairs) == 0).any())
 
 
 def added_token(token: str, flags: Flags) -> dict[str, Any]:
