@@ -243,7 +243,7 @@ def _of_encoding(encoding: Any) -> tuple[PackedVocab, Known]:
     if len(vocab) < len(ranks):
         twice = next(token for token, rank in ranks.items() if vocab[rank] != token)
         raise ValueError(f"gives rank {ranks[twice]} to {shown(twice)} and to {shown(vocab[ranks[twice]])}")
-    check_vocab(vocab, of_file=True)
+    check_vocab(vocab, allows_empty=True)
     packed = PackedVocab.of(vocab)
     check_bytes(packed)
     pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str

@@ -178,7 +178,7 @@ class Model:
         found = [np.fromiter(map(ids.__getitem__, column), dtype=np.int32, count=len(merges)) for column in columns]
         return np.column_stack(found)
 
-    @property
+    @lazy
     def size(self) -> int:
         """One more than the highest id."""
         return int(self.packed.ids[-1]) + 1
@@ -377,17 +377,17 @@ def check_bytes(vocab: PackedVocab, optional: Collection[int] = NEVER) -> None:
         raise ValueError(f"vocab lacks {len(missing)} of the 256 single bytes, without which not all text has ids: {some}")
 
 
-def check_vocab(vocab: Vocab, of_file: bool = False) -> None:
+def check_vocab(vocab: Vocab, allows_empty: bool = False) -> None:
     """Raise TypeError or ValueError for an entry of a vocab that is invalid.
 
-    of_file : whether it may have an empty token, which no text gets
+    allows_empty : whether it may have an empty token, which no text gets
     """
     for token_id, token in vocab.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not isinstance(token, bytes):
             raise TypeError(f"vocab must map int to bytes, and has {shown(token_id)}: {shown(token)}")
         if not 0 <= token_id <= MAX_ID:
             raise ValueError(f"vocab has the id {shown(token_id)} (for {shown(token)}); ids must be from 0 to {MAX_ID:,}")
-        if not token and not of_file:
+        if not token and not allows_empty:
             raise ValueError(f"vocab has the empty token as id {token_id}")
 
 
