@@ -82,7 +82,9 @@ class Encoding(ABC):
     environment: Mapping[str, str] = {}  # variables to set before that
 
     def __init__(self, folder: str, vocabulary: str = "gpt2", **settings: Any) -> None:
-        vars(self).update(settings)
+        for name, setting in settings.items():
+            getattr(self, name)  # a misspelled one is an error
+            setattr(self, name, setting)
         self.folder = folder
         self.vocabulary = VOCABULARIES[vocabulary]
         os.environ.update(self.environment)
