@@ -73,6 +73,8 @@ def pairs_of_symbols(counted: WordCounts, start: Start, tokens: Tokens) -> tuple
         table,
         linked,
         starts,
+        start.symbols,
+        start.symbol_starts,
         symbol_lengths,
         np.full(N_BYTE_PAIRS, NONE, dtype=np.int32),
         tokens.left_at,

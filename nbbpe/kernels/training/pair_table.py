@@ -130,13 +130,29 @@ def link_bytes(text, starts, counts, first_word, end_word, pair_of_bytes, list_e
             link_symbol(words, position, text[position], pair, counts[word])
 
 
-@kernel(PairTable, LinkedWords, reads(int64[:]), reads(int32[:]), int32[:], int32[:], int32[:], int64[:], int32[:])
-def enter_first_pairs(table, words, word_starts, symbol_lengths, pair_of_bytes, left_at, right_at, of_newest, by_newest):
+@kernel(
+    PairTable,
+    LinkedWords,
+    reads(int64[:]),
+    reads(int32[:]),
+    reads(int64[:]),
+    reads(int32[:]),
+    int32[:],
+    int32[:],
+    int32[:],
+    int64[:],
+    int32[:],
+)
+def enter_first_pairs(
+    table, words, starts, symbols, symbol_starts, symbol_lengths, pair_of_bytes, left_at, right_at, of_newest, by_newest
+):
     """Enter all pairs of words before the first merge, with counts and occurrences.
 
     table          : PairTable, filled    empty, with room for all pairs and an occurrence for each position
     words          : LinkedWords          PAIR is filled, the rest is read
-    word_starts    : int64[n_words + 1]   where each word's positions start
+    starts         : int64[n_words + 1]   where each word's positions start
+    symbols        : int32[*]             the symbols of all words, one after another, as they are linked
+    symbol_starts  : int64[n_words + 1]   where each word's symbols start in it
     symbol_lengths : int32[n_symbols]     bytes of each symbol; those below 256 are the bytes
     pair_of_bytes  : int32[N_BYTE_PAIRS], scratch, NONE throughout
     left_at, right_at : int32[>= n_symbols], modified, NONE throughout   those of Tokens; afterwards their entries are stale
@@ -148,55 +164,43 @@ def enter_first_pairs(table, words, word_starts, symbol_lengths, pair_of_bytes, 
     Cost: two passes over the positions, and two more over those of pairs that are not of two bytes.
     """
     nodes = words.nodes
-    left, right, counts, starts, lengths = table.left, table.right, table.counts, table.starts, table.lengths
-    occurrences = table.occurrences
+    left, right, counts, lengths, occurrences = table.left, table.right, table.counts, table.lengths, table.occurrences
     n_pairs = np.int64(0)
     n_others = np.int64(0)
-    for word in range(word_starts.shape[0] - 1):
-        start, end = word_starts[word], word_starts[word + 1]
-        weight = word_count_at(words, start) if start < end else np.int64(0)
-        for position in range(start, end - 1):
-            symbol = nodes[position, SYMBOL]
-            if symbol < 0:
-                continue
-            after = position + symbol_lengths[symbol]
-            if after == end:
-                break
-            following = nodes[after, SYMBOL]
+    for word in range(starts.shape[0] - 1):
+        position = starts[word]
+        for i in range(symbol_starts[word], symbol_starts[word + 1] - 1):
+            symbol, following = symbols[i], symbols[i + 1]
             newest = max(symbol, following)
             if newest > 255:
                 of_newest[newest] += 1
                 n_others += 1
-                continue
-            key = symbol * 256 + following
-            pair = pair_of_bytes[key]
-            if pair == NONE:
-                pair = n_pairs
-                pair_of_bytes[key] = pair
-                add_pair(symbol, following, pair, left, right, counts, lengths)
-                n_pairs += 1
-            counts[pair] += weight
-            lengths[pair] += 1
-            nodes[position, PAIR] = pair
+            else:
+                key = symbol * 256 + following
+                pair = pair_of_bytes[key]
+                if pair == NONE:
+                    pair = n_pairs
+                    pair_of_bytes[key] = pair
+                    add_pair(symbol, following, pair, left, right, counts, lengths)
+                    n_pairs += 1
+                counts[pair] += word_count_at(words, position)
+                lengths[pair] += 1
+                nodes[position, PAIR] = pair
+            position += symbol_lengths[symbol]
     if n_others:
         n_before = np.int64(0)
         for newest in range(of_newest.shape[0]):  # from numbers to where each newest symbol's positions start
             n_of_this = of_newest[newest]
             of_newest[newest] = n_before
             n_before += n_of_this
-        for word in range(word_starts.shape[0] - 1):
-            end = word_starts[word + 1]
-            for position in range(word_starts[word], end - 1):
-                symbol = nodes[position, SYMBOL]
-                if symbol < 0:
-                    continue
-                after = position + symbol_lengths[symbol]
-                if after == end:
-                    break
-                newest = max(symbol, nodes[after, SYMBOL])
+        for word in range(starts.shape[0] - 1):
+            position = starts[word]
+            for i in range(symbol_starts[word], symbol_starts[word + 1] - 1):
+                newest = max(symbols[i], symbols[i + 1])
                 if newest > 255:
                     by_newest[of_newest[newest]] = position
                     of_newest[newest] += 1
+                position += symbol_lengths[symbols[i]]
         first_new = n_pairs
         present = np.int64(0)
         for i in range(n_others):
@@ -213,11 +217,11 @@ def enter_first_pairs(table, words, word_starts, symbol_lengths, pair_of_bytes, 
             else:
                 pair, n_pairs = count_new_pair(right_at, following, symbol, following, weight, first_new, n_pairs, table)
             nodes[position, PAIR] = pair
-    n_occurrences = reserve_lists(0, n_pairs, 0, 0, 0, starts, lengths)
+    n_occurrences = reserve_lists(0, n_pairs, 0, 0, 0, table.starts, lengths)
     for position in range(nodes.shape[0]):
         pair = nodes[position, PAIR]
         if pair != NONE:
-            occurrences[starts[pair] + lengths[pair]] = position
+            occurrences[table.starts[pair] + lengths[pair]] = position
             lengths[pair] += 1
     table.state[N_PAIRS] = n_pairs
     table.state[N_OCCURRENCES] = n_occurrences
