@@ -197,8 +197,8 @@ def train(
     if superwords is not None:
         if counts is not None:
             raise ValueError("superwords are learned from text, as counts have lost what stands beside a word")
-        if isinstance(source, Iterator) or isinstance(documents, Iterator):
-            raise ValueError("superwords need a source that can be read twice: not an iterator")
+        if any(each.is_read_once() for each in supply.inputs()):
+            raise ValueError("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
 
     def learned(words: WordCounts, merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
         """Merges up to `n` tokens, after those that there are; and whether a signal stopped them."""

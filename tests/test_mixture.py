@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import random
 from fractions import Fraction
 
@@ -85,6 +86,13 @@ def test_a_sample_of_documents_and_records_is_what_the_digests_say(tmp_path):
     for name in "a.txt", "a.jsonl":
         for part_bytes in 1000, 1 << 20:
             assert documents_of(tmp_path / name, Sample(-5, 0.25, 0.75), [SPECIAL.encode()], part_bytes) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_nothing_is_held_out_of_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="'a' is a pipe, which cannot be read twice: nothing can be held out of it"):
+        nbbpe.train(nbbpe.Mixture({"a": tmp_path / "pipe"}, held_out=0.1), 300)
 
 
 def test_what_is_held_out_is_not_trained_on_and_told(tmp_path):

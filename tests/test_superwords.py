@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import naive
 import pytest
 import regex
@@ -143,3 +145,18 @@ def test_invalid_arguments_are_refused(arguments, error, message):
 def test_what_does_not_go_together_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         nbbpe.train(**{"documents": ["the end"], "vocab_size": 300, **arguments})
+
+
+def test_a_source_that_can_be_read_only_once_is_refused(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    (tmp_path / "a.txt").write_text(TEXT)
+    table = pyarrow.table({"text": [TEXT]})
+    sources = [table, nbbpe.Mixture({"a": tmp_path / "a.txt", "b": iter([TEXT])})]
+    parallel = nbbpe.Parity(parallel={"a": iter([TEXT])})
+    sources.append(nbbpe.Mixture({"a": tmp_path / "a.txt"}, parity=parallel))
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        sources.append(tmp_path / "pipe")
+    for source in sources:
+        with pytest.raises(ValueError, match="read twice: not an iterator, Arrow data or a pipe"):
+            nbbpe.train(source, 300, superwords=nbbpe.Superwords(after=280))

@@ -92,7 +92,7 @@ class Part(Protocol):
 class Input(ABC):
     """One source of text: a file, or an iterable of documents.
 
-    file        : the file that it reads; None for what has none, and can be read once only
+    file        : the file that it reads; None for what has none
     has_records : whether each of its documents is a record, row or item; not text that special tokens divide
     in_python   : whether reading it takes Python more than a moment, so that threads would wait for each other
     """
@@ -113,6 +113,10 @@ class Input(ABC):
         """When it was last changed, see File."""
         return None if self.file is None else self.file.mtime_ns()
 
+    def is_read_once(self) -> bool:
+        """Whether its text is gone when it has been read: that of a pipe, an iterator, a stream."""
+        return self.path() is not None and self.size() is None
+
     @abstractmethod
     def n_text(self) -> int:
         """About how many bytes of text it holds, 0 where nobody knows: whether several workers pay, and how to cut."""
@@ -127,12 +131,16 @@ class Input(ABC):
 
 
 class ReadOnce(Input):
-    """An Input of records in memory, and its one Part: it is read once, and in this process.
+    """An Input of records in memory, and its one Part: it is read in one go, and in this process.
 
     It has no file, and nobody knows its size.
     """
 
     has_records = True
+
+    def is_read_once(self) -> bool:
+        """See Input."""
+        return True
 
     def span(self) -> tuple[int, None]:
         """See Part."""

@@ -27,6 +27,10 @@ class Documents(ReadOnce):
     def __init__(self, documents: Iterable[Text]) -> None:
         self._documents = documents
 
+    def is_read_once(self) -> bool:
+        """See Input."""
+        return isinstance(self._documents, Iterator)
+
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""

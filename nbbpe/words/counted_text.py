@@ -45,6 +45,9 @@ class CountedText(Supply):
                 self._groups.setdefault(factor, []).extend(inputs)
         super().__init__(asked, split, special_tokens, denominator)
 
+    def inputs(self) -> list[Input]:
+        return self._inputs
+
     def forecasted(self, n_tokens: int | None) -> Callable[[int], None]:
         asked = self._asked
         if not shows_bar(asked.progress):

@@ -37,6 +37,10 @@ class MixedText(Supply):
         self._parallel: dict[str, WordCounts] = {}
         self._told: dict[str, dict[str, Any]] = {}
 
+    def inputs(self) -> list[Input]:
+        found = [*self._found.values(), *self._found_parallel.values()]
+        return [each for inputs in found for each in inputs]
+
     def told(self, model: Model) -> dict[str, Any]:
         for name, words in self._held_out.items():
             self._told[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)

@@ -43,7 +43,7 @@ class Mixture:
     held_out
         The share of each source's documents that is never trained on, 0 to less than 1. How well the tokenizer compresses
         them is told in its provenance. In plain text, documents are what special tokens divide, or lines where no
-        special tokens are given. An iterator cannot be read twice, so nothing can be held out of it (nor of Arrow data).
+        special tokens are given. Nothing can be held out of what cannot be read twice: an iterator, Arrow data, a pipe.
     seed
         An integer: another one gives other samples. The samples do not depend on the number of workers nor on the order
         of files, and equal documents are in a sample together or not at all.
@@ -121,6 +121,8 @@ def find_mixture(
     for name, inputs in found.items():
         if _max_bytes(mixture, name) is not None and any(each.path() and each.size() is None for each in inputs):
             raise ValueError(f"{name!r} is a pipe, whose size is not known: max_bytes cannot be applied to it")
+        if mixture.held_out and any(each.path() and each.is_read_once() for each in inputs):
+            raise ValueError(f"{name!r} is a pipe, which cannot be read twice: nothing can be held out of it")
         if not any(each.file is None for each in inputs):
             continue
         if mixture.held_out:

@@ -14,6 +14,7 @@ from .asked import Asked
 
 if TYPE_CHECKING:
     from ..model.model import Model
+    from ..sources import Input
     from ..training.fitting import LeftOut
     from ..training.parity_queues import Groups
 
@@ -68,6 +69,10 @@ class Supply(ABC):
     def told(self, model: Model) -> dict[str, Any]:
         """What the provenance of the model that was trained says of its sources beside the words."""
         return {}
+
+    def inputs(self) -> list[Input]:
+        """The text that is counted, with what measures it; none where it was counted before."""
+        return []
 
     @abstractmethod
     def gathered(self, split: Pattern, limit: Limit) -> Gathered:
