@@ -283,3 +283,14 @@ def test_a_broken_provenance_is_named(folder, changes, message):
     change(folder, **changes)
     with pytest.raises(ValueError, match=message):
         nbbpe.load(folder)
+
+
+def test_what_stands_for_invalid_bytes_is_saved(tmp_path):
+    rules = nbbpe.TokenRules(seeds=[b"\xff\xfe"], forbidden="[\udc80-\udc8f]")
+    tok = nbbpe.train(documents=["the the"], vocab_size=258, pattern="[\udc80-\udcff]+|[^\udc80-\udcff]+", rules=rules)
+    tok.save(tmp_path / "tokenizer")
+    loaded = nbbpe.load(tmp_path / "tokenizer")
+    assert loaded.provenance["training"]["rules"] == {"seeds": ["\udcff\udcfe"], "forbidden": ["[\udc80-\udc8f]"]}
+    assert (loaded.pattern, loaded.merges) == (tok.pattern, tok.merges)
+    with pytest.raises(ValueError, match="cannot hold the lone surrogates that the pattern"):
+        tok.to_hf(tmp_path / "tokenizer.json")

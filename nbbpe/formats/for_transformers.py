@@ -95,8 +95,8 @@ def _fitting(path: str, model: Model) -> dict[str, Any]:
 
 
 def write_json(path: str, document: Mapping[str, Any]) -> None:
-    """Write a small JSON file for people to read."""
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
+    """Write a small JSON file for people to read; lone surrogates, which a provenance may have, as JSON escapes them."""
+    with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         json.dump(document, file, ensure_ascii=False, indent=2)
         file.write("\n")
 
