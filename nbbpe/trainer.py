@@ -287,7 +287,7 @@ def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: Patte
                 f"special token {token!r} is not one of the start's, which are used: add it beforehand, "
                 "start=tok.with_special_tokens([...])"
             )
-    if pattern != "gpt2" and get_pattern(pattern).regexes != start._model.pattern.regexes:
+    if is_said(pattern) and get_pattern(pattern).regexes != start._model.pattern.regexes:
         raise ValueError(f"pattern={pattern!r} is not the pattern of start, {start.pattern!r}, which is used")
 
 

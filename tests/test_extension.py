@@ -335,6 +335,17 @@ def test_what_contradicts_the_start_is_an_error(small):
             nbbpe.train(documents=["abc"], **{"vocab_size": 500, **arguments})
     with pytest.raises(ValueError, match="no text to train on"):
         small.extend(documents=[texts.SPECIAL], vocab_size=500)
+    start = nbbpe.train(documents=["the the"], vocab_size=257, pattern="cl100k")
+    with pytest.raises(ValueError, match="pattern='gpt2' is not the pattern of start, 'cl100k'"):
+        nbbpe.train(documents=["abc"], vocab_size=258, start=start, pattern="gpt2")
+
+
+@pytest.mark.parametrize("told", ["x", [1], {"interrupted": True, "start": [1]}, {"tie_break": ["ids"]}])
+def test_what_a_file_says_of_training_may_be_anything(told):
+    start = nbbpe.train(documents=["the the"], vocab_size=257)
+    start = start._with_model(start._model.with_training({}))
+    start._model._origin["training"] = told
+    assert nbbpe.train(documents=["the the"], vocab_size=258, start=start).merges[1:] == [(b"th", b"e")]
 
 
 def test_the_twin_goes_on_from_a_start():
