@@ -84,10 +84,16 @@ def extend(
 
 def was_cut_short(model: Model) -> bool:
     """Whether a vocabulary is that of a training from the bytes on that was interrupted, once or several times."""
-    training = model.provenance.get("training") or {}
+    training = _training_of(model.provenance)
     while training.get("interrupted") and "start" in training:
-        training = training["start"].get("training") or {}
+        training = _training_of(training["start"])
     return bool(training.get("interrupted"))
+
+
+def _training_of(told: Any) -> dict[str, Any]:
+    """What a provenance says of training; nothing where a file says what cannot be meant."""
+    training = told.get("training") if isinstance(told, dict) else None
+    return training if isinstance(training, dict) else {}
 
 
 def with_special_tokens_last(model: Model) -> Model:
@@ -294,6 +300,5 @@ def _merged(ids: list[int], ranks: dict[tuple[int, int], tuple[int, int]]) -> li
 
 def tie_break_of(model: Model) -> str:
     """The rule by which a model was trained, as far as it says so; else the default one."""
-    training = model.provenance.get("training")
-    rule = training.get("tie_break") if isinstance(training, dict) else None
+    rule = _training_of(model.provenance).get("tie_break")
     return rule if rule in TIE_BREAKS else "bytes"
