@@ -50,6 +50,26 @@ def test_weights_count_a_source_as_if_it_were_repeated():
     assert nbbpe.train(mixture, 320).merges == nbbpe.train(documents=[a] * 3 + [b] * 4, vocab_size=320).merges
 
 
+@pytest.mark.parametrize("parity", [False, True])
+@pytest.mark.parametrize("numbers", [{"weights": {"a": Fraction(1, 2)}}, {"shares": {"a": 6, "b": 15}}])
+@pytest.mark.filterwarnings("ignore:the text has pairs for only")
+def test_least_counts_are_of_weighted_text(numbers, parity):
+    def trained(**arguments):
+        sources = {"a": ["xy. xy. xy. "], "b": ["qz. qz. uv. "]}
+        mixture = nbbpe.Mixture({name: iter(texts) for name, texts in sources.items()}, **numbers, parity=parity)
+        return nbbpe.train(mixture, 300, pattern=r"\w+|\W", **arguments)
+
+    # "xy" stands one and a half times in the text; by shares it is the least, and stands three times, "qz" five times.
+    times = {b"xy": 3 / 2, b"qz": 2, b"uv": 1} if "weights" in numbers else {b"xy": 3, b"qz": 5, b"uv": 5 / 2}
+    for least in range(1, 7):
+        wanted = {word for word, n in times.items() if n >= least}
+        tok = trained(min_frequency=least)
+        assert set(map(b"".join, tok.merges)) == wanted
+        assert tok.provenance["training"]["corpus"]["denominator"] == (2 if "weights" in numbers else 1000)
+        if least < 3:
+            assert set(map(b"".join, trained(min_word_count=least).merges)) == wanted
+
+
 def test_shares_make_up_for_sizes():
     a, b = letters(1, 1000), letters(2, 16_000)
     tok = nbbpe.train(nbbpe.Mixture({"a": iter([a]), "b": iter([b])}, shares={"a": 0.5, "b": 0.5}), 300)

@@ -17,7 +17,7 @@ from ..training.gathering import Gathered, Limit
 from ..training.sorted_runs import concatenate
 from ..training.word_counts import WordCounts, WordTable, count_files
 from .asked import Asked
-from .mixture import Mixture, count_mixture, find_mixture, n_bytes
+from .mixture import Mixture, count_mixture, denominator_of, find_mixture, n_bytes
 from .parity import Parity, with_groups, words_between
 from .source_words import count_words
 from .supply import Stage, Supply
@@ -29,7 +29,7 @@ class MixedText(Supply):
     def __init__(
         self, asked: Asked, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
     ) -> None:
-        super().__init__(asked, split, special_tokens)
+        super().__init__(asked, split, special_tokens, denominator_of(mixture))
         self._mixture = mixture
         self._found, self._found_parallel = find_mixture(mixture, asked.field, asked.on_error)
         self._model = model
@@ -88,7 +88,7 @@ class ParityText(MixedText):
 
     def count(self, n_tokens: int, split: Pattern | None = None) -> tuple[WordCounts, LeftOut | None]:
         words, left_out = super().count(n_tokens, split)
-        least = 1 if left_out is None else left_out.min_word_count
+        least = 1 if left_out is None else left_out.min_word_count * self.denominator
         self._n_words = [int((counts >= least).sum()) for counts in self._counts]
         return words, left_out
 

@@ -36,7 +36,8 @@ class Mixture:
         or fractions.Fraction; 1 for a source without one.
     shares
         In place of weights: by name, the share of a source in all of the text (in bytes), whatever its size. Positive
-        numbers, one for each source; only their proportions matter.
+        numbers, one for each source; only their proportions matter. The source that counts least counts once, all others
+        more often.
     max_bytes
         About how many bytes of a source are trained on: for all, or by name. A source that is larger is sampled. Its size
         must be known: no iterator, no Arrow data, no pipe.
@@ -170,6 +171,13 @@ def _max_bytes(mixture: Mixture, name: str) -> int | None:
     return mixture.max_bytes.get(name) if isinstance(mixture.max_bytes, Mapping) else mixture.max_bytes
 
 
+def denominator_of(mixture: Mixture) -> int:
+    """What the weighted counts must be divided by to say how often a word stands in the text."""
+    if mixture.shares is not None:
+        return _FINENESS
+    return lcm(*(weight.denominator for weight in (mixture.weights or {}).values()))
+
+
 def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
     """What each source's counts are multiplied by."""
     from fractions import Fraction  # here, as it brings `decimal` with it
@@ -179,7 +187,7 @@ def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
         least = min(rates.values())
         return {name: round(_FINENESS * rate / least) for name, rate in rates.items()}
     weights = {name: Fraction((mixture.weights or {}).get(name, 1)) for name in mixture.sources}
-    unit = lcm(*(weight.denominator for weight in weights.values()))
+    unit = denominator_of(mixture)
     return {name: int(weight * unit) for name, weight in weights.items()}
 
 
