@@ -91,7 +91,7 @@ def was_cut_short(model: Model) -> bool:
 
 
 def _training_of(told: Any) -> dict[str, Any]:
-    """What a provenance says of training; nothing where a file says what cannot be meant."""
+    """What a provenance says of training; nothing where a file says what is invalid."""
     training = told.get("training") if isinstance(told, dict) else None
     return training if isinstance(training, dict) else {}
 
