@@ -312,6 +312,16 @@ def test_a_threshold_counts_occurrences_whatever_the_denominator(place):
     assert halves.merges == naive.train({b"often": 50}, 300)[0]
 
 
+def test_a_threshold_is_found_whatever_the_denominator(place):
+    counts = nbbpe.count_words(documents=documents_of(lengthened(RARE, times=1)), pattern=None)
+    limited = {"counts": [counts], "vocab_size": 300, "memory_limit": "64MB"}
+    with pytest.raises(MemoryError, match=r"min_word_count=2 would make them fit"):
+        nbbpe.train(**limited, weights=[1.000001])
+    with pytest.warns(UserWarning, match=r"min_word_count=2 skips 300 of 341 distinct words, with 300 of 470 occurr"):
+        auto = nbbpe.train(**limited, weights=[1.000001], min_word_count="auto")
+    assert auto.merges == nbbpe.train(**limited, min_word_count=2).merges
+
+
 def test_no_threshold_may_help():
     limited = {"pattern": None, "vocab_size": 300, "memory_limit": "64MB"}
     for threshold in None, "auto":

@@ -16,7 +16,7 @@ from .word_counts import WordCounts
 
 MinWordCount = int | Literal["auto"] | None
 
-_MOST_EXACT = 1 << 16  # counts below it are told apart: no text needs a higher threshold
+_MOST_EXACT = 1 << 16  # occurrences below it are told apart: no text needs a higher threshold
 
 
 class LeftOut(NamedTuple):
@@ -45,11 +45,13 @@ class LeftOut(NamedTuple):
 class _Sizes:
     """How many words there are, how many bytes they have, and how often they occur: of all, and by their counts.
 
-    n_words, n_bytes : int64[_MOST_EXACT + 1]    [i] is about words of count i, the last about all above
-    all, kept        : [3] words, bytes and occurrences: of all words, and of those of at least `threshold`
+    n_words, n_bytes : int64[_MOST_EXACT + 1]    [i] is about words that occur i times, the last about all above
+    all, kept        : [3] words, bytes and counts: of all words, and of those whose count is at least `threshold`
+    unit             : what an occurrence counts
     """
 
-    def __init__(self, threshold: int) -> None:
+    def __init__(self, threshold: int, unit: int) -> None:
+        self.unit = unit
         self.n_words = np.zeros(_MOST_EXACT + 1, dtype=np.int64)
         self.n_bytes = np.zeros(_MOST_EXACT + 1, dtype=np.int64)
         self.threshold = threshold
@@ -58,29 +60,27 @@ class _Sizes:
 
     def add(self, words: WordCounts) -> None:
         """Add words to the numbers."""
-        lengths, counts = np.diff(words.starts), np.minimum(words.counts, _MOST_EXACT)
-        self.n_words += np.bincount(counts, minlength=_MOST_EXACT + 1)
-        self.n_bytes += np.bincount(counts, lengths, minlength=_MOST_EXACT + 1).astype(np.int64)
+        lengths, times = np.diff(words.starts), np.minimum(words.counts // self.unit, _MOST_EXACT)
+        self.n_words += np.bincount(times, minlength=_MOST_EXACT + 1)
+        self.n_bytes += np.bincount(times, lengths, minlength=_MOST_EXACT + 1).astype(np.int64)
         kept = words.counts >= self.threshold
         for sums, some in (self.all, slice(None)), (self.kept, kept):
             sums[0] += len(words.counts[some])
             sums[1] += int(lengths[some].sum())
             sums[2] += total_of(words.counts[some])
 
-    def least_that_fits(self, n_tokens: int, most_bytes: int | None, unit: int) -> int | None:
-        """The least threshold in units for which the words that are left, one at least, fit; None where none does."""
+    def least_that_fits(self, n_tokens: int, most_bytes: int | None) -> int | None:
+        """How often words must occur that those which do, one at least, fit; None where no number helps."""
         n_words, n_bytes = (np.cumsum(sizes[::-1])[::-1].tolist() for sizes in (self.n_words, self.n_bytes))
-        counts = range(1, _MOST_EXACT // unit + 1)
-        for n in counts:
-            if n_words[n * unit] and _fits(n_words[n * unit], n_bytes[n * unit], n_tokens, most_bytes):
+        for n in range(1, _MOST_EXACT + 1):
+            if n_words[n] and _fits(n_words[n], n_bytes[n], n_tokens, most_bytes):
                 return n
         return None
 
-    def left_out(self, unit: int) -> LeftOut | None:
-        """What the threshold skips; None for nothing."""
-        if self.kept == self.all:
-            return None
+    def left_out(self) -> LeftOut:
+        """What the threshold skips."""
         n_words, _, n_occurrences = (whole - kept for whole, kept in zip(self.all, self.kept, strict=True))
+        unit = self.unit
         return LeftOut(self.threshold // unit, n_words, n_occurrences // unit, self.all[0], self.all[2] // unit)
 
 
@@ -111,34 +111,32 @@ def words_that_fit(
     else:
         assert limit.runs is not None
         # Merged once to be measured, and read again without the rare words.
-        sizes = _Sizes(threshold)
+        sizes = _Sizes(threshold, unit)
         run = limit.runs.write(_measuring(gathered.sorted_batches(), sizes))
         measured = read_run(run)
     if words is not None:
-        sizes = _Sizes(threshold)
+        sizes = _Sizes(threshold, unit)
         sizes.add(words)
     if not _fits(sizes.kept[0], sizes.kept[1], n_tokens, limit.n_bytes):
-        least = sizes.least_that_fits(n_tokens, limit.n_bytes, unit)
+        least = sizes.least_that_fits(n_tokens, limit.n_bytes)
         if min_word_count != "auto" or least is None:
             raise _error(sizes, n_tokens, limit, least)
         threshold = least * unit
-        sizes = _with_threshold(sizes, threshold)
+        sizes.threshold = threshold
+        sizes.kept = [int(sizes.n_words[least:].sum()), int(sizes.n_bytes[least:].sum()), 0]
     if not sizes.kept[0]:
         raise ValueError(f"min_word_count={min_word_count} skips every word: none occurs that often")
-    left_out = sizes.left_out(unit)
-    if min_word_count == "auto" and left_out is not None:
-        warn_user(f"so that the words fit in memory, {left_out}")
-    if words is not None and left_out is None:
+    is_all = sizes.kept[0] == sizes.all[0]
+    if words is not None and is_all:
         return words, None
-    return _collected(measured, threshold, sizes), left_out
-
-
-def _with_threshold(sizes: _Sizes, threshold: int) -> _Sizes:
-    """The same sizes for another threshold, below _MOST_EXACT."""
-    rare = int((sizes.n_words[:threshold] * np.arange(threshold)).sum())
-    sizes.threshold = threshold
-    sizes.kept = [int(sizes.n_words[threshold:].sum()), int(sizes.n_bytes[threshold:].sum()), sizes.all[2] - rare]
-    return sizes
+    kept = _collected(measured, threshold, sizes)
+    if is_all:
+        return kept, None
+    sizes.kept[2] = total_of(kept.counts)
+    left_out = sizes.left_out()
+    if min_word_count == "auto":
+        warn_user(f"so that the words fit in memory, {left_out}")
+    return kept, left_out
 
 
 def _measuring(batches: Iterable[WordCounts], sizes: _Sizes) -> Iterator[WordCounts]:
