@@ -130,6 +130,19 @@ def test_otherwise_it_raises(stage, options):
         nbbpe.train(iter(DOCUMENTS), 330, progress=sends(signal.SIGINT, stage, after=1), **options)
 
 
+@pytest.mark.filterwarnings("ignore:training was interrupted")
+@pytest.mark.parametrize("after", [260, 300])
+def test_superwords_that_were_interrupted_do_not_go_on(after):
+    """They would be learned from whole phrases: other merges than in one go."""
+    asked = {"vocab_size": 320, "superwords": nbbpe.Superwords(after=after)}
+    stop = sends(signal.SIGINT, "learn merges", after=10)
+    kept = nbbpe.train(documents=DOCUMENTS, **asked, on_interrupt="keep", progress=stop)
+    assert kept.merges == nbbpe.train(documents=DOCUMENTS, **asked).merges[: len(kept.merges)]
+    with pytest.raises(ValueError, match="start is of a training with superwords that was interrupted"):
+        nbbpe.train(documents=DOCUMENTS, vocab_size=320, start=kept)
+    assert kept.extend(documents=DOCUMENTS, vocab_size=310).merges[: len(kept.merges)] == kept.merges
+
+
 def test_a_signal_at_the_last_merge_is_no_interruption(recwarn):
     whole = nbbpe.train(iter(DOCUMENTS), 330)
 

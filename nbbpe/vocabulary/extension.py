@@ -82,12 +82,13 @@ def extend(
     return larger.with_training({**told, **supply.told(larger)})
 
 
-def was_cut_short(model: Model) -> bool:
-    """Whether a vocabulary is that of a training from the bytes on that was interrupted, once or several times."""
+def cut_short(model: Model) -> dict[str, Any] | None:
+    """What is told of the training from the bytes on whose vocabulary this is, if that was interrupted, once or several
+    times; else None."""
     training = _training_of(model.provenance)
     while training.get("interrupted") and "start" in training:
         training = _training_of(training["start"])
-    return bool(training.get("interrupted"))
+    return training if training.get("interrupted") else None
 
 
 def _training_of(told: Any) -> dict[str, Any]:
