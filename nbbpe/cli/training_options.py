@@ -140,4 +140,7 @@ def _fraction(weight: Any) -> Any:
     """A weight that may be written as "1/3" or 0.5; what is neither a str nor a float is left to Mixture."""
     from fractions import Fraction  # here, as it brings `decimal` with it
 
-    return Fraction(str(weight)) if isinstance(weight, (str, float)) else weight
+    try:
+        return Fraction(str(weight)) if isinstance(weight, (str, float)) else weight
+    except ZeroDivisionError:
+        raise ValueError(f"{weight!r} is not a number: it divides by 0") from None
