@@ -119,8 +119,8 @@ def train(
     start
         A tokenizer to go on from, see `Tokenizer.extend`: its tokens keep their ids, new ones get the ids after the
         highest. Its pattern and its special tokens are used. Where its training was interrupted (`on_interrupt`), the
-        result is that of training in one go: special tokens get the last ids again; with superwords, that is an error. None
-        starts from the bytes.
+        result is that of training in one go: special tokens get the last ids again; with superwords, or a window of
+        parity, that is an error. None starts from the bytes.
     on_interrupt
         What Ctrl-C or SIGTERM does while merges are learned. "raise": what it always does. "keep": the merges so far make
         the tokenizer, a warning says how many there are, and `Tokenizer.provenance` that training was interrupted; a second
@@ -171,7 +171,7 @@ def train(
     [258, 261, 263]
     """
     from .training.merges import compile_beside_counting, learn_merges
-    from .vocabulary.extension import cut_short, extend, start_from, with_seeds, with_special_tokens_last
+    from .vocabulary.extension import check_can_go_on, cut_short, extend, start_from, with_seeds, with_special_tokens_last
     from .words.asked import how_to_count
     from .words.finding import find_supply
 
@@ -183,11 +183,8 @@ def train(
         if superwords is not None:
             raise ValueError("superwords are learned from the bytes on, not from a tokenizer: leave start out")
         former = cut_short(start._model)
-        if former is not None and "superwords" in former:
-            raise ValueError(
-                "start is of a training with superwords that was interrupted, which cannot go on as it would have: train "
-                "from the bytes again, or add tokens as they come by Tokenizer.extend"
-            )
+        if former is not None:
+            check_can_go_on(former, source)
         model = extend(start._model, asked, terms, source, documents, counts, weights, vocab_size)
         return Tokenizer._of(model if former is None else with_special_tokens_last(model))
     if vocab_size is None:

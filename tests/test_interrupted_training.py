@@ -143,6 +143,21 @@ def test_superwords_that_were_interrupted_do_not_go_on(after):
     assert kept.extend(documents=DOCUMENTS, vocab_size=310).merges[: len(kept.merges)] == kept.merges
 
 
+@pytest.mark.filterwarnings("ignore:training was interrupted")
+def test_parity_with_a_window_does_not_go_on():
+    """Which sources the last merges were for is known no more: other ones may wait."""
+
+    def mixture(window):
+        return nbbpe.Mixture({"a": iter(DOCUMENTS[:1]), "b": iter(DOCUMENTS[1:])}, parity=nbbpe.Parity(window=window))
+
+    stop = sends(signal.SIGINT, "learn merges", after=10)
+    kept = nbbpe.train(mixture(4), 320, on_interrupt="keep", progress=stop)
+    with pytest.raises(ValueError, match="window is about the last merges, and start does not tell"):
+        nbbpe.train(mixture(4), 320, start=kept)
+    assert nbbpe.train(mixture(None), 320, start=kept).merges[: len(kept.merges)] == kept.merges
+    assert kept.extend(mixture(4), 320).vocab_size == 320
+
+
 def test_a_signal_at_the_last_merge_is_no_interruption(recwarn):
     whole = nbbpe.train(iter(DOCUMENTS), 330)
 

@@ -28,7 +28,7 @@ class Superwords:
         n / window times) and takes more memory, as longer runs occur less often twice.
 
     The tokenizer's pattern is then `(?:phrase)+|pattern`: whole phrases are encoded, by all merges in the order in which
-    they were learned.
+    they were learned. `Tokenizer.extend` learns from whole phrases, too: `TokenRules(max_words=...)` limits its words.
 
     Raises
     ------

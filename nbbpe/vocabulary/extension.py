@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -89,6 +89,19 @@ def cut_short(model: Model) -> dict[str, Any] | None:
     while training.get("interrupted") and "start" in training:
         training = _training_of(training["start"])
     return training if training.get("interrupted") else None
+
+
+def check_can_go_on(training: Mapping[str, Any], source: object) -> None:
+    """Raise ValueError where a training that was interrupted, see `cut_short`, cannot go on to the merges of one go."""
+    if "superwords" in training:
+        cause = "start is of a training with superwords that was interrupted"
+    elif isinstance(source, Mixture) and isinstance(source.parity, Parity) and source.parity.window is not None:
+        cause = "window is about the last merges, and start does not tell which sources these were for"
+    else:
+        return
+    raise ValueError(
+        f"{cause}, so training cannot go on as it would have: train from the bytes again, or add tokens by Tokenizer.extend"
+    )
 
 
 def _training_of(told: Any) -> dict[str, Any]:
