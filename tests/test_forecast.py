@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 
 import pytest
 import texts
@@ -59,6 +61,24 @@ def test_a_line_before_and_one_after_where_progress_is_shown(tmp_path, capfd):
     nbbpe.train(documents=["the cat"], vocab_size=300, progress=True)
     assert "distinct" not in capfd.readouterr().err
     assert set(said) == {"count words", "learn merges"}
+
+
+class Gone(io.StringIO):
+    """A stream whose reader ends during the run."""
+
+    def write(self, text: str) -> int:
+        if "it took" in text:
+            raise BrokenPipeError
+        return super().write(text)
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_a_run_does_not_fail_when_nobody_can_read_the_line_after_it(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("the cat sat on the mat, " * 100)
+    monkeypatch.setattr("sys.stderr", Gone())
+    assert len(nbbpe.train(path, 262, progress=True)) == 262
+    assert "will take about" in sys.stderr.getvalue()
 
 
 def test_a_short_run_has_no_forecast(tmp_path):

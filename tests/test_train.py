@@ -259,14 +259,25 @@ def test_a_progress_callable_is_told_stages_what_is_done_and_of_how_much(file):
     assert told[0][2] is None
 
 
+class Logger:
+    """A stream that sends to a log what is written to it, as programs put in the place of stderr."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
 @pytest.mark.usefixtures("quiet")
-@pytest.mark.parametrize("stderr", [None, "closed"])
-def test_no_bar_is_shown_where_there_is_no_terminal(file, monkeypatch, stderr):
+@pytest.mark.parametrize("progress", [None, True])
+@pytest.mark.parametrize("stderr", ["none", "closed", "detached", "only written to"])
+def test_no_bar_is_shown_where_there_is_no_terminal(file, monkeypatch, stderr, progress):
+    stream = io.TextIOWrapper(io.BytesIO())
     if stderr == "closed":
-        stderr = io.StringIO()
-        stderr.close()
-    monkeypatch.setattr("sys.stderr", stderr)
-    assert len(nbbpe.train(file, 260)) == 260
+        stream.close()
+    elif stderr == "detached":
+        stream.detach()
+    streams = {"none": None, "only written to": Logger()}
+    monkeypatch.setattr("sys.stderr", streams.get(stderr, stream))
+    assert len(nbbpe.train(file, 260, progress=progress)) == 260
 
 
 def test_a_progress_that_is_no_option_is_an_error(file):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import Any
 
 # None: a bar where stderr is a terminal. True or False: a bar, or none. A callable gets (stage, done, total or None).
 ProgressOption = bool | Callable[[str, int, "int | None"], object] | None
@@ -20,16 +20,23 @@ def _bar(**options: Any) -> Any:
     return Bar(**options)
 
 
-def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal; in a background process it may be None or closed."""
-    return stream is not None and not stream.closed and stream.isatty()
+def _takes(stream: Any, is_terminal: bool) -> bool:
+    """Whether text can be written to a stream, and whether it is a terminal where that is asked.
+
+    In a background process it may be None or closed; and a program may put any object in its place that has a `write`.
+    """
+    try:
+        stream.write("")
+        return not is_terminal or stream.isatty()
+    except (AttributeError, ValueError, OSError):
+        return False
 
 
 def shows_bar(option: ProgressOption) -> bool:
     """Whether the option has bars shown. Raises TypeError if it is not an option."""
     if not (option is None or isinstance(option, bool) or callable(option)):
         raise TypeError(f"progress must be True, False, None or a callable, not {option!r:.100}")
-    return not callable(option) and bool(option or (option is None and _is_terminal(sys.stderr)))
+    return not callable(option) and option is not False and _takes(sys.stderr, is_terminal=option is None)
 
 
 class Progress:

@@ -114,11 +114,6 @@ def gigabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e9:,.1f} GB"
 
 
-def say(text: str) -> None:
-    """Print a line on stderr."""
-    print(f"nbbpe: {text}", file=sys.stderr, flush=True)
-
-
 def outcome(seconds: float, n_words: int) -> str:
     """How a run went: what it took, and the largest memory of this process."""
     memory = ""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..kernels.compiler.notices import say
 from ..sources import Input, find_inputs, total_size
 from ..sources.finding import find_files
 from ..system.progress import Progress, shows_bar
@@ -58,9 +59,9 @@ class CountedText(Supply):
         expected = forecast.forecast(self._inputs, self.split, separators, asked.n_workers, n_tokens, asked.n_bytes)
         if expected is None:
             return say_nothing
-        forecast.say(str(expected))
+        say(str(expected))
         began = time.perf_counter()
-        return lambda n_words: forecast.say(forecast.outcome(time.perf_counter() - began, n_words))
+        return lambda n_words: say(forecast.outcome(time.perf_counter() - began, n_words))
 
     def gathered(self, split: Pattern, limit: Limit) -> Gathered:
         asked = self._asked

@@ -7,5 +7,5 @@ import sys
 def say(text: str) -> None:
     """Print a line on stderr if that is possible: a failing notice must not stop the work."""
     if sys.stderr is not None:  # print would write to stdout then
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # the last of a stream of the user's without `flush`
             print(f"nbbpe: {text}", file=sys.stderr, flush=True)
