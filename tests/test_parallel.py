@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from multiprocessing.connection import Connection
 
 import processes
 import pytest
@@ -32,6 +33,10 @@ class Adder:
             os.kill(os.getpid(), signal.SIGKILL)
         if task == "exit":
             os._exit(7)
+        if task == "die while sending":
+            # More than a pipe holds, to a parent that does not read it before this process is dead.
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGKILL)).start()
+            yield bytes(1 << 24)
         if task == "sleep":
             time.sleep(60)
         if task == "pid":
@@ -287,6 +292,20 @@ def test_a_worker_that_dies_is_an_error_that_says_how():
         list(run_jobs(Adder, [1, "die", 2], 2))
     with pytest.raises(WorkerError, match="exit code 7"):
         list(run_jobs(Adder, [1, "exit", 2], 2))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pipe of messages")
+def test_a_worker_that_dies_while_it_sends_is_an_error_that_says_how(monkeypatch):
+    receive = Connection._recv
+
+    def receive_later(self, size, *more):
+        if size > 1 << 20:
+            time.sleep(0.3)
+        return receive(self, size, *more)
+
+    monkeypatch.setattr(Connection, "_recv", receive_later)
+    with pytest.raises(WorkerError, match=r"exit code -9.*fewer workers"):
+        list(run_jobs(Adder, [1, "die while sending"], 2))
 
 
 def test_closing_the_iterator_ends_the_workers_at_once():

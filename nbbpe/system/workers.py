@@ -323,7 +323,7 @@ class _Desk:
         for connection in ready:
             try:
                 kind, number, results = connection.recv()
-            except (EOFError, ConnectionError):
+            except (EOFError, OSError):  # the second where it ended in the middle of a message
                 process = self._workers[connection]
                 process.join()
                 raise WorkerError(
