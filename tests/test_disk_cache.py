@@ -21,8 +21,9 @@ import pytest
 
 import nbbpe
 from nbbpe.kernels.compiler import kernel_files, layouts, obtain, plain, store, symbols, target
-from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.jit import KERNELS, Kernel
 from nbbpe.kernels.compiler.signature import int64
+from nbbpe.kernels.pieces import special_tokens
 
 pytestmark = pytest.mark.skipif(plain.is_plain(), reason="kernels are compiled by a plain njit")
 
@@ -434,6 +435,13 @@ if len(sys.argv) > 3:
     assert processes.run(script, str(folder), label, "go", **extra).split() == ["1", "0"]
     (path,) = folder.iterdir()
     assert f".for-{label}." in path.name
+
+
+def test_kernels_for_a_wheel_do_not_hold_where_they_were_made():
+    obtain.obtain_object(special_tokens.add_nodes)  # others are looked at if they are stored
+    for kernel in KERNELS:
+        found = kernel_files.read(kernel.name)
+        assert found is None or os.fsencode(store.KERNELS) not in found.content, kernel.name
 
 
 # What objects refer to

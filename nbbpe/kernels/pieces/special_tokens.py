@@ -136,7 +136,8 @@ def add_nodes(text, starts, nodes, spans, progress, n_at_once):
 
     Does `n_at_once` nodes; returns whether all are done. Cost: linear in the bytes of the text.
     """
-    node, n_nodes, length, longer = progress
+    # One by one: `a, b, c, d = progress` could raise an error, with which Numba compiles in the path of this file.
+    node, n_nodes, length, longer = progress[0], progress[1], progress[2], progress[3]
     nodes_at = address_of(nodes)
     if n_nodes == 0:
         nodes[0, BYTE] = nodes[0, FALLBACK] = 0
@@ -148,7 +149,7 @@ def add_nodes(text, starts, nodes, spans, progress, n_at_once):
         if node == longer:
             length += 1
             longer = n_nodes
-        token, end = spans[node]
+        token, end = spans[node, 0], spans[node, 1]
         if node == 0:
             nodes[node, TOKEN] = NO_TOKEN
         elif starts[token + 1] - starts[token] == length:
