@@ -437,6 +437,15 @@ if len(sys.argv) > 3:
     assert f".for-{label}." in path.name
 
 
+@pytest.mark.parametrize(("value", "enabled"), [("0", 0), ("1", 1), ("00", 0), ("", 1), ("no", 1)])
+def test_without_avx_as_a_setting_of_numba_says_kernels_are_made_for_what_numba_compiles(monkeypatch, value, enabled):
+    from numba.core import codegen, config
+
+    monkeypatch.setenv("NUMBA_ENABLE_AVX", value)
+    monkeypatch.setattr(config, "ENABLE_AVX", enabled)
+    assert target.present().features == codegen.get_host_cpu_features()
+
+
 def test_kernels_for_a_wheel_do_not_hold_where_they_were_made():
     obtain.obtain_object(special_tokens.add_nodes)  # others are looked at if they are stored
     for kernel in KERNELS:

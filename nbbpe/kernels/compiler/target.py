@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -87,14 +88,17 @@ def _detected() -> Target:
 
 def present() -> Target:
     """What this process compiles for: this machine, unless Numba's settings name another processor."""
-    return _present(os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES"))
+    return _present(*map(os.environ.get, ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX")))
 
 
 @functools.cache
-def _present(processor: str | None, features: str | None) -> Target:
+def _present(processor: str | None, features: str | None, enable_avx: str | None) -> Target:
     own = host()
     if features is None:  # as Numba has it
         features = "" if processor == "generic" else own.features
+        with contextlib.suppress(ValueError):
+            if int(enable_avx or "1") == 0:
+                features = features.replace("+avx", "-avx")
     return Target(own.triple, processor or own.processor, features)
 
 
