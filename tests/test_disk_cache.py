@@ -5,6 +5,7 @@ Each process here compiles one small kernel, or finds it.
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import math
 import os
@@ -270,22 +271,53 @@ def sources(tmp_path) -> Path:
     return folder
 
 
+def change(sources: Path) -> None:
+    with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
+        file.write("\n")
+
+
 def test_a_change_of_any_source_compiles_kernels_again(compiles, sources, as_if):
     with as_if("KERNELS", str(sources)):
         assert compiles()
     (sources / "machine" / "intrinsics.py").touch()
     with as_if("KERNELS", str(sources)):
         assert not compiles()
-    with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
-        file.write("\n")
+    change(sources)
     with as_if("KERNELS", str(sources)):
         assert compiles()
         assert len(kernel_files.count_stored()) == 1
 
 
+def test_what_a_process_compiles_after_an_upgrade_is_not_taken_for_the_new_kernels(compiles, sources, as_if, capfd):
+    with as_if("KERNELS", str(sources)):
+        kernel_files.sources()  # as when the process began
+        change(sources)
+        found = obtained()
+        assert (found.was_compiled, found.folder) == (True, None)
+        assert capfd.readouterr().err.count("was replaced while this process ran") == 1
+        shutil.rmtree(sources / "pieces")
+        obtained(also_add_one)
+    assert compiles()
+
+
+def test_without_sources_a_change_of_what_is_installed_in_their_place_compiles_kernels_again(compiles, sources, as_if):
+    compileall.compile_dir(sources, quiet=1, legacy=True)
+    for path in sources.rglob("*.py"):
+        path.unlink()
+    with as_if("KERNELS", str(sources)):
+        assert compiles()
+        assert not compiles()
+    with open(sources / "machine" / "intrinsics.pyc", "ab") as file:
+        file.write(b" ")
+    with as_if("KERNELS", str(sources)):
+        assert compiles()
+    shutil.rmtree(sources)
+    with as_if("KERNELS", str(sources)), pytest.raises(FileNotFoundError, match="installed in a folder"):
+        kernel_files.sources()
+
+
 def test_two_versions_of_nbbpe_side_by_side_keep_their_own_kernels(compiles, sources, as_if):
-    with open(sources / "machine" / "intrinsics.py", "a", encoding="utf-8") as file:
-        file.write("\n")
+    change(sources)
     compiled = []
     for version in [store.KERNELS, str(sources)] * 2:
         with as_if("KERNELS", version):

@@ -38,6 +38,13 @@ def test_tables_on_disk_are_those_that_would_be_made_now(stored, name, monkeypat
     np.testing.assert_array_equal(kept, made)
 
 
+def test_what_a_process_makes_after_an_upgrade_is_not_stored(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(stored_tables, "_digest_of_sources", lambda: b"of the new ones")
+    assert stored_tables.stored_text("what", lambda: "text") == "text"
+    assert stored_tables.stored_text("what", lambda: "other text") == "other text"
+
+
 @pytest.fixture
 def wheel(stored, tmp_path, monkeypatch) -> Path:
     """Where nbbpe is installed from a wheel with tables; no other folder has any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..kernels.compiler.store import read_data, version_of, write_data
+from ..kernels.compiler.store import modules_in, read_data, version_of, write_data
 from ..kernels.machine.large_pages import zeros
 from ..kernels.pieces import pattern_tables as layout
 
@@ -29,7 +30,7 @@ def stored_pattern_tables(regexes: Sequence[str]) -> layout.PatternTables | None
 def store_pattern_tables(regexes: Sequence[str], tables: layout.PatternTables, into: str | None = None) -> None:
     """Store tables for later processes, in one folder if `into` says which. They must be as trusted as kernels, which read
     addresses by them without a check."""
-    write_data(_file_name(regexes), tables.tobytes(), into)
+    _write(_file_name(regexes), tables.tobytes(), into)
 
 
 def stored_text(what: str, make: Callable[[], str], into: str | None = None) -> str:
@@ -39,8 +40,15 @@ def stored_text(what: str, make: Callable[[], str], into: str | None = None) -> 
     content = read_data(name)
     found = make() if content is None else content.decode()
     if content is None or into is not None:
-        write_data(name, found.encode(), into)
+        _write(name, found.encode(), into)
     return found
+
+
+def _write(name: str, content: bytes, into: str | None) -> None:
+    """Store something, unless these modules were replaced while this process ran: it was made by the former ones."""
+    with contextlib.suppress(OSError):  # they may be gone
+        if _digest_of_sources() == _sources():
+            write_data(name, content, into)
 
 
 def _file_name(regexes: Sequence[str]) -> str:
@@ -52,11 +60,16 @@ def _file_name(regexes: Sequence[str]) -> str:
 
 @functools.cache
 def _sources() -> bytes:
-    """A digest of the modules that make tables."""
+    """A digest of the modules that make tables, as they were when this module was imported."""
+    return _digest_of_sources()
+
+
+def _digest_of_sources() -> bytes:
     digest = hashlib.sha256()
-    folder = os.path.dirname(__file__)
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
-    for path in [*(os.path.join(folder, name) for name in names), layout.__file__]:
+    for path in [*modules_in(os.path.dirname(__file__)), layout.__file__]:
         with open(path, "rb") as file:
             digest.update(file.read())
     return digest.digest()
+
+
+_sources()

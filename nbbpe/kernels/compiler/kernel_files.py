@@ -53,6 +53,9 @@ def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
 
     into : the only folder to write to, for kernels for other machines
     """
+    if _are_replaced():
+        _say_that_sources_are_replaced()
+        return None
     reasons = []
     name = _others_name(kernel) if into or label_of(present()) else _own_name(kernel)
     for folder in [PrivateFolder(os.path.abspath(into))] if into else store.folders():
@@ -131,11 +134,32 @@ def sources() -> str:
     """A digest of the sources of kernels: the modules of kernels.
 
     Any change compiles all of them again, as helpers of one file are compiled into kernels of another. It covers contents,
-    not times, which do not survive in an image.
+    not times, which do not survive in an image. It is that of the sources when this module was imported, which every module
+    with a kernel does first.
     """
+    return _digest_of_sources()
+
+
+def _are_replaced() -> bool:
+    """Whether other sources have been installed since this process began: it compiles the former ones, in part perhaps."""
+    try:
+        return _digest_of_sources() != sources()
+    except OSError:
+        return True
+
+
+@functools.cache
+def _say_that_sources_are_replaced() -> None:
+    say(f"{os.path.dirname(KERNELS)} was replaced while this process ran, so kernels that it compiles are not stored")
+
+
+def _digest_of_sources() -> str:
     digest = hashlib.sha256()
-    for path in sorted(glob.glob(os.path.join(glob.escape(KERNELS), "**", "*.py"), recursive=True)):
+    for path in store.modules_in(KERNELS, deep=True):
         with open(path, "rb") as file:
             name = os.path.relpath(path, KERNELS).replace(os.sep, "/")
             digest.update(name.encode() + hashlib.sha256(file.read()).digest())
     return digest.hexdigest()[:16]
+
+
+sources()

@@ -151,6 +151,17 @@ def version_of(package: str) -> str:
     return str(getattr(sys.modules.get(package), "__version__", ""))
 
 
+def modules_in(folder: str, deep: bool = False) -> list[str]:
+    """The paths of the modules in a folder, and with `deep` in all below it: of their sources, or, where a package is
+    installed without these, of what is there in their place. Raises FileNotFoundError where there is none."""
+    for end in "py", "pyc":
+        paths = glob.glob(os.path.join(glob.escape(folder), "**" if deep else "", f"*.{end}"), recursive=deep)
+        paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "__pycache__"]
+        if paths:
+            return sorted(paths)
+    raise FileNotFoundError(f"no module is in {folder!r}: nbbpe must be installed in a folder, not in an archive")
+
+
 def _digest(name: str, content: bytes) -> bytes:
     """The digest before a kernel on disk: machine code that is not what was written there must not run."""
     return hashlib.sha256(name.encode() + b"\0" + content).digest()
