@@ -25,7 +25,8 @@ def _is_the_command() -> bool:
     """Whether this process is the command, not a program that imports nbbpe."""
     program = sys.argv[0] if sys.argv else ""
     if program == "-m":  # which stands there until Python has found the module to run
-        return "nbbpe" in sys.orig_argv
+        named = "".join(sys.orig_argv[-len(sys.argv) :][:1])  # before the arguments: "nbbpe", or with options, "-Bmnbbpe"
+        return named == "nbbpe" or (named.startswith("-") and named.endswith("mnbbpe"))
     return os.path.basename(program) in ("nbbpe", "nbbpe.exe")
 
 

@@ -24,7 +24,7 @@ import texts
 from effort import mostly_slow
 
 import nbbpe
-from nbbpe import cli, inspection
+from nbbpe import cli, early, inspection
 from nbbpe.cli import tables
 from nbbpe.cli.signals import ending_signals
 from nbbpe.system.excerpt import shown_token
@@ -784,6 +784,20 @@ def test_ctrl_c_while_the_command_is_imported_ends_it_in_one_line(tmp_path, modu
     assert program.stderr.rstrip().endswith("KeyboardInterrupt")
     ignoring = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
     assert done([sys.executable, "-c", ignoring, *command]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "is_command"),
+    [
+        *((options, True) for options in (["-m", "nbbpe"], ["-mnbbpe"], ["-Bm", "nbbpe"], ["-X", "utf8", "-Imnbbpe"])),
+        *((options, False) for options in (["-m", "app"], ["-m", "nbbpe_app"], ["-mapp"], ["-X", "nbbpe", "-m", "app"])),
+    ],
+)
+def test_a_program_with_the_name_of_the_command_among_its_arguments_is_not_the_command(monkeypatch, options, is_command):
+    arguments = ["compare", "nbbpe", "-m", "nbbpe"]
+    monkeypatch.setattr(sys, "argv", ["-m", *arguments])
+    monkeypatch.setattr(sys, "orig_argv", ["python", *options, *arguments])
+    assert early._is_the_command() == is_command
 
 
 class _Interrupting:
