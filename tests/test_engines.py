@@ -61,6 +61,17 @@ def trained(table: pa.Table, vocab_size: int = 330) -> nbbpe.Tokenizer:
 # Executors
 
 
+class Promise:
+    """What clients of engines return, which is no future of Python's."""
+
+
+class Client:
+    """Looks like an executor, as a Dask client does."""
+
+    def submit(self, *_) -> Promise:
+        return Promise()
+
+
 class Here:
     """An executor that runs what it gets at once, twice, after it was sent somewhere and back."""
 
@@ -156,6 +167,8 @@ def test_what_is_no_executor_and_what_cannot_be_sent_are_errors(text, table):
     for function, more in (nbbpe.train, {"vocab_size": 300}), (nbbpe.count_words, {}):
         with pytest.raises(TypeError, match=r"executor must be a concurrent\.futures\.Executor"):
             function(text, executor=2, **more)
+        with pytest.raises(TypeError, match=r"client\.get_executor\(\), not Client, whose submit returns .*\.Promise"):
+            function(text, executor=Client(), **more)
     with ThreadPoolExecutor(1) as executor:
         for source in iter(["a"]), table:
             with pytest.raises(TypeError, match="executor= needs a source of files"):

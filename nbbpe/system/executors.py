@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from .lazy import imported_on_use
 from .waiting import first_done
+
+futures: Any = imported_on_use("concurrent.futures")
 
 MOST_WAITING = 256  # tasks that are handed out and not done: the results of some may wait in memory
 
@@ -25,13 +28,14 @@ def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) 
     """What a function returns for each task, in the order in which they are done.
 
     Function and tasks must be picklable where the executor needs that; a task may be run again if its worker was lost. An
-    error of one ends all: those that have not begun are cancelled.
+    error of one ends all: those that have not begun are cancelled. Raises TypeError for an executor whose futures are not
+    those of `concurrent.futures`, as a Dask client's are not.
     """
     waiting: set[Any] = set()
     rest = iter(tasks)
     try:
         while True:
-            waiting.update(executor.submit(function, task) for task in islice(rest, MOST_WAITING - len(waiting)))
+            waiting.update(_submitted(executor, function, task) for task in islice(rest, MOST_WAITING - len(waiting)))
             if not waiting:
                 return
             done, waiting = first_done(waiting)
@@ -40,3 +44,13 @@ def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) 
     finally:
         for future in waiting:
             future.cancel()
+
+
+def _submitted(executor: Any, function: Callable[[Any], Any], task: Any) -> Any:
+    future = executor.submit(function, task)
+    if not isinstance(future, futures.Future):
+        raise TypeError(
+            f"executor must be a concurrent.futures.Executor, such as Dask's client.get_executor(), not "
+            f"{type(executor).__name__}, whose submit returns {type(future).__module__}.{type(future).__name__}"
+        )
+    return future
