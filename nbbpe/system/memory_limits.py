@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from contextlib import suppress
@@ -26,9 +27,12 @@ def memory_limit_of(value: MemoryLimit, machine_root: str = "/") -> int | None:
         raise TypeError(f'memory_limit must be a number of bytes, or a str such as "4GB", not {value!r}')
     if isinstance(value, str):
         found = _SIZE.fullmatch(value)
-        if found is None:
-            raise ValueError(f'memory_limit must be a number of bytes, or a str such as "4GB" or "512MiB", not {value!r}')
-        n_bytes = int(float(found[1]) * _UNITS[found[2].upper()])
+        size = float(found[1]) * _UNITS[found[2].upper()] if found else math.inf
+        if math.isinf(size):
+            raise ValueError(
+                f'memory_limit must be a number of bytes, or a str such as "4GB" or "512MiB", not {value!r:.100}'
+            )
+        n_bytes = int(size)
     else:
         n_bytes = value.__index__()
     if n_bytes < LEAST:
