@@ -126,9 +126,10 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
     settings = {
         "NUMBA_CPU_NAME": processor,
         "NUMBA_CPU_FEATURES": (plus + features).replace("+", ",+").lstrip(","),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")])),
     }
-    script = f"from nbbpe.warmup import compile_all; print(*compile_all({into!r}))"
+    # With the module search path of this process, and not with the current folder, which may be a stranger's.
+    path = [str(Path(__file__).parents[1]), *sys.path]
+    script = f"import sys; sys.path[:] = {path!r}; from nbbpe.warmup import compile_all; print(*compile_all({into!r}))"
     done = subprocess.run(
         [sys.executable, "-c", script], env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=True
     )

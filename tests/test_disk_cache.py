@@ -26,6 +26,7 @@ from nbbpe.kernels.compiler.jit import KERNELS, Kernel
 from nbbpe.kernels.compiler.signature import int64
 from nbbpe.kernels.pieces import special_tokens
 
+WARMUP = sys.modules["nbbpe.warmup"]  # the function has the name of its module
 pytestmark = pytest.mark.skipif(plain.is_plain(), reason="kernels are compiled by a plain njit")
 
 # Runs a kernel of the nbbpe in folder argv[1]; prints what was compiled. With argv[2], as a user who owns nothing: all that
@@ -483,6 +484,19 @@ def test_kernels_for_a_wheel_do_not_hold_where_they_were_made():
     for kernel in KERNELS:
         found = kernel_files.read(kernel.name)
         assert found is None or os.fsencode(store.KERNELS) not in found.content, kernel.name
+
+
+def test_warmup_for_another_processor_runs_no_code_of_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "nbbpe").mkdir()
+    (tmp_path / "nbbpe" / "__init__.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    run = subprocess.run
+
+    def compile_nothing(command: list[str], **options: object) -> object:
+        return run([*command[:-1], command[-1].replace("*compile_all('folder')", "2, 0")], **options)
+
+    monkeypatch.setattr(subprocess, "run", compile_nothing)
+    assert WARMUP._in_another_process("folder", "generic") == (2, 0)
 
 
 # What objects refer to
