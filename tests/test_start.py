@@ -286,6 +286,33 @@ def as_known(monkeypatch) -> None:
     monkeypatch.setattr(plain, "_took_over", False)
 
 
+INTERRUPTED = """
+import signal, sys
+from nbbpe.kernels.compiler import obtain
+from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.signature import int64
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+def add_one(x):
+    return x + 1
+kernel = Kernel(add_one, (int64,))
+try:
+    kernel(1)
+except KeyboardInterrupt:
+    print("interrupted", kernel(1), obtain.plain.is_plain())
+    print(Kernel(add_one, (int64,)).was_compiled)
+"""
+
+
+@pytest.mark.parametrize("module", ["numba.core.types", "numba.core.typed_passes"])
+def test_after_ctrl_c_while_a_kernel_is_compiled_the_next_call_works(module, tmp_path):
+    said = processes.run(INTERRUPTED, module, NUMBA_CACHE_DIR=str(tmp_path)).split()
+    assert said == ["interrupted", "2", "False", "False"]
+
+
 @pytest.mark.usefixtures("as_known")
 def test_what_is_not_as_known_in_numba_gives_one_warning_and_the_same_results(monkeypatch, tmp_path):
     def fail(*_: object) -> bytes:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from . import kernel_files, plain
 from .loader import load
 from .notices import say
 from .signature import Array, Scalar
 from .symbols import UnknownObject, addresses, check, referred
+
+T = TypeVar("T")
+_JOIN_SECONDS = 0.2  # between two looks whether a thread has ended; see system/waiting.py why there is such a time
 
 
 class Obtained(NamedTuple):
@@ -44,10 +48,13 @@ FIRST_USE = (
 notice = FIRST_USE  # what is said then, once; `nbbpe warmup` has other words
 
 
+_unfinished: threading.Thread | None = None  # what compiles now, perhaps for a call that was interrupted
+
+
 def _after_fork() -> None:
-    """A forked process does not have the thread that held the lock."""
-    global _lock
-    _lock = threading.RLock()
+    """A forked process does not have the thread that held the lock, nor the one that compiles."""
+    global _lock, _unfinished
+    _lock, _unfinished = threading.RLock(), None
 
 
 if hasattr(os, "register_at_fork"):
@@ -67,6 +74,7 @@ def declare_direct(kernel: Any) -> None:
 def obtain(kernel: Any) -> Obtained:
     """A kernel, see jit.Kernel, ready to be called."""
     with _lock:
+        _finish()
         if not plain.is_plain():
             found = _stored(kernel)
             if found is None and wait_elsewhere is not None:
@@ -75,8 +83,7 @@ def obtain(kernel: Any) -> Obtained:
             if found is not None:
                 return found
             try:
-                content = compiled(kernel)
-                folder = kernel_files.write(kernel.name, content)
+                content, folder = _uninterrupted(lambda: _compiled_and_stored(kernel, None))
                 return loaded(kernel, content, folder, True)
             except Exception as error:
                 plain.take_over(error)
@@ -91,16 +98,17 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
     none for others.
     """
     with _lock:
+        _finish()
         content, folder = (b"", None) if plain.is_plain() else kernel_files.read(kernel.name) or (b"", None)
         if content and into is None:
             return folder, False
-        if not content and not plain.is_plain():
+        if content:
+            return kernel_files.write(kernel.name, content, into), False
+        if not plain.is_plain():
             try:
-                content = compiled(kernel)
+                return _uninterrupted(lambda: _compiled_and_stored(kernel, into))[1], True
             except Exception as error:
                 plain.take_over(error)
-        if content:
-            return kernel_files.write(kernel.name, content, into), folder is None
         if into is not None:
             raise RuntimeError("kernels that a plain njit compiles cannot be written to a folder for others")
         done = kernel.obtained()
@@ -128,6 +136,52 @@ def loaded(kernel: Any, content: bytes, folder: str | None, was_compiled: bool) 
             raise UnknownObject(f"{name} is compiled by a plain njit, which gives it no address")
     entry, (_, *direct) = load(content, _functions_of(kernel), kernel.__name__, allowed)
     return Obtained(entry, folder, was_compiled, *direct)
+
+
+def _uninterrupted(work: Callable[[], T]) -> T:
+    """What a call returns that Ctrl-C does not interrupt: it goes on to its end in a thread.
+
+    An exception in the middle of an import of Numba, or of what it sets up at its first use, would leave it unusable for
+    this process.
+    """
+    global _unfinished
+    if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
+        return work()
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    try:
+        _unfinished = threading.Thread(target=run, daemon=True)
+        _unfinished.start()
+    except RuntimeError:  # there cannot be more threads
+        return work()
+    # LLVM must not be running when the process ends.
+    atexit.unregister(_finish)
+    atexit.register(_finish)
+    _finish()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _finish() -> None:
+    """Wait for what is being compiled for a call that was interrupted."""
+    global _unfinished
+    while _unfinished is not None and _unfinished.is_alive():
+        _unfinished.join(_JOIN_SECONDS)
+    _unfinished = None
+
+
+def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | None]:
+    """The object code of a kernel, compiled now, and the folder that it was written to."""
+    content = compiled(kernel)
+    return content, kernel_files.write(kernel.name, content, into)
 
 
 def compiled(kernel: Any) -> bytes:
