@@ -479,6 +479,17 @@ def test_without_avx_as_a_setting_of_numba_says_kernels_are_made_for_what_numba_
     assert target.present().features == codegen.get_host_cpu_features()
 
 
+@pytest.mark.skipif(not target.present().has("avx2"), reason="other processors have one form")
+def test_a_processor_that_only_numbas_own_files_name_is_refused(monkeypatch, tmp_path):
+    from numba.core.registry import cpu_target
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cpu_target.target_context.codegen(), "_tm_features", "")
+    with pytest.raises(target.UnknownProcessor, match=r"without avx2.*\.numba_config\.yaml"):
+        obtained()
+    assert kernels_in(tmp_path) == []
+
+
 def test_kernels_for_a_wheel_do_not_hold_where_they_were_made():
     obtain.obtain_object(special_tokens.add_nodes)  # others are looked at if they are stored
     for kernel in KERNELS:

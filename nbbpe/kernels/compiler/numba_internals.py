@@ -17,7 +17,7 @@ behaves differently, kernels are compiled by a plain `njit` instead, see plain.p
                                       `target_context`, `signature`
     cpu_target.typing_context         `refresh`, `resolve_value_type`: an intrinsic's type
     target_context                    `codegen`, `call_conv`, `make_array`, `make_helper`, `make_tuple`
-    codegen                           `_tm`, the target machine, and `_create_empty_module`
+    codegen                           `_tm`, the target machine, `_tm_features`, and `_create_empty_module`
     global_compiler_lock              Numba compiles in one thread at a time
 """
 
@@ -52,6 +52,7 @@ from numba.extending import intrinsic
 
 from .numba_types import numba_type
 from .signature import Scalar
+from .target import DECISIVE, LEVELS, UnknownProcessor, present
 
 njit: Any = numba.njit  # its type annotations lack some of its options
 
@@ -296,6 +297,7 @@ def compile_to_object(
         dispatcher.compile(kinds)
         compiled = dispatcher.overloads[kinds]
         codegen = compiled.target_context.codegen()
+        _check_features(codegen._tm_features)
         whole = _WholeKernel(codegen, functions[0])
         whole.visible = functions
         module = whole.create_ir_module(functions[0])
@@ -304,6 +306,17 @@ def compile_to_object(
         whole.add_linking_library(compiled.library)
         whole.finalize()
         return bytes(codegen._tm.emit_object(whole._final_module))
+
+
+def _check_features(features: str) -> None:
+    """Raise UnknownProcessor where Numba compiles without what intrinsics are written for: LLVM would end the process."""
+    missing = [each for each in DECISIVE if present().has(each) and present().processor not in LEVELS]
+    missing = [each for each in missing if f"+{each}" not in features.split(",")]
+    if missing:
+        raise UnknownProcessor(
+            f"Numba is set to compile without {', '.join(missing)}, by .numba_config.yaml or numba.config: set "
+            "NUMBA_CPU_NAME, NUMBA_CPU_FEATURES or NUMBA_ENABLE_AVX in the environment, before nbbpe is imported"
+        )
 
 
 def declare_compiled(module: ir.Module, context: Any, compiled: Any) -> ir.Function:

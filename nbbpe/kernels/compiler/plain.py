@@ -18,6 +18,7 @@ from typing import Any
 from . import kernel_files, store
 from .layouts import UnknownLayout
 from .signature import Argument
+from .target import UnknownProcessor
 from .trusted_folders import PrivateFolder, Untrusted
 
 _SETTINGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT")
@@ -34,7 +35,8 @@ def is_plain() -> bool:
 def take_over(why: BaseException) -> None:
     """Compile kernels in this way from now on, and say so. Raises the error if this way could not avoid it."""
     global _took_over
-    if isinstance(why, UnknownLayout) or (isinstance(why, ImportError) and why.name in ("numba", "llvmlite")):
+    is_missing = isinstance(why, ImportError) and why.name in ("numba", "llvmlite")
+    if is_missing or isinstance(why, (UnknownLayout, UnknownProcessor)):
         raise why
     if not _took_over:
         _took_over = True

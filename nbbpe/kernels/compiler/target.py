@@ -17,7 +17,7 @@ _V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsa
 _V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 # Levels of processors, and the features that a processor of each must have.
 LEVELS = {"generic": set[str](), "x86-64": set[str](), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
-
+DECISIVE = ("avx2", "avx512vbmi2")  # the features by which intrinsics are written in one form or another
 
 # What /proc/cpuinfo says of a processor and does not change while the machine runs.
 _CONSTANT = {
