@@ -7,13 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import processes
 import pytest
 from effort import mostly_slow
 
-from nbbpe.kernels.compiler import beside, plain
+from nbbpe.kernels.compiler import beside, obtain, plain
+from nbbpe.kernels.compiler.jit import Kernel
+from nbbpe.kernels.compiler.signature import int64
 
 pytestmark = [
     pytest.mark.skipif(plain.is_plain(), reason="kernels are compiled by a plain njit"),
@@ -145,3 +148,14 @@ def test_another_list_is_given_when_the_former_is_stored_and_not_before(tmp_path
     )
     assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["False"]
     assert kernels_in(tmp_path) == 2
+
+
+def test_a_process_that_a_thread_waits_for_is_not_ended_by_another_thread(monkeypatch):
+    kernel = Kernel(abs, (int64,))
+    started: list[object] = []
+    monkeypatch.setattr(beside, "_compile_beside", started.append)
+    with ThreadPoolExecutor(1) as waiting, obtain.lock():
+        waiting.submit(beside.compile_beside, [kernel]).result()
+    assert started == []
+    beside.compile_beside([kernel])
+    assert started == [[kernel]]

@@ -88,6 +88,16 @@ class _Beside:
 
 def compile_beside(kernels: Sequence[Any]) -> None:
     """Have another process compile and store these kernels, in this order, unless the first is stored; see above."""
+    # A thread that obtains a kernel may be waiting for the process that is there.
+    lock = obtain.lock()
+    if lock.acquire(blocking=False):
+        try:
+            _compile_beside(kernels)
+        finally:
+            lock.release()
+
+
+def _compile_beside(kernels: Sequence[Any]) -> None:
     global _current
     if (
         (_current is not None and _current.awaited)  # one at a time

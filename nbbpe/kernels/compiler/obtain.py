@@ -61,6 +61,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def lock() -> Any:
+    """What a thread holds while it obtains a kernel."""
+    return _lock
+
+
 def direct_name_of(kernel: Any) -> str:
     """The name that the object code of other kernels has for a kernel that they call."""
     return f"nbbpe_direct_{kernel.name.replace('.', '_')}"
