@@ -6,13 +6,15 @@ import os
 from typing import Any
 
 from .formats import folder, to_huggingface
-from .formats.for_transformers import CONFIG, JSON, ROLES, new_config, write_json
+from .formats.for_transformers import CONFIG, JSON, ROLES, new_config, saved_tokens, write_json
 from .model.model import Model
 from .system.atomic_files import whole_file
 from .system.excerpt import shown
+from .system.integers import check_positive
 from .system.paths import Path
 
 _MAP = "special_tokens_map.json"
+_TEMPLATE = "chat_template.jinja"  # as transformers 4.50 and later write it; they prefer it to the entry of the config
 
 
 def save_pretrained(
@@ -33,16 +35,28 @@ def save_pretrained(
         raise TypeError(f"chat_template must be a str, a template of Jinja, not {type(chat_template).__name__}")
     config: dict[str, Any] = new_config() | roles
     if model_max_length is not None:
-        config["model_max_length"] = model_max_length
+        config["model_max_length"] = check_positive("model_max_length", model_max_length)
     if chat_template is not None:
+        try:
+            chat_template.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"chat_template {shown(chat_template)} holds a lone surrogate, which has no UTF-8") from None
         config["chat_template"] = chat_template
+    config["added_tokens_decoder"] = saved_tokens(model)
     path = os.fspath(target)
+    text = to_huggingface.content(model)  # which raises, before anything is made
     os.makedirs(path, exist_ok=True)
     # What the others refer to comes first.
-    to_huggingface.write(os.path.join(path, JSON), model)
+    with whole_file(os.path.join(path, JSON)) as unfinished:
+        to_huggingface.write_text(unfinished, text)
     if os.path.exists(os.path.join(path, folder.ABOUT)):  # else nbbpe.load would go on to read another tokenizer
         folder.write(path, model)
+    names = [JSON, CONFIG, _MAP]
     for name, content in {CONFIG: config, _MAP: roles}.items():
         with whole_file(os.path.join(path, name)) as unfinished:
             write_json(unfinished, content)
-    return [os.path.join(path, name) for name in (JSON, CONFIG, _MAP)]
+    if chat_template is not None and os.path.lexists(os.path.join(path, _TEMPLATE)):  # else the older one would be taken
+        with whole_file(os.path.join(path, _TEMPLATE)) as unfinished:
+            to_huggingface.write_text(unfinished, chat_template)
+        names.append(_TEMPLATE)
+    return [os.path.join(path, name) for name in names]

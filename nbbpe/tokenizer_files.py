@@ -150,9 +150,11 @@ class TokenizerFiles:
         roles            : bos_token, eos_token, unk_token, sep_token, pad_token, cls_token, mask_token; each a special
             token of this tokenizer
 
-        In a folder that `save` wrote, nbbpe's own files are replaced, too. Returns the paths of the files: tokenizer.json,
-        tokenizer_config.json, special_tokens_map.json. Raises ValueError for a role that is not a special token, and where
-        `to_hf` does.
+        In a folder that `save` wrote, nbbpe's own files are replaced, too, and with `chat_template` a chat_template.jinja
+        of transformers, which would be used in its place. Returns the paths of the files: tokenizer.json,
+        tokenizer_config.json, special_tokens_map.json, and that one where it was replaced. Raises TypeError or ValueError
+        for an invalid argument, such as a role that is not a special token, and ValueError where `to_hf` does; then
+        nothing is written.
 
         >>> files = tok.save_pretrained("my-model", eos_token="<|endoftext|>")
         >>> nbbpe.load("my-model") == tok

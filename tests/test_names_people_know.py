@@ -284,4 +284,27 @@ def test_a_role_must_be_a_special_token(small, tmp_path):
         small.save_pretrained(tmp_path / "t", end_token=END)
     with pytest.raises(TypeError, match="chat_template must be a str"):
         small.save_pretrained(tmp_path / "t", chat_template=3)
+    with pytest.raises(ValueError, match=r"chat_template '.*' holds a lone surrogate"):
+        small.save_pretrained(tmp_path / "t", chat_template="\ud800")
+    for wrong in 5.5, "512", True:
+        with pytest.raises(TypeError, match="model_max_length must be a positive integer"):
+            small.save_pretrained(tmp_path / "t", model_max_length=wrong)
+    refused = nbbpe.Tokenizer(small.vocab, small.merges, pattern=r"\bx|[^x]")
+    with pytest.raises(ValueError, match="has different meanings"):
+        refused.save_pretrained(tmp_path / "t")
     assert not list(tmp_path.iterdir())
+
+
+def test_older_files_of_transformers_do_not_win_over_new_ones(small, tmp_path):
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    (tmp_path / "chat_template.jinja").write_text("older")
+    (tmp_path / "added_tokens.json").write_text('{"<older>": 500}')
+    files = small.save_pretrained(tmp_path, eos_token=END, chat_template="newer", model_max_length=np.int64(128))
+    assert files[-1] == str(tmp_path / "chat_template.jinja")
+    theirs = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
+    assert (theirs.chat_template, theirs.model_max_length, len(theirs)) == ("newer", 128, len(small))
+    assert theirs("a<older>")["input_ids"] == small.encode("a<older>")
+    assert theirs.eos_token == END
+    # What is not given anew stays, as it is not nbbpe's.
+    assert len(small.save_pretrained(tmp_path)) == 3
+    assert (tmp_path / "chat_template.jinja").read_text() == "newer"

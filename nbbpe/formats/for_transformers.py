@@ -52,12 +52,22 @@ def write(new: str, folder: str, text: str, model: Model) -> list[str]:
     if not text:
         return []
     write_text(os.path.join(new, JSON), text)
-    flags = model.extras.flags
-    added = {str(token_id): added_token(token, flags.get(token, ())) for token, token_id in model.special.items()}
-    # With this entry, transformers reads no special_tokens_map.json and added_tokens.json, which may be older.
-    config = {**new_config(), **_fitting(os.path.join(folder, CONFIG), model), "added_tokens_decoder": added}
+    config = {
+        **new_config(),
+        **_fitting(os.path.join(folder, CONFIG), model),
+        "added_tokens_decoder": saved_tokens(model),
+    }
     write_json(os.path.join(new, CONFIG), config)
     return list(NAMES)
+
+
+def saved_tokens(model: Model) -> dict[str, Any]:
+    """The entry added_tokens_decoder of a tokenizer_config.json, the special tokens by id.
+
+    With it, transformers reads no special_tokens_map.json and added_tokens.json, which may be older.
+    """
+    flags = model.extras.flags
+    return {str(token_id): added_token(token, flags.get(token, ())) for token, token_id in model.special.items()}
 
 
 def new_config() -> dict[str, Any]:
