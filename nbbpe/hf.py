@@ -43,10 +43,17 @@ _PLAIN = {
     ),
 }
 _PLAIN_TRUNCATION = ("do_not_truncate", "longest_first", "only_first")
+# The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
+_FINDING = {
+    *("cache_dir", "force_download", "resume_download", "local_files_only", "token", "use_auth_token", "revision"),
+    *("trust_remote_code", "proxies", "subfolder", "user_agent", "mirror", "gguf_file", "_from_pipeline", "_from_auto"),
+    *("_commit_hash", "use_fast", "tokenizer_type"),
+}
 
 
 class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
-    """The result of a call. What only tokenizers knows (`encodings`: tokens, words, offsets) is worked out when asked for.
+    """The result of a call. What only tokenizers knows (`encodings`: tokens, words, offsets) is worked out when asked for,
+    with the tokenizer as it is then.
 
     A pickled one goes without.
     """
@@ -117,7 +124,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         """As that of PreTrainedTokenizerFast; or from a folder of `Tokenizer.save` in which tokenizer.json is missing."""
         folder = os.fspath(pretrained_model_name_or_path)
         if os.path.isfile(os.path.join(folder, ABOUT)) and not os.path.isfile(os.path.join(folder, "tokenizer.json")):
-            return cls.from_tokenizer(folder, **options)
+            return cls.from_tokenizer(folder, **{name: each for name, each in options.items() if name not in _FINDING})
         made: NbbpeTokenizerFast = super().from_pretrained(folder, *args, **options)
         return made
 
@@ -125,9 +132,11 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     def nbbpe(self) -> Tokenizer:
         """The nbbpe.Tokenizer that encodes for this one; made again after tokens were added, or a part was replaced."""
         backend = self._tokenizer
-        # All that users and transformers replace; reading it takes a microsecond.
+        # All that users and transformers replace or set; reading it takes two microseconds.
         parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor
         state = [None if part is None else part.__getstate__() for part in parts]
+        options = (getattr(backend.model, name, None) for name in ("dropout", "ignore_merges"))
+        state += [backend, *options, backend.get_vocab_size(with_added_tokens=False), backend.get_vocab_size()]
         if self._ours is None or state != self._state:
             self._ours, self._state = Tokenizer.from_hf(backend), state
         return self._ours
@@ -161,6 +170,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
+        if isinstance(text, list):
+            text = text.copy()  # tokenizers may be asked later, when the caller has changed the list
         with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
         is_one = isinstance(text, str)
         found = None
@@ -172,6 +183,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         return with_tokenizers() if found is None else found
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> Any:
+        if isinstance(batch_text_or_text_pairs, list):
+            batch_text_or_text_pairs = batch_text_or_text_pairs.copy()  # as above
         with_tokenizers = partial(super()._batch_encode_plus, batch_text_or_text_pairs, **options)
         found = self._encode_plain(batch_text_or_text_pairs, options, with_tokenizers)
         return with_tokenizers() if found is None else found

@@ -228,6 +228,43 @@ def test_a_part_that_is_replaced_is_used(folders):
     check(ours, theirs, ["THE cat 123", "x"])
 
 
+def test_what_is_added_or_set_behind_transformers_is_used(folders):
+    ours, theirs = both(folders["plain"])
+    for each in ours, theirs:
+        each("the<new>")
+        each.backend_tokenizer.add_special_tokens(["<new>"])
+    check(ours, theirs, ["the<new>", "x"])
+    for each in ours, theirs:
+        backend = each.backend_tokenizer
+        each._tokenizer = type(backend).from_str(backend.to_str())
+        each._tokenizer.add_tokens(["cat<new>"])
+    check(ours, theirs, ["the cat<new>", "x"])
+    ours.backend_tokenizer.model.dropout = 0.1
+    with pytest.raises(ValueError, match=r"model\.dropout is 0\.1, which makes encoding random"):
+        ours("the cat")
+    ours.backend_tokenizer.model.dropout = None
+    check(ours, theirs, ["the cat<new>", "x"])
+
+
+def test_tokens_are_those_of_the_texts_that_were_encoded(folders):
+    ours, _ = both(folders["plain"])
+    batch = ["the cat", "x"]
+    found = ours(batch)
+    batch[0] = "another"
+    assert found.tokens(0) == ours("the cat").tokens()
+
+
+def test_how_a_folder_is_found_is_not_saved(small, tmp_path):
+    small.save(tmp_path / "own")
+    (tmp_path / "own" / "tokenizer.json").unlink()
+    finding = {"token": "hf_secret", "revision": "main", "cache_dir": str(tmp_path), "local_files_only": True}
+    ours = NbbpeTokenizerFast.from_pretrained(tmp_path / "own", eos_token=END, **finding)
+    ours.save_pretrained(tmp_path / "saved")
+    config = json.loads((tmp_path / "saved" / "tokenizer_config.json").read_text())
+    assert config["eos_token"] == END
+    assert not set(finding) & set(config)
+
+
 def test_copies_and_pickles_encode_alike_and_encoding_changes_no_state(folders):
     ours, theirs = both(folders["around"])
     before = ours.__getstate__().keys()
