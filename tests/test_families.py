@@ -132,6 +132,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "rstrip": {"added": [RIGHT, S]},
     "lstrip and rstrip": {"added": [BOTH, MASK]},
     "single_word": {"added": [WORD, S, MASK]},
+    "a space that takes others": {"added": [Added(" ", special=False, normalized=False, lstrip=True, rstrip=True)]},
     "GPT-NeoX, Pythia, MPT": {"normalizer": norm.NFC(), "added": [Added("<s>", special=True, normalized=False), *RUNS]},
     "CodeGen, Phi": {"added": [Added("<s>", special=True, normalized=True), *RUNS]},
     "in two turns": {"normalizer": norm.NFKC(), "added": [Added("<s>", normalized=False), S, COVID, OPEN, TWO]},

@@ -162,9 +162,11 @@ class Preparation:
                 ):
                     continue
                 if rule.lstrip:
-                    start = min(max(_space_before(text, start, floor), done), end)
+                    start = max(_space_before(text, start, floor), done)
                 if rule.rstrip:
                     end = _space_after(text, end, limit)
+                if start >= end:  # it is whitespace, and the token before took all of it
+                    continue
                 done = end
             if found and found[-1].end > start:  # the token before took the text of this one
                 found[-1] = found[-1]._replace(end=start)
