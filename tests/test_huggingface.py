@@ -337,6 +337,19 @@ def test_a_word_to_split_by_is_a_regex_and_no_name(small, tmp_path, kind, word):
     assert_same(nbbpe.load(tmp_path / "tokenizer.json"), theirs, strings)
 
 
+@pytest.mark.parametrize("behavior", ["isolated", "merged_with_next"])
+def test_a_newline_to_split_by_is_spelled_alike_there_and_back(small, tmp_path, behavior):
+    small.to_hf(tmp_path / "a.json")
+    theirs = theirs_of(tmp_path / "a.json")
+    pre = tokenizers.pre_tokenizers
+    theirs.pre_tokenizer = pre.Sequence([pre.Split("\n", behavior), pre.ByteLevel(add_prefix_space=False)])
+    ours = nbbpe.Tokenizer.from_hf(theirs)
+    ours.to_hf(tmp_path / "b.json")
+    again = nbbpe.load(tmp_path / "b.json")
+    assert again == ours
+    assert again.fingerprint == ours.fingerprint
+
+
 def test_patterns_are_recognised(styles):
     read = {name: nbbpe.Tokenizer.from_hf(theirs) for name, theirs in styles.items()}
     assert {name: read[name].pattern for name in read if name != "possessive"} == {

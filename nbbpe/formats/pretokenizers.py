@@ -158,13 +158,17 @@ def _after_bytes(step: dict[str, Any]) -> Pattern:
 
 def _regex_of(text: str) -> Pattern:
     """The pattern of a regex of Oniguruma's."""
-    # Newlines as such are escapes in the named patterns; files have them either way.
-    spelled = regex.sub(r"(?<!\\)[\r\n]", lambda match: {"\r": r"\r", "\n": r"\n"}[match[0]], text)
+    spelled = _with_escapes(text)
     named = _named_spellings()
     try:
         return named.get(text) or named.get(spelled) or regex_pattern(translated(spelled, "Oniguruma", "regex"))
     except ValueError as problem:
         raise ValueError(f"pre_tokenizer splits by a regex that nbbpe cannot honour: {problem}") from None
+
+
+def _with_escapes(text: str) -> str:
+    """A regex with escapes for newlines, as the named patterns have them; files have them either way."""
+    return regex.sub(r"(?<!\\)[\r\n]", lambda match: {"\r": r"\r", "\n": r"\n"}[match[0]], text)
 
 
 def _split(part: dict[str, Any]) -> Pattern | None:
@@ -191,7 +195,7 @@ def _split(part: dict[str, Any]) -> Pattern | None:
 def _set_of(wanted: Any, pattern: Pattern) -> str | None:
     """The set, without its brackets, if a Split is by one character of a set; None for any other Split."""
     if "String" in wanted:
-        return escaped(wanted["String"])[3:-1] if len(wanted["String"]) == 1 else None
+        return _with_escapes(escaped(wanted["String"]))[3:-1] if len(wanted["String"]) == 1 else None
     text = str(pattern.regex)
     if pattern.then or not _ONE_SET.fullmatch(text):
         return None
