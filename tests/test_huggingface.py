@@ -519,6 +519,17 @@ REFUSED = {
         lambda: {**added({"content": "Ġx"})(), "model": document()["model"] | {"ignore_merges": True}},
         "added token 'Ġx' is spelled like b' x'",
     ),
+    "Digits of bytes, looked up whole": (
+        lambda: {
+            **changed("pre_tokenizer", sequence(LEVEL, {"type": "Digits", "individual_digits": False}))(),
+            "model": document()["model"] | {"ignore_merges": True, "vocab": vocab_with(**{"Â½": 257})()["model"]["vocab"]},
+        },
+        "pre_tokenizer has Digits after ByteLevel, .* model.ignore_merges",
+    ),
+    "an added token of which nothing is left": (
+        lambda: {**added({"content": "\u0301", "normalized": True})(), "normalizer": {"type": "StripAccents"}},
+        "added token '\u0301' is to be found in normalized text, and the normalizer leaves nothing of it",
+    ),
     "vocab as a list": (changed("model.vocab", ["a"]), "model.vocab must be an object from tokens to ids, not list"),
     "a byte missing": (
         changed("model.vocab", {k: v for k, v in document()["model"]["vocab"].items() if k != "x"}),

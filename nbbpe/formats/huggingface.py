@@ -22,7 +22,7 @@ from ..model.special_tokens import MAX_ID, tokens_for_placing
 from ..model.surround import read_surround, steps_of
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
-from ..text.normalizer import KINDS, as_normalizer
+from ..text.normalizer import KINDS, Chain, as_normalizer
 from ..text.normalizer import Normalizer as TextNormalizer
 from .collector import paused_collector
 from .gpt2 import vocab_of
@@ -103,6 +103,7 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
         raise ValueError(f"model.vocab must be an object from tokens to ids, not {type(entries).__name__}")
     special, flags = _special(document.get("added_tokens") or [], entries)
     extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
+    _check_normalized(extras, form)
     ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
     whole = bool(model.get("ignore_merges"))
     merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
@@ -132,6 +133,11 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
 
         # In most files merging gives each token from its bytes, so nothing needs to be looked up.
         found.whole = len(with_whole_tokens(found.packed_ordinary, found.merge_table()).whole) > 0
+        if found.whole and pretokenizers.has_digits_of_bytes(steps):
+            raise ValueError(
+                "pre_tokenizer has Digits after ByteLevel, which cuts some characters in two, and with model.ignore_merges "
+                "nbbpe would take these for the tokens that they are"
+            )
     return found
 
 
@@ -223,6 +229,18 @@ def _special(added: Any, entries: Mapping[str, Any]) -> tuple[dict[str, int], di
         if flags:
             found[content] = tuple(flag for flag in FLAGS if flag in flags)
     return special, found
+
+
+def _check_normalized(extras: Extras, form: TextNormalizer | None) -> None:
+    """Refuse an added token of which the normalizer leaves nothing: tokenizers would find it between any two characters."""
+    if form is None:
+        return
+    chain = form if isinstance(form, Chain) else Chain.of([form])
+    for token, flags in extras.flags.items():
+        if "normalized" in flags and not chain.apply(token, set()):
+            raise ValueError(
+                f"added token {shown(token)} is to be found in normalized text, and the normalizer leaves nothing of it"
+            )
 
 
 def _packed(entries: Mapping[str, Any], lines: Any) -> tuple[PackedVocab, NDArray[np.int32]] | None:
