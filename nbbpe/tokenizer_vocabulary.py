@@ -110,7 +110,8 @@ class TokenizerVocabulary:
 
         Returns (tokenizer, old_to_new): int64[vocab_size], -1 for a dropped token and for an id that has no token.
         What nbbpe trained becomes what training to the smaller size would have made, and what `extend` added is taken away
-        again. Raises TypeError or ValueError for an `n` that is not an integer, is above this size, or is below what stays.
+        again. Raises TypeError or ValueError for an `n` that is not an integer, is above this size, or is below what stays,
+        and ValueError if it drops a token that the tokenizer's file puts around texts (its post_processor).
 
         >>> smaller, old_to_new = tok.truncate(260)
         >>> smaller.merges, smaller.special_tokens
@@ -147,7 +148,8 @@ class TokenizerVocabulary:
         and special tokens stay, and every token that stays can still be made.
 
         Returns (tokenizer, old_to_new) as `truncate` does, for the rows of an embedding. Raises TypeError or ValueError for
-        an `n` that is not an integer, is above this size, or is below what stays; other errors are those of `frequencies`.
+        an `n` that is not an integer, is above this size, or is below what stays, and ValueError if it drops a token that
+        the tokenizer's file puts around texts; other errors are those of `frequencies`.
 
         >>> smaller, old_to_new = tok.prune(documents=["the hat, the mat"], n=260)
         >>> smaller.merges

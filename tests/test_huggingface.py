@@ -473,6 +473,21 @@ REFUSED = {
         changed("post_processor", {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}], "pair": []}),
         "is neither a text nor a known special token",
     ),
+    "Roberta with an id below 0": (
+        changed("post_processor", {"type": "RobertaProcessing", "cls": ["a", -1], "sep": ["a", 1]}),
+        r"post_processor: cls must be a token and its id, and is \['a', -1\]",
+    ),
+    "an id around a text that is too large": (
+        changed(
+            "post_processor",
+            {
+                "type": "TemplateProcessing",
+                "single": [{"SpecialToken": {"id": "a", "type_id": 0}}],
+                "special_tokens": {"a": {"id": "a", "ids": [2**31], "tokens": ["a"]}},
+            },
+        ),
+        r"post_processor: .* has the ids \[2147483648\]; ids are from 0 to 2,147,483,646",
+    ),
     "Roberta without ids": (changed("post_processor", {"type": "RobertaProcessing"}), "cls must be a token and its id"),
     "Split by a number": (
         changed("pre_tokenizer", sequence(SPLIT | {"pattern": {"String": 1}}, LEVEL)),

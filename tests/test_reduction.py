@@ -119,6 +119,19 @@ def test_the_tokens_around_a_text_get_their_new_ids(tmp_path):
         assert found._surround.around([]) == old_to_new[with_tokens].tolist()
 
 
+@pytest.mark.parametrize("gone", [258, 5000])
+def test_a_token_that_is_put_around_a_text_is_never_dropped(tmp_path, gone):
+    tok = trained("the cat sat on the mat, the cat", 268)
+    tok.to_hf(tmp_path / "t.json")
+    about = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    about["post_processor"] = {"type": "RobertaProcessing", "cls": ["x", gone], "sep": ["y", 257]}
+    (tmp_path / "t.json").write_text(json.dumps(about), encoding="utf-8")
+    whole = nbbpe.load(tmp_path / "t.json")
+    for smaller in whole.truncate, lambda n: whole.prune(documents=["the cat"] if gone > 300 else ["a"], n=n):
+        with pytest.raises(ValueError, match=f"post_processor of this tokenizer puts id {gone} around texts"):
+            smaller(260)
+
+
 # The least used tokens
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import shown
+from .special_tokens import MAX_ID
 
 # A piece of a template: ids, or "A" or "B" for the ids of the first or second text.
 Template = list[list[int] | str]
@@ -49,7 +50,20 @@ def has_one_type(part: Mapping[str, Any] | None) -> bool:
 
 
 def renumbered(part: Mapping[str, Any] | None, new_ids: NDArray[np.int64]) -> Mapping[str, Any] | None:
-    """A post_processor that has been read, with other ids: new_ids[old id]."""
+    """A post_processor that has been read, with other ids: new_ids[old id], -1 where no token has it any more.
+
+    Raises ValueError if it puts such a token around a text.
+    """
+
+    def new(token_id: int) -> int:
+        found = int(new_ids[token_id]) if token_id < len(new_ids) else -1
+        if found < 0:
+            raise ValueError(
+                f"the post_processor of this tokenizer puts id {token_id} around texts, and no token of the smaller "
+                "vocabulary has it: choose a larger size, or load the tokenizer without a post_processor"
+            )
+        return found
+
     if part is None:
         return None
     if isinstance(part.get("processors"), list):
@@ -57,11 +71,14 @@ def renumbered(part: Mapping[str, Any] | None, new_ids: NDArray[np.int64]) -> Ma
     changed = dict(part)
     for name in "cls", "sep":
         if isinstance(part.get(name), list) and len(part[name]) == 2:
-            changed[name] = [part[name][0], int(new_ids[part[name][1]])]
+            changed[name] = [part[name][0], new(part[name][1])]
     if isinstance(part.get("special_tokens"), Mapping):
+        pieces = [*part.get("single", []), *part.get("pair", [])]
+        used = {piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece}
         changed["special_tokens"] = {
-            name: {**token, "ids": [int(new_ids[each]) for each in token["ids"]]}
+            name: {**token, "ids": list(map(new, token["ids"]))}
             for name, token in part["special_tokens"].items()
+            if name in used
         }
     return changed
 
@@ -101,9 +118,13 @@ def _read(part: Mapping[str, Any]) -> Surround | None:
 
 
 def _id_of(value: object, where: str) -> int:
-    if isinstance(value, list) and len(value) == 2 and type(value[1]) is int:
-        return value[1]
+    if isinstance(value, list) and len(value) == 2 and _is_id(value[1]):
+        return int(value[1])
     raise ValueError(f"post_processor: {where} must be a token and its id, and is {shown(value)}")
+
+
+def _is_id(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_ID
 
 
 def _template(pieces: object, tokens: Mapping[str, Any]) -> Template:
@@ -112,15 +133,17 @@ def _template(pieces: object, tokens: Mapping[str, Any]) -> Template:
     template: Template = []
     for piece in pieces:
         match piece:
-            case {"Sequence": {"id": "A" | "B" as text}}:
+            case {"Sequence": {"id": "A" | "B" as text}, **others} if not others:
                 template.append(text)
                 continue
-            case {"SpecialToken": {"id": str(name)}}:
+            case {"SpecialToken": {"id": str(name)}, **others} if not others:
                 token = tokens.get(name)
                 ids = token.get("ids") if isinstance(token, dict) else None
             case _:
                 ids = None
-        if not isinstance(ids, list) or not all(type(each) is int for each in ids):
+        if isinstance(ids, list) and not all(map(_is_id, ids)):
+            raise ValueError(f"post_processor: {shown(piece)} has the ids {shown(ids)}; ids are from 0 to {MAX_ID:,}")
+        if not isinstance(ids, list):
             raise ValueError(f"post_processor: {shown(piece)} of a template is neither a text nor a known special token")
         template.append(ids)
     return template
