@@ -185,8 +185,8 @@ class TokenizerFiles:
         """Write GPT-2's vocab.json and merges.txt, byte for byte as OpenAI's were; `from_files` reads them.
 
         `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files name neither the
-        pattern nor the special tokens, so pass these to `from_files`. Raises ValueError for what the files cannot hold: two
-        ids with equal bytes, a normalizer, or a vocabulary of ranks without a list of merges.
+        pattern nor the special tokens, so pass these to `from_files`. Raises ValueError for one path for both, and for what
+        the files cannot hold: two ids with equal bytes, a normalizer, or a vocabulary of ranks without a list of merges.
 
         >>> tok.save_gpt2("vocab.json", "merges.txt")
         >>> open("merges.txt").readlines()[:2]

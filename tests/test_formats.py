@@ -110,6 +110,14 @@ def test_what_gpt2s_files_cannot_hold_leaves_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_one_path_for_both_files_is_an_error(small, tmp_path):
+    (tmp_path / "link").symlink_to("both")
+    for first, second in ("both", "both"), ("both", "link"), ("x/../both", "both"):
+        with pytest.raises(ValueError, match="both' is given for both files, of which one would replace the other"):
+            small.save_gpt2(tmp_path / first, tmp_path / second)
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
 def test_a_merge_that_begins_with_a_hash_is_a_merge(tmp_path):
     tokenizer = nbbpe.Tokenizer(BYTES | {256: b"##", 257: b"#v"}, [(b"#", b"#"), (b"#", b"v")])
     tokenizer.save(tmp_path)

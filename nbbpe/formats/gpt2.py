@@ -18,6 +18,7 @@ from ..model.provenance import Sides
 from ..model.special_tokens import MAX_ID, SpecialTokens
 from ..system.atomic_files import name_in_errors, whole_file
 from ..system.excerpt import naming, shown
+from ..system.links import target_of
 from ..system.paths import Path
 from ..text.pattern import PatternLike, get_pattern
 from .collector import paused_collector
@@ -176,8 +177,11 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
 def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
     """Write vocab.json and merges.txt, each as an atomic write.
 
-    Raises ValueError for what the format cannot hold (two ids of equal tokens, say), before anything is written.
+    Raises ValueError for what the format cannot hold (two ids of equal tokens, say), or for one path for both, before
+    anything is written.
     """
+    if target_of(vocab_path) == target_of(merges_path):
+        raise ValueError(f"{os.fspath(vocab_path)!r} is given for both files, of which one would replace the other")
     model.check_plain("the format of GPT-2's files")
     if model.whole:
         raise ValueError(
