@@ -118,6 +118,14 @@ def test_one_path_for_both_files_is_an_error(small, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
 
 
+def test_an_empty_name_is_named_as_one(small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for write in small.save, small.to_hf, small.save_tiktoken, small.save_pretrained:
+        with pytest.raises(FileNotFoundError, match=r"empty|''"):
+            write("")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_merge_that_begins_with_a_hash_is_a_merge(tmp_path):
     tokenizer = nbbpe.Tokenizer(BYTES | {256: b"##", 257: b"#v"}, [(b"#", b"#"), (b"#", b"v")])
     tokenizer.save(tmp_path)

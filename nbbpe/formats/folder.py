@@ -47,11 +47,13 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
 
     copy : the text of the tokenizer.json that is to stand there; one that is the same may be there already
 
-    Raises NotADirectoryError for a file, FileExistsError where the folder has files of somebody else's in the place of
-    those that `write` writes, PermissionError for another user's link in place of it or of one of these, and OSError where
-    nothing can be written.
+    Raises FileNotFoundError for an empty name, NotADirectoryError for a file, FileExistsError where the folder has files of
+    somebody else's in the place of those that `write` writes, PermissionError for another user's link in place of it or of
+    one of these, and OSError where nothing can be written.
     """
     shown = os.fspath(path)
+    if not shown:
+        raise FileNotFoundError("the name of the folder to save the tokenizer in is empty")
     folder = target_of(shown)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{shown!r} is a file; give a folder to save the tokenizer in")

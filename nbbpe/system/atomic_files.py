@@ -74,8 +74,10 @@ def sync(path: str) -> None:
 def whole_file(path: Path) -> Iterator[str]:
     """A temporary name to write a file under; it becomes `path` when it is complete (see `put`), and goes after an error.
 
-    Raises IsADirectoryError for a folder, and what `scratch_folder` raises.
+    Raises FileNotFoundError for an empty name, IsADirectoryError for a folder, and what `scratch_folder` raises.
     """
+    if not os.fspath(path):
+        raise FileNotFoundError("the name of the file to write is empty")
     if os.path.isdir(path):
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give a file name to write")
     with name_in_errors(path), scratch_folder(path) as folder:
