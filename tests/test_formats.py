@@ -126,6 +126,25 @@ def test_an_empty_name_is_named_as_one(small, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_lone_surrogate_of_a_pattern_is_kept_and_elsewhere_named(tmp_path):
+    tokenizer = nbbpe.Tokenizer(BYTES, [], ["<é>"], pattern="\ud800|[^\ud800]+")
+    tokenizer.save(tmp_path / "t")
+    assert nbbpe.load(tmp_path / "t") == tokenizer
+    with pytest.raises(ValueError, match=r"cannot hold a lone surrogate, which is here after .*ud800"):
+        tokenizer.to_hf(tmp_path / "t.json")
+    assert not (tmp_path / "t.json").exists()
+    for step in (
+        {"type": "Prepend", "prepend": "\ud800"},
+        {
+            "type": "Replace",
+            "pattern": {"String": "\ud800"},
+            "content": "x",
+        },
+    ):
+        with pytest.raises(ValueError, match=r"a step holds a lone surrogate, which has no UTF-8, after .*ud800"):
+            nbbpe.Tokenizer(BYTES, [], normalizer=[step])
+
+
 def test_a_merge_that_begins_with_a_hash_is_a_merge(tmp_path):
     tokenizer = nbbpe.Tokenizer(BYTES | {256: b"##", 257: b"#v"}, [(b"#", b"#"), (b"#", b"v")])
     tokenizer.save(tmp_path)

@@ -89,7 +89,13 @@ def content(model: Model) -> str:
         },
     }
     # The merges are text already; model is the last part, and they are the last part of it.
-    return f'{json.dumps(document, ensure_ascii=False)[:-2]}, "merges": {merges}}}}}\n'
+    parts = json.dumps(document, ensure_ascii=False)
+    try:
+        parts.encode()
+    except UnicodeEncodeError as error:
+        place = parts[max(error.start - 40, 0) : error.end]
+        raise ValueError(f"tokenizer.json cannot hold a lone surrogate, which is here after {shown(place)}") from None
+    return f'{parts[:-2]}, "merges": {merges}}}}}\n'
 
 
 def _merges(model: Model) -> tuple[str, bool]:

@@ -36,6 +36,11 @@ class Steps:
     def of(cls: type[Self], steps: Sequence[Any]) -> Self:
         """From steps as objects. Raises ValueError that names a step that is unknown, or cannot be applied exactly."""
         found = cls(json.dumps(list(steps), ensure_ascii=False, sort_keys=True))
+        try:
+            found.spelled.encode()
+        except UnicodeEncodeError as error:
+            place = error.object[max(error.start - 40, 0) : error.end]
+            raise ValueError(f"a step holds a lone surrogate, which has no UTF-8, after {shown(place)}") from None
         _ = found._functions  # which raises
         return found
 
