@@ -42,6 +42,18 @@ def test_a_dict_is_taken_as_it_is_with_gaps():
     assert nbbpe.Tokenizer(VOCAB, MERGES, {}).special_tokens == {}
 
 
+def test_ids_may_be_numpy_integers(small, tmp_path):
+    """As `truncate` gives them."""
+    _, old_to_new = small.truncate(390)
+    end = old_to_new[399]
+    found = nbbpe.Tokenizer(dict(small.vocab), small.merges, {texts.SPECIAL: np.int64(399), "<a>": np.uint16(500)})
+    assert found == small.with_special_tokens({"<a>": np.int32(500)})
+    assert {type(token_id) for token_id in found.special_tokens.values()} == {int}
+    found.save_tiktoken(tmp_path / "a.tiktoken")
+    special = {"<a>": end + 100}
+    assert nbbpe.Tokenizer.from_tiktoken(tmp_path / "a.tiktoken", "gpt2", special).special_tokens == {"<a>": 489}
+
+
 def test_an_iterator_is_taken_as_a_list(small, tmp_path):
     small.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
     small.save_tiktoken(tmp_path / "x.tiktoken")

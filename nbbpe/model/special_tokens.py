@@ -49,7 +49,9 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
 def check_given(wanted: SpecialTokens | None) -> list[str] | dict[str, int]:
     """Special tokens as a list, or as a dict with ids, which are not checked. Raises what `check_special_tokens` does."""
     tokens = check_special_tokens(list(wanted) if isinstance(wanted, Mapping) else wanted)
-    return dict(wanted) if isinstance(wanted, Mapping) else tokens
+    if not isinstance(wanted, Mapping):
+        return tokens
+    return {token: int(each) if isinstance(each, np.integer) else each for token, each in wanted.items()}
 
 
 def tokens_of_merges(merges: Collection[tuple[bytes, bytes]]) -> set[bytes]:
