@@ -145,6 +145,32 @@ def test_a_lone_surrogate_of_a_pattern_is_kept_and_elsewhere_named(tmp_path):
             nbbpe.Tokenizer(BYTES, [], normalizer=[step])
 
 
+@pytest.mark.parametrize("end", ["", "\r"])
+def test_a_merge_that_comes_twice_is_read_by_nobody_else_as_here(tmp_path, end):
+    vocab = BYTES | {256: b"ab", 257: b"bc", 258: b"abc"}
+    merges = [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"a", b"b")]
+    tokenizer = nbbpe.Tokenizer(vocab, merges)
+    paths = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    tokenizer.save_gpt2(*paths)
+    assert paths[1].read_text() == "#version: 0.2\na b\nb c\na bc\n"
+    assert tokenizer.merges == merges
+    assert nbbpe.Tokenizer.from_files(*paths).encode("abcbc") == tokenizer.encode("abcbc") == [256, 99, 257]
+    tokenizer.save(tmp_path / "t")
+    assert nbbpe.load(tmp_path / "t") == tokenizer
+    paths[1].write_text(f"a b{end}\nb c{end}\na bc{end}\na b{end}\n", newline="")
+    with pytest.raises(ValueError, match=r"merges\.txt, line 4: merges b'a' and b'b', as line 1 does"):
+        nbbpe.Tokenizer.from_files(*paths)
+
+
+def test_gpt2s_files_cannot_hold_two_special_tokens_of_one_id(tmp_path):
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = {token: token_id for token_id, token in BYTES.items()}
+    encoding = tiktoken.Encoding("x", pat_str="(?s:.)", mergeable_ranks=ranks, special_tokens={"<a>": 300, "<b>": 300})
+    with pytest.raises(ValueError, match=r"'<a>' and '<b>' both have the id 300, which vocab\.json cannot hold"):
+        nbbpe.load(encoding).save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_merge_that_begins_with_a_hash_is_a_merge(tmp_path):
     tokenizer = nbbpe.Tokenizer(BYTES | {256: b"##", 257: b"#v"}, [(b"#", b"#"), (b"#", b"v")])
     tokenizer.save(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
-from ..model.special_tokens import MAX_ID, SpecialTokens
+from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids
 from ..system.atomic_files import name_in_errors, whole_file
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
@@ -23,7 +24,7 @@ from ..system.paths import Path
 from ..text.pattern import PatternLike, get_pattern
 from .collector import paused_collector
 from .json_text import read_json
-from .packed_entries import packed_entries, packed_merges
+from .packed_entries import has_twice, packed_entries, packed_merges
 from .spelling import spelled_lines, spelled_tokens, token_of, unspell, unspelled
 
 _END = "<|endoftext|>"
@@ -63,6 +64,8 @@ def read_model(
 ) -> Model:
     """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
     vocab, merges = read(vocab_path, merges_path)
+    if has_twice(merges) if isinstance(merges, np.ndarray) else len(set(merges)) < len(merges):
+        raise _twice(merges_path)
     if special_tokens is None:
         ends = vocab.among({_END.encode()})
         if isinstance(merges, list):
@@ -74,6 +77,16 @@ def read_model(
     with naming(vocab_path):
         check_bytes(vocab)
         return Model.fitting(vocab, merges, special_tokens, split)
+
+
+def _twice(path: Path) -> ValueError:
+    """The error for a merges.txt with a merge that comes twice: here the first counts, and the last in other libraries."""
+    lines: dict[tuple[bytes, bytes], int] = {}
+    for number, merge in read_merges(path, {}).items():
+        if lines.setdefault(merge, number) != number:
+            break
+    left, right = map(shown, merge)
+    return ValueError(f"{os.fspath(path)}, line {number}: merges {left} and {right}, as line {lines[merge]} does")
 
 
 def read_vocab(path: Path) -> PackedVocab:
@@ -177,8 +190,8 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
 def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
     """Write vocab.json and merges.txt, each as an atomic write.
 
-    Raises ValueError for what the format cannot hold (two ids of equal tokens, say), or for one path for both, before
-    anything is written.
+    Raises ValueError for what the format cannot hold (two ids of equal tokens, or two special tokens of one id), or for one
+    path for both, before anything is written.
     """
     if target_of(vocab_path) == target_of(merges_path):
         raise ValueError(f"{os.fspath(vocab_path)!r} is given for both files, of which one would replace the other")
@@ -189,6 +202,16 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
             "(Tokenizer.to_hf) can, and a file of ranks (Tokenizer.save_tiktoken) if ranks give the same ids"
         )
     model.listed_merges()  # which raises where there is no list
+    try:
+        check_distinct_ids(model.special)
+    except ValueError as error:
+        raise ValueError(f"{error}, which vocab.json cannot hold") from None
+    merges = model.merge_ids
+    if merges is not None and has_twice(merges):
+        # The first of equal merges counts here, and the last in other libraries.
+        _, first = np.unique(merges[:, :2], axis=0, return_index=True)
+        model = copy.copy(model)
+        model.merge_ids = merges[np.sort(first)]
     with whole_file(vocab_path) as new_vocab, whole_file(merges_path) as new_merges:
         with name_in_errors(vocab_path):
             write_vocab(new_vocab, model.packed, model.special)

@@ -27,9 +27,9 @@ from ..text.normalizer import Normalizer as TextNormalizer
 from .collector import paused_collector
 from .gpt2 import vocab_of
 from .json_text import parse_json, read_json
-from .packed_entries import packed_entries, packed_pairs
+from .packed_entries import has_twice, packed_entries, packed_pairs
 from .spelling import spell, token_of, unspell, unspelled
-from .to_huggingface import TOKEN_FLAGS, has_twice
+from .to_huggingface import TOKEN_FLAGS
 
 _PARTS = {
     *("version", "truncation", "padding", "added_tokens", "normalizer"),

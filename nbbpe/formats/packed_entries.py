@@ -78,6 +78,12 @@ def packed_pairs(pairs: Sequence[Any], entries: Mapping[str, int]) -> NDArray[np
     return None
 
 
+def has_twice(merges: NDArray[np.int32]) -> bool:
+    """Whether the ids of merges, int32[n, 3], have two merges of one pair."""
+    pairs = np.sort(merges[:, 0].astype(np.int64) << 32 | merges[:, 1])
+    return bool((np.diff(pairs) == 0).any())
+
+
 def _results_in_order(lines: str, entries: Mapping[str, int]) -> list[int] | None:
     """The ids of the results of merges, if their entries follow one another in the same order, as those of GPT-2 do; else
     None. Two texts are compared, which takes a fifth of the time of looking up each result."""

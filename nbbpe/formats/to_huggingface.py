@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..model.extras import Flags
 from ..model.model import Model
 from ..system.atomic_files import whole_file
@@ -15,6 +12,7 @@ from ..system.excerpt import shown
 from ..system.paths import Path
 from ..text.normalizer import Chain, Normalizer
 from .gpt2 import spelled_vocab
+from .packed_entries import has_twice
 from .spelling import spell, spelled_lines, token_of, unspell
 
 # A token with any of these is not a special token like nbbpe's own; see model/extras.py.
@@ -112,12 +110,6 @@ def _merges(model: Model) -> tuple[str, bool]:
     merges, whole = model.merges_with_whole()
     pairs = [[spell(left), spell(right)] for left, right in dict.fromkeys(merges)]
     return json.dumps(pairs, ensure_ascii=False), whole
-
-
-def has_twice(merges: NDArray[np.int32]) -> bool:
-    """Whether the ids of merges, int32[n, 3], have two merges of one pair."""
-    pairs = np.sort(merges[:, 0].astype(np.int64) << 32 | merges[:, 1])
-    return bool((np.diff(pairs) == 0).any())
 
 
 def added_token(token: str, flags: Flags) -> dict[str, Any]:
