@@ -148,11 +148,13 @@ class Preparation:
             return rows
         limits = [row.start for row in rows if row.is_border] + [len(text)]
         n_borders = floor = done = 0
+        spaces = range(0)  # the places in the whitespace that the last look behind a token found; the token may recur in it
         found: list[_Row] = []
         for row in rows:
             start, end = row.start, row.end
             if row.is_border:
                 floor = done = end
+                spaces = range(0)
                 n_borders += 1
             else:
                 rule = self.rules.get(row.token_id, Rule())
@@ -162,9 +164,11 @@ class Preparation:
                 ):
                     continue
                 if rule.lstrip:
-                    start = max(_space_before(text, start, floor), done)
+                    start = max(_space_before(text, start, max(floor, done)), done)
                 if rule.rstrip:
-                    end = _space_after(text, end, limit)
+                    if end not in spaces:
+                        spaces = range(end, _space_after(text, end, limit) + 1)
+                    end = spaces[-1]
                 if start >= end:  # it is whitespace, and the token before took all of it
                     continue
                 done = end

@@ -105,6 +105,18 @@ def test_loading_a_file_with_many_added_tokens_takes_linear_time(tmp_path, turns
     assert seconds(lambda: load(8000)) < 10 * seconds(lambda: load(2000)) + 0.1
 
 
+@pytest.mark.parametrize("rules", [("lstrip",), ("rstrip",), ("lstrip", "rstrip")], ids="-".join)
+def test_tokens_that_take_whitespace_and_are_whitespace_take_linear_time(small, tmp_path, rules):
+    # Each looked through all the whitespace beside it: 30 s for 8,000 spaces.
+    small.with_special_tokens([" "]).to_hf(tmp_path / "tokenizer.json")
+    document = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    document["added_tokens"][-1].update(dict.fromkeys(rules, True))
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    tokenizer, n = nbbpe.load(tmp_path / "tokenizer.json"), 8000
+    assert len(tokenizer.encode("x" + " " * n + "x")) == 2 + (1 if len(rules) == 2 else n)
+    assert seconds(lambda: tokenizer.encode("x" + " " * n + "x"), times=1) < 1
+
+
 def test_many_special_tokens_are_checked_in_linear_time(quiet):
     def train(n: int) -> None:
         nbbpe.train(iter(["the cat"]), 256 + n, [f"<|{i}|>" for i in range(n)])
