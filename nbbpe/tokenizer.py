@@ -23,7 +23,7 @@ from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, chec
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
 from .model.model import Merge, Model, Vocab
-from .model.surround import PLAIN, Surround, read_surround
+from .model.surround import Surround, read_surround
 from .system.integers import check_integer
 from .system.lazy import lazy, method_on_use
 from .text.byte_source import Source, as_source, bytes_left
@@ -282,7 +282,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         [258, 261]
         """
         encode = partial(self.encode, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        return (self._surround if add_special_tokens else PLAIN).around(encode(first), encode(second))
+        surround = self._surround if add_special_tokens else self._surround.without_ids()
+        return surround.around(encode(first), encode(second))
 
     def verify(self, text: str | None = None) -> dict[str, str]:
         """Check on a text that the libraries that are installed give the same ids: tokenizers, tiktoken, mistral-common.

@@ -473,6 +473,10 @@ REFUSED = {
         changed("post_processor", {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}], "pair": []}),
         "is neither a text nor a known special token",
     ),
+    "a template with a text twice": (
+        changed("post_processor", {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 2}),
+        "post_processor: the template of one text must have it once",
+    ),
     "Roberta with an id below 0": (
         changed("post_processor", {"type": "RobertaProcessing", "cls": ["a", -1], "sep": ["a", 1]}),
         r"post_processor: cls must be a token and its id, and is \['a', -1\]",

@@ -31,6 +31,12 @@ class Surround(NamedTuple):
             ids += part if isinstance(part, list) else first if part == "A" else second or []
         return ids
 
+    def without_ids(self) -> Surround:
+        """The templates of texts alone, which are in the order of these."""
+        single: Template = [part for part in self.single if isinstance(part, str)]
+        pair: Template = [part for part in self.pair if isinstance(part, str)]
+        return Surround(single, pair)
+
 
 PLAIN = Surround(["A"], ["A", "B"])
 
@@ -114,7 +120,11 @@ def _read(part: Mapping[str, Any]) -> Surround | None:
     tokens = part.get("special_tokens", {})
     if not isinstance(tokens, Mapping):
         raise ValueError(f"post_processor: special_tokens must be an object, and is {shown(tokens)}")
-    return Surround(_template(part.get("single"), tokens), _template(part.get("pair", ["A", "B"]), tokens))
+    single = _template(part.get("single"), tokens)
+    if [piece for piece in single if isinstance(piece, str)] != ["A"]:
+        # tokenizers would apply it without special tokens, too, and leave out the text, or double it.
+        raise ValueError(f"post_processor: the template of one text must have it once, and is {shown(part.get('single'))}")
+    return Surround(single, _template(part.get("pair", ["A", "B"]), tokens))
 
 
 def _id_of(value: object, where: str) -> int:
