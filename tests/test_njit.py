@@ -125,6 +125,18 @@ def test_a_state_serves_other_tables_and_caches_nothing_of_the_former(tokenizers
         assert encoded(tokenizer, documents, state) == ordinary(tokenizer, documents)
 
 
+def test_a_state_with_too_little_room_for_other_tables_is_refused(tokenizers_):
+    """Merging would write past the end of its scratch: with more ranks, with a heap, or with more states to note."""
+    document = b"ab" * 450
+    for made_for, used_with in ("none", "ranks"), ("none", "any order"), ("none", "memo"), ("gpt2", "none"):
+        state = nbbpe.njit.new_state(tokenizers_[made_for].njit_tables(), len(document))
+        if (made_for, used_with) == ("gpt2", "none"):
+            assert encoded(tokenizers_["none"], [document], state) == ordinary(tokenizers_["none"], [document])
+            continue
+        with pytest.raises(ValueError, match="made for other tables, and has too little room for these"):
+            encoded(tokenizers_[used_with], [document], state)
+
+
 def test_slots_of_the_cache_are_shared_by_many_pretokens(small, monkeypatch):
     """More distinct words than slots: each takes the place of another."""
     rng = random.Random(4)

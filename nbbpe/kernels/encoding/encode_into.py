@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined, part
 from ..machine.intrinsics import PADDING, address_of, read_u32, read_u64, write_u32, write_u64
 from ..machine.large_pages import zeros
+from ..pieces.pattern_tables import MEMO, MOST_LEVELS, N_STATES, number_of
 from ..pieces.pretokens import begin_piece, new_split_scratch, pretoken_end
+from .merge_long import long_scratch
 from .merge_pretoken import merge_pretoken, new_scratch
+from .merge_short import SHORT
 from .merge_table import Merges, merges_addresses
 
 MOST_BYTES, MOST_IDS = 15, 11  # of a pretoken that is cached
@@ -87,6 +90,18 @@ def new_state(tables: Tables, longest: int) -> State:
     )
 
 
+scratch_of_long = inlined(long_scratch)
+
+
+@inlined
+def has_room(state, n, pattern_at, n_ascending):
+    """Whether the scratch of a state, which may have been made for other tables, is large enough for n bytes and these."""
+    has_memo = number_of(pattern_at, MEMO) != 0
+    if has_memo and state.split.shape[0] < 2 * (MOST_LEVELS + number_of(pattern_at, N_STATES)):
+        return False
+    return n <= SHORT or 8 * state.scratch.shape[0] >= scratch_of_long(n, n_ascending)
+
+
 @inlined
 def key_of_short(at, n):
     """The bytes of a pretoken of 1 to MOST_BYTES bytes and its length, as two numbers."""
@@ -127,7 +142,9 @@ def encode_short(at, n, merges_at, scratch_at, cache_at, ids_at, id_size):
 def encode_into(tables, state, text, start, stop, out):
     """Write the ids of the document text[start:stop] to the first places of `out`, from compiled code.
 
-    tables : of `Tokenizer.njit_tables`;  state : of `new_state`, modified, for one thread at a time
+    tables : of `Tokenizer.njit_tables`
+    state  : of `new_state`, modified, for one thread at a time. One that was made for the tables of another tokenizer may
+        have too little room for these
     text   : uint8[*], not modified; a NumPy array over bytes is np.frombuffer(data, dtype=np.uint8)
     start, stop : integers. The text before and after plays no part, as if text[start:stop] were alone
     out    : integers[*], modified; with room for as many ids as the document has bytes
@@ -157,6 +174,8 @@ def encode_into(tables, state, text, start, stop, out):
         raise ValueError("out must have room for as many ids as the text has bytes")
     if (address_of(tables.merges.entries) | address_of(state.scratch) | address_of(state.cache)) & _NOT_ALIGNED:
         raise ValueError("tables and state must be those that njit_tables and new_state made, and not copies of arrays")
+    if not has_room(state, n, address_of(tables.pattern), tables.merges.n_ascending):
+        raise ValueError("the state was made for other tables, and has too little room for these: make one with new_state")
     for i in range(n):
         state.text[i] = text[start + i]
     for i in range(PADDING):
