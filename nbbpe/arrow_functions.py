@@ -81,8 +81,9 @@ def count_table(
     from .training.count_tables import schema_of
 
     batches = pa.table(table).to_batches()
-    counts = count_batches(batches, field=field, pattern=pattern, special_tokens=special_tokens, on_error=on_error)
-    schema = schema_of(Description(get_pattern(pattern), check_special_tokens(special_tokens)))
+    specials = check_special_tokens(special_tokens)  # a list, which is read twice
+    counts = count_batches(batches, field=field, pattern=pattern, special_tokens=specials, on_error=on_error)
+    schema = schema_of(Description(get_pattern(pattern), specials))
     return pa.Table.from_batches(counts, schema=schema)
 
 

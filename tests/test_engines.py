@@ -298,6 +298,13 @@ def test_an_id_column_takes_the_place_of_one_of_its_name_and_the_type_that_is_wa
         arrow_functions.encode_table(table, tokenizer=tok, field="body")
 
 
+def test_special_tokens_from_an_iterator_are_those_of_a_list():
+    table = pa.table({"text": [f"the{texts.SPECIAL}cat"]})
+    found = arrow_functions.count_table(table, special_tokens=iter(SPECIALS))
+    assert found.equals(arrow_functions.count_table(table, special_tokens=SPECIALS), check_metadata=True)
+    assert found.to_pylist() == [{"word": b"cat", "count": 1}, {"word": b"the", "count": 1}]
+
+
 def test_a_tree_of_sums_is_one_sum(table):
     whole = arrow_functions.count_table(table)
     parts = [arrow_functions.count_table(table.slice(start, 11)) for start in range(0, len(table), 11)]
