@@ -123,6 +123,8 @@ def encode_batches(
 ) -> Iterator[Any]:
     """Record batches with one more column: the ids of the text in a column, as lists; null where the text is.
 
+    The other columns stay as they are, and so does the metadata.
+
     field   : the column that holds the text
     to      : the name of the new column; one of this name is replaced
     id_type : an Arrow type for the ids, such as pyarrow.int32(), for engines that lack `tokenizer.dtype` (Spark)
@@ -138,9 +140,11 @@ def encode_batches(
         (ids,) = tokenizer.encode_arrow(batch, field=field).chunks
         if id_type is not None:
             ids = ids.cast(pa.list_(id_type))
-        names = [name for name in batch.schema.names if name != to]
-        columns = [batch.column(batch.schema.names.index(name)) for name in names]
-        yield pa.RecordBatch.from_arrays([*columns, ids], [*names, to])
+        # By number, as two columns may have one name.
+        kept = [number for number, name in enumerate(batch.schema.names) if name != to]
+        fields = [*map(batch.schema.field, kept), pa.field(to, ids.type)]
+        schema = pa.schema(fields, metadata=batch.schema.metadata)
+        yield pa.RecordBatch.from_arrays([*map(batch.column, kept), ids], schema=schema)
 
 
 def encode_table(table: Any, *, tokenizer: Tokenizer, field: str = "text", to: str = "ids", id_type: Any = None) -> Any:

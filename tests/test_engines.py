@@ -298,6 +298,21 @@ def test_an_id_column_takes_the_place_of_one_of_its_name_and_the_type_that_is_wa
         arrow_functions.encode_table(table, tokenizer=tok, field="body")
 
 
+def test_other_columns_and_metadata_stay_as_they_are(table):
+    """Two columns may have one name: a column that is looked up by it would come twice, and the other be lost."""
+    text = pa.field("text", pa.string(), nullable=False, metadata={"language": "en"})
+    schema = pa.schema([pa.field("n", pa.int64()), text, pa.field("n", pa.string())], metadata={"made by": "a test"})
+    batch = pa.RecordBatch.from_arrays([pa.array([1, 2]), pa.array(["the", "cat"]), pa.array(["a", "b"])], schema=schema)
+    tok = trained(table)
+    for found in (
+        *arrow_functions.encode_batches([batch], tokenizer=tok),
+        arrow_functions.encode_table(pa.Table.from_batches([batch]), tokenizer=tok),
+    ):
+        assert [found.column(i).to_pylist() for i in range(3)] == [[1, 2], ["the", "cat"], ["a", "b"]]
+        assert found.schema.remove(3).equals(schema, check_metadata=True)
+        assert found.column(3).to_pylist() == tok.encode_batch(["the", "cat"])
+
+
 def test_special_tokens_from_an_iterator_are_those_of_a_list():
     table = pa.table({"text": [f"the{texts.SPECIAL}cat"]})
     found = arrow_functions.count_table(table, special_tokens=iter(SPECIALS))
