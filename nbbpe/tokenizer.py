@@ -281,7 +281,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         >>> tok.encode_pair("the", " cat")
         [258, 261]
         """
-        encode = partial(self.encode, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        check_choice(allowed_special, disallowed_special)
+        allowed, disallowed = _kept(allowed_special), _kept(disallowed_special)  # for two texts
+        encode = partial(self.encode, allowed_special=allowed, disallowed_special=disallowed)
         surround = self._surround if add_special_tokens else self._surround.without_ids()
         return surround.around(encode(first), encode(second))
 
@@ -831,4 +833,4 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
 
 def _kept(choice: Choice) -> Choice:
-    return choice if isinstance(choice, str) else frozenset(choice)
+    return choice if isinstance(choice, str) or choice is NONE else frozenset(choice)

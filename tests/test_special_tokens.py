@@ -66,6 +66,13 @@ def test_an_iterator_is_taken_as_a_list(small, tmp_path):
     assert all("<s>" in tokenizer.special_tokens for tokenizer in ways)
 
 
+def test_choices_from_an_iterator_hold_for_both_texts_of_a_pair():
+    tokenizer = nbbpe.Tokenizer(VOCAB, MERGES, {"<s>": 500, "<t>": 501})
+    assert tokenizer.encode_pair("<s>", "<s>", allowed_special=iter(["<s>"])) == [500, 500]
+    with pytest.raises(ValueError, match="disallowed"):
+        tokenizer.encode_pair("a", "<t>", disallowed_special=iter(["<t>"]))
+
+
 def test_a_special_token_may_take_an_id_whose_bytes_another_id_has_too():
     vocab = VOCAB | {400: b"ab"}
     tokenizer = nbbpe.Tokenizer(vocab, MERGES, {"ab": 400})
