@@ -14,9 +14,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .encoding import batches
 from .formats import tiktoken as files
 from .formats.recognise import read_model
 from .model.model import Model
+from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
@@ -121,6 +123,10 @@ class Encoding(Tokenizer):
     ) -> list[list[int]]:
         """The ids of each text, in which no special token is recognised."""
         return super().encode_batch(map(_valid, text), allowed_special=(), num_threads=num_threads)
+
+    def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
+        """See `Tokenizer.encode_segments`: special tokens in a text that is trusted are allowed."""
+        return batches.encode_segments(segments, super().encode, super().encode_ordinary)
 
     def decode_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> bytes:
         """The bytes that ids stand for. Raises KeyError for an unknown id."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,6 @@ from numpy.typing import NDArray
 from .encoding.special_choice import ALL, NONE, Choice
 from .model.model import Model
 from .text.utf8 import Text, to_bytes
-
-if TYPE_CHECKING:
-    from .encoding.decoder import Decoder
 
 _END = "<|endoftext|>"
 
@@ -23,7 +21,7 @@ class TiktokenNames:
 
     name = "nbbpe"
     _model: Model
-    _decoder: Decoder
+    decode_bytes: Callable[[Iterable[int] | NDArray[Any]], bytes]
     token_to_id: Callable[[str | bytes], int | None]
     encode_array: Callable[..., NDArray[Any]]
     encode_batch: Callable[..., list[list[int]]]
@@ -84,12 +82,12 @@ class TiktokenNames:
         return self._model.vocab[token]
 
     def decode_tokens_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> list[bytes]:
-        """The bytes of each id. Raises KeyError for an unknown id.
+        """The bytes of each id. Raises KeyError for an unknown id, TypeError for what is no integer.
 
         >>> tok.decode_tokens_bytes([258, 261])
         [b'the', b' cat']
         """
-        return [self._model.vocab[int(token)] for token in tokens]
+        return [self._model.vocab[operator.index(token)] for token in tokens]
 
     def encode_ordinary_batch(self, texts: Iterable[Text], *, num_threads: int | None = None) -> list[list[int]]:
         """The ids of each text, as lists; special tokens are plain text.
@@ -116,4 +114,4 @@ class TiktokenNames:
         >>> tok.decode_bytes_batch([[258, 261], [258]])
         [b'the cat', b'the']
         """
-        return [self._decoder.decode(ids) for ids in batch]
+        return [self.decode_bytes(ids) for ids in batch]

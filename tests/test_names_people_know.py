@@ -74,6 +74,10 @@ def test_single_tokens_are_those_of_tiktoken(both):
             encoding.decode_single_token_bytes(100300)
         with pytest.raises(KeyError):
             encoding.decode([100300])
+        with pytest.raises(KeyError):
+            encoding.decode_bytes_batch([[100300]])
+        with pytest.raises(TypeError):
+            encoding.decode_tokens_bytes([5000.5])
 
 
 def test_special_tokens_in_text_raise_as_in_tiktoken(both):
@@ -245,6 +249,14 @@ def test_segments_recognise_special_tokens_where_they_are_trusted(small):
     for wrong in [["a", True]], [("a", 1)], ["ab"]:
         with pytest.raises(TypeError, match=r"segment 0 \(from 0\) must be a pair"):
             small.encode_segments(wrong)
+
+
+def test_segments_of_a_drop_in_are_those_of_a_tokenizer(both):
+    """Its `encode` refuses special tokens, which are what a segment is trusted for."""
+    ours, _ = both
+    segments = [(f"a{END}".encode(), True), (f"b{END}", False), (END, True)]
+    end = ours.eot_token
+    assert ours.encode_segments(segments) == [*ours.encode("a"), end, *ours.encode_ordinary(f"b{END}"), end]
 
 
 def test_a_tokenizer_takes_the_threads_of_tiktoken_in_decoding(small):
