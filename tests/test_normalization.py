@@ -382,7 +382,7 @@ def test_memory_does_not_grow_with_a_file(nfc, tmp_path):
     assert path.stat().st_size > 9 << 20
     list(nfc.encode_iterable(["\u1100" * 10, "中\u0301"]))
     normalization._joining()
-    normalization._long_runs()
+    normalization._long_runs("NFD")
     tracemalloc.start()
     try:
         nfc.encode_file(path, tmp_path / "a.bin", workers=1)
@@ -393,7 +393,13 @@ def test_memory_does_not_grow_with_a_file(nfc, tmp_path):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("run", ["\u0301\u0323", "\u0308", "\u0344\u0327", "\u0f71\u0f72\u0f74", "\u1161", "\u3099\u0301"])
+@pytest.mark.parametrize(
+    "run",
+    [
+        *("\u0301\u0323", "\u0308", "\u0344\u0327", "\u0f71\u0f72\u0f74", "\u1161", "\u3099\u0301"),
+        *("\u0f73", "\u0f81\u0301", "\u0301\uff9e"),
+    ],
+)
 def test_a_long_run_of_marks_takes_no_time_by_its_square(ours, form, run):
     """200,000 marks in turns, as CI has it, take unicodedata a minute and more."""
     text = "a" + run * (examples(50_000, 200_000) // len(run))
@@ -404,6 +410,16 @@ def test_a_long_run_of_marks_takes_no_time_by_its_square(ours, form, run):
     assert stream.tolist() == ids.tolist()
     short = "a" + run * (2000 // len(run))
     assert ours.decode(ours.encode(short)) == unicodedata.normalize(form, short)
+
+
+def test_marks_that_only_a_decomposition_gives_are_sorted_before(form):
+    """U+0F73 is no mark, but two marks in its decomposition; so is U+FF9E in NFKC and NFKD, and a letter in the others."""
+    for run in "\u0f73", "\u0f73\u0301", "\uff9e\u0301", "\u0301\uff9e\u0f81\u0323":
+        short = "a" + run * 1100 + "e\u0301\n" + run * 1100
+        assert normalization.normalized_text(short, form) == unicodedata.normalize(form, short)
+        began = time.perf_counter()
+        normalization.normalized_text("a" + run * 10_000, form)
+        assert time.perf_counter() - began < 1  # by the square of their number, five
 
 
 def test_a_long_piece_is_looked_through_a_few_times_only(sizes):

@@ -59,15 +59,31 @@ def _normalized_line(line: str, form: Form) -> str:
     if unicodedata.is_normalized(form, line):
         return line
     if len(line) > _LONG_RUN:
-        line = _long_runs().sub(lambda run: "".join(sorted(run[0], key=unicodedata.combining)), line)
+        full: Form = "NFKD" if form in ("NFKC", "NFKD") else "NFD"
+        line = _long_runs(full).sub(lambda run: _sorted_marks(run[0], full), line)
     return unicodedata.normalize(form, line)
 
 
 @functools.cache
-def _long_runs() -> re.Pattern[str]:
-    """Finds long runs of marks; sorted by their combining class, as normal forms have them, they take linear time."""
-    marks = "".join(filter(unicodedata.combining, map(chr, range(sys.maxunicode + 1))))
+def _long_runs(full: Form) -> re.Pattern[str]:
+    """Finds long runs of characters that are marks, or that a full decomposition makes marks of: U+0F73 is no mark itself.
+
+    Sorted by their combining class, as normal forms have them, marks take linear time.
+    """
+    everything = map(chr, range(sys.maxunicode + 1))
+    marks = "".join(
+        each
+        for each in everything
+        if unicodedata.combining(each)
+        or (unicodedata.decomposition(each) and unicodedata.combining(unicodedata.normalize(full, each)[0]))
+    )
     return re.compile(f"[{marks}]{{{_LONG_RUN},}}")
+
+
+def _sorted_marks(run: str, full: Form) -> str:
+    """The marks of such a run, decomposed one by one and sorted."""
+    marks = "".join([unicodedata.normalize(full, each) for each in run])
+    return "".join(sorted(marks, key=unicodedata.combining))
 
 
 @functools.cache
