@@ -398,6 +398,9 @@ def test_one_text_is_no_batch(small, one):
 def test_texts_in_an_array_are_a_batch(small):
     assert small.encode_batch(np.array([b"a", b"b"])) == [[97], [98]]
     assert small.encode_batch(np.array(["a", "b"])) == [[97], [98]]
+    assert small.encode_batch(np.array(["a", "b"], dtype=object)) == [[97], [98]]
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # strings of any length, which have no buffer
+        assert small.encode_batch(np.array(["a", "b"], dtype=np.dtypes.StringDType())) == [[97], [98]]
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 1000, 30_000])

@@ -47,7 +47,7 @@ def check_texts(texts: object) -> None:
     """Raise TypeError for one text instead of many: its letters, or bytes, would become texts."""
     try:
         is_one = isinstance(texts, str) or memoryview(texts).format in ("B", "b", "c")  # type: ignore[arg-type]
-    except TypeError:
+    except (TypeError, ValueError):  # NumPy raises ValueError for an array of StringDType
         return
     if is_one:
         raise TypeError(f"texts must be a list of texts, or any iterable of them, not one {type(texts).__name__}")
