@@ -165,6 +165,22 @@ def test_bytes_that_are_not_utf8_are_kept(tmp_path):
             write()
 
 
+@pytest.mark.parametrize("content", ["\u2581", "", " . ", "\n"])
+def test_a_stream_is_not_cut_at_spaces_that_are_replaced(content, tmp_path, sizes):
+    """The cutter does not see them: what is before such a space and after it is one part."""
+    sizes(window=100)
+    trained = nbbpe.train(documents=["the cat sat on the mat"], vocab_size=262)
+    trained.to_hf(tmp_path / "tokenizer.json")
+    made = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    made.normalizer = norm.Replace(" ", content)
+    made.pre_tokenizer = pre.Sequence([pre.WhitespaceSplit(), pre.ByteLevel(add_prefix_space=True)])
+    tok = nbbpe.load(made)
+    text = "the cat sat on the mat " * 50 + "\n the cat"
+    ids = made.encode(text, add_special_tokens=False).ids
+    assert tok.encode(text) == ids
+    assert list(tok.encode_iterable([text])) == ids
+
+
 def test_what_was_dropped_stays_dropped_in_other_ways_of_encoding(tmp_path):
     trained = nbbpe.train(documents=["the cat sat on the mat"], vocab_size=262, special_tokens=["<s>"])
     trained.to_hf(tmp_path / "tokenizer.json")

@@ -43,7 +43,9 @@ class PreparedEncoder(RewritingEncoder):
         self._later = {token: chain.apply(token, set()) for token in model.later}
         alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in extras.flags.items())
         ruled = any(token in extras.ruled for token in model.later)
-        is_cut = can_be_cut(chain, self._later.values()) and (extras.cutter is None or extras.cutter.can_be_cut)
+        is_cut = can_be_cut(chain, self._later.values())
+        if extras.cutter is not None:  # which must find the whitespace at a cut, to drop it
+            is_cut = is_cut and extras.cutter.can_be_cut and chain.keeps_whitespace
         self.at_once = encoder.at_once or alone or ruled or not is_cut
         kinds = [step["type"] for step in chain.steps]
         # A text that is in all of these normal forms needs no preparation; None if every text needs it.

@@ -96,6 +96,16 @@ class Chain(Steps):
                 return False
         return True
 
+    @lazy
+    def keeps_whitespace(self) -> bool:
+        """Whether whitespace stays whitespace, if the text can be cut: no step replaces it by anything else, or nothing."""
+        for step in self.steps:
+            if step["type"] == "Replace" and step["pattern"].get("String", " ") in WHITESPACE:
+                content = step["content"]
+                if not content or content.strip(WHITESPACE):
+                    return False
+        return True
+
     def keeps(self, token: str) -> bool:
         """Whether a token is in the normalized text exactly where it is in the original text."""
         return all(_keeps(step, token) for step in self.steps)
