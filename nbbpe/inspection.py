@@ -165,13 +165,15 @@ def encoded(
     [[258, 261, 258]]
     """
     separator_id = find_separator(tokenizer.special_tokens, separator)
+    # A list, which is read for each part.
+    allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
     inputs = find_inputs(source, field, on_error, documents=documents)
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:
             for part in each.cut(each.n_text() + 1, tokenizer._model.pattern, []):
                 tally = Tally(on_error)
-                for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed_special):
+                for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed):
                     bar.advance(tally.newly_read())
                     yield ids
                 bar.advance(tally.newly_read())

@@ -93,6 +93,15 @@ def test_merges_are_counted_and_their_savings_without_encoding_again(small):
     np.testing.assert_allclose(ratios, [figures.n_bytes / n for n in n_tokens])
 
 
+def test_special_tokens_from_an_iterator_are_allowed_in_every_file(small, tmp_path):
+    for name in "a.txt", "b.txt":
+        (tmp_path / name).write_text(f"a{texts.SPECIAL}")
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    found = [ids.tolist() for ids in inspection.encoded(small, files, allowed_special=iter([texts.SPECIAL]))]
+    assert found == 2 * [small.encode(f"a{texts.SPECIAL}")]
+    assert len(found[0]) == 2
+
+
 def test_merges_of_another_kind_are_not_counted(small, tmp_path):
     vocab = {i: bytes([i]) for i in range(256)}
     out_of_order = nbbpe.Tokenizer(vocab | {256: b"ab", 257: b"abc"}, [(b"ab", b"c"), (b"a", b"b")])
