@@ -242,3 +242,14 @@ def test_invalid_rules_are_refused(arguments, error, message):
 def test_rules_of_another_kind_are_refused_before_any_work():
     with pytest.raises(TypeError, match="rules must be a TokenRules"):
         nbbpe.train(documents=["the"], vocab_size=258, rules={"max_words": 1})
+
+
+def test_rules_and_patterns_for_invalid_bytes_are_saved(tmp_path):
+    """A seed of bytes, and a regex for them, are text with lone surrogates in the files of a tokenizer."""
+    rules = nbbpe.TokenRules(seeds=[b"\xff\xfe"], forbidden="[\udcf0-\udcfd]")
+    tok = nbbpe.train(documents=[b"ab \xf1\xf2 ab"], vocab_size=258, pattern="[\udc80-\udcff]+|[a-z]+| ", rules=rules)
+    tok.save(tmp_path / "tok")
+    again = nbbpe.load(tmp_path / "tok")
+    assert (again, again.provenance) == (tok, tok.provenance)
+    with pytest.raises(ValueError, match=r"'\[\\udc80.*holds a lone surrogate"):
+        tok.to_hf(tmp_path / "tokenizer.json")

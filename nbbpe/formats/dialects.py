@@ -225,8 +225,11 @@ class _Translation:
 def translated(pattern: str, source: Dialect, target: Dialect) -> str:
     """The regex that matches in one engine what `pattern` matches in another.
 
-    Raises ValueError that shows the first part of which that is not certain.
+    Raises ValueError that shows the first part of which that is not certain, or a lone surrogate, which other engines'
+    regexes cannot hold.
     """
+    if target != "regex" and regex.search("[\ud800-\udfff]", pattern):
+        raise ValueError(f"the regex {shown(pattern)} holds a lone surrogate, which has no UTF-8")
     return _Translation(pattern, source, target).translate()
 
 

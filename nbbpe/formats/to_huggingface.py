@@ -55,11 +55,6 @@ def content(model: Model) -> str:
                 f"special tokens {shown(owners[token_id])} and {shown(token)} both have the id {token_id}, which "
                 "tokenizer.json cannot hold"
             )
-    for each in model.pattern.regexes:
-        try:
-            each.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"tokenizer.json cannot hold the lone surrogates that the pattern {shown(each)} has") from None
     from . import pretokenizers  # which imports `regex`
 
     added = sorted(model.special.items(), key=lambda item: item[1])
