@@ -376,6 +376,14 @@ def test_inspect_takes_the_tokenizer_of_the_environment(run, monkeypatch):
     for arguments in ["inspect"], ["count", "empty.txt"]:
         assert_one_line_error(run(*arguments), 2, "'nowhere'", "environment variable NBBPE_TOKENIZER", "is missing")
     assert run("inspect", "tok").code == run("count", "empty.txt", "-t", "tok").code == 0
+    assert run("inspect", "--pattern", "gpt2").code == 0
+
+
+def test_the_environment_may_name_what_nbbpe_load_takes_by_name(run, monkeypatch):
+    monkeypatch.setattr("nbbpe.formats.recognise.found_by_name", {"cl100k_base": "tok"}.get)
+    monkeypatch.setenv("NBBPE_TOKENIZER", "cl100k_base")
+    for arguments in ["inspect"], ["count", "empty.txt"], ["decode", "empty.txt"]:
+        assert (run(*arguments).code, run(*arguments).err) == (0, "")
 
 
 def test_plots_are_drawn(run, tmp_path):

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from ..conversion import read_tokenizer
 from ..encoding.special_choice import Choice, allowed_in, find_separator
 from ..inspection import count_tokens, encoded
 from ..tokenizer import Tokenizer
@@ -134,7 +133,7 @@ def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, op
 @tokenizer_option
 def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
     """Turn the ids in the file IDS, or of stdin, back into text, byte for byte."""
-    decoder = read_tokenizer(tokenizer)
+    decoder = read_with_pattern(tokenizer, ())
     done = 0
     with output(target) as file:
         for ids in read_ids(source, form, decoder):

@@ -20,9 +20,9 @@ from ..text.pattern import ALIASES, NAMED
 from ..vocabulary.report import short_names
 from . import tables
 from .options import (
+    TOKENIZER,
     as_paths,
     as_usage,
-    check_environment,
     command,
     json_option,
     pattern_of,
@@ -48,7 +48,7 @@ _SHOWN_BYTES = 2000  # of a text that a pattern is shown on
     "nbbpe inspect --pattern gpt2 --on corpus.txt",
     Patterns=textwrap.wrap(", ".join([*NAMED, *ALIASES]), tables.WIDTH - 4),
 )
-@click.argument("tokenizer", required=False, envvar="NBBPE_TOKENIZER", callback=check_environment)
+@click.argument("tokenizer", required=False, envvar=TOKENIZER)
 @click.option("--on", "text", metavar="TEXT", help="Also show how the tokenizer does on this text.")
 @click.option(
     "--pattern",
@@ -233,7 +233,7 @@ def compare(a: str, b: str, text: str, examples: int, patterns: Sequence[str], a
     "nbbpe report tokenizer --on corpus.txt -o report.html",
     "nbbpe report tokenizer --on english.txt --on 'german/*.jsonl' -o report.html",
 )
-@click.argument("tokenizer", required=True, envvar="NBBPE_TOKENIZER", callback=check_environment)
+@click.argument("tokenizer", required=True, envvar=TOKENIZER)
 @click.option("--on", "texts", required=True, multiple=True, metavar="TEXT", help="A text to report on; may be repeated.")
 @click.option("-o", "--output", "target", required=True, metavar="FILE", help="The page to write, an .html file.")
 @pattern_option

@@ -49,20 +49,12 @@ def command(*examples: str, **sections: Sequence[str]) -> Callable[[Callable[...
     return click.command(cls=Command, sections={**sections, "Examples": examples})
 
 
-def check_environment(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """If the tokenizer is missing that the environment variable names, say that it comes from there."""
-    source = context.get_parameter_source(param.name or "")
-    if value is not None and source is ParameterSource.ENVIRONMENT and not os.path.exists(value):
-        raise click.UsageError(f"{value!r}, which the environment variable {param.envvar} names, is missing")
-    return value
-
-
+TOKENIZER = "NBBPE_TOKENIZER"  # the environment variable
 tokenizer_option = click.option(
     "-t",
     "--tokenizer",
     metavar="TOKENIZER",
-    envvar="NBBPE_TOKENIZER",
-    callback=check_environment,
+    envvar=TOKENIZER,
     required=True,
     show_envvar=True,
     help="Folder or file of the tokenizer.",
@@ -168,10 +160,19 @@ def pattern_of(said: Sequence[str]) -> Pattern:
 
 
 def read_with_pattern(path: str, patterns: Sequence[str]) -> Tokenizer:
-    """A tokenizer, with a split pattern if one is given, for files that do not name it."""
+    """A tokenizer, with a split pattern if one is given, for files that do not name it.
+
+    If the tokenizer is missing that the environment variable names, the error says that it comes from there.
+    """
     with as_usage():
         pattern = pattern_of(patterns) if patterns else None
-    return read_tokenizer(path, pattern=pattern)
+    try:
+        return read_tokenizer(path, pattern=pattern)
+    except FileNotFoundError as error:
+        source = click.get_current_context().get_parameter_source("tokenizer")
+        if source is ParameterSource.ENVIRONMENT and not os.path.exists(path):
+            raise click.UsageError(f"the environment variable {TOKENIZER}: {error}") from None
+        raise
 
 
 @contextmanager
