@@ -131,6 +131,8 @@ FORMATS = (
 def find_format(target: Path, name: str | None = None) -> Format:
     """The format of a name, or without one the format that a target's path means. ValueError where there is none."""
     path = os.fspath(target)
+    if not path:
+        raise ValueError("'' is not the name of a file or folder to write")
     is_folder = os.path.isdir(path) or path.endswith(os.sep) or not os.path.splitext(path)[1]
     for each in FORMATS:
         is_meant = fnmatchcase(os.path.basename(path), each.file) if each.file else is_folder

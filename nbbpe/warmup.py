@@ -50,6 +50,8 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     from .kernels.compiler import kernel_files, plain, target
     from .kernels.compiler.trusted_folders import PrivateFolder
 
+    if into is not None and not os.fspath(into):
+        raise FileNotFoundError("'' is not the name of a folder to store kernels in")
     began = time.perf_counter()
     folder = None if into is None else os.path.abspath(into)
     if folder is not None:

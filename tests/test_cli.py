@@ -625,6 +625,12 @@ def test_help_names_all_commands(run):
         (["compare", "tok", "other"], ["--on"]),
         (["convert", "tok", "x.what"], ["x.what", "gpt2"]),
         (["convert", "tok", "x", "--to", "what"], ["what"]),
+        (["convert", "tok", "", "--to", "gpt2"], ["'' is not the name of a file or folder"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", ""], ["'' is not the name of a file or folder"]),
+        (["extend", "tok", "text.txt", "--vocab-size", "900", "-o", ""], ["'' is not the name of a file or folder"]),
+        (["decode", "empty.txt", "-t", "tok", "-o", ""], ["'' is not the name of a file or folder"]),
+        (["decode", "", "-t", "tok"], ["'': No such file"]),
+        (["warmup", "--into", ""], ["'' is not the name of a folder"]),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(run, folder, arguments, parts):

@@ -128,7 +128,7 @@ def _message(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
-        return f"{printable(name)}: {_told(error.strerror)}"
+        return f"{printable(name) or repr(name)}: {_told(error.strerror)}"
     text = _told(error) or type(error).__name__
     return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug shows where)"
 
