@@ -261,6 +261,8 @@ def compare(
     """
     if isinstance(source, Iterator):
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
+    if isinstance(documents, Iterator):
+        raise TypeError("documents is read twice, so it must be a list, not an iterator")
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
     vocabs = [tokenizer._model.packed for tokenizer in (a, b)]
     counts = [np.zeros(len(vocab.ids), dtype=np.int64) for vocab in vocabs]

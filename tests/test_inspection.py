@@ -159,3 +159,5 @@ def test_files_are_compared_part_by_part_as_a_whole(small, other, tmp_path):
 def test_a_source_that_can_be_read_once_is_refused(small):
     with pytest.raises(TypeError, match="read twice"):
         inspection.compare(small, small, iter(["a"]))
+    with pytest.raises(TypeError, match="documents is read twice"):
+        inspection.compare(small, small, documents=(text for text in ["a", "b"]))
