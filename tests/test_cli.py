@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import io
 import json
@@ -13,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -894,6 +896,20 @@ EVERY_OUTPUT = {
     "version": "--version",
     "nothing": "",
 }
+
+
+def test_where_stdin_cannot_be_copied_to_is_named(run, folder, monkeypatch):
+    def blocks() -> Iterator[bytes]:
+        yield b"text"
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("nbbpe.cli.streams.stdin_blocks", blocks)
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    told = f"{folder}: No space left on device (while stdin was copied"
+    assert_one_line_error(run("count", "-", "-t", "tok"), 1, told, "TMPDIR names another folder")
+    assert not list(folder.glob("nbbpe-*"))
+
+
 needs_full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 
 

@@ -38,14 +38,25 @@ def as_path(source: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
         path = pathlib.Path(folder, "stdin")
-        with open(path, "wb") as file:
-            file.writelines(stdin_blocks())
+        try:
+            with open(path, "wb") as file:
+                file.writelines(stdin_blocks())
+        except OSError as error:
+            if error.errno is None or error.filename is not None:
+                raise
+            reason = f"{error.strerror} (while stdin was copied to a temporary file; TMPDIR names another folder)"
+            raise type(error)(error.errno, reason, os.path.dirname(folder)) from error
         yield path
 
 
 def stdin_blocks() -> Iterator[bytes]:
     """The blocks of stdin, as they arrive. A terminal's ends at the first Ctrl-D: it is not read again after that."""
-    while block := os.read(_stdin().fileno(), _BLOCK):
+    stdin = _stdin().fileno()
+    while True:
+        with name_in_errors("stdin"):
+            block = os.read(stdin, _BLOCK)
+        if not block:
+            return
         yield block
 
 
