@@ -1,8 +1,10 @@
 """Byte-level BPE, trained and applied at the speed of native code, from Python, NumPy and Numba alone."""
 
+from . import early as early  # before all that takes time, see there
+
+# isort: split
 from typing import TYPE_CHECKING, Any
 
-from . import early as early  # before all that takes time, see there
 from .model.version import __version__ as __version__
 from .warmup import warmup  # at once: its module has its name
 

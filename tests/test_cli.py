@@ -777,7 +777,8 @@ sys.meta_path.insert(0, Finder())
 @pytest.mark.parametrize(
     "module",
     mostly_slow(
-        ["numpy", "regex", "nbbpe.trainer", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"], ["numpy", "nbbpe.cli"]
+        ["typing", "numpy", "regex", "nbbpe.trainer", "nbbpe.warmup", "nbbpe.cli", "nbbpe.cli.signals"],
+        ["typing", "numpy", "nbbpe.cli"],
     ),
 )
 @pytest.mark.parametrize("started", ["by its name", "as a module"])
