@@ -633,6 +633,10 @@ def test_help_names_all_commands(run):
         (["decode", "empty.txt", "-t", "tok", "-o", ""], ["'' is not the name of a file or folder"]),
         (["decode", "", "-t", "tok"], ["'': No such file"]),
         (["warmup", "--into", ""], ["'' is not the name of a folder"]),
+        (["count", "-", "text.txt", "-", "-t", "tok"], ["`-` can be given once"]),
+        (["inspect", "--pattern", "gpt2", "--draw", "x.png"], ["--draw 'x.png' must end in .svg"]),
+        (["inspect", "--pattern", "gpt2", "--draw", ""], ["--draw '' must end in .svg"]),
+        (["inspect", "tok", "--plot", ""], ["--plot '' must end in .png"]),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(run, folder, arguments, parts):
@@ -897,6 +901,12 @@ EVERY_OUTPUT = {
     "version": "--version",
     "nothing": "",
 }
+
+
+def test_ids_in_a_numpy_file_come_from_stdin(folder, small, tmp_path):
+    np.save(tmp_path / "ids.npy", small.encode_array(TEXT))
+    done = shell("nbbpe decode --format npy -t tok < $IDS", folder, IDS=str(tmp_path / "ids.npy"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, TEXT, b"")
 
 
 def test_where_stdin_cannot_be_copied_to_is_named(run, folder, monkeypatch):

@@ -16,6 +16,7 @@ from . import tables
 from .options import (
     as_paths,
     as_usage,
+    check_stdin,
     command,
     json_option,
     pattern_option,
@@ -169,6 +170,7 @@ def count(
     as_json: bool,
 ) -> None:
     """Count the tokens of the texts INPUTS, or of stdin."""
+    check_stdin(inputs)
     counter = read_with_pattern(tokenizer, patterns)
     rows = []
     for source in inputs or [STDIN]:

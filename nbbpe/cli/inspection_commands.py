@@ -105,8 +105,10 @@ def inspect(
     """
     if tokenizer is not None and context.get_parameter_source("tokenizer") is ParameterSource.ENVIRONMENT and patterns:
         tokenizer = None
+    if draw is not None and not draw.lower().endswith(".svg"):
+        raise click.UsageError(f"--draw {draw!r} must end in .svg")
     if patterns and tokenizer is None:
-        if verify or plot or dtype:
+        if verify or plot is not None or dtype:
             raise click.UsageError("--verify, --dtype and --plot cannot be used with --pattern")
         _inspect_pattern(patterns, text, draw, as_json)
         return
@@ -116,14 +118,14 @@ def inspect(
         (argument,) = (each for each in context.command.params if each.name == "tokenizer")
         raise click.MissingParameter(ctx=context, param=argument)
     if tokenizer.endswith((".bin", ".npy")):
-        if text is not None or plot:
+        if text is not None or plot is not None:
             raise click.UsageError(f"--on and --plot are for tokenizers, and {shown_path(tokenizer)} is a file of ids")
         _inspect_ids(tokenizer, dtype, verify, as_json)
         return
     if verify or dtype:
         option = "--verify" if verify else "--dtype"
         raise click.UsageError(f"{option} is for files of ids, .bin or .npy, and {shown_path(tokenizer)} is not one")
-    if plot:
+    if plot is not None:
         from .plots import check_plot
         from .plots import draw as draw_figures
 

@@ -175,11 +175,16 @@ def read_with_pattern(path: str, patterns: Sequence[str]) -> Tokenizer:
         raise
 
 
+def check_stdin(inputs: Sequence[str]) -> None:
+    """Raise UsageError where stdin is given twice: the second time nothing would be left of it."""
+    if inputs.count(STDIN) > 1:
+        raise click.UsageError("`-` can be given once")
+
+
 @contextmanager
 def as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
     """The paths of several inputs, one of which may be `-` (see as_path)."""
-    if inputs.count(STDIN) > 1:
-        raise click.UsageError("`-` can be given once")
+    check_stdin(inputs)
     with ExitStack() as stack:
         yield [stack.enter_context(as_path(source)) for source in inputs]
 

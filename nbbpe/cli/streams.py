@@ -117,11 +117,12 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
     if form is None:
         form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
     if form == "npy" or (form == "raw" and suffix == ".npy"):
-        ids = _npy_array(source)
-        if about:
-            check_described(source, about, len(ids), ids.dtype)
-        for start in range(0, len(ids), _BLOCK):
-            yield np.asarray(ids[start : start + _BLOCK])
+        with as_path(source) as path:
+            ids = _npy_array(os.fspath(path))
+            if about:
+                check_described(source, about, len(ids), ids.dtype)
+            for start in range(0, len(ids), _BLOCK):
+                yield np.asarray(ids[start : start + _BLOCK])
         return
     if source == STDIN:
         yield from (_raw if form == "raw" else _numbers)(_stdin(), "stdin", tokenizer)
