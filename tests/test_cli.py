@@ -618,6 +618,8 @@ def test_help_names_all_commands(run):
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--memory-limit", "4"], ["--memory-limit", "'4'"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--min-word-count", "0"], ["--min-word-count"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "1/0"], ["1/0", "number or a fraction"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "0"], ["--weight", "'0' is not positive"]),
+        (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "1e99999999"], ["is too large or too small"]),
         (["train", "--counts", "text.txt", "--vocab-size", "300", "-o", "x"], ["--counts 'text.txt' must end", ".arrow"]),
         (["count-words", "text.txt", "-o", "x.csv"], ["x.csv", ".parquet"]),
         (["count-words", "text.txt", "-o", "nowhere/x.parquet"], ["nowhere", "make it first"]),
@@ -660,6 +662,12 @@ def test_data_that_is_wrong_is_told_in_one_line(run, tmp_path):
     (tmp_path / "broken" / "nbbpe.json").write_text("{")
     assert_one_line_error(run("inspect", tmp_path / "broken"), 1, "nbbpe.json", "JSON")
     assert os.listdir(tmp_path) == ["broken"]
+
+
+def test_counts_that_are_too_large_are_an_error_of_the_data(run, tmp_path):
+    arguments = ["train", "text.txt", "--vocab-size", 300, "-o", tmp_path / "x", "--weight", "1e20"]
+    assert_one_line_error(run(*arguments), 1, "error: the counts of all words, times their weights")
+    assert "--debug" not in run(*arguments).err
 
 
 def test_an_error_of_our_own_is_told_in_one_line_and_debug_shows_where(run, monkeypatch):

@@ -95,7 +95,7 @@ _OPTIONS = {
 }
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 _COMPLETE = "_NBBPE_COMPLETE"  # the environment variable by which a shell asks how a command line may go on
-_EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, LookupError)
+_EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, OverflowError, LookupError)
 
 
 def _run(arguments: list[str]) -> int:

@@ -100,14 +100,20 @@ def several(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-def _fraction(value: str) -> Any:
-    """A number, or a fraction of two."""
+def _weight(value: str) -> Any:
+    """A positive number, or a fraction of two."""
     from fractions import Fraction
 
+    _, _, exponent = value.lower().partition("e")
+    if len(exponent.strip().lstrip("+-0")) > 3:  # a Fraction would write it out, digit by digit
+        raise click.BadParameter(f"{value!r} is too large or too small")
     try:
-        return Fraction(value)
+        weight = Fraction(value)
     except (ValueError, ZeroDivisionError):
         raise click.BadParameter(f"{value!r} is not a number or a fraction") from None
+    if weight <= 0:
+        raise click.BadParameter(f"{value!r} is not positive")
+    return weight
 
 
 # How text is divided into words, for the commands that count them.
@@ -125,7 +131,7 @@ split_options = several(
         "--weight",
         "weights",
         multiple=True,
-        type=_fraction,
+        type=_weight,
         metavar="W",
         help="What the counts of an input are multiplied by, a number or a fraction such as 1/3; given once for each.",
     ),
