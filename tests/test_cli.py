@@ -1071,6 +1071,8 @@ def test_a_mixture_is_a_file(run, tmp_path):
         ('{"sources": {"a": "text.txt"}', "line 1: not valid JSON (Expecting ',' delimiter"),
         ("the cat", "line 1: not valid JSON (Expecting value"),
         ('{"seed": 1}', "`sources` is missing"),
+        ('{"sources": {"a": "text.txt"}, "weights": {"a": "1/0"}}', "weights['a']: '1/0' is not a number or a fraction"),
+        ('{"sources": {"a": "text.txt"}, "weights": {"a": "1e99999"}}', "'1e99999' is too large or too small"),
         ('{"sources": {"a": "text.txt"}, "sedd": 1}', "the mixture has 'sedd', which is not one of sources, weights"),
         ('{"sources": ["text.txt"]}', "`sources` must be an object of paths by name"),
         ('{"sources": {"a": 1}}', "'a' in `sources` must be a path"),

@@ -100,20 +100,27 @@ def several(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-def _weight(value: str) -> Any:
-    """A positive number, or a fraction of two."""
+def exact_weight(value: str) -> Any:
+    """A positive number, or a fraction of two, as a Fraction. Raises ValueError for anything else."""
     from fractions import Fraction
 
     _, _, exponent = value.lower().partition("e")
     if len(exponent.strip().lstrip("+-0")) > 3:  # a Fraction would write it out, digit by digit
-        raise click.BadParameter(f"{value!r} is too large or too small")
+        raise ValueError(f"{value!r} is too large or too small")
     try:
         weight = Fraction(value)
     except (ValueError, ZeroDivisionError):
-        raise click.BadParameter(f"{value!r} is not a number or a fraction") from None
+        raise ValueError(f"{value!r} is not a number or a fraction") from None
     if weight <= 0:
-        raise click.BadParameter(f"{value!r} is not positive")
+        raise ValueError(f"{value!r} is not positive")
     return weight
+
+
+def _weight(value: str) -> Any:
+    try:
+        return exact_weight(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 # How text is divided into words, for the commands that count them.

@@ -16,7 +16,7 @@ from ..training.superwords import Superwords
 from ..training.token_rules import TokenRules
 from ..words.mixture import Mixture
 from ..words.parity import Parity
-from .options import as_usage, several
+from .options import as_usage, exact_weight, several
 
 _rules = several(
     click.option(
@@ -101,7 +101,7 @@ def read_mixture(path: str) -> Mixture:
         described["sources"] = _found(described["sources"], folder, "sources")
         weights = described.get("weights")
         if isinstance(weights, dict):
-            described["weights"] = {name: _fraction(weight) for name, weight in weights.items()}
+            described["weights"] = {name: _weight(weight, name) for name, weight in weights.items()}
         parity = described.get("parity")
         if isinstance(parity, dict):
             _check_names(parity, Parity, "parity")
@@ -136,11 +136,9 @@ def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
     }
 
 
-def _fraction(weight: Any) -> Any:
+def _weight(weight: Any, name: str) -> Any:
     """A weight that may be written as "1/3" or 0.5; what is neither a str nor a float is left to Mixture."""
-    from fractions import Fraction  # here, as it brings `decimal` with it
-
     try:
-        return Fraction(str(weight)) if isinstance(weight, (str, float)) else weight
-    except ZeroDivisionError:
-        raise ValueError(f"{weight!r} is not a number: it divides by 0") from None
+        return exact_weight(str(weight)) if isinstance(weight, (str, float)) else weight
+    except ValueError as error:
+        raise ValueError(f"weights[{name!r}]: {error}") from None
