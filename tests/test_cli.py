@@ -917,6 +917,21 @@ def test_ids_in_a_numpy_file_come_from_stdin(folder, small, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, TEXT, b"")
 
 
+@pytest.mark.parametrize("block", [1, 2, 7])
+def test_ids_as_text_are_read_a_piece_of_a_line_at_a_time(run, small, tmp_path, monkeypatch, block):
+    """One line may be the whole file."""
+    monkeypatch.setattr("nbbpe.cli.streams._BLOCK", block)
+    path = tmp_path / "ids.txt"
+    ids = small.encode(TEXT)
+    for text in " ".join(map(str, ids)), f" {ids}\n", "".join(f"{i:03}\n\n" for i in ids):
+        path.write_text(text)
+        assert run("decode", path, "-t", "tok", "-o", tmp_path / "out").code == 0
+        assert (tmp_path / "out").read_bytes() == TEXT
+    for text, line, wrong in ("97 98\n99 12x4 1", 2, "12x"), ("97\n\n1_0", 3, "1_"), ("9" * 30, 1, "9" * 19):
+        path.write_text(text)
+        assert_one_line_error(run("decode", path, "-t", "tok", "-o", tmp_path / "out"), 1, f"line {line}: '{wrong}")
+
+
 def test_where_stdin_cannot_be_copied_to_is_named(run, folder, monkeypatch):
     def blocks() -> Iterator[bytes]:
         yield b"text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pathlib
 import sys
@@ -21,6 +22,7 @@ from ..tokenizer import Tokenizer
 tempfile: Any = imported_on_use("tempfile")
 STDIN = "-"
 _BLOCK = 1 << 20  # bytes
+_MOST_DIGITS = 18  # of an int64
 _LIST_SIGNS = bytes.maketrans(b",[]()", b"     ")  # ids as Python prints a list of them
 
 
@@ -164,16 +166,21 @@ def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[An
 
 
 def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
-    for number, line in enumerate(file, start=1):
-        words = line.translate(_LIST_SIGNS).split()
+    number, rest = 1, b""  # of the line; what a piece of it ended with, which may be the beginning of a number
+    for piece in itertools.chain(iter(lambda: file.readline(_BLOCK), b""), [b"\n"]):
+        line = (rest + piece).translate(_LIST_SIGNS)
+        words = line.split()
+        rest = b"" if line[-1:].isspace() else words[-1]
         try:
-            if b"_" in line:  # which int() allows between digits
+            if b"_" in line or len(rest) > _MOST_DIGITS:  # int() allows _ between digits
                 raise ValueError
-            yield np.array(list(map(int, words)), dtype=np.int64)
+            ids = np.array(list(map(int, words[: len(words) - bool(rest)])), dtype=np.int64)
         except (ValueError, OverflowError):
-            wrong = next(word for word in words if not word.isdigit() or len(word) > 18)
+            wrong = next(word for word in words if not word.isdigit() or len(word) > _MOST_DIGITS)
             shown = wrong[:40].decode(errors="backslashreplace")
             raise ValueError(
                 f"{name}, line {number}: {shown!r} is not an id (ids are numbers separated by spaces or commas; for raw "
                 "ids use --format raw)"
             ) from None
+        yield ids
+        number += piece.endswith(b"\n")
