@@ -81,7 +81,9 @@ def _chosen() -> Tokenizer:
                 "NBBPE_TOKENIZER to a folder that Tokenizer.save wrote"
             )
         try:
-            _default = load(path)
+            named = load(path)
         except FileNotFoundError as error:
             raise FileNotFoundError(f"the environment variable NBBPE_TOKENIZER: {error}") from None
+        if _default is None:  # else another thread has called `use` meanwhile
+            _default = named
     return _default

@@ -254,6 +254,21 @@ def test_a_default_that_is_missing_is_named_by_the_environment(monkeypatch):
         nbbpe.encode_array("text")
 
 
+def test_a_tokenizer_that_is_chosen_while_the_environments_is_loaded_stays(small, monkeypatch):
+    from nbbpe import default
+
+    def load(source: object) -> nbbpe.Tokenizer:
+        if source is small:
+            return small
+        nbbpe.use(small)  # another thread does
+        return nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [])
+
+    monkeypatch.setattr(default, "_default", None)
+    monkeypatch.setattr(default, "load", load)
+    monkeypatch.setenv("NBBPE_TOKENIZER", "named")
+    assert nbbpe.encode("the cat") == small.encode("the cat")
+
+
 @pytest.mark.usefixtures("no_default")
 def test_use_sets_the_default_to_a_tokenizer_or_a_folder(small, tmp_path):
     assert nbbpe.use(small) is small
