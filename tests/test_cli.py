@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import importlib
 import io
 import json
@@ -386,6 +387,15 @@ def test_the_environment_may_name_what_nbbpe_load_takes_by_name(run, monkeypatch
     monkeypatch.setenv("NBBPE_TOKENIZER", "cl100k_base")
     for arguments in ["inspect"], ["count", "empty.txt"], ["decode", "empty.txt"]:
         assert (run(*arguments).code, run(*arguments).err) == (0, "")
+
+
+def test_a_pattern_is_shown_on_any_source_of_text(run, tmp_path):
+    inspect = "inspect", "--pattern", "gpt2", "--json", "--on"
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "b.jsonl").write_text('{"body": "the cat"}\n{"body": " sat"}\n')
+    assert run(*inspect, tmp_path / "a.txt.gz").out == run(*inspect, "text.txt").out
+    assert json.loads(run(*inspect, tmp_path / "b.jsonl", "--field", "body").out)["pretokens"] == ["the", " cat", " sat"]
+    assert_one_line_error(run(*inspect, tmp_path / "b.jsonl"), 1, "line 1", "no field 'text'")
 
 
 def test_plots_are_drawn(run, tmp_path):

@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+import numpy as np
 from click.core import ParameterSource
 
 from ..conversion import says_no_pattern
 from ..explanation import explain_pattern
 from ..idfiles.token_file import TokenFile
 from ..inspection import compare as compare_tokenizers
-from ..inspection import text_figures, vocabulary_figures
-from ..system.atomic_files import name_in_errors
+from ..inspection import encoded, text_figures, vocabulary_figures
+from ..system.paths import Path
 from ..text.pattern import ALIASES, NAMED
+from ..tokenizer import Tokenizer
 from ..vocabulary.report import short_names
 from . import tables
 from .options import (
@@ -110,7 +112,7 @@ def inspect(
     if patterns and tokenizer is None:
         if verify or plot is not None or dtype:
             raise click.UsageError("--verify, --dtype and --plot cannot be used with --pattern")
-        _inspect_pattern(patterns, text, draw, as_json)
+        _inspect_pattern(patterns, text, draw, as_json, {"field": field, "on_error": on_error})
         return
     if draw:
         raise click.UsageError("--draw needs --pattern")
@@ -147,13 +149,26 @@ def inspect(
     print_figures({"vocabulary": vocabulary, **({"text": on_text} if on_text else {})}, lines, as_json)
 
 
-def _inspect_pattern(patterns: Sequence[str], text: str | None, draw: str | None, as_json: bool) -> None:
+def _first_bytes(path: Path, options: dict[str, Any]) -> bytes:
+    """The beginning of a text, as other commands read it: decompressed, and of records what is in their field."""
+    single_bytes = Tokenizer({i: bytes([i]) for i in range(256)}, [])
+    data = b""
+    for ids in encoded(single_bytes, [path], progress=False, **options):
+        data += ids[:_SHOWN_BYTES].astype(np.uint8).tobytes()
+        if len(data) >= _SHOWN_BYTES:
+            break
+    return data[:_SHOWN_BYTES]
+
+
+def _inspect_pattern(
+    patterns: Sequence[str], text: str | None, draw: str | None, as_json: bool, options: dict[str, Any]
+) -> None:
     beginning = None
     if text is not None:
-        with as_path(text) as path, name_in_errors(text), open(path, "rb") as file:
-            data = file.read(_SHOWN_BYTES)
-            # An incomplete character at the end is dropped.
-            beginning = getincrementaldecoder("utf-8")("surrogateescape").decode(data, final=len(data) < _SHOWN_BYTES)
+        with as_path(text) as path:
+            data = _first_bytes(path, options)
+        # An incomplete character at the end is dropped.
+        beginning = getincrementaldecoder("utf-8")("surrogateescape").decode(data, final=len(data) < _SHOWN_BYTES)
     with as_usage():
         found = explain_pattern(pattern_of(patterns), beginning)
         if draw:
