@@ -130,7 +130,7 @@ def test_a_lone_surrogate_of_a_pattern_is_kept_and_elsewhere_named(tmp_path):
     tokenizer = nbbpe.Tokenizer(BYTES, [], ["<é>"], pattern="\ud800|[^\ud800]+")
     tokenizer.save(tmp_path / "t")
     assert nbbpe.load(tmp_path / "t") == tokenizer
-    with pytest.raises(ValueError, match=r"cannot hold a lone surrogate, which is here after .*ud800"):
+    with pytest.raises(ValueError, match=r"holds a lone surrogate, which has no UTF-8"):
         tokenizer.to_hf(tmp_path / "t.json")
     assert not (tmp_path / "t.json").exists()
     for step in (

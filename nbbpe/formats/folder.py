@@ -52,8 +52,6 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
     one of these, and OSError where nothing can be written.
     """
     shown = os.fspath(path)
-    if not shown:
-        raise FileNotFoundError("the name of the folder to save the tokenizer in is empty")
     folder = target_of(shown)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{shown!r} is a file; give a folder to save the tokenizer in")

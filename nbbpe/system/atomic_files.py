@@ -76,8 +76,6 @@ def whole_file(path: Path) -> Iterator[str]:
 
     Raises FileNotFoundError for an empty name, IsADirectoryError for a folder, and what `scratch_folder` raises.
     """
-    if not os.fspath(path):
-        raise FileNotFoundError("the name of the file to write is empty")
     if os.path.isdir(path):
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give a file name to write")
     with name_in_errors(path), scratch_folder(path) as folder:
