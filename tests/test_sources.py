@@ -858,6 +858,44 @@ def test_parts_can_be_sent_to_other_processes_and_cover_the_file(tmp_path, name)
         assert found == [text.encode() for text in DOCUMENTS]
 
 
+def test_an_array_is_read_as_json_reads_it_wherever_a_block_ends(small, tmp_path, sizes):
+    path = tmp_path / "a.json"
+    # Numbers may go on in the next block, and an array that follows another one would be lost.
+    items = [
+        '{"text": "the cat", "n": [-1.5e+10, true]}',
+        "-12.5E-10",
+        "1234",
+        '"text"',
+        "null",
+        "-Infinity",
+        '{"text": "b\\u00e9"}',
+    ]
+    for block in range(1, 40):
+        sizes(block=block)
+        path.write_text(" [" + " , ".join(items) + "]\n ")
+        assert documents_of(path, on_error="skip") == [b"the cat", "b\u00e9".encode()]
+        for rest in "]", "{}", '\n[{"text": "more"}]', "1":
+            path.write_text('[{"text": "the cat"}]' + rest)
+            with pytest.raises(ValueError, match=r"a\.json': more follows after the end of the array"):
+                small.encode_file(path, tmp_path / "ids.bin")
+            assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_an_array_that_is_broken_is_told_before_the_rest_is_read(small, tmp_path, sizes):
+    sizes(block=100)
+    path = tmp_path / "a.json"
+    path.write_text('[{"text" "the cat"}, ' + '{"text": "the cat"}, ' * 1000 + "]")
+    (each,) = find_inputs(path, "text", "skip")
+    (part,) = each.cut(1 << 30, NAMED["gpt2"], [])
+    tally = Tally("skip")
+    with (
+        pytest.raises(ValueError, match=r"record 0 \(from 0\): this is not JSON: Expecting ':' delimiter"),
+        part.open(new_special_tokens([], []), False, NO_ID, tally) as reader,
+    ):
+        reader.advance(0)
+    assert tally.n_read <= 200
+
+
 def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, tmp_path):
     path = write(tmp_path / "a.jsonl", DOCUMENTS)
     (each,) = find_inputs(path, "text", "raise")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 20
 _SPACE = " \t\n\r"
+_LONGEST_WORD = 16  # characters, or more: of -Infinity, and of an escape
 
 
 class ArrayPart(NamedTuple):
@@ -61,12 +62,12 @@ def _blocks(stream: Stream) -> Iterator[bytes]:
 
 
 def _records(stream: Stream, name: str) -> Iterator[object]:
-    """The items of an array, which is never held whole. Raises ValueError where it is none."""
+    """The items of an array, which is never held whole. Raises ValueError where it is none, or something follows it."""
     decode = json.JSONDecoder(parse_int=float).raw_decode
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     blocks = _blocks(stream)
     text, place, is_whole, number = "", 0, False, 0
-    wanted = "["  # then an item or the end, a comma or the end
+    wanted = "["  # then an item or the end, a comma or the end, and at last nothing
     while True:
         while place < len(text) and text[place] in _SPACE:
             place += 1
@@ -76,8 +77,11 @@ def _records(stream: Stream, name: str) -> Iterator[object]:
                     raise ValueError(f"{name!r} must be a JSON array of records, or JSON lines")
                 place, wanted = place + 1, "first"
                 continue
+            if wanted == "nothing":
+                raise ValueError(f"{name!r}: more follows after the end of the array: write one array, or JSON lines")
             if text[place] == "]" and wanted in ("first", ","):
-                break
+                place, wanted = place + 1, "nothing"
+                continue
             if wanted == ",":
                 if text[place] != ",":
                     raise ValueError(f"{name!r}, record {number:,} (from 0): after it must be a comma or the end")
@@ -86,15 +90,19 @@ def _records(stream: Stream, name: str) -> Iterator[object]:
             try:
                 record, end = decode(text, place)
             except json.JSONDecodeError as error:
-                if is_whole:
+                if is_whole or not _may_be_begun(error, text):
                     raise ValueError(f"{name!r}, record {number:,} (from 0): this is not JSON: {error.msg}") from None
             except RecursionError:
                 raise ValueError(f"{name!r}, record {number:,} (from 0): this is JSON that is nested too deeply") from None
             else:
-                yield record
-                place, wanted, number = end, ",", number + 1
-                continue
+                # A number may go on: of 1e-5, what was read may be 1 or 1e-.
+                if is_whole or not isinstance(record, float) or end + _LONGEST_WORD <= len(text):
+                    yield record
+                    place, wanted, number = end, ",", number + 1
+                    continue
         elif is_whole:
+            if wanted == "nothing":
+                return
             raise ValueError(f"{name!r}: the array has no end")
         # At least twice as long as what was not understood, or a long record would be looked through again and again.
         text = text[place:]
@@ -112,6 +120,11 @@ def _records(stream: Stream, name: str) -> Iterator[object]:
         text += "".join(more)
 
 
+def _may_be_begun(error: json.JSONDecodeError, text: str) -> bool:
+    """Whether more text could mend an error: in the last word, or of a string without an end."""
+    return error.pos + _LONGEST_WORD > len(text) or error.msg.startswith("Unterminated string")
+
+
 class JsonArray(JsonLines):
     """A file of an array of records, or of JSON lines; see Input."""
 
@@ -121,15 +134,14 @@ class JsonArray(JsonLines):
         """The records as the first character tells them: of an array, or in lines."""
         if self.size() is not None:
             with open_stream(self.file, self.compression, Tally("raise"), reads_ahead=False) as stream:
-                start = text = after = b""
+                start = b""  # without the space in it, of which there may be gigabytes
                 for block in _blocks(stream):
-                    start += block
-                    text = start.removeprefix(codecs.BOM_UTF8).lstrip()
-                    after = text[1:].lstrip(b" \t\r")
-                    if after and len(start) > len(codecs.BOM_UTF8):
+                    start = (start + block).removeprefix(codecs.BOM_UTF8).lstrip()
+                    start = start[:1] + start[1:].lstrip(b" \t\r")
+                    if len(start) > len(codecs.BOM_UTF8):
                         break
             # An object over several lines is neither; reading it as an array says so.
-            if text.startswith(b"{") and not after.startswith(b"\n"):
+            if start.startswith(b"{") and start[1:2] != b"\n":
                 return super()._whole()
         return ArrayPart(self.file, self.compression, self._field)
 
