@@ -69,9 +69,9 @@ class ArrowColumn(ReadOnce):
     def _strings(self, tally: Tally) -> Iterator[Any]:
         done = 0
         for column in self._columns:
-            for i in null_rows(column):
+            strings = as_strings(column)  # first: of a dictionary, an entry may be null that rows name
+            for i in null_rows(strings):
                 tally.malformed(Row(_NAME, done + i), "the text is null, and must be a string")
-            strings = as_strings(column)
             tally.n_read += n_bytes_of(strings)
             done += len(column)
             yield strings
