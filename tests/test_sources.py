@@ -611,6 +611,7 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
         ("data/?.jsonl", "ab"),
         ("data/*", "abce"),
         ("data/**/*.jsonl", "abd"),
+        ("data/**/**/*.jsonl", "abd"),
     ]:
         for source in pattern, Path(pattern), tmp_path / pattern, [pattern], (Path(pattern),):
             assert encoded(small, source, tmp_path) == list(wanted.encode())
@@ -621,6 +622,7 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
         assert_refused([nothing], FileNotFoundError, "no file matches the pattern")
     assert_refused("data/more*", FileNotFoundError, "no file matches")
     assert_refused("data", IsADirectoryError, "'data' is a folder; give the text files in it")
+    assert_refused("a\0.txt", FileNotFoundError, r" is 'a\\x00\.txt', which is not a file")
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(small, tmp_path, monkeypatch):
