@@ -233,6 +233,21 @@ def test_other_members_of_gzip_are_one_part(tmp_path):
     assert documents_of(path, part_bytes=1) == [text.encode() for text in DOCUMENTS * 2]
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".txt"])
+def test_other_members_after_those_of_bgzip_may_be_short(tmp_path, suffix):
+    data = json_lines(["the cat sat on the mat"] * 40)
+    cut = data.index(b"\n", len(data) // 2) + 3
+    # The text after which the file could be cut is that of the next member.
+    for short in b"", data[cut : cut + 5]:
+        members = frames.bgzf(data[:cut]) + gzip.compress(short) + gzip.compress(data[cut + len(short) :])
+        path = tmp_path / f"a{suffix}.gz"
+        path.write_bytes(members)
+        if suffix == ".txt":
+            assert b"".join(text_of(path, 100, [])) == data
+        else:
+            assert documents_of(path, part_bytes=100) == [b"the cat sat on the mat"] * 40
+
+
 def test_what_other_programs_write_is_cut(tmp_path):
     program = shutil.which("pzstd")
     if program is None:

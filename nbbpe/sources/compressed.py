@@ -79,10 +79,11 @@ class CompressibleFile(Input):
         return [Extent(start, end, skip, end_skip) for (start, skip), (end, end_skip) in zip(cuts, ends, strict=True)]
 
     def _beginning(self, frame: Frame) -> bytes:
-        """The first bytes of a frame's text."""
+        """The first bytes of a frame's text, and none of the next one's, also where nobody knows where that begins."""
         buffer = memoryview(bytearray(_LOOK))
         n = 0
-        with open_stream(self.file, self.compression, Tally("raise"), Extent(*frame), reads_ahead=False) as stream:
+        alone = Extent(frame.start, frame.start + 1)
+        with open_stream(self.file, self.compression, Tally("raise"), alone, reads_ahead=False) as stream:
             while n < len(buffer) and (got := stream.readinto(buffer[n:])):
                 n += got
         return bytes(buffer[:n])
