@@ -537,6 +537,8 @@ def test_a_field_of_another_name_is_read(small, tmp_path):
     write_parquet(tmp_path / "a.parquet", DOCUMENTS, field="the body")
     for name in "a.jsonl", "a.parquet":
         assert encoded(small, tmp_path / name, tmp_path, field="the body") == ids_of(small, DOCUMENTS)
+    (tmp_path / "a.jsonl").write_text('{"": "of no name", "text": "another"}')
+    assert encoded(small, tmp_path / "a.jsonl", tmp_path, field="") == ids_of(small, ["of no name"])
 
 
 def test_a_parquet_file_that_cannot_be_meant_is_told(assert_refused, tmp_path):

@@ -59,12 +59,13 @@ def find_inputs(
         if not isinstance(documents, Iterable):
             raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
         return [Documents(documents)]
+    named = _FIELD if field is None else field  # "" is a name like others
     if is_arrow(source):
-        return [ArrowColumn(source, field or _FIELD)]
+        return [ArrowColumn(source, named)]
     paths = _paths(source, argument)
     if paths is None:
         return [Documents(source)]  # type: ignore[arg-type]
-    inputs = [_input(file, field or _FIELD) for path in paths for file in find_files(path)]
+    inputs = [_input(file, named) for path in paths for file in find_files(path)]
     plain = [each for each in inputs if isinstance(each, PlainText)]
     if field is not None and inputs and len(plain) == len(inputs):
         raise ValueError(
