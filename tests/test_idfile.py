@@ -618,6 +618,10 @@ def test_ids_are_checked_on_wish(encoded, small, source):
     os.remove(f"{encoded}.json")
     with pytest.raises(ValueError, match="has no checksum"):
         nbbpe.TokenFile(encoded, dtype=np.uint16, verify=True)
+    bytes_of_another = encoded.with_name("bytes.npy")
+    np.save(bytes_of_another, np.arange(3, dtype=np.uint8))
+    with pytest.raises(ValueError, match=r"bytes\.npy has no checksum"):
+        nbbpe.TokenFile(bytes_of_another, verify=True)
 
 
 def pickled(file: nbbpe.TokenFile) -> nbbpe.TokenFile:

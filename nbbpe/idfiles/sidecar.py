@@ -171,14 +171,20 @@ def _is_short(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST
 
 
-def check_checksum(ids_path: Path, said: str | None, found: Checksum) -> None:
-    """Raise ValueError unless the ids of a file have the checksum of its sidecar; None for a sidecar without one."""
-    path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
+def known_checksum(ids_path: Path, said: str | None) -> str:
+    """The checksum in the sidecar of a file of ids. Raises ValueError where there is none."""
     if said is None:
+        path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
         raise ValueError(
             f"{path} has no checksum to check its ids by: {name} is missing, or of an older nbbpe; encode the text again"
         )
+    return said
+
+
+def check_checksum(ids_path: Path, said: str, found: Checksum) -> None:
+    """Raise ValueError unless the ids of a file have the checksum of its sidecar."""
     if said != str(found):
+        path, name = os.fspath(ids_path), os.path.basename(sidecar_path(ids_path))
         raise ValueError(
             f"{path} does not hold the ids that were written: their checksum is {found}, and {name} says {said}: the file "
             "was damaged or changed; encode the text again"
