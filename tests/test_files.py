@@ -47,6 +47,27 @@ def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path):
 # Run as root, a file would take the place of /dev/null itself: so these only ask, and write into pipes.
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_ctrl_c_while_a_folder_is_removed_leaves_nothing_of_it(tmp_path, small, monkeypatch, resume):
+    small.encode_file(documents=["old"], output_path=tmp_path / "ids.bin")
+    (tmp_path / "text.txt").write_text("the cat")
+    wanted = sorted(os.listdir(tmp_path))
+    wanted.remove("ids.bin.ends")  # of documents, which a text has not
+    remove, where = os.remove, ".resume/0" if resume else ".partial/old"
+
+    def interrupted(path: str) -> None:
+        remove(path)
+        if path.endswith(where):
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "remove", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        small.encode_file(tmp_path / "text.txt", tmp_path / "ids.bin", resume=resume)
+    assert sorted(os.listdir(tmp_path)) == wanted
+    assert nbbpe.TokenFile(tmp_path / "ids.bin", small)[:].tolist() == small.encode("the cat")
+
+
 def test_what_is_a_device(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     os.symlink(tmp_path / "pipe", tmp_path / "link")

@@ -47,7 +47,11 @@ def kept_folder(path: str) -> Iterator[KeptFolder]:
         yield folder
     finally:
         if folder._is_done:
-            remove_locked(path, owner, _OWNER)
+            try:
+                remove_locked(path, owner, _OWNER)
+            except BaseException:  # Ctrl-C: nobody needs the rest
+                remove_kept_folder(path)
+                raise
         else:
             os.close(owner)
 

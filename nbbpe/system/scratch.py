@@ -57,8 +57,12 @@ def scratch_folder(beside: Path) -> Iterator[str]:
     try:
         yield folder
     finally:
-        remove_locked(folder, owner, _OWNER)
-        remove_leftovers(parent)  # workers of a killed run may have held its lock a little longer
+        try:
+            remove_locked(folder, owner, _OWNER)
+        finally:
+            # This one, if Ctrl-C came while it was removed; others, as workers of a killed run may have held their locks
+            # a little longer.
+            remove_leftovers(parent)
 
 
 def remove_leftovers(parent: str) -> None:
