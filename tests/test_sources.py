@@ -912,6 +912,23 @@ def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, t
         pytest.fail("it was opened")
 
 
+def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path):
+    needs("pyarrow")
+    import pyarrow
+
+    write_parquet(tmp_path / "a.parquet", ["the cat " * 500] * 4000, rows=4000)
+    assert (tmp_path / "a.parquet").stat().st_size < 100_000
+    (each,) = find_inputs(tmp_path / "a.parquet", None, "raise")
+    (part,) = each.cut(1 << 40, NAMED["gpt2"], [])
+    before, most, n_documents = pyarrow.total_allocated_bytes(), 0, 0
+    with part.open(new_special_tokens([], []), False, NO_ID, Tally("raise")) as reader:
+        while (window := reader.advance(0)) is not None:
+            most = max(most, pyarrow.total_allocated_bytes() - before)
+            n_documents += len(window.breaks)
+    assert n_documents == 4000
+    assert most < 12 << 20
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.txt", "a.txt.gz", "a.txt.zst", "a.parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
     sizes(window=1 << 16, batch=1 << 16, block=1 << 16)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ..text.pattern import Pattern
 
 _BATCH_BYTES = 15 << 16  # of text that is in memory at a time, about: a window; with 4 MB pyarrow has held 20 MB more
-_MAX_BATCH_ROWS = 1 << 13
+# Rows that repeat a text of a dictionary take a few bytes each in the file, and all of the text in memory. Fewer cost time.
+_MAX_BATCH_ROWS = 1 << 11
 _BUFFER = 1 << 20  # bytes that are read of a column at a time
 
 
