@@ -283,8 +283,7 @@ def test_a_malformed_record_is_named_by_its_line_in_the_file(small, tmp_path, cu
 
 def test_the_place_of_a_line_reads_nothing_before_it_is_shown(tmp_path):
     line = Line("a.jsonl.zst", 3, tmp_path / "a.jsonl.zst", 900, 7, ".zst")
-    with pytest.raises(FileNotFoundError):
-        str(line)
+    assert str(line) == "'a.jsonl.zst', line 3 after byte 900"  # where the file is gone
     data = b"1\n2\n3\n4\n5\n6\n"
     first = frames.zstd(data[:5])
     (tmp_path / "a.jsonl.zst").write_bytes(first + frames.zstd(data[5:]))

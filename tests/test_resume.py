@@ -261,6 +261,20 @@ def test_a_name_that_moved_with_its_folder_is_the_same_source(small, sources, tm
     assert contents(tmp_path / "there") == contents(tmp_path / "one")
 
 
+def test_a_skipped_record_of_a_source_that_moved_is_named_where_it_is_now(small, tmp_path, stopped):
+    (tmp_path / "a.jsonl").write_text('{"text": "the cat"}\n' * 1000 + "{\n" + '{"text": "the cat"}\n' * 1000)
+    with pytest.warns(UserWarning, match=r"a\.jsonl', line 1,001: ") as wanted:
+        encode(small, tmp_path / "a.jsonl", tmp_path / "one", resume=False, on_error="skip")
+    stopped(20, small, tmp_path / "a.jsonl", tmp_path / "out", on_error="skip")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "a.jsonl").rename(tmp_path / "there" / "a.jsonl")
+    with pytest.warns(UserWarning, match="line 1,001: ") as seen:
+        encode(small, tmp_path / "there" / "a.jsonl", tmp_path / "out", on_error="skip")
+    old, new = (repr(str(folder / "a.jsonl")) for folder in (tmp_path, tmp_path / "there"))
+    assert str(seen[-1].message) == str(wanted[-1].message).replace(old, new)
+    assert contents(tmp_path / "out") == contents(tmp_path / "one")
+
+
 def test_sources_that_are_read_once_are_refused(small, tmp_path):
     for source in iter(["a"]), None:
         with pytest.raises(ValueError, match=r"resume=True needs files.*documents and Arrow data can be read once only"):

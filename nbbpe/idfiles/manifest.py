@@ -114,10 +114,12 @@ def read_manifest(path: str, job: Job) -> Manifest | None:
     first, _, rest = data.partition(b"\n")
     about = _first_line(first, path, way_out)
     n_parts = len(about["parts"])
+    # A source may have moved, and a place where a record was skipped is looked up there.
+    moved = {then["path"]: now["path"] for then, now in zip(about["sources"], job.sources, strict=False)}
     finished = {}
     # What follows the last newline was torn.
     for line in rest.split(b"\n")[:-1]:
-        found = _finished(line, n_parts)
+        found = _finished(line, n_parts, moved)
         if found is not None:
             finished[found[0]] = found[1]
     if (differs := _difference(about, job)) is not None:
@@ -174,15 +176,18 @@ def _difference(about: dict[str, Any], job: Job) -> str | None:
     return None
 
 
-def _finished(line: bytes, n_parts: int) -> tuple[int, Finished] | None:
-    """A part's number and what became of it; None for a line that does not say that."""
+def _finished(line: bytes, n_parts: int, moved: dict[str, str]) -> tuple[int, Finished] | None:
+    """A part's number and what became of it; None for a line that does not say that.
+
+    moved : by the paths of sources when the run began, their paths now
+    """
     try:
         number, n_read, n_ids, checksum, n_ends, ends, skipped = json.loads(line)
         counts = [number, n_read, n_ids, n_ends, skipped[0], *checksum, *ends]
         if not all(map(_is_count, counts)) or number >= n_parts:
             return None
         n_skipped, first = skipped
-        places = [(_place(kind, *fields), str(reason)) for kind, fields, reason in first]
+        places = [(_now_at(_place(kind, *fields), moved), str(reason)) for kind, fields, reason in first]
         return number, Finished(n_read, n_ids, Checksum(*checksum), n_ends, Checksum(*ends), Skipped(n_skipped, places))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
@@ -196,6 +201,13 @@ def _place(kind: str, *fields: Any) -> Place:
     if not are_texts or not all(map(_is_count, (number, start, skip))):
         raise ValueError
     return place
+
+
+def _now_at(place: Place, moved: dict[str, str]) -> Place:
+    """A place in a source that may have moved."""
+    if isinstance(place, Line) and isinstance(place.path, str):
+        place = place._replace(path=moved.get(place.path, place.path))
+    return place._replace(name=moved.get(place.name, place.name))
 
 
 def _is_source(value: object) -> bool:

@@ -27,7 +27,10 @@ class Line(NamedTuple):
     compression: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name!r}, line {self._lines_before() + self.number:,}"
+        try:
+            return f"{self.name!r}, line {self._lines_before() + self.number:,}"
+        except OSError:  # it is gone by now: a message about a record must not end a run that has read all of them
+            return f"{self.name!r}, line {self.number:,} after byte {self.start or self.skip:,}"
 
     def _lines_before(self) -> int:
         """A worker that began in the middle of a file does not know line numbers; they are counted only for messages."""
