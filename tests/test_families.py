@@ -288,6 +288,19 @@ def test_what_is_allowed_decides_in_both_turns(trained):
     assert ours.special_tokens["Covid"] not in ours.encode_ordinary(text)
 
 
+def test_a_token_that_is_no_word_of_its_own_hides_no_other(trained):
+    added = [Added(" <w>", single_word=True, normalized=False), Added("<w", normalized=True)]
+    theirs = theirs_with(trained, added=added)
+    assert_same(nbbpe.load(theirs), theirs, ["a <w>", " <w>", ". <w>a", "a <w>a <w"])
+
+
+def test_a_token_whose_text_the_token_before_has_taken_is_not_there(trained):
+    theirs = theirs_with(trained, added=[RIGHT, Added("\n\n", lstrip=True, normalized=False)])
+    assert_same(nbbpe.load(theirs), theirs, ["a<r>\n\n", "<r> \n\nb", "<r>a \n\n", "\n\n\n\n", "<r>  a"])
+    theirs = theirs_with(trained, added=[Added("  ", lstrip=True, rstrip=True, normalized=False)])
+    assert_same(nbbpe.load(theirs), theirs, [f"a{' ' * n}b{' ' * n}" for n in range(8)])
+
+
 def test_runs_of_spaces_are_text(trained):
     theirs = theirs_with(trained, **FAMILIES["GPT-NeoX, Pythia, MPT"])
     ours = nbbpe.load(theirs)

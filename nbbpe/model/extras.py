@@ -66,11 +66,13 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
     """
     from .special_tokens import find_overlap
 
+    special = list(special)
     normalized = [token for token in special if "normalized" in extras.flags.get(token, ())]
     first = [token for token in special if token not in set(normalized)]
     if not normalized or not (first or chain.steps):
         return []
-    alone = any("single_word" in extras.flags[token] for token in normalized)
+    # Where a token is not a word of its own, those of another turn are looked for.
+    alone = any("single_word" in extras.flags.get(token, ()) for token in special)
     strips = any({"lstrip", "rstrip"} & set(extras.flags.get(token, ())) for token in first)
     spaces = any(any(map(str.isspace, token)) for token in normalized)
     if first and (alone or (strips and spaces) or find_overlap(first, normalized)):
