@@ -225,6 +225,17 @@ def test_a_run_of_symbols_is_not_cut_between_marks(name):
                 assert tokenizer.encode(text) == expected(tokenizer, text), text
 
 
+@pytest.mark.parametrize("pattern", [r"[^\n]|[^a]{2,}", [r"\d", r"[^\n]|[^a]{2,}"]])
+def test_what_matches_as_the_letters_do_keeps_harm_as_they_do(pattern):
+    # A match that begins with a newline goes on over x, which is no seam letter; alone, each 文 would be a match.
+    merges = [(b"\xe4", b"\xb8"), (b"\xe4\xb8", b"\xad"), (b"\xe6", b"\x96"), (b"\xe6\x96", b"\x87")]
+    merges.append(("文".encode(), "文".encode()))
+    vocab = BYTES | {256 + i: left + right for i, (left, right) in enumerate(merges)}
+    tokenizer = nbbpe.Tokenizer(vocab, merges, [], pattern)
+    for text in "\nx中文文", "\n中x中文文", "\nxxx中文文a中文文", "中文文", "\n中文文", f"\n{'x' * BLOCK}中文文":
+        assert tokenizer.encode(text) == expected(tokenizer, text.encode()), text
+
+
 def test_a_smaller_table_has_all_joins_of_a_larger_one():
     source = random.Random(5)
     for n in 0, 1, 30, 1000:

@@ -429,7 +429,8 @@ def _harm_of(automaton: Automaton, letters: set[int]) -> tuple[set[int], set[int
     clean = others - harm - keep
     if leads_to_harm(after(alive, clean) | {START}, letters | keep):
         return None
-    return harm, keep
+    # Characters of these classes that are no seam letters keep harm as these do.
+    return harm, keep | letters if harm else keep
 
 
 def has_plain_words(levels: Levels) -> bool:
