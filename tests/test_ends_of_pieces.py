@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import random
 
@@ -17,9 +18,11 @@ import nbbpe
 from nbbpe.kernels.machine.intrinsics import address_of
 from nbbpe.kernels.pieces.pattern_tables import OF_PIECES, number_of
 from nbbpe.kernels.pieces.pretokens import ends_otherwise
+from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.text.automaton import Automaton, split
 from nbbpe.text.boundaries import certain_pairs, certain_triples
-from nbbpe.text.pattern import NAMED
+from nbbpe.text.chunks import PositionedBytes, find_cuts
+from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.pattern_parser import Unsupported
 from nbbpe.text.utf8 import padded
 
@@ -160,6 +163,21 @@ def test_ids_are_those_of_the_whole_text_wherever_it_ends(tokenizer):
     for text in whole, whole.encode():
         ids = tokenizer.encode_array(text, allowed_special="all", num_threads=2)
         assert np.array_equal(ids, other.encode_array(whole, allowed_special="all", num_threads=1))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k"])
+def test_a_text_ends_before_a_special_token_wherever_windows_and_parts_end(tokenizer, name, sizes):
+    tokenizer = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, [SEPARATOR], name)
+    spaces = b"\n\n", b"  ", b" " * 26
+    texts = [b"x" * n + space + SEPARATOR.encode() + b"y" * 99 for n in range(30, 60) for space in spaces]
+    wanted = [tokenizer.encode(text) for text in texts]
+    sizes(window=64, text_window=64, copied=0)
+    assert [tokenizer.encode(text) for text in texts] == wanted
+    assert [tokenizer.encode(io.BytesIO(text)) for text in texts] == wanted
+    specials = new_special_tokens([SEPARATOR.encode(), b"z" * 24], [0, 1])  # as much text is read around each place
+    for text, ids in zip(texts, wanted, strict=True):
+        for cut in find_cuts(PositionedBytes(text), len(text), 40, get_pattern(name).tables, specials, 1):
+            assert tokenizer.encode(text[:cut]) + tokenizer.encode(text[cut:]) == ids, (text, cut)
 
 
 def test_a_cached_piece_is_not_taken_for_the_same_bytes_at_the_end(tokenizer):

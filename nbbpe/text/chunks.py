@@ -214,9 +214,10 @@ def _first_cut(
     block = before + between + text.read(until, min(until + reach, size))
     first, stop = len(before), len(before) + len(between)
     data = padded(block)
-    starts, ends, _ = find_breaks(data, 0, len(block), stop, specials, overlapping=True).T
+    starts, ends, _ = find_breaks(data, 0, len(block), min(stop + 1, len(block)), specials, overlapping=True).T
     covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # special tokens that start before may reach up to here
-    for find in lambda: starts, lambda: _certain_boundaries(data, len(block), tables):
+    # Where a special token is the second character after a boundary, it is not certain: the text ends before it.
+    for find in lambda: starts, lambda: np.setdiff1d(_certain_boundaries(data, len(block), tables), starts - 1):
         places = find()
         places = places[(first <= places) & (places < stop)]
         for some in places[:_FEW], places[_FEW:]:

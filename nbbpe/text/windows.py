@@ -34,7 +34,7 @@ class Window(NamedTuple):
     end    : int
     limit  : int                       boundaries after it are not certain, because more text follows; else `end`
     breaks : int64[n, 3]               start, end and id of each stretch that is not text, ascending; without an id, -1
-        where a document ends, CUT elsewhere
+        where a document ends, CUT elsewhere. Those that begin up to a byte after the limit are among them
     """
 
     data: NDArray[np.uint8]
@@ -94,9 +94,15 @@ class TextStream:
 def hold_back(specials: SpecialTokens) -> int:
     """How many bytes before the end of a window are not certain while more text follows.
 
-    A boundary needs the whole character after it; the beginning of a special token may become one.
+    A boundary needs the two characters after it, of which the first may have one byte if the second matters, and whether a
+    special token begins with one of these; the beginning of a special token may become one.
     """
-    return max(specials.longest, 1) - 1 + LONGEST_CHARACTER
+    return max(specials.longest, 1) + LONGEST_CHARACTER
+
+
+def _breaks(data: NDArray[np.uint8], start: int, end: int, specials: SpecialTokens) -> NDArray[np.int64]:
+    """The special tokens of a window that more text follows, which tell about all boundaries up to its limit."""
+    return find_breaks(data, start, end, end - hold_back(specials) + 2, specials)
 
 
 class Windows(Protocol):
@@ -132,11 +138,13 @@ class TextReader:
         if until > end and not is_copied(until - taken):
             end = until
             limit = max(end - self._hold_back, taken)
+            breaks = _breaks(data, taken, end, self._specials)
         else:
             data = padded(memoryview(self._text)[taken:])
             end = limit = len(self._text) - taken
             taken = 0
-        self._last = Window(data, taken, end, limit, find_breaks(data, taken, end, limit, self._specials))
+            breaks = find_breaks(data, 0, end, end, self._specials)
+        self._last = Window(data, taken, end, limit, breaks)
         return self._last
 
 
@@ -169,9 +177,10 @@ class Reader:
         while self._at_once and not self._whole:
             self._keep(0)
             self._whole = self._fill()
-        end = self._end
-        limit = end if self._whole else max(end - self._hold_back, 0)
-        return Window(self._data, 0, end, limit, find_breaks(self._data, 0, end, limit, self._specials))
+        data, end, specials = self._data, self._end, self._specials
+        if self._whole:
+            return Window(data, 0, end, end, find_breaks(data, 0, end, end, specials))
+        return Window(data, 0, end, max(end - self._hold_back, 0), _breaks(data, 0, end, specials))
 
     def _keep(self, taken: int) -> None:
         """Move the text that was not taken to the front, of a buffer twice as long if it fills this one."""
