@@ -499,6 +499,29 @@ def test_killed_while_it_publishes_nothing_is_encoded_again(small, sources, tmp_
         assert len(os.listdir(out)) == 3
 
 
+@pytest.mark.parametrize("n_lines", [0, 1, 3])
+def test_what_is_published_is_not_cut_where_the_manifest_has_lost_lines(
+    small, sources, tmp_path, monkeypatch, stopped, n_lines
+):
+    """After a kill just before the kept files are removed, one of them is the output."""
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        patched.setattr(kept_parts, "remove_kept_folder", lambda *args: None)
+        patched.setattr(kept_parts.KeptParts, "done", lambda self: None)
+        encode(small, sources["jsonl"], out)
+    whole = contents(out)
+    path = out / "ids.bin.resume" / manifest.NAME
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:n_lines]))
+    if not n_lines:
+        path.unlink()
+    stopped(1, small, sources["jsonl"], out)
+    assert contents(out) == whole
+    encode(small, sources["jsonl"], out)
+    assert contents(out) == whole
+    assert len(os.listdir(out)) == 3
+
+
 def test_a_run_that_finished_nothing_keeps_nothing(small, sources, tmp_path):
     (tmp_path / "in" / "bad.jsonl").write_text("{}\n")
     with pytest.raises(ValueError, match="line 1"):

@@ -189,6 +189,14 @@ def _checksum_of_next(file: BinaryIO, dtype: np.dtype[Any], n: int, minus: int =
 
 
 def _set_size(path: str, size: int) -> None:
-    """Cut a file to a size; one that is missing is made, of zeros."""
+    """Cut a file to a size; one that is missing is made, of zeros.
+
+    One that has another name, too, is copied first: a run that was killed when it had published the file has left both.
+    """
+    with suppress(FileNotFoundError):
+        about = os.stat(path)
+        if about.st_nlink > 1 and about.st_size != size:
+            shutil.copyfile(path, path + ".own")
+            os.replace(path + ".own", path)
     with open(path, "ab") as file:
         file.truncate(size)
