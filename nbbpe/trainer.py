@@ -119,8 +119,8 @@ def train(
     start
         A tokenizer to go on from, see `Tokenizer.extend`: its tokens keep their ids, new ones get the ids after the
         highest. Its pattern and its special tokens are used. Where its training was interrupted (`on_interrupt`), the
-        result is that of training in one go: special tokens get the last ids again; with superwords, or a window of
-        parity, that is an error. None starts from the bytes.
+        result is that of training in one go: special tokens get the last ids again; with superwords, a window of parity, or
+        gaps between ids, that is an error. None starts from the bytes.
     on_interrupt
         What Ctrl-C or SIGTERM does while merges are learned. "raise": what it always does. "keep": the merges so far make
         the tokenizer, a warning says how many there are, and `Tokenizer.provenance` that training was interrupted; a second
@@ -184,7 +184,7 @@ def train(
             raise ValueError("superwords are learned from the bytes on, not from a tokenizer: leave start out")
         former = cut_short(start._model)
         if former is not None:
-            check_can_go_on(former, source)
+            check_can_go_on(start._model, former, source)
         model = extend(start._model, asked, terms, source, documents, counts, weights, vocab_size)
         return Tokenizer._of(model if former is None else with_special_tokens_last(model))
     if vocab_size is None:

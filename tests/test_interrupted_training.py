@@ -158,6 +158,23 @@ def test_parity_with_a_window_does_not_go_on():
     assert kept.extend(mixture(4), 320).vocab_size == 320
 
 
+@pytest.mark.filterwarnings("ignore:training was interrupted")
+def test_with_ids_that_were_chosen_since_it_does_not_go_on():
+    """They would be other ones in the vocabulary of one go."""
+    stop = sends(signal.SIGINT, "learn merges", after=10)
+    kept = nbbpe.train(iter(DOCUMENTS), 330, ["<s>"], on_interrupt="keep", progress=stop)
+    with_gap = kept.with_special_tokens({"<pad>": 1000})
+    pruned, _ = kept.prune(documents=DOCUMENTS, n=kept.vocab_size - 1, renumber=False)
+    for start in with_gap, pruned:
+        with pytest.raises(ValueError, match=r"ids without a token, .* add tokens by Tokenizer.extend"):
+            nbbpe.train(documents=DOCUMENTS, vocab_size=1010, start=start)
+    larger = with_gap.extend(documents=DOCUMENTS, vocab_size=1003)
+    assert (larger.special_tokens["<pad>"], larger.vocab_size) == (1000, 1003)
+    with_last = kept.with_special_tokens(["<pad>"])
+    whole = nbbpe.train(iter(DOCUMENTS), 330, ["<s>", "<pad>"])
+    assert nbbpe.train(documents=DOCUMENTS, vocab_size=330, start=with_last).special_tokens == whole.special_tokens
+
+
 def test_a_signal_at_the_last_merge_is_no_interruption(recwarn):
     whole = nbbpe.train(iter(DOCUMENTS), 330)
 

@@ -91,8 +91,15 @@ def cut_short(model: Model) -> dict[str, Any] | None:
     return training if training.get("interrupted") else None
 
 
-def check_can_go_on(training: Mapping[str, Any], source: object) -> None:
-    """Raise ValueError where a training that was interrupted, see `cut_short`, cannot go on to the merges of one go."""
+def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -> None:
+    """Raise ValueError where a training that was interrupted, see `cut_short`, cannot go on to the vocabulary of one go."""
+    special = sorted(model.special.values())
+    if special != list(range(len(model.ordinary), model.size)):
+        raise ValueError(
+            "start is of a training that was interrupted, and which ids it has was changed since: special tokens do not "
+            "have the last ids, or there are ids without a token, so training cannot go on as it would have. Go on from "
+            "the tokenizer as it was, and change its ids when training is done; or add tokens by Tokenizer.extend"
+        )
     if "superwords" in training:
         cause = "start is of a training with superwords that was interrupted"
     elif isinstance(source, Mixture) and isinstance(source.parity, Parity) and source.parity.window is not None:
