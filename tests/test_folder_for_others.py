@@ -151,6 +151,8 @@ def test_what_a_user_put_into_the_config_stays_if_it_fits(folder):
         "mask_token": ["?"],
         "extra_special_tokens": ["<|user|>", "<|gone|>"],
         "tokenizer_class": "TokenizersBackend",
+        "auto_map": {"AutoTokenizer": ["own_code.Slow", None]},
+        "fast_tokenizer_files": ["tokenizer.4.0.0.json", "tokenizer.json"],
     }
     (folder / "tokenizer_config.json").write_text(json.dumps(config(folder) | own))
     other = trained("cl100k")
@@ -160,7 +162,7 @@ def test_what_a_user_put_into_the_config_stays_if_it_fits(folder):
         assert found[key] == own[key]
     assert found["tokenizer_class"] == "PreTrainedTokenizerFast"
     assert found["extra_special_tokens"] == ["<|user|>"]
-    assert not {"bos_token", "mask_token"} & set(found)
+    assert not {"bos_token", "mask_token", "auto_map", "fast_tokenizer_files"} & set(found)
     assert nbbpe.load(folder) == other
 
 

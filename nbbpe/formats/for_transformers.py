@@ -22,6 +22,7 @@ CONFIG = "tokenizer_config.json"
 ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 NAMES = (JSON, CONFIG)
 _CLASSES = ("PreTrainedTokenizerFast", "NbbpeTokenizerFast")
+_OTHER_READERS = ("auto_map", "fast_tokenizer_files")  # a class whose code lies in the folder, a file for each version
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
 _NO_LIMIT = int(1e30)  # as transformers writes it
 
@@ -78,7 +79,8 @@ def new_config() -> dict[str, Any]:
 def _fitting(path: str, model: Model) -> dict[str, Any]:
     """The entries of a tokenizer_config.json that was there before, such as a chat template, as far as they fit a model.
 
-    transformers would add a token that the model lacks, with an id of its own, so these are omitted.
+    transformers would add a token that the model lacks, with an id of its own, so these are omitted. So is what would have
+    it read another file than ours, or take another class.
     """
     try:
         old = read_json(path)
@@ -92,6 +94,8 @@ def _fitting(path: str, model: Model) -> dict[str, Any]:
     kept = dict(old) if isinstance(old, dict) else {}
     if kept.get("tokenizer_class") not in _CLASSES:
         kept.pop("tokenizer_class", None)
+    for name in _OTHER_READERS:
+        kept.pop(name, None)
     for role in ROLES:
         if kept.get(role) is not None and not is_known(kept[role]):
             del kept[role]
