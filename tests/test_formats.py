@@ -102,6 +102,16 @@ def test_files_of_any_special_tokens_are_stable(tmp_path):
     assert nbbpe.Tokenizer.from_files(*files, special) == tokenizer
 
 
+def test_a_first_merge_that_looks_like_the_version_line_needs_that_line(tmp_path):
+    tokenizer = nbbpe.Tokenizer(BYTES | {256: b"#version", 257: b"#version:"}, [(b"#version", b":")])
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    with pytest.raises(ValueError, match=r"the first merge begins with '#version'.* version_line=True"):
+        tokenizer.save_gpt2(*files, version_line=False)
+    assert not list(tmp_path.iterdir())
+    tokenizer.save_gpt2(*files)
+    assert nbbpe.Tokenizer.from_files(*files).merges == tokenizer.merges
+
+
 def test_what_gpt2s_files_cannot_hold_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match=r"ids 256 and 257 are both b'ab', which vocab\.json cannot hold"):
         nbbpe.Tokenizer(BYTES | {256: b"ab", 257: b"ab"}, []).save_gpt2(tmp_path / "v", tmp_path / "m")

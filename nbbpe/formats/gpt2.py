@@ -190,8 +190,8 @@ def read_merges(path: Path, tokens: dict[str, bytes]) -> dict[int, tuple[bytes, 
 def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool = True) -> None:
     """Write vocab.json and merges.txt, each as an atomic write.
 
-    Raises ValueError for what the format cannot hold (two ids of equal tokens, or two special tokens of one id), or for one
-    path for both, before anything is written.
+    Raises ValueError for what the format cannot hold (two ids of equal tokens, two special tokens of one id, or without the
+    version line a first merge that looks like it), or for one path for both, before anything is written.
     """
     if target_of(vocab_path) == target_of(merges_path):
         raise ValueError(f"{os.fspath(vocab_path)!r} is given for both files, of which one would replace the other")
@@ -212,10 +212,16 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
         _, first = np.unique(merges[:, :2], axis=0, return_index=True)
         model = copy.copy(model)
         model.merge_ids = merges[np.sort(first)]
+    sides = model.sides()
+    if not version_line and sides is not None and spelled_lines(*sides).startswith("#version"):
+        raise ValueError(
+            "the first merge begins with '#version', by which readers take it for the version line of merges.txt, and skip "
+            "it: write that line, with version_line=True"
+        )
     with whole_file(vocab_path) as new_vocab, whole_file(merges_path) as new_merges:
         with name_in_errors(vocab_path):
             write_vocab(new_vocab, model.packed, model.special)
-        write_merges(new_merges, model.sides(), version_line)
+        write_merges(new_merges, sides, version_line)
 
 
 def write_vocab(path: Path, vocab: PackedVocab, special: Mapping[str, int] | None = None) -> None:
