@@ -173,6 +173,21 @@ def test_what_belongs_to_a_file_of_ids_is_no_input_for_it(tmp_path, small):
     assert sorted(os.listdir(tmp_path)) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
 
 
+def test_documents_whose_code_changes_the_folder_do_not_move_the_output(tmp_path, small, monkeypatch):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def documents():
+        yield "the cat"
+        os.chdir(tmp_path / "there")
+        yield "sat"
+
+    small.encode_file(documents(), "ids.bin")
+    assert sorted(os.listdir(tmp_path / "here")) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
+    assert os.listdir(tmp_path / "there") == []
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_nothing_takes_the_place_of_a_pipe_or_a_folder(tmp_path, small, name):
     path = tmp_path / name
