@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import multiprocessing
 import os
 import signal
@@ -86,6 +87,47 @@ def test_calls_run_together_and_give_their_results():
     assert run_together([lambda: 1]) == [1]
     meeting = threading.Barrier(3, timeout=30)
     assert [each >= 0 for each in run_together([meeting.wait] * 3)] == [True] * 3
+
+
+@pytest.fixture
+def few_threads(monkeypatch):
+    """A function that lets so many more threads be started."""
+    start = threading.Thread.start
+
+    def allow(n_threads: int) -> None:
+        left = iter(range(n_threads))
+
+        def start_or_fail(thread: threading.Thread) -> None:
+            if next(left, None) is None:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", start_or_fail)
+
+    return allow
+
+
+@pytest.mark.parametrize("n_threads", [0, 1, 2])
+def test_where_no_thread_can_be_started_fewer_do_the_work(few_threads, n_threads):
+    few_threads(n_threads)
+    assert run_together([partial(pow, 2, i) for i in range(4)]) == [1, 2, 4, 8]
+    few_threads(n_threads)
+    assert workers.interruptible(lambda: 3) == 3
+    few_threads(n_threads)
+    results = list(run_jobs(Adder, range(10), 3, in_threads=True))
+    assert sorted(number for number, result in results if result is ENDED) == list(range(10))
+    assert len([number for number, _ in results if number is None]) == max(n_threads, 1)
+
+
+@pytest.mark.parametrize("n_threads", [0, 1])
+def test_a_text_is_encoded_by_as_many_threads_as_there_can_be(few_threads, small, tmp_path, n_threads):
+    text = "The cat sat on the mat. " * 120_000
+    expected = small.encode_array(text, num_threads=1)
+    (tmp_path / "text.gz").write_bytes(gzip.compress(text[:100_000].encode(), 1))
+    few_threads(n_threads)
+    assert (small.encode_array(text, num_threads=2) == expected).all()
+    few_threads(n_threads)
+    assert small.encode_file(tmp_path / "text.gz", tmp_path / "ids.bin") == len(small.encode(text[:100_000]))
 
 
 def test_an_error_in_one_of_several_calls_is_raised_when_all_have_ended():

@@ -15,14 +15,19 @@ _N_BLOCKS = 4
 
 
 @contextmanager
-def read_ahead(source: Stream) -> Iterator[_ReadAhead]:
+def read_ahead(source: Stream) -> Iterator[Stream]:
     """A stream of the same bytes, and of the same error if there is one.
 
-    The thread ends with the context. So reading the source must not block for ever.
+    Where the system has no more threads, that is the source itself. The thread ends with the context. So reading the source
+    must not block for ever.
     """
     stream = _ReadAhead(source)
     thread = threading.Thread(target=stream.run, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        yield source
+        return
     try:
         yield stream
     finally:

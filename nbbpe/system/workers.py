@@ -146,7 +146,8 @@ def interruptible(work: Callable[[], T]) -> T:
 def run_together(calls: Sequence[Callable[[], T]]) -> list[T]:
     """Run calls that release the GIL, such as kernels, at once, each in a thread; returns their results.
 
-    An error in one of them is raised when all have ended. For Ctrl-C see `interruptible`.
+    Where the system has no more threads, they run one after another. An error in one of them is raised when all have ended.
+    For Ctrl-C see `interruptible`.
     """
     if len(calls) <= 1:
         return [call() for call in calls]
@@ -158,7 +159,7 @@ def run_together(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def _begun(work: Callable[[], T]) -> Future[T]:
-    """The future result of a call that a new thread runs."""
+    """The future result of a call that a new thread runs; or this one, where the system has no more."""
     future: Future[T] = futures.Future()
 
     def run() -> None:
@@ -167,12 +168,15 @@ def _begun(work: Callable[[], T]) -> Future[T]:
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True).start()
+    try:
+        threading.Thread(target=run, daemon=True).start()
+    except RuntimeError:
+        run()
     return future
 
 
 def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
-    """See run_jobs."""
+    """See run_jobs. Fewer threads where the system has no more."""
     numbers = iter(range(len(tasks)))  # shared: each thread takes the next task when it is done with one
     results: SimpleQueue[list[tuple[int | None, Any]]] = SimpleQueue()  # an exception is the last one of a thread
     stopping = threading.Event()
@@ -200,8 +204,14 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
     try:
         for _ in range(n_workers):
             threads.append(threading.Thread(target=work, daemon=True))
-            threads[-1].start()
-        n_active = n_workers
+            try:
+                threads[-1].start()
+            except RuntimeError:
+                threads.pop()
+                break
+        if not threads:
+            yield from run_jobs(make_job, tasks, 1)
+        n_active = len(threads)
         while n_active:
             for number, result in next_item(results):
                 n_active -= number is None
