@@ -9,6 +9,7 @@ import sys
 import zlib
 from pathlib import Path
 from typing import NamedTuple
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from stories import MAX_STORY_BYTES, write_stories
@@ -52,7 +53,10 @@ def find_texts(dataset: Dataset, data: Path) -> dict[str, Path]:
 
 
 def download(repository: str, target: Path) -> Path:
-    """Download a file of a dataset from the hub; an interrupted download is kept in a .part file and resumed."""
+    """Download a file of a dataset from the hub; an interrupted download is kept in a .part file and resumed.
+
+    A part that is complete gets its name; one that is longer than the file is of another file, and removed.
+    """
     if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
         raise OSError("HF_HUB_OFFLINE is set")
     hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
@@ -61,7 +65,17 @@ def download(repository: str, target: Path) -> Path:
     have = part.stat().st_size if part.exists() else 0
     request = Request(f"{hub}/datasets/{repository}/resolve/main/{target.name}", headers={"Range": f"bytes={have}-"})
     print(f"downloading {request.full_url}", file=sys.stderr)
-    with urlopen(request, timeout=30) as response:
+    try:
+        answer = urlopen(request, timeout=30)
+    except HTTPError as error:
+        if error.code != 416 or not have:  # nothing comes after the part
+            raise
+        if error.headers["Content-Range"] == f"bytes */{have}":
+            os.replace(part, target)
+            return target
+        part.unlink()
+        return download(repository, target)
+    with answer as response:
         continues = response.status == 206  # a server may send the complete file all the same
         with open(part, "ab" if continues else "wb") as file:
             n_bytes = int(response.headers["Content-Length"]) + (have if continues else 0)

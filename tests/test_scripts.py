@@ -200,6 +200,15 @@ def test_download_goes_on_with_a_part(download, server, tmp_path, ignores_range)
     assert [wanted for _, wanted in server.requests] == ["bytes=0-", "bytes=120000-"]
 
 
+@pytest.mark.parametrize("n_more", [0, 5])
+def test_download_takes_a_complete_part_and_removes_one_that_is_too_long(download, server, tmp_path, n_more):
+    """As a run leaves it that was killed just before it gave the file its name."""
+    (tmp_path / "file.part").write_bytes(CONTENT + bytes(n_more))
+    assert download(tmp_path / "file").read_bytes() == CONTENT
+    assert os.listdir(tmp_path) == ["file"]
+    assert [wanted for _, wanted in server.requests] == [f"bytes={300_000 + n_more}-", "bytes=0-"][: 1 + bool(n_more)]
+
+
 def test_download_says_why_it_failed(download, server, tmp_path):
     with pytest.raises(OSError, match="404"):
         download(tmp_path / "missing")
