@@ -21,7 +21,7 @@ import processes
 import pytest
 
 import nbbpe
-from nbbpe.kernels.compiler import kernel_files, layouts, obtain, plain, store, symbols, target
+from nbbpe.kernels.compiler import kernel_files, layouts, obtain, plain, store, symbols, target, trusted_folders
 from nbbpe.kernels.compiler.jit import KERNELS, Kernel
 from nbbpe.kernels.compiler.signature import int64
 from nbbpe.kernels.pieces import special_tokens
@@ -340,6 +340,20 @@ def test_a_process_that_is_killed_while_it_writes_a_kernel_leaves_none_that_is_r
     assert partial.stat().st_size > 0
     assert compiles()
     assert not compiles()
+    assert partial.exists()  # another process may be writing it still
+
+
+def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
+    folder = trusted_folders.PrivateFolder(str(tmp_path / "kernels"))
+    folder.write("one.nbk", b"1")
+    left, new, other = (tmp_path / "kernels" / f"{name}.0123456789abcdef" for name in ("one.nbk", "two.nbk", "x"))
+    for path in left, new, other:
+        path.write_bytes(b"half")
+    for path in left, other:
+        os.utime(path, (0, 0))
+    folder.write("one.nbk", b"2")
+    folder.write("two.nbk", b"2")
+    assert [left.exists(), new.exists(), other.exists()] == [False, True, True]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")

@@ -12,13 +12,16 @@ a folder must have an absolute path, and nothing else is checked.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import stat
+import time
 from abc import ABC, abstractmethod
 
 _HAS_OWNERS = os.name != "nt"
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _MAX_LINKS = 40  # as many as Linux follows
+_LONGEST_WRITE = 3600.0  # seconds that a process may take to write a file, on a slow disk that other machines share
 
 
 class Untrusted(Exception):
@@ -64,7 +67,7 @@ class Folder(ABC):
             os.close(descriptor)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically, as readable as this folder.
+        """Write a file atomically, as readable as this folder. What processes that were killed have left of it is removed.
 
         Raises Untrusted, or OSError.
         """
@@ -84,6 +87,10 @@ class Folder(ABC):
             with contextlib.suppress(OSError):
                 os.remove(partial)
             raise
+        for left in glob.glob(f"{glob.escape(path)}.{'[0-9a-f]' * 16}"):
+            with contextlib.suppress(OSError):
+                if os.stat(left).st_mtime < time.time() - _LONGEST_WRITE:
+                    os.remove(left)
 
 
 class PrivateFolder(Folder):
