@@ -19,6 +19,7 @@ from typing import Any
 from .conversion import load
 from .formats.folder import ABOUT
 from .model.surround import has_one_type
+from .system.atomic_files import whole_file
 from .system.paths import Path
 from .tokenizer import Tokenizer
 
@@ -163,7 +164,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             with open(path, encoding="utf-8") as file:
                 config = json.load(file)
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
-            with open(path, "w", encoding="utf-8") as file:
+            with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
                 file.write(json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
         return written
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import os
 import pickle
 import random
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -313,6 +315,17 @@ def test_who_reads_a_saved_folder(folders, tmp_path):
         assert read.chat_template == TEMPLATE
         assert read.model_max_length == 512
     assert nbbpe.load(tmp_path / "portable").encode("the cat") == ours.nbbpe.encode("the cat")
+
+
+def test_a_config_that_cannot_be_written_again_is_still_there(folders, tmp_path, monkeypatch):
+    def no_space(*args: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("nbbpe.hf.json", SimpleNamespace(load=json.load, dumps=no_space))
+    with pytest.raises(OSError, match=r"tokenizer_config\.json"):
+        both(folders["around"])[0].save_pretrained(tmp_path / "saved")
+    assert json.loads((tmp_path / "saved" / "tokenizer_config.json").read_text())["model_max_length"] == 512
+    assert not [name for name in os.listdir(tmp_path / "saved") if name.startswith(".")]
 
 
 def test_what_cannot_be_honoured_is_named(folders):
