@@ -242,6 +242,7 @@ def test_weighted_merges_are_those_of_repeated_text():
         (["1", 1], TypeError, r"weights\[0\] must be a positive number or a Fraction, not '1'"),
         ([True, 1], TypeError, r"weights\[0\]"),
         ([2**62, 2**62], OverflowError, r"add up to .* so far, and at most 9,223,372,036,854,775,807"),
+        ([10**5000, 1], OverflowError, r"add up to about 2\*\*16,\d+ so far, and at most 9,223,372,036,854,775,807"),
         ([Fraction(1, 2**61 - 1), Fraction(1, 2**61 - 2)], OverflowError, "smaller common denominator"),
     ],
 )

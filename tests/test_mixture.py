@@ -186,6 +186,9 @@ def test_what_cannot_be_sampled_is_refused():
 
 
 def test_weights_that_are_too_large_are_refused():
+    for text in "the cat", "":  # Python writes out no number of so many digits
+        with pytest.raises(OverflowError, match=r"are about 2\*\*16,6\d\d, which does not fit in 64 bits"):
+            nbbpe.train(nbbpe.Mixture({"a": iter([text]), "b": iter(["hat"])}, weights={"a": 10**5000}), 258)
     with pytest.raises(OverflowError, match="does not fit in 64 bits: use smaller weights"):
         nbbpe.train(nbbpe.Mixture({"a": iter(["the the"])}, weights={"a": 2**62}), 300)
 

@@ -18,6 +18,11 @@ def shown(value: object) -> str:
     return cut(repr(value[:_MOST]) if isinstance(value, (str, bytes)) else _short.repr(value))
 
 
+def shown_count(n: int) -> str:
+    """A number of things; one that is astronomic, which takes long to write out or is refused by Python, by its bits."""
+    return f"{n:,}" if n.bit_length() <= 128 else f"about 2**{n.bit_length() - 1:,}"
+
+
 def cut(text: str, most: int = _MOST) -> str:
     """A text for an error message, without quotes, cut to `most` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."

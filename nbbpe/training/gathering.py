@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..sources import Input, Part
+from ..system.excerpt import shown_count
 from ..system.scratch import scratch_folder
 from ..text.pattern import Pattern
 from .executed import count_on
@@ -180,7 +181,7 @@ class Gathering:
         Raises OverflowError where the sum of all counts does not fit in int64.
         """
         self._add_to_total(total_of(words.counts) * factor)
-        if factor != 1:
+        if factor != 1 and len(words.counts):
             words = words._replace(counts=words.counts * factor)
         self._parts.append(words)
         self._n_bytes += n_bytes_of(words)
@@ -198,8 +199,9 @@ class Gathering:
         self._total += n
         if self._total > MOST_COUNT:
             raise OverflowError(
-                f"the counts of all words, times their weights in whole numbers, add up to {self._total:,} so far, and at "
-                f"most {MOST_COUNT:,} can be counted: give weights with a smaller common denominator, or smaller counts"
+                "the counts of all words, times their weights in whole numbers, add up to "
+                f"{shown_count(self._total)} so far, and at most {MOST_COUNT:,} can be counted: give weights with a "
+                "smaller common denominator, or smaller counts"
             )
 
     def _spill(self, runs: RunFolder) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..sources import Input, find_inputs
 from ..sources.sampling import Sample, SampledInput
-from ..system.excerpt import shown
+from ..system.excerpt import shown, shown_count
 from ..system.integers import check_integer, check_positive
 from ..training.word_counts import WordCounts
 from .parity import Parity, check_names, check_parity
@@ -159,9 +159,12 @@ def count_mixture(
         if mixture.held_out:
             held_out[name] = counted(inputs, 0.0, mixture.held_out)
     multipliers = _multipliers(mixture, sizes)
-    total = sum(int(words.counts.sum()) * multipliers[name] for name, words in trained.items())
+    # A source without words counts as one, as NumPy must take its multiplier, too.
+    total = sum(max(int(words.counts.sum()), 1) * multipliers[name] for name, words in trained.items())
     if total >= 2**63:
-        raise OverflowError(f"the weighted words are {total:,}, which does not fit in 64 bits: use smaller weights")
+        raise OverflowError(
+            f"the weighted words are {shown_count(total)}, which does not fit in 64 bits: use smaller weights"
+        )
     weighted = {name: words._replace(counts=words.counts * multipliers[name]) for name, words in trained.items()}
     told = {name: {"bytes": sizes[name], "multiplier": multipliers[name]} for name in trained}
     return weighted, held_out, told
