@@ -103,8 +103,9 @@ class TokenizerVocabulary:
     def truncate(self, n: int, *, renumber: bool = True) -> tuple[Self, NDArray[np.int64]]:
         """The tokenizer that has only the first of the merges, and the new id of each old id; this one does not change.
 
-        n        : the `vocab_size` of the result; the tokens that were made last are dropped, one for each id less. Bytes,
-            special tokens and tokens that no merge makes stay. Where tokens merge by rank, the highest ranks are dropped
+        n        : the `vocab_size` of the result, where it is renumbered and this one has no gaps between its ids. As many
+            tokens are dropped as it is below this size, those that were made last. Bytes, special tokens and tokens that no
+            merge makes stay. Where tokens merge by rank, the highest ranks are dropped
         renumber : True moves each id down by the number of dropped ids below it, so that special tokens at the end follow
             the last merge, as in training. False leaves all ids as they are, with gaps where tokens were dropped
 
@@ -139,7 +140,7 @@ class TokenizerVocabulary:
     ) -> tuple[Self, NDArray[np.int64]]:
         """The tokenizer without the tokens that a source uses least, and the new id of each old id.
 
-        n        : the `vocab_size` of the result, as in `truncate`
+        n        : the `vocab_size` of the result, as in `truncate`; as many tokens are dropped as it is below this size
         renumber : see `truncate`
         source, documents, workers, progress, field, on_error, allowed_special : as in `frequencies`
 
