@@ -109,8 +109,8 @@ def encode_file(
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
         raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
-    # Documents may come from code that changes the working folder.
-    output_path = os.path.join(os.getcwd(), os.fspath(output_path))
+    if not os.path.isabs(output_path):  # documents may come from code that changes the working folder
+        output_path = os.path.join(os.getcwd(), os.fspath(output_path))
     if not isinstance(resume, bool):
         raise TypeError(f"resume must be True or False, not {resume!r}")
     n_workers = check_workers(workers) if check_executor(executor) is None else _EXECUTORS_WORKERS
