@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import enum
 import json
 import pickle
 
@@ -52,6 +53,22 @@ def test_ids_may_be_numpy_integers(small, tmp_path):
     found.save_tiktoken(tmp_path / "a.tiktoken")
     special = {"<a>": end + 100}
     assert nbbpe.Tokenizer.from_tiktoken(tmp_path / "a.tiktoken", "gpt2", special).special_tokens == {"<a>": 489}
+
+
+def test_ids_may_be_of_an_enum(small, tmp_path):
+    class Ids(enum.IntEnum):
+        A = 97
+        NEW = 700
+
+    small.save_tiktoken(tmp_path / "x.tiktoken")
+    for special_tokens in {"<s>": Ids.A}, {"<t>": Ids.NEW, "<s>": Ids.A}:
+        with pytest.raises(ValueError, match="'<s>' has the id 97, which in the vocab is b'a'"):
+            nbbpe.Tokenizer(VOCAB, MERGES, special_tokens)
+        with pytest.raises(ValueError, match="'<s>' has the id 97, as b'a' has"):
+            nbbpe.Tokenizer.from_tiktoken(tmp_path / "x.tiktoken", "gpt2", special_tokens)
+    found = nbbpe.Tokenizer(VOCAB, MERGES, {"<t>": Ids.NEW})
+    assert found.encode("<t>") == [700]
+    assert {type(token_id) for token_id in found.special_tokens.values()} == {int}
 
 
 def test_an_iterator_is_taken_as_a_list(small, tmp_path):

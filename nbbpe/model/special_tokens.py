@@ -47,11 +47,16 @@ def check_special_tokens(special_tokens: Sequence[str] | None) -> list[str]:
 
 
 def check_given(wanted: SpecialTokens | None) -> list[str] | dict[str, int]:
-    """Special tokens as a list, or as a dict with ids, which are not checked. Raises what `check_special_tokens` does."""
+    """Special tokens as a list, or as a dict with ids: integers of any type as int, and anything else as it is.
+
+    Raises what `check_special_tokens` does.
+    """
     tokens = check_special_tokens(list(wanted) if isinstance(wanted, Mapping) else wanted)
     if not isinstance(wanted, Mapping):
         return tokens
-    return {token: int(each) if isinstance(each, np.integer) else each for token, each in wanted.items()}
+    ids = wanted.values()
+    plain = [int(each) if isinstance(each, (int, np.integer)) and not isinstance(each, bool) else each for each in ids]
+    return dict(zip(tokens, plain, strict=True))
 
 
 def tokens_of_merges(merges: Collection[tuple[bytes, bytes]]) -> set[bytes]:
