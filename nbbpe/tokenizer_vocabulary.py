@@ -112,7 +112,8 @@ class TokenizerVocabulary:
         Returns (tokenizer, old_to_new): int64[vocab_size], -1 for a dropped token and for an id that has no token.
         What nbbpe trained becomes what training to the smaller size would have made, and what `extend` added is taken away
         again. Raises TypeError or ValueError for an `n` that is not an integer, is above this size, or is below what stays,
-        and ValueError if it drops a token that the tokenizer's file puts around texts (its post_processor).
+        and ValueError if it drops a token that the tokenizer's file puts around texts (its post_processor), or for a
+        vocabulary whose ids leave gaps much larger than itself.
 
         >>> smaller, old_to_new = tok.truncate(260)
         >>> smaller.merges, smaller.special_tokens
@@ -246,7 +247,8 @@ class TokenizerVocabulary:
         character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. The
         distinct words of all texts are held in memory.
 
-        Raises TypeError or ValueError for an `on` that names no text, OSError for a file that cannot be read or written.
+        Raises TypeError or ValueError for an `on` that names no text, ValueError for a vocabulary whose ids leave gaps much
+        larger than itself, OSError for a file that cannot be read or written.
 
         >>> tok.report("report.html", {"cats": iter(["the cat sat"]), "dogs": iter(["a dog"])})
         >>> "Compression of each script" in open("report.html").read()

@@ -68,9 +68,20 @@ def test_a_wide_vocabulary_and_regex_count_the_same(small):
     counts = wide.frequencies(documents=[texts.SAMPLE])
     assert counts.shape == (70_001,)
     assert counts[:400].tolist() == small.frequencies(documents=[texts.SAMPLE], split_with="regex").tolist()
-    far = small.with_special_tokens({"<|far|>": 2**30})
-    with pytest.raises(ValueError, match="would be mostly empty"):
-        far.frequencies(documents=["a"])
+
+
+def test_no_array_by_id_is_made_where_an_id_is_far(small, tmp_path):
+    far = small.with_special_tokens({"<|far|>": 2**31 - 2})
+    (tmp_path / "a.txt").write_text("a cat")
+    calls = [
+        lambda: far.frequencies(documents=["a"]),
+        lambda: far.truncate(far.vocab_size - 1),
+        lambda: far.prune(documents=["a"], n=far.vocab_size - 1),
+        lambda: far.report(tmp_path / "report.html", tmp_path / "a.txt"),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="would be mostly empty"):
+            call()
 
 
 def test_malformed_records_are_skipped_with_one_warning(small, tmp_path):

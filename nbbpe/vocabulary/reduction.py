@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..model.model import Model
 from ..model.surround import renumbered
 from ..system.integers import check_integer
+from .frequencies import check_gaps
 
 Pair = tuple[int, int]
 
@@ -26,6 +27,7 @@ def check_smaller_size(model: Model, n: object) -> int:
 def truncate(model: Model, n: int, renumber: bool = True) -> tuple[Model, NDArray[np.int64]]:
     """See Tokenizer.truncate."""
     n_dropped = check_smaller_size(model, n)
+    check_gaps(model)
     made = first_made(model)
     _check_enough(model, n_dropped, len(made), "bytes, special tokens, or not made by a merge")
     dropped = made[len(made) - n_dropped :]

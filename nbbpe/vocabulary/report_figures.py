@@ -22,7 +22,7 @@ from ..training.terms import Terms
 from ..training.word_counts import WordCounts, WordTable
 from ..words.source_words import count_words
 from .extension import extend_by_words
-from .frequencies import merge_counts, unreachable
+from .frequencies import check_gaps, merge_counts, unreachable
 from .reduction import first_made, truncate
 
 _MOST_POINTS, _POINTS_BY_TRUNCATION = 80, 12  # of a curve
@@ -115,7 +115,11 @@ class _Counted(NamedTuple):
 def report_figures(
     model: Model, texts: Mapping[str, Sequence[Input]], n_workers: int, report: Callable[[int], None], on_error: str
 ) -> ReportFigures:
-    """The figures of a model on texts; `report` is called with the bytes read. ValueError where there is no text at all."""
+    """The figures of a model on texts; `report` is called with the bytes read.
+
+    Raises ValueError where there is no text at all, or where ids leave gaps much larger than the vocabulary.
+    """
+    n_ids = check_gaps(model)
     labels: dict[str, int] = {}
     table = model.merge_table()
     counted = {}
@@ -135,7 +139,7 @@ def report_figures(
     place_of[shown] = np.arange(len(shown))
     script_names = [names[number] for number in shown] + ([_OTHERS] if len(shown) < len(names) else [])
     n_columns = len(counted) + len(script_names) + 1
-    counts = np.zeros((n_columns, model.size), dtype=np.int64)
+    counts = np.zeros((n_columns, n_ids), dtype=np.int64)
     sums = np.zeros((n_columns, 5), dtype=np.int64)
     with_letters = np.array([name not in WITHOUT_LETTERS for name in names])
     for column, each in enumerate(counted.values()):
