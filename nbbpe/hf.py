@@ -53,10 +53,10 @@ _FINDING = {
 
 
 class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
-    """The result of a call. What only tokenizers knows (`encodings`: tokens, words, offsets) is worked out when asked for,
-    with the tokenizer as it is then.
+    """The result of a call.
 
-    A pickled one goes without.
+    What only tokenizers knows (`encodings`: tokens, words, offsets) is worked out when it is asked for, with the tokenizer
+    as it is then. A pickled result goes without.
     """
 
     def __init__(self, data: dict[str, Any], theirs: Callable[[], Any] | None = None, tensor_type: Any = None) -> None:

@@ -32,7 +32,7 @@ class Surround(NamedTuple):
         return ids
 
     def without_ids(self) -> Surround:
-        """The templates of texts alone, which are in the order of these."""
+        """The templates without ids: of the texts alone, in the same order."""
         single: Template = [part for part in self.single if isinstance(part, str)]
         pair: Template = [part for part in self.pair if isinstance(part, str)]
         return Surround(single, pair)

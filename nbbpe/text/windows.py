@@ -217,8 +217,10 @@ class Reader:
 
 
 class DocumentReader:
-    """Reads whole documents, about BATCH bytes a window, each with a break after it. Errors of the
-    iterable pass through."""
+    """Reads whole documents, about BATCH bytes a window, each with a break after it.
+
+    Errors of the iterable pass through.
+    """
 
     def __init__(self, documents: Iterable[bytes], specials: SpecialTokens, break_id: int) -> None:
         self._windows = (concatenated(group, specials, break_id) for group in groups(documents))

@@ -70,7 +70,7 @@ class _Sizes:
             sums[2] += total_of(words.counts[some])
 
     def least_that_fits(self, n_tokens: int, most_bytes: int | None) -> int | None:
-        """How often words must occur that those which do, one at least, fit; None where no number helps."""
+        """The least number for which the words that occur so often fit, and there are any; None where there is none."""
         n_words, n_bytes = (np.cumsum(sizes[::-1])[::-1].tolist() for sizes in (self.n_words, self.n_bytes))
         for n in range(1, _MOST_EXACT + 1):
             if n_words[n] and _fits(n_words[n], n_bytes[n], n_tokens, most_bytes):

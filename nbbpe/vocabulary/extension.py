@@ -83,8 +83,8 @@ def extend(
 
 
 def cut_short(model: Model) -> dict[str, Any] | None:
-    """What is told of the training from the bytes on whose vocabulary this is, if that was interrupted, once or several
-    times; else None."""
+    """What the provenance tells of the training from the bytes on that made this vocabulary, if that was interrupted, once
+    or several times; else None."""
     training = _training_of(model.provenance)
     while training.get("interrupted") and "start" in training:
         training = _training_of(training["start"])
