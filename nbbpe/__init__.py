@@ -76,7 +76,10 @@ def __getattr__(name: str) -> Any:
 
     # So `import nbbpe` is enough for every module; what Python asks for itself has underscores.
     if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
-        return importlib.import_module(f"{__name__}.{name}")
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ImportError as error:  # hasattr and getattr with a default expect no other error
+            raise AttributeError(f"{__name__}.{name} cannot be imported: {error}") from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

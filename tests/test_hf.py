@@ -345,6 +345,12 @@ def test_without_transformers_the_extra_is_named():
     assert 'pip install "nbbpe[hf]"' in done.stderr
 
 
+def test_without_transformers_nbbpe_has_no_attribute_hf():
+    code = "import sys; sys.modules['transformers'] = None; import nbbpe; assert not hasattr(nbbpe, 'hf'); nbbpe.hf"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert "AttributeError: nbbpe.hf cannot be imported: nbbpe.hf needs transformers" in done.stderr
+
+
 def test_import_nbbpe_does_not_import_transformers():
     code = "import sys, nbbpe; nbbpe.Tokenizer; assert not {'transformers', 'tokenizers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
