@@ -1,11 +1,13 @@
 """A drop-in for tiktoken: `import nbbpe.tiktoken as tiktoken`, and the same calls give the same ids.
 
-What differs from `nbbpe.Tokenizer` are defaults, which are tiktoken's here: a special token in a text raises ValueError,
-unless the caller allows it. Encodings come from tiktoken where it is installed, with its own cache and download.
+What differs from `nbbpe.Tokenizer` are the defaults of tiktoken's methods, which are tiktoken's here: a special token in a
+text raises ValueError, unless the caller allows it. Encodings come from tiktoken where it is installed, with its own cache
+and download.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from types import SimpleNamespace
@@ -24,7 +26,7 @@ from .tokenizer import Tokenizer
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
 
 _Allowed = Literal["all"] | AbstractSet[str]
-_Disallowed = Literal["all"] | Collection[str]
+_Disallowed = Literal["all"] | Collection[str] | None
 _encodings: dict[str, Encoding] = {}
 
 
@@ -92,7 +94,7 @@ class Encoding(Tokenizer):
         """The ids of a text. Raises ValueError where it holds a special token that is disallowed, by default any.
 
         allowed_special    : "all", or the special tokens that become their ids
-        disallowed_special : "all" but the allowed ones, or those that raise; () takes them for plain text
+        disallowed_special : "all" but the allowed ones, or those that raise; () and None take them for plain text
         """
         return super().encode(_valid(text), **_choice(allowed_special, disallowed_special))
 
@@ -129,15 +131,23 @@ class Encoding(Tokenizer):
         return batches.encode_segments(segments, super().encode, super().encode_ordinary)
 
     def decode_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> bytes:
-        """The bytes that ids stand for. Raises KeyError for an unknown id."""
+        """The bytes that ids stand for. Raises KeyError for an unknown id, TypeError for what is no integer."""
+        if hasattr(tokens, "__next__"):
+            tokens = list(tokens)  # to look at them again
         try:
             return super().decode_bytes(tokens)
         except ValueError as error:
+            for token in tokens:
+                operator.index(token)
             raise KeyError(str(error)) from None
 
     def decode(self, tokens: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:  # type: ignore[override]
-        """The text that ids stand for. Raises KeyError for an unknown id."""
+        """The text that ids stand for. Errors are those of `decode_bytes`."""
         return self.decode_bytes(tokens).decode(errors=errors)
+
+    def decode_with_offsets(self, tokens: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
+        """The text, and the character in which each token starts. Raises KeyError for an unknown id."""
+        return super().decode_with_offsets(tokens)
 
     def decode_batch(  # type: ignore[override]
         self, batch: Iterable[Iterable[int]], *, errors: str = "replace", num_threads: int | None = None
@@ -149,7 +159,8 @@ class Encoding(Tokenizer):
 def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:
     """What the two mean to a Tokenizer: where all are allowed, "all" disallows none."""
     all_allowed = isinstance(allowed, str) and allowed == "all"
-    return {"allowed_special": allowed, "disallowed_special": () if all_allowed and disallowed == "all" else disallowed}
+    none = disallowed is None or (all_allowed and isinstance(disallowed, str) and disallowed == "all")
+    return {"allowed_special": allowed, "disallowed_special": () if none else disallowed}
 
 
 def _valid(text: str) -> str:

@@ -74,12 +74,12 @@ class TiktokenNames:
         return found
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one token. Raises KeyError for an unknown id.
+        """The bytes of one token. Raises KeyError for an unknown id, TypeError for what is no integer.
 
         >>> tok.decode_single_token_bytes(258)
         b'the'
         """
-        return self._model.vocab[token]
+        return self._model.vocab[operator.index(token)]
 
     def decode_tokens_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> list[bytes]:
         """The bytes of each id. Raises KeyError for an unknown id, TypeError for what is no integer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -170,12 +171,12 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         return self._ids.get(to_bytes(token))
 
     def id_to_token(self, token_id: int) -> bytes | None:
-        """The bytes of a token, special tokens included, or None if no token has this id.
+        """The bytes of a token, special tokens included, or None if no token has this id. TypeError for what is no integer.
 
         >>> tok.id_to_token(258), tok.id_to_token(1000)
         (b'the', None)
         """
-        return self._model.vocab.get(token_id)
+        return self._model.vocab.get(operator.index(token_id))
 
     def __len__(self) -> int:
         return len(self._model.vocab)

@@ -80,6 +80,31 @@ def test_single_tokens_are_those_of_tiktoken(both):
             encoding.decode_tokens_bytes([5000.5])
 
 
+class Scalar:
+    """An id that is an integer by `__index__` alone, as a tensor of torch."""
+
+    def __index__(self) -> int:
+        return 5000
+
+
+def test_arguments_and_their_errors_are_those_of_tiktoken(both):
+    ours, theirs = both
+    ids = theirs.encode("h é 中")
+    assert ours.decode_with_offsets(tokens=ids) == theirs.decode_with_offsets(tokens=ids)
+    assert ours.encode(END, disallowed_special=None) == theirs.encode(END, disallowed_special=None)
+    for encoding in both:
+        assert encoding.decode_single_token_bytes(Scalar()) == encoding.decode_bytes([5000])
+        for wrong in [1.5], [None], ["1"], "ab", [[1]], np.array([1.5]), np.array([[1, 2]]), 5, iter([5000, "1"]):
+            for call in encoding.decode, encoding.decode_bytes, encoding.decode_tokens_bytes, encoding.decode_with_offsets:
+                with pytest.raises(TypeError):
+                    call(iter([5000, "1"]) if hasattr(wrong, "__next__") else wrong)
+        for wrong in 1.0, None, "a":
+            with pytest.raises(TypeError):
+                encoding.decode_single_token_bytes(wrong)
+    assert ours.decode(iter([5000])) == theirs.decode([5000])
+    assert ours.id_to_token(Scalar()) == theirs.decode_single_token_bytes(5000)
+
+
 def test_special_tokens_in_text_raise_as_in_tiktoken(both):
     text = f"a{END}b<|fim_prefix|>"
     for encoding in both:
