@@ -210,6 +210,15 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         longest = _longest(options, n_around)
         if longest is None or (needs_types and not has_one_type(model.extras.surround)):
             return None
+        padding_side = options.get("padding_side") or self.padding_side
+        if not _is_padded_plainly(options) or {padding_side, self.truncation_side} - {"left", "right"}:
+            return None
+        # As in their class, what a call before set in the tokenizer of tokenizers is not left there, nor saved with it.
+        backend = self._tokenizer
+        if backend.truncation is not None:
+            backend.no_truncation()
+        if backend.padding is not None:
+            backend.no_padding()
         splits = options.get("split_special_tokens")
         allowed = (
             set(model.special) - set(model.skipped) if splits or (splits is None and self.split_special_tokens) else "all"
@@ -268,6 +277,13 @@ def _longest(options: Mapping[str, Any], n_around: int) -> int | None:
     if strategy not in _PLAIN_TRUNCATION or not isinstance(most, int) or most <= n_around or options.get("stride"):
         return None
     return most - n_around
+
+
+def _is_padded_plainly(options: Mapping[str, Any]) -> bool:
+    """Whether padding is by whole numbers; tokenizers says what is wrong with others."""
+    numbers = options.get("max_length"), options.get("pad_to_multiple_of")
+    strategy = _value(options.get("padding_strategy"), "do_not_pad")
+    return strategy == "do_not_pad" or all(each is None or (isinstance(each, int) and each >= 0) for each in numbers)
 
 
 class _Config:

@@ -129,6 +129,31 @@ def test_every_option_gives_what_transformers_gives(folders, name):
         check(ours, theirs, BATCH, truncation=True, max_length=5, padding=True)
 
 
+def test_invalid_padding_is_refused_as_by_transformers(folders):
+    ours, theirs = both(folders["plain"])
+    for options in (
+        {"padding": True, "padding_side": "middle"},
+        {"padding": "max_length", "max_length": -4},
+        {"padding": "max_length", "max_length": 2.5},
+        {"padding": "max_length", "max_length": np.int64(9)},
+        {"padding": True, "pad_to_multiple_of": -3},
+        {"padding": True, "pad_to_multiple_of": 2.5},
+        {"padding": True, "pad_to_multiple_of": 0},
+    ):
+        check(ours, theirs, ["the cat", "x"], **options)
+
+
+def test_truncation_of_an_earlier_call_is_not_saved(folders, tmp_path):
+    for each in both(folders["plain"]):
+        each("the cat sat", return_offsets_mapping=True, truncation=True, padding=True, max_length=2)
+        each("the cat sat")
+        each.save_pretrained(tmp_path)
+        saved = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+        assert saved["truncation"] is None
+        assert saved["padding"] is None
+        assert len(each.backend_tokenizer.encode("the cat sat").ids) > 2
+
+
 def test_other_calls_are_those_of_transformers(folders):
     ours, theirs = both(folders["around"])
     for arguments in [
