@@ -578,7 +578,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         text : str or bytes, as in `encode`
         allowed_special, disallowed_special : as in `encode`
 
-        With a normalizer, the `text` of the result is the normalized text, and offsets refer to that.
+        Where the tokenizer changes a text before it is split (by a normalizer, or by added tokens that take whitespace),
+        the `text` of the result is the changed one, and offsets refer to that.
 
         >>> tokens = tok.tokenize("the caf\\u00e9")
         >>> tokens.tokens

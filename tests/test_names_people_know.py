@@ -147,6 +147,17 @@ def test_an_encoding_is_made_and_extended_as_people_do_it(both):
         )
 
 
+def test_a_split_regex_that_reads_like_a_name_is_a_regex():
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"2g": 256, b"t2": 257}
+    for regex in "gpt2", "the":
+        ours, theirs = (
+            module.Encoding("x", pat_str=regex, mergeable_ranks=ranks, special_tokens={})
+            for module in (nbbpe.tiktoken, tiktoken)
+        )
+        assert ours.encode(regex * 3) == theirs.encode(regex * 3)
+        assert nbbpe.load(theirs) == ours
+
+
 def test_encodings_are_found_by_name_and_model(both, monkeypatch):
     asked = []
 

@@ -42,7 +42,8 @@ class Token(NamedTuple):
 class Tokens:
     """The tokens of a text, in order; their concatenation is the text's bytes.
 
-    text         : str or bytes, as it was given; with a normalizer, the normalized text
+    text         : str or bytes, as it was given, or what the tokenizer makes of it: with a normalizer, the normalized text,
+                   and without the whitespace that an added token took (lstrip and rstrip in a tokenizer.json)
     ids          : ndarray[n] of the tokenizer's dtype
     tokens       : list of n bytes
     byte_offsets : int64[n, 2]   start and end of each token in the UTF-8 of the text

@@ -17,7 +17,7 @@ from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, pl
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
-from ..text.pattern import Pattern, PatternLike, get_pattern
+from ..text.pattern import Pattern, PatternLike, get_pattern, regex_pattern
 from .collector import paused_collector
 
 _ALL = r"(?s:.+)"  # for tiktoken: no splitting
@@ -251,4 +251,6 @@ def _of_encoding(encoding: Any) -> tuple[PackedVocab, Known]:
         from .dialects import translated
 
         pattern = translated(pattern, "fancy-regex", "regex")
+    if isinstance(pattern, str):
+        pattern = regex_pattern(pattern)
     return packed, Known(pattern, dict(encoding._special_tokens))
