@@ -9,6 +9,7 @@ This module alone imports transformers, so `import nbbpe` does not.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import tempfile
@@ -77,6 +78,11 @@ class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
     @_encodings.setter
     def _encodings(self, encodings: Any) -> None:
         self._found = encodings
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NbbpeEncoding:
+        copied = NbbpeEncoding(copy.deepcopy(self.data, memo), self._theirs)
+        copied._found = copy.deepcopy(self.__dict__.get("_found"), memo)
+        return copied
 
     def __getstate__(self) -> dict[str, Any]:
         return {"data": self.data, "encodings": self.__dict__.get("_found")}

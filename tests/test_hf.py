@@ -281,6 +281,19 @@ def test_tokens_are_those_of_the_texts_that_were_encoded(folders):
     assert found.tokens(0) == ours("the cat").tokens()
 
 
+def test_a_deep_copy_has_tokens(folders):
+    ours, theirs = both(folders["plain"])
+    expected = theirs(["the cat", "x"]).tokens(0)
+    found = ours(["the cat", "x"])
+    for _ in range(2):  # before and after they are worked out
+        copied = copy.deepcopy(found)
+        copied["input_ids"][0].append(0)
+        assert copied.is_fast
+        assert copied.tokens(0) == found.tokens(0) == expected
+        assert len(found["input_ids"][0]) < len(copied["input_ids"][0])
+    assert copy.copy(found).tokens(0) == expected
+
+
 def test_how_a_folder_is_found_is_not_saved(small, tmp_path):
     small.save(tmp_path / "own")
     (tmp_path / "own" / "tokenizer.json").unlink()
