@@ -375,6 +375,13 @@ def test_what_cannot_be_honoured_is_named(folders):
         ours("the cat")
 
 
+def test_a_byte_that_is_made_a_special_token_is_named(folders):
+    ours = NbbpeTokenizerFast.from_pretrained(folders["plain"])
+    ours.add_special_tokens({"pad_token": "!"})
+    with pytest.raises(ValueError, match=r"lacks 1 of the 256 .* cannot be an added token too, as '!' is"):
+        ours("the cat")
+
+
 def test_without_transformers_the_extra_is_named():
     code = "import sys; sys.modules['transformers'] = None; import nbbpe; import nbbpe.hf"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)

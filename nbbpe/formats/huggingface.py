@@ -114,8 +114,14 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     else:
         tokens = unspelled(ordinary)
         vocab = PackedVocab.of(vocab_of(ordinary, tokens, "model.vocab"))
-    with naming("model"):
-        check_bytes(vocab)
+    try:
+        with naming("model"):
+            check_bytes(vocab)
+    except ValueError as error:
+        of_bytes = [shown(token) for token in special if token in entries and len(token) == 1]
+        if not of_bytes:
+            raise
+        raise ValueError(f"{error}; a byte's token cannot be an added token too, as {', '.join(of_bytes)} is") from None
     _check_spelling(ordinary, tokens, special, whole)
     near = tokens_for_placing(special, vocab)
     for token, token_id in special.items():
