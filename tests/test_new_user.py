@@ -15,6 +15,7 @@ import texts
 import nbbpe
 from nbbpe import cli
 from nbbpe.encoding import tokens
+from nbbpe.kernels.compiler import notices
 from nbbpe.warmup import Warmup
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
@@ -258,6 +259,14 @@ obtain.compiled(jit.Kernel(add_one, (signature.int64,)))
 
     assert "warmup" in said("")
     assert said("nbbpe.warmup()") == "nbbpe: compiling kernels, 5 to 30 seconds ...\n"
+
+
+def test_a_notice_that_stderr_does_not_take_stops_nothing(monkeypatch):
+    closed = io.StringIO()
+    closed.close()
+    for stderr in None, closed, io.BytesIO(), object():
+        monkeypatch.setattr("sys.stderr", stderr)
+        notices.say("compiling kernels")
 
 
 def test_a_folder_that_cannot_take_kernels_is_named_before_any_is_compiled(tmp_path):

@@ -268,16 +268,28 @@ class Logger:
 
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize("progress", [None, True])
-@pytest.mark.parametrize("stderr", ["none", "closed", "detached", "only written to"])
+@pytest.mark.parametrize("stderr", ["none", "closed", "detached", "only written to", "of bytes"])
 def test_no_bar_is_shown_where_there_is_no_terminal(file, monkeypatch, stderr, progress):
     stream = io.TextIOWrapper(io.BytesIO())
     if stderr == "closed":
         stream.close()
     elif stderr == "detached":
         stream.detach()
-    streams = {"none": None, "only written to": Logger()}
+    streams = {"none": None, "only written to": Logger(), "of bytes": io.BytesIO()}
     monkeypatch.setattr("sys.stderr", streams.get(stderr, stream))
     assert len(nbbpe.train(file, 260, progress=progress)) == 260
+
+
+def test_nothing_is_written_to_a_stderr_that_is_no_terminal(file, monkeypatch):
+    class Lines(Logger):
+        def write(self, text: str) -> int:
+            raise AssertionError(f"a line for {text!r}")
+
+        def isatty(self) -> bool:
+            return False
+
+    monkeypatch.setattr("sys.stderr", Lines())
+    assert len(nbbpe.train(file, 260)) == 260
 
 
 def test_a_progress_that_is_no_option_is_an_error(file):

@@ -23,13 +23,17 @@ def _bar(**options: Any) -> Any:
 def _takes(stream: Any, is_terminal: bool) -> bool:
     """Whether text can be written to a stream, and whether it is a terminal where that is asked.
 
-    In a background process it may be None or closed; and a program may put any object in its place that has a `write`.
+    In a background process it may be None or closed; and a program may put any object in its place that has a `write`,
+    perhaps of bytes. To one that is no terminal, where that is asked, nothing is written, not even an empty text: a log
+    may have a line for each.
     """
     try:
+        if is_terminal and not stream.isatty():
+            return False
         stream.write("")
-        return not is_terminal or stream.isatty()
-    except (AttributeError, ValueError, OSError):
+    except (AttributeError, TypeError, ValueError, OSError):
         return False
+    return True
 
 
 def shows_bar(option: ProgressOption) -> bool:

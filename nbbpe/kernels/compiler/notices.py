@@ -7,5 +7,6 @@ import sys
 def say(text: str) -> None:
     """Print a line on stderr if that is possible: a failing notice must not stop the work."""
     if sys.stderr is not None:  # print would write to stdout then
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # the last of a stream of the user's without `flush`
+        # The last two of a stream of the user's without `flush`, or of bytes.
+        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             print(f"nbbpe: {text}", file=sys.stderr, flush=True)
