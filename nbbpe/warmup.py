@@ -130,7 +130,8 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
         "NUMBA_CPU_FEATURES": (plus + features).replace("+", ",+").lstrip(","),
     }
     # With the module search path of this process, and not with the current folder, which may be a stranger's.
-    path = [str(Path(__file__).parents[1]), *sys.path]
+    # Of what a program has put there, Python looks at texts only.
+    path = [str(Path(__file__).parents[1]), *(entry for entry in sys.path if isinstance(entry, str))]
     script = f"import sys; sys.path[:] = {path!r}; from nbbpe.warmup import compile_all; print(*compile_all({into!r}))"
     done = subprocess.run(
         [sys.executable, "-c", script], env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=True

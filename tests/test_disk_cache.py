@@ -515,6 +515,7 @@ def test_warmup_for_another_processor_runs_no_code_of_the_current_folder(tmp_pat
     (tmp_path / "nbbpe").mkdir()
     (tmp_path / "nbbpe" / "__init__.py").write_text("raise SystemExit(3)")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [*sys.path, tmp_path])  # no str, so that Python does not look there
     run = subprocess.run
 
     def compile_nothing(command: list[str], **options: object) -> object:
