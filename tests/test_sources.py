@@ -624,7 +624,15 @@ def test_a_pattern_stands_for_its_files_by_name(small, tmp_path, monkeypatch, as
         assert_refused([nothing], FileNotFoundError, "no file matches the pattern")
     assert_refused("data/more*", FileNotFoundError, "no file matches")
     assert_refused("data", IsADirectoryError, "'data' is a folder; give the text files in it")
-    assert_refused("a\0.txt", FileNotFoundError, r" is 'a\\x00\.txt', which is not a file")
+    for source in "a\0.txt", Path("a\0.txt"):
+        assert_refused(source, FileNotFoundError, r" is 'a\\x00\.txt', which is not a file")
+
+
+def test_an_output_with_a_nul_in_its_name_is_no_file_of_somebody_else(small, tmp_path):
+    for write in small.save, lambda path: small.encode_file(documents=["a"], output_path=path):
+        with pytest.raises(FileNotFoundError, match=r"\\x00b\.bin(\.ends)?' is not the name of a file or folder"):
+            write(tmp_path / "a\0b.bin")
+    assert not os.listdir(tmp_path)
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(small, tmp_path, monkeypatch):

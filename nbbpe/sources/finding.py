@@ -142,14 +142,16 @@ def _paths(source: object, argument: str) -> list[Path] | None:
 
 
 def _check_no_text(path: Path, what: str) -> None:
-    """Raise FileNotFoundError for a text in place of a path, cut short; what names files passes."""
-    if not isinstance(path, str) or is_url(path) or os.path.exists(path):
-        return
-    is_no_name = len(path) > _LONGEST_PATH or "\n" in path or "\0" in path
-    if not is_no_name and (matching_files(path) is not None or not _is_text(path)):
-        return  # a name; opening it says what is wrong with it
+    """Raise FileNotFoundError for a text in place of a path, cut short, or a name with a NUL; what names files passes."""
+    if "\0" not in os.fsdecode(path):
+        if not isinstance(path, str) or is_url(path) or os.path.exists(path):
+            return
+        is_no_name = len(path) > _LONGEST_PATH or "\n" in path
+        if not is_no_name and (matching_files(path) is not None or not _is_text(path)):
+            return  # a name; opening it says what is wrong with it
     raise FileNotFoundError(
-        f"{what} {shown(path)}, which is not a file: give the path of a file, or texts themselves as documents=[...]"
+        f"{what} {shown(os.fsdecode(path))}, which is not a file: give the path of a file, or texts themselves as "
+        "documents=[...]"
     )
 
 

@@ -29,11 +29,11 @@ def target_of(path: Path) -> str:
 
     The path that is returned has no symlink in it, so that what was checked is what is written. Raises PermissionError
     for a link that another user may have made (see `_check_trusted`), FileNotFoundError for an empty name, which would be
-    the working folder, and OSError for a circle of links.
+    the working folder, and for one with a NUL, and OSError for a circle of links.
     """
     shown = os.fspath(path)
-    if not shown:
-        raise FileNotFoundError("'' is not the name of a file or folder")
+    if not shown or "\0" in os.fsdecode(shown):
+        raise FileNotFoundError(f"{shown!r} is not the name of a file or folder")
     if not hasattr(os, "geteuid"):  # Windows, where only administrators make symlinks
         name = os.path.abspath(shown)
         return os.path.realpath(name) if os.path.islink(name) else name
