@@ -46,8 +46,9 @@ def test_a_limit_is_a_number_or_has_a_unit(value, n_bytes):
 def test_other_limits_are_errors_before_any_work(value, error):
     with pytest.raises(error, match=re.escape(repr(value))):
         memory_limit_of(value)
-    with pytest.raises(ValueError, match="such as"):
-        memory_limit_of("9" * 400 + "GB")
+    for size in "9" * 400 + "GB", "4\N{KELVIN SIGN}B", "\N{ARABIC-INDIC DIGIT FOUR}GB":
+        with pytest.raises(ValueError, match="such as"):
+            memory_limit_of(size)
     for function, more in (nbbpe.train, {"vocab_size": 300}), (nbbpe.count_words, {}):
         with pytest.raises(error, match="memory_limit"):
             function("missing.txt", memory_limit=value, **more)

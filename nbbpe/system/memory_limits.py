@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", re.IGNORECASE | re.ASCII)  # no Kelvin sign for a K
 LEAST = 64 * 10**6  # bytes; less than that the interpreter itself takes
 
 MemoryLimit = int | str | None
