@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 import warnings
 from typing import NamedTuple
 
@@ -431,3 +434,23 @@ def test_warmup_goes_the_plain_way_where_it_must_and_writes_nothing_for_others(m
     assert obtain.obtain_object(Kernel(add_one, (int64,))) == (folder, False)
     with pytest.raises(RuntimeError, match="cannot be written to a folder for others"):
         obtain.obtain_object(Kernel(add_one, (int64,)), str(tmp_path / "others"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_waits_for_what_is_compiled_for_a_call_that_was_interrupted(monkeypatch):
+    monkeypatch.setattr(obtain, "_unfinished", None)
+    done = []
+
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+        done.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        obtain._uninterrupted(work)
+    assert not done
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    assert done
+    assert os.waitpid(child, 0)[1] == 0

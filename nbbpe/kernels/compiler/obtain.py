@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import functools
 import gc
+import importlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from .signature import Array, Scalar
 from .symbols import UnknownObject, addresses, check, referred
 
 T = TypeVar("T")
-_JOIN_SECONDS = 0.2  # between two looks whether a thread has ended; see system/waiting.py why there is such a time
+_JOIN_SECONDS = 0.2  # between two looks whether a thread is done; see system/waiting.py why there is such a time
 
 
 class Obtained(NamedTuple):
@@ -48,7 +49,9 @@ FIRST_USE = (
 notice = FIRST_USE  # what is said then, once; `nbbpe warmup` has other words
 
 
-_unfinished: threading.Thread | None = None  # what compiles now, perhaps for a call that was interrupted
+# What compiles now, perhaps for a call that was interrupted, and what is set when it is done: a thread whose `join` was
+# interrupted is said to have ended.
+_unfinished: tuple[threading.Thread, threading.Event] | None = None
 
 
 def _after_fork() -> None:
@@ -59,6 +62,15 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+@functools.cache
+def _wait_before_forks() -> None:
+    """A forked process would wait for ever for Numba's lock, which the thread that compiles never gives back there."""
+    # What is registered last runs first: so nobody waits while the lock of `logging` is held, which Numba may need.
+    importlib.import_module("logging")
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_finish)
 
 
 def lock() -> Any:
@@ -152,19 +164,26 @@ def _uninterrupted(work: Callable[[], T]) -> T:
     global _unfinished
     if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
         return work()
+    _wait_before_forks()
     results: list[T] = []
     errors: list[BaseException] = []
+
+    done = threading.Event()
 
     def run() -> None:
         try:
             results.append(work())
         except BaseException as error:
             errors.append(error)
+        finally:
+            done.set()
 
+    thread = threading.Thread(target=run, daemon=True)
     try:
-        _unfinished = threading.Thread(target=run, daemon=True)
-        _unfinished.start()
+        _unfinished = thread, done
+        thread.start()
     except RuntimeError:  # there cannot be more threads
+        _unfinished = None
         return work()
     # LLVM must not be running when the process ends.
     atexit.unregister(_finish)
@@ -177,10 +196,10 @@ def _uninterrupted(work: Callable[[], T]) -> T:
 
 def _finish() -> None:
     """Wait for what is being compiled for a call that was interrupted."""
-    global _unfinished
-    while _unfinished is not None and _unfinished.is_alive():
-        _unfinished.join(_JOIN_SECONDS)
-    _unfinished = None
+    if _unfinished is not None:
+        thread, done = _unfinished
+        while thread is not threading.current_thread() and not done.wait(_JOIN_SECONDS):
+            pass
 
 
 def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | None]:
