@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import tracemalloc
 from fractions import Fraction
 
 import pytest
@@ -106,6 +107,27 @@ def test_a_sample_of_documents_and_records_is_what_the_digests_say(tmp_path):
     for name in "a.txt", "a.jsonl":
         for part_bytes in 1000, 1 << 20:
             assert documents_of(tmp_path / name, Sample(-5, 0.25, 0.75), [SPECIAL.encode()], part_bytes) == expected
+
+
+def test_a_file_is_sampled_window_by_window(tmp_path, sizes):
+    source = random.Random(6)
+    documents = [letters(i, source.choice([0, 1, 30, 300])) for i in range(2000)]
+    path, special = tmp_path / "a.txt", SPECIAL.encode()
+    path.write_text(SPECIAL.join(documents), newline="")
+    for window in 40, 1000:
+        sizes(window=window, batch=window)
+        found = documents_of(path, Sample(0, 0.0, 1.0), [special])
+        assert found == [each.encode() for each in documents if each]
+        (part,) = SampledInput(*find_inputs(path, None, "raise"), Sample(0, 0.0, 0.3)).cut(
+            1000, get_pattern("gpt2"), [special]
+        )
+        tracemalloc.start()
+        with part.open(new_special_tokens([special], [0]), False, NO_ID, Tally("raise")) as windows:
+            while windows.advance(0) is not None:
+                pass
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert 2 * peak < path.stat().st_size
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")

@@ -89,7 +89,7 @@ class SampledPart(NamedTuple):
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
-        with self.part.open(specials, True, NO_ID, tally) as windows:
+        with self.part.open(specials, False, NO_ID, tally) as windows:
             yield DocumentReader(filter(self.sample.has, _documents(windows)), specials, separator)
 
 
@@ -115,6 +115,8 @@ def _documents(windows: Windows) -> Iterator[bytes]:
     """The documents of windows; empty ones are skipped."""
     taken = 0
     while (window := windows.advance(taken)) is not None:
+        if window.limit < window.end:  # the last document may go on in the next one
+            window = window._replace(end=int(window.breaks[-1, 1]) if len(window.breaks) else window.start)
         for document, _ in window.documents():
             if document:
                 yield document
