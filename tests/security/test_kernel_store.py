@@ -33,7 +33,7 @@ needs_root = pytest.mark.skipif(os.name == "nt" or US != 0, reason="needs root, 
 # takes the place of the compiler, which needs a second and is not what is tested.
 USE = (
     """
-import os, sys
+import logging, os, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 from nbbpe.kernels.training import linked_words as words
