@@ -100,20 +100,21 @@ print(after - before, status("VmRSS") - before)
 
 
 def test_long_words_cost_not_much_more_than_those_just_short_of_being_long():
-    # Each long piece ends a call of the kernel, after which all that followed it was searched again.
+    # Each long piece ends a call of the kernel, after which all that followed it was searched again. A letter of a long piece
+    # takes four times as long as one of a short one; to search again would take time by the square of the text's length.
     tokenizer = nbbpe.Tokenizer({byte: bytes([byte]) for byte in range(256)} | {256: b"th"}, [(b"t", b"h")])
     source = np.random.default_rng(1)
 
     def seconds(length: int) -> float:
-        letters = source.integers(97, 123, (500_000 // length, length), dtype=np.uint8)
+        letters = source.integers(97, 123, (2_000_000 // length, length), dtype=np.uint8)
         letters[:, 0] = 32
         start = time.thread_time()
         tokenizer.encode_array(letters.tobytes())
         return time.thread_time() - start
 
     seconds(1000)  # kernels are compiled or loaded
-    long, short = zip(*((seconds(1000), seconds(250)) for _ in range(7)), strict=True)
-    assert min(long) < 4 * min(short)
+    long, short = zip(*((seconds(1000), seconds(250)) for _ in range(4)), strict=True)
+    assert min(long) < 7 * min(short)
 
 
 @linux_only
