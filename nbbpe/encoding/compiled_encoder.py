@@ -108,14 +108,14 @@ class CompiledEncoder(Encoder):
             ids: NDArray[Any] | None = self.encode_short(text, specials, np.ndarray)
             if ids is not None:
                 return ids
-        return self._encode_whole(text_windows(text, specials or new_special_tokens([], [])), most_bytes(text))
+        return self._encode_whole(text_windows(text, specials or new_special_tokens([])), most_bytes(text))
 
     def count(self, text: str | Data, specials: SpecialTokens | None) -> int:
         if len(text) <= encode_text.SHORT_TEXT:
             n_ids: int | None = self.encode_short(text, specials, int)
             if n_ids is not None:
                 return n_ids
-        return self.count_windows(text_windows(text, specials or new_special_tokens([], [])))
+        return self.count_windows(text_windows(text, specials or new_special_tokens([])))
 
     def encode_source(self, source: Source, n_bytes: int | None, specials: SpecialTokens) -> NDArray[Any]:
         if n_bytes is None:

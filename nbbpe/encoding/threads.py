@@ -73,7 +73,7 @@ def encode_text(
 ) -> NDArray[Any]:
     """As Encoder.encode_text, in several threads if that pays."""
     n_threads = threads_for(len(text), num_threads)
-    sought = specials or new_special_tokens([], [])
+    sought = specials or new_special_tokens([])
     parts = stretches(encoder, text, sought, n_threads)
     if len(parts) == 1:
         return encoder.encode_text(text, specials)
@@ -83,7 +83,7 @@ def encode_text(
 def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, num_threads: int | None) -> int:
     """As Encoder.count, in several threads if that pays."""
     n_threads = threads_for(len(text), num_threads)
-    sought = specials or new_special_tokens([], [])
+    sought = specials or new_special_tokens([])
     parts = stretches(encoder, text, sought, n_threads)
     if len(parts) == 1:
         return encoder.count(text, specials)

@@ -172,7 +172,7 @@ class _Records:
 def _no_specials() -> SpecialTokens:
     from ..kernels.pieces.special_tokens import new_special_tokens
 
-    return new_special_tokens([], [])
+    return new_special_tokens([])
 
 
 def _text(line: bytes, field: str) -> str:

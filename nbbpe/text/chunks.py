@@ -117,7 +117,7 @@ def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Seq
     size = file_size(path)
     if not size:  # files that the system generates during reading (in /proc) have size 0, too
         return [Chunk(path, 0, None)]
-    specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
+    specials = new_special_tokens(list(special_tokens))
     # No chunk is shorter than a special token, so that the bytes that are read around one place are less than two chunks.
     n_chunks = max(1, min(round(size / chunk_bytes), size // max(specials.longest, 1)))
     cuts: list[int] = []
@@ -134,7 +134,7 @@ def find_cut(text: bytes, pattern: Pattern, special_tokens: Sequence[bytes]) -> 
     """
     from ..kernels.pieces.special_tokens import new_special_tokens
 
-    specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
+    specials = new_special_tokens(list(special_tokens))
     reach = max(specials.longest, _CONTEXT)
     until = len(text) - reach
     return _first_cut(PositionedBytes(text), reach, until, len(text), pattern.tables, specials) if reach < until else None

@@ -364,7 +364,7 @@ def make_counter(
     pattern: Pattern, special_tokens: Sequence[bytes], on_error: str = "raise", by_regex: bool = False
 ) -> Counter:
     """The counter for a pattern; with `by_regex`, pieces are split by `regex` even where the pattern is compiled."""
-    specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
+    specials = new_special_tokens(list(special_tokens))
     if not pattern.is_compiled:
         return RegexCounter(pattern, specials, on_error)
     return PieceCounter(pattern, specials, on_error, by_regex)

@@ -57,8 +57,6 @@ def write_report(
     """See Tokenizer.report; `name` is what the page calls the tokenizer."""
     n_workers = check_workers(workers)
     texts = _texts(on, field, on_error)
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give a file name to write")
     with whole_file(path) as whole:  # what could fail after long work is tried before it
         inputs = [each for of_text in texts.values() for each in of_text]
         with Progress(progress, "count words", total_size(inputs), "B") as bar:
