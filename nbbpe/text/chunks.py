@@ -216,12 +216,15 @@ def _first_cut(
     data = padded(block)
     starts, ends, _ = find_breaks(data, 0, len(block), min(stop + 1, len(block)), specials, overlapping=True).T
     covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # special tokens that start before may reach up to here
-    # Where a special token is the second character after a boundary, it is not certain: the text ends before it.
-    for find in lambda: starts, lambda: np.setdiff1d(_certain_boundaries(data, len(block), tables), starts - 1):
+    for find in lambda: starts, lambda: _certain_boundaries(data, len(block), tables):
         places = find()
+        is_start = places is starts
         places = places[(first <= places) & (places < stop)]
         for some in places[:_FEW], places[_FEW:]:
             is_free = covered[np.searchsorted(starts, some)] <= some
+            if not is_start:
+                # One whose second character begins a special token is not certain: the text ends before that.
+                is_free &= ~np.isin(some + 1, starts, assume_unique=True)
             if is_free.any():
                 return text.place(begin, int(some[is_free.argmax()]))
     return None
