@@ -32,6 +32,7 @@ _SHARED_CHUNK_BYTES = 4 << 20  # the same of several, which end within the time 
 _SPLIT_BYTES = 1 << 20  # of pieces that are split at a time
 _SENT_BYTES = 1 << 18  # of words that a worker process sends at a time: small enough to stay in a core's cache
 _SENT_TEXTS = 1 << 14  # the same as Python objects
+_WORDS_TOGETHER = 64  # that are added to a table: their cache lines are waited for at once
 _FIRST_SLOTS = 1 << 14  # of a new table
 _THREAD_SLOTS = 1 << 17  # of a table: for less, one more thread does not pay
 _TEXT_BYTES = 200  # about what a word and its count take as Python objects
@@ -100,7 +101,8 @@ class WordTable:
 
     def add_some(self, words: WordCounts, first: int) -> int:
         """Add words to the counts from the `first` on; returns how many are done when the table is full, or all."""
-        return int(count_pieces.add_words(words.text, words.starts, words.counts, first, self.table))
+        keys = np.empty((_WORDS_TOGETHER, 3), dtype=np.uint64)
+        return int(count_pieces.add_words(words.text, words.starts, words.counts, first, self.table, keys))
 
     def take(self, n_threads: int = 1) -> WordCounts:
         """Remove and return all words with their counts; so many threads do it, if there are slots enough."""

@@ -424,6 +424,18 @@ def swap_slots(table_at, slot, other):
 
 
 @inlined
+def ask_for_key(table_at, slot):
+    """Prefetch the pool's part of the key in a slot, which may be free; the slot itself is read.
+
+    Keys that are read in the order of their slots lie anywhere in the pool. When each was waited for, gathering half a
+    million words took 1.6 times as long.
+    """
+    high = read_u64(table_at.slots + 8 * slot + 8)
+    if high >= _LONG_KEY:
+        prefetch(table_at.pool + np.int64(high ^ _LONG_KEY))
+
+
+@inlined
 def is_free(table_at, slot):
     """Whether a slot that a search has found holds no key; NO_SLOT does not."""
     return slot == NO_SLOT or read_u64(table_at.slots + 8 * slot + 8) == 0

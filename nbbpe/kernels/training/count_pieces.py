@@ -4,7 +4,7 @@ import numpy as np
 
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, reads, uint8, uint64
-from ..machine.intrinsics import PADDING, address_of, read_u64, write_u64
+from ..machine.intrinsics import PADDING, address_of, prefetch, read_u64, write_u64
 from ..pieces.pattern_tables import PLAIN_WORDS, number_of
 from ..pieces.piece_batch import (
     Breaks,
@@ -24,9 +24,12 @@ from ..pieces.piece_table import (
     SLOT,
     SPILL_BYTES,
     PieceTable,
+    ask_for_key,
     copy_key,
     copy_key_exactly,
-    find,
+    find_from,
+    home_secret_of,
+    home_slot,
     insert,
     is_free,
     key_length,
@@ -38,6 +41,7 @@ from ..pieces.pretokens import begin_piece, pretoken_end
 from ..pieces.unmergeable_boundaries import NO_JOINS
 
 _ONE = np.uint64(1)
+_SLOTS_AHEAD = 64 * SLOT  # from the slot that is read to the one whose key is asked for
 
 
 @inlined
@@ -104,25 +108,40 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     return piece, True
 
 
-@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), int64, PieceTable)
-def add_words(text, starts, counts, first_word, table):
+@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), int64, PieceTable, uint64[:, :])
+def add_words(text, starts, counts, first_word, table, keys):
     """Add words with counts to a table.
 
     text   : uint8[* + PADDING]     the words' bytes, one after another; starts : int64[n + 1]; counts : int64[n]
     table  : PieceTable, modified
+    keys   : uint64[n_together, 3], scratch    the keys of some words and their home slots
 
-    Returns the first word that was not added: n, or less if the table is full. Cost: one look-up a word.
+    Returns the first word that was not added: n, or less if the table is full. Cost: one look-up a word; of `n_together`
+    words, the home slots are asked for first, then the pool's keys there, so that none of them is waited for.
     """
     text_at, table_at = address_of(text), table_addresses(table)
-    for word in range(first_word, counts.shape[0]):
-        key_at, length = text_at + starts[word], starts[word + 1] - starts[word]
-        if length == 0:
-            continue
-        low, high = key_of(key_at, length, table_at.state)
-        slot = find(table_at, key_at, length, low, high)
-        if is_free(table_at, slot) and not insert(table_at, slot, key_at, length, low, high):
-            return word
-        add_at(table_at.slots + 8 * slot, np.uint64(counts[word]))
+    home_secret = home_secret_of(table_at.state)
+    for first in range(first_word, counts.shape[0], keys.shape[0]):
+        n_together = min(keys.shape[0], counts.shape[0] - first)
+        for i in range(n_together):
+            start, end = starts[first + i], starts[first + i + 1]
+            if end > start:
+                low, high = key_of(text_at + start, end - start, table_at.state)
+                home = home_slot(low, high, table_at.n_words, home_secret)
+                prefetch(table_at.slots + 8 * home)
+                keys[i, 0], keys[i, 1], keys[i, 2] = low, high, home
+        for i in range(n_together):
+            if starts[first + i + 1] - starts[first + i] > INLINE_BYTES:
+                ask_for_key(table_at, np.int64(keys[i, 2]))
+        for i in range(n_together):
+            key_at, length = text_at + starts[first + i], starts[first + i + 1] - starts[first + i]
+            if length == 0:
+                continue
+            low, high = keys[i, 0], keys[i, 1]
+            slot = find_from(table_at, np.int64(keys[i, 2]), key_at, length, low, high)
+            if is_free(table_at, slot) and not insert(table_at, slot, key_at, length, low, high):
+                return first + i
+            add_at(table_at.slots + 8 * slot, np.uint64(counts[first + i]))
     return counts.shape[0]
 
 
@@ -133,6 +152,7 @@ def measure_words(table, first_slot, end_slot):
     n_words = 0
     n_bytes = 0
     for slot in range(first_slot, end_slot, SLOT):
+        ask_for_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         if table.slots[slot + 2] != 0:
             n_words += 1
             n_bytes += key_length(table_at, slot)
@@ -155,6 +175,7 @@ def take_words(table, first_slot, end_slot, position, text, starts, counts):
     n_words = 0
     starts[0] = position
     for slot in range(first_slot, end_slot, SLOT):
+        ask_for_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         if table.slots[slot + 2] != 0:
             length = key_length(table_at, slot)
             if n_words == counts.shape[0] or position + length > text.shape[0] - PADDING:
@@ -193,6 +214,7 @@ def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, sta
     starts[0] = 0
     keeps_plain = number_of(pattern_at, PLAIN_WORDS) != 0
     for slot in range(first_slot, end_slot, SLOT):
+        ask_for_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         count = np.int64(table.slots[slot + 2])
         if count == 0:
             continue
