@@ -157,16 +157,15 @@ def test_symbols_are_put_as_merges_leave_them(words):
     chosen = {b"".join(word): word for word in words}
     numbers = [[tokens.index(symbol) for symbol in chosen[word]] for word in spelled]
     lengths = np.array([*map(len, tokens)], dtype=np.int32)
-    linked = linked_words.new_linked_words(counted.starts, counted.counts)
+    linked = linked_words.new_linked_words(counted.starts, counted.counts, len(tokens))
     symbols = np.array([*itertools.chain(*numbers)], dtype=np.int32)
     ends = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
     linked_words.link_symbols(counted.starts, counted.counts, symbols, ends, lengths, linked)
-    found = linked.nodes[:, linked_words.SYMBOL].tolist()
-    expected = []
-    for number in itertools.chain(*numbers):
-        n = len(tokens[number])
-        expected += [number] if n == 1 else [number, *[-1] * (n - 2), -n]
-    assert found == expected
+    count, edge = 1 << linked.symbol_bits, linked_words.edge_of(linked.symbol_bits)
+    expected = [edge]
+    for word in numbers:
+        expected += [*itertools.chain(*([number | count] * len(tokens[number]) for number in word)), edge]
+    assert linked.cells.tolist() == expected
 
 
 # Loaded vocabularies

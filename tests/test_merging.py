@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
-from nbbpe.kernels.training.linked_words import MANY, NONE, PAIR, SYMBOL
+from nbbpe.kernels.training.linked_words import edge_of, many_of
 from nbbpe.model import byte_alphabet
 from nbbpe.training.first_pairs import pairs_of_bytes
 from nbbpe.training.merges import learn_merges
@@ -227,47 +227,68 @@ def test_no_pair_is_frequent_enough_for_the_largest_min_frequency():
 
 
 @njit
+def symbol_at(words, position):
+    """See linked_words."""
+    return linked_words.symbol_in(words.cells[position], words.symbol_bits)
+
+
+@njit
 def word_count_at(words, position):
     """See linked_words."""
     return linked_words.word_count_at(words, position)
 
 
+@njit
+def find_pair(table, left, right):
+    """See pair_table."""
+    return pair_table.find_pair(pair_table.key_of(left, right), 0, table)
+
+
 def walk(words, starts: list[int], lengths: list[int]):
-    """Each word as [(position, symbol, pair)]."""
-    for first, end in itertools.pairwise(starts):
-        row, position = [], first
-        while position < end:
-            symbol = int(words.nodes[position, SYMBOL])
-            row.append((position, symbol, int(words.nodes[position, PAIR])))
+    """Each word as [(position, symbol)]."""
+    edge = edge_of(words.symbol_bits)
+    for number, (start, end) in enumerate(itertools.pairwise(starts)):
+        row, position = [], start + number + 1
+        assert symbol_at(words, position - 1) == edge
+        while position < end + number + 1:
+            symbol = symbol_at(words, position)
+            row.append((position, symbol))
             position += lengths[symbol]
-            assert lengths[symbol] == 1 or words.nodes[position - 1, SYMBOL] == -lengths[symbol]
-        assert position == end
+            assert symbol_at(words, position - 1) == symbol
+        assert position == end + number + 1
         yield row
+    assert symbol_at(words, len(words.cells) - 1) == edge
+
+
+def symbol_pairs(table) -> list[tuple[int, int]]:
+    """The symbols of each pair, by its index."""
+    n_pairs = int(table.state[pair_table.N_PAIRS])
+    return [*map(pair_table.symbols_of.function, table.rows[:n_pairs, pair_table.KEY].tolist())]
 
 
 def check_structures(counted, words, table, ties, tokens) -> None:
     """Recount everything from the linked words and hold the other structures against it."""
     starts = counted.starts.tolist()
-    n_tokens, n_pairs = int(tokens.state[merge_loop.N_TOKENS]), int(table.state[pair_table.N_PAIRS])
+    n_tokens = int(tokens.state[merge_loop.N_TOKENS])
     texts_of = [ties.text[ties.starts[i] : ties.starts[i + 1]].tobytes() for i in range(n_tokens)]
-    recounted: Counter[int] = Counter()
-    positions: dict[int, set[int]] = {}
+    recounted: Counter[tuple[int, int]] = Counter()
+    positions: dict[tuple[int, int], set[int]] = {}
     for number, row in enumerate(walk(words, starts, [*map(len, texts_of)])):
         word = counted.text[starts[number] : starts[number + 1]].tobytes()
-        assert b"".join(texts_of[symbol] for _, symbol, _ in row) == word
-        for (position, left, pair), (_, right, _) in itertools.pairwise(row):
-            assert (table.left[pair], table.right[pair]) == (left, right)
-            assert word_count_at(words, position) == counted.counts[number]
-            recounted[pair] += int(counted.counts[number])
-            positions.setdefault(pair, set()).add(position)
-        assert not row or row[-1][2] == NONE
-    seen, lists = set(), []
-    for pair in range(n_pairs):
-        assert table.counts[pair] == recounted[pair], pair
-        assert (table.left[pair], table.right[pair]) not in seen
-        seen.add((table.left[pair], table.right[pair]))
-        first = int(table.starts[pair])
-        occurrences = table.occurrences[first : first + table.lengths[pair]].tolist()
+        assert b"".join(texts_of[symbol] for _, symbol in row) == word
+        for (_, left), (boundary, right) in itertools.pairwise(row):
+            assert word_count_at(words, boundary) == counted.counts[number]
+            recounted[left, right] += int(counted.counts[number])
+            positions.setdefault((left, right), set()).add(boundary)
+    lists, symbols = [], symbol_pairs(table)
+    assert recounted.keys() <= set(symbols)
+    assert len(symbols) == len(set(symbols))
+    assert sorted(table.slots[table.slots > 0].tolist()) == [*range(1, len(symbols) + 1)]
+    for number, pair in enumerate(symbols):
+        assert table.rows[number, pair_table.COUNT] == recounted[pair], pair
+        assert find_pair(table, *pair) == number
+        first = int(table.starts[number])
+        occurrences = table.occurrences[first : first + table.lengths[number]].tolist()
         assert occurrences == sorted(set(occurrences))
         assert positions.get(pair, set()) <= set(occurrences)
         lists.append((first, first + len(occurrences)))
@@ -305,11 +326,25 @@ def test_structures_are_true_to_each_other_after_every_merge(checked, words):
 
 
 @given(words=texts.word_counts("abc", max_words=12), counts=st.data())
-def test_a_word_may_be_more_frequent_than_two_bytes_can_say(checked, words, counts):
-    many = st.sampled_from([1, MANY - 1, MANY, MANY + 1, 2**17, 10**12])
-    words = {word: counts.draw(many) for word in words}
+def test_a_word_may_be_more_frequent_than_a_cell_can_say(checked, words, counts):
+    many = many_of((280).bit_length())
+    words = {word: counts.draw(st.sampled_from([1, many - 1, many, many + 1, 2 * many, 10**12])) for word in words}
     assert_textbook(words, 280)
     checked(words, 280)
+
+
+@pytest.mark.parametrize("n_tokens", [256, 511, 512, 2**20, 2**30, 2**31 - 1])
+def test_a_cell_holds_symbol_and_count_for_any_number_of_tokens(n_tokens):
+    counted = words_from_dict({b"ab": 1, b"c": 2, b"": 5, b"abc": 2**16, b"d": 10**12})
+    linked, _ = pairs_of_bytes(counted, n_tokens, 1)
+    at = 1
+    for word, count in ((b"ab", 1), (b"c", 2), (b"", 5), (b"abc", 2**16), (b"d", 10**12)):
+        assert symbol_at(linked, at - 1) == edge_of(linked.symbol_bits) >= n_tokens
+        for byte in word:
+            assert (symbol_at(linked, at), word_count_at(linked, at)) == (byte, count)
+            at += 1
+        at += 1
+    assert at == len(linked.cells)
 
 
 def test_lists_of_new_pairs_lie_where_those_of_merged_ones_were(watched):
@@ -327,24 +362,23 @@ def test_first_pairs_are_the_same_in_any_number_of_threads(n_threads):
     words = {source.randbytes(source.randrange(1, 200)) + b"ab" * (i % 3): i + 1 for i in range(14_000)} | {b"a": 3, b"": 2}
     counted = words_from_dict(words)
     assert counted.starts[-1] > 5 << 18  # so that there are as many parts
-    linked, table = pairs_of_bytes(counted, n_threads)
+    linked, table = pairs_of_bytes(counted, 1000, n_threads)
     counts: Counter[bytes] = Counter()
     positions: dict[bytes, list[int]] = {}
-    for word, first in zip(words, counted.starts.tolist(), strict=False):
+    for number, (word, first) in enumerate(zip(words, counted.starts.tolist(), strict=False)):
         for i, pair in enumerate(itertools.pairwise(word)):
             counts[bytes(pair)] += words[word]
-            positions.setdefault(bytes(pair), []).append(first + i)
-    n_pairs = int(table.state[pair_table.N_PAIRS])
-    pairs = [bytes(pair) for pair in zip(table.left[:n_pairs].tolist(), table.right[:n_pairs].tolist(), strict=True)]
-    assert dict(zip(pairs, table.counts[:n_pairs].tolist(), strict=True)) == counts
+            positions.setdefault(bytes(pair), []).append(first + number + i + 2)
+    pairs = [*map(bytes, symbol_pairs(table))]
+    assert dict(zip(pairs, table.rows[:, pair_table.COUNT].tolist(), strict=False)) == counts
     for pair, first, length in zip(pairs, table.starts.tolist(), table.lengths.tolist(), strict=False):
         assert table.occurrences[first : first + length].tolist() == positions[pair]
     assert table.state[pair_table.N_OCCURRENCES] == sum(map(len, positions.values()))
-    assert linked.nodes[:, SYMBOL].tolist() == counted.text[: counted.starts[-1]].tolist()
-    number_of = {pair: number for number, pair in enumerate(pairs)}
-    expected = [[*(number_of[bytes(pair)] for pair in itertools.pairwise(word)), *[NONE] * bool(word)] for word in words]
-    assert linked.nodes[:, PAIR].tolist() == [*itertools.chain(*expected)]
-    assert linked.counts.tolist() == [*itertools.chain(*([n] * len(word) for word, n in words.items()))]
+    edge, many, bits = edge_of(linked.symbol_bits), many_of(linked.symbol_bits), linked.symbol_bits
+    expected = [edge]
+    for word, n in words.items():
+        expected += [*(byte | min(n, many) << bits for byte in word), edge]
+    assert linked.cells.tolist() == expected
 
 
 def test_structures_are_true_to_each_other_on_runs(checked):
@@ -377,7 +411,7 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
     run = b"a" * 2**17  # the tokens' bytes double with each merge
     with watched(merge_loop.merge_batch, lambda status, *_: statuses.add(status)):
         with monkeypatch.context() as short:
-            short.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(400, 400))
+            short.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(300, 400))
             assert learned(words, 400) == naive.train(words, 400)[0]
         assert [len(left) for left, _ in learned({run: 1}, 280)] == [2**i for i in range(17)]
     assert {

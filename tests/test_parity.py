@@ -17,11 +17,11 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from test_merging import symbol_pairs, walk
 from test_token_rules import LIMITS
 
 import nbbpe
 from nbbpe.kernels.training import merge_loop, pair_table, parity_loop
-from nbbpe.kernels.training.linked_words import NONE
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import parity_queues
 from nbbpe.training.merges import learn_merges
@@ -118,38 +118,35 @@ def test_one_source_is_trained_as_without_parity():
         assert learned([words], 400, tie_break) == naive.train(words, 400, tie_break)[0]
 
 
-def check_structures(linked, table, queue, ties, tokens, starts, group_starts) -> None:
+def check_structures(linked, table, queue, ties, tokens, words, group_starts) -> None:
     """Recount all pairs of each group from the linked words, and hold table, siblings and tokens against them."""
-    n_pairs, n_groups = int(table.state[pair_table.N_PAIRS]), len(group_starts) - 1
+    n_groups = len(group_starts) - 1
     lengths = np.diff(ties.starts[: tokens.state[merge_loop.N_TOKENS] + 1]).tolist()
     recounted, n_tokens = Counter(), [0] * n_groups
-    for word, (first, end) in enumerate(itertools.pairwise(starts.tolist())):
-        group = int(np.searchsorted(group_starts, word, side="right")) - 1
-        position = first
-        while position < end:
-            symbol, pair = linked.nodes[position].tolist()
-            n_tokens[group] += int(linked.counts[first])
-            if pair != NONE:
-                assert queue.group_of[pair] == group
-                recounted[pair] += int(linked.counts[first])
-            position += lengths[symbol]
-            assert (pair == NONE) == (position >= end)
+    for word, row in enumerate(walk(linked, words.starts.tolist(), lengths)):
+        group, count = int(np.searchsorted(group_starts, word, side="right")) - 1, int(words.counts[word])
+        n_tokens[group] += len(row) * count
+        for (_, left), (_, right) in itertools.pairwise(row):
+            recounted[left, right, group] += count
+    entries = [(*pair, group) for pair, group in zip(symbol_pairs(table), table.groups.tolist(), strict=False)]
+    assert len(set(entries)) == len(entries)
+    assert (
+        dict(zip(entries, table.rows[:, pair_table.COUNT].tolist(), strict=False)) == dict.fromkeys(entries, 0) | recounted
+    )
     assert queue.groups[:, parity_loop.GROUP_TOKENS].tolist() == n_tokens
     assert (
         queue.groups[:, parity_loop.GROUP_PAIRS].tolist()
-        == np.bincount(queue.group_of[:n_pairs], minlength=n_groups).tolist()
+        == np.bincount([group for *_, group in entries], minlength=n_groups).tolist()
     )
-    groups_of = {}
-    for pair in range(n_pairs):
-        assert table.counts[pair] == recounted[pair]
-        groups_of.setdefault((int(table.left[pair]), int(table.right[pair])), []).append(pair)
-    for entries in groups_of.values():
-        assert len({int(queue.group_of[entry]) for entry in entries}) == len(entries)
-        circle = [entries[0]]
-        while (following := int(queue.siblings[circle[-1]])) != entries[0]:
+    siblings: dict[tuple[int, int], list[int]] = {}
+    for number, (left, right, _) in enumerate(entries):
+        siblings.setdefault((left, right), []).append(number)
+    for numbers in siblings.values():
+        circle = [numbers[0]]
+        while (following := int(queue.siblings[circle[-1]])) != numbers[0]:
             circle.append(following)
-            assert len(circle) <= len(entries)
-        assert sorted(circle) == entries
+            assert len(circle) <= len(numbers)
+        assert sorted(circle) == numbers
 
 
 @given(sources=SOURCES.filter(any), has_measures=st.booleans())
@@ -159,7 +156,7 @@ def test_structures_are_true_to_each_other_after_every_merge(sizes, watched, sou
     calls = []
 
     def check(status, linked, table, queue, ties, tokens, *rest):
-        check_structures(linked, table, queue, ties, tokens, words.starts, groups.starts)
+        check_structures(linked, table, queue, ties, tokens, words, groups.starts)
         calls.append(status)
 
     sizes(budget=1)
@@ -173,7 +170,7 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
     make = pair_table.new_pair_table
 
     def note(status, linked, table, queue, ties, tokens, *rest):
-        is_full = status == merge_loop.NEED_PAIRS and tokens.state[merge_loop.WANTED] > len(table.left)
+        is_full = status == merge_loop.NEED_PAIRS and tokens.state[merge_loop.WANTED] > len(table.rows)
         statuses.add((status, is_full))
 
     source = random.Random(6)

@@ -27,25 +27,22 @@ _STYLE = """
     .name { text-anchor: end; } .said { text-anchor: start; }
     .number { font-family: monospace; }
     .small { font-size: 12px; fill: #555; }
-    .void { fill: #aaa; }
     .cell { fill: #eef2fb; stroke: #3f51b5; } .gap { fill: #f4f4f4; stroke: #bbb; }
     .new { fill: #fff3d6; stroke: #b7791f; }
-    .line { stroke: #555; fill: none; marker-end: url(#tip); }
 """
 
 
 class Snapshot(NamedTuple):
-    """What there is at one moment: the words, and of each pair (left, right, count, its occurrences)."""
+    """What there is at one moment: the symbols in the cells, and of each pair (left, right, count, its occurrences)."""
 
     symbols: list[int]
-    pairs: list[int]
     table: list[tuple[int, int, int, list[int]]]
 
 
 def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, Snapshot, list[int]]:
     """The linked words, all arrays before and after the first merge, and that merge."""
-    linked, table = pairs_of_bytes(counted, n_threads=1)
     n_tokens = merge_loop.N_BYTES + 1
+    linked, table = pairs_of_bytes(counted, n_tokens, n_threads=1)
     ties, queue = _tie_rule("bytes", n_tokens), bucket_queue.new_queue(pair_table.N_BYTE_PAIRS)
     tokens = merge_loop.Tokens(
         merges=np.empty((1, 2), dtype=np.int32),
@@ -55,26 +52,24 @@ def snapshots(counted: WordCounts) -> tuple[linked_words.LinkedWords, Snapshot, 
     )
     before = _snapshot(linked, table)
     merge_loop.push_all_pairs(queue, table, ties, 1)
-    found = np.empty((2 * len(linked.nodes), 2), dtype=np.int32)
+    found = np.empty(2 * len(linked.cells), dtype=np.int64)
     merge_loop.merge_batch(linked, table, queue, ties, tokens, found, 1, token_limits.no_limits(), 1000)
     return linked, before, _snapshot(linked, table), tokens.merges[0].tolist()
 
 
 def _snapshot(linked: linked_words.LinkedWords, table: pair_table.PairTable) -> Snapshot:
+    rows = table.rows[: table.state[pair_table.N_PAIRS]].tolist()
     pairs = [
-        (
-            int(table.left[pair]),
-            int(table.right[pair]),
-            int(table.counts[pair]),
-            table.occurrences[table.starts[pair] :][: table.lengths[pair]].tolist(),
-        )
-        for pair in range(int(table.state[pair_table.N_PAIRS]))
+        (key >> 32, key & 0xFFFFFFFF, count, table.occurrences[table.starts[pair] :][: table.lengths[pair]].tolist())
+        for pair, (key, count) in enumerate(rows)
     ]
-    return Snapshot(*linked.nodes.T.tolist(), pairs)
+    return Snapshot((linked.cells & linked_words.edge_of(linked.symbol_bits)).tolist(), pairs)
 
 
-def spelled(symbol: int, merge: Sequence[int] = ()) -> str:
+def spelled(symbol: int, merge: Sequence[int] = (), edge: int | None = None) -> str:
     """A symbol as people read it."""
+    if symbol == edge:
+        return "edge"
     return f"{symbol} {''.join(map(chr, merge))}" if symbol >= 256 else f"{symbol} {chr(symbol)}"
 
 
@@ -95,18 +90,12 @@ class Canvas:
         for i, value in enumerate(values):
             kind = "new" if i < len(marked) and marked[i] else "gap" if i < len(gaps) and gaps[i] else "cell"
             self.lines.append(f'  <rect class="{kind}" x="{LEFT + CELL * i}" y="{self.y}" width="{CELL}" height="{ROW}"/>')
-            self.text(LEFT + CELL * (i + 0.5), self.y + 22, value, "number" + (" void" if value == "-1" else ""))
+            self.text(LEFT + CELL * (i + 0.5), self.y + 22, value, "number")
         self.y += ROW
 
     def note(self, text: str) -> None:
         self.text(20, self.y + 20, text, "said small")
         self.y += 28
-
-    def arc(self, start: int, end: int, below: int = 0) -> None:
-        """An arrow over the cells from one position to another."""
-        a, b = LEFT + CELL * (start + 0.5), LEFT + CELL * (end + 0.5)
-        y, dip = self.y + below, 22
-        self.lines.append(f'  <path class="line" d="M{a:g} {y}C{a + 12:g} {y + dip} {b - 12:g} {y + dip} {b:g} {y + 1}"/>')
 
     def svg(self, n_columns: int) -> str:
         width, height = max(LEFT + CELL * n_columns + 20, 760), self.y + 12
@@ -115,62 +104,50 @@ class Canvas:
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
             f"  <title>{html.escape(self.title)}</title>",
             f"  <style>{_STYLE}  </style>",
-            '  <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-            '<path d="M0 0 8 4 0 8z" fill="#555"/></marker></defs>',
             f'  <rect width="{width}" height="{height}" rx="8" fill="#fff"/>',
         ]
         return "\n".join([*head, *self.lines, "</svg>", ""])
 
 
-def _links(symbols: Sequence[int], pairs: Sequence[int]) -> list[tuple[int, int]]:
-    """From where to where the links of the symbols lead: a symbol of several bytes has its length, below 0, at its last."""
-    links = []
-    position = 0
-    while position < len(symbols):
-        length = 1 if symbols[position] < 256 else -symbols[position + 1]
-        if pairs[position] != linked_words.NONE:
-            links.append((position, position + length))
-        position += length
-    return links
-
-
 def draw_words(counted: WordCounts) -> str:
-    """The words in CSR form, and linked."""
+    """The words in CSR form, and as cells."""
     linked, before, _, _ = snapshots(counted)
-    n = len(before.symbols)
-    canvas = Canvas("Words in CSR form, and the linked rows that training makes of them")
+    n, edge = len(before.symbols), linked_words.edge_of(linked.symbol_bits)
+    canvas = Canvas("Words in CSR form, and the cells that training makes of them")
     canvas.note("words in CSR form: the bytes of word w are text[starts[w] : starts[w + 1]], and it occurs counts[w] times")
-    canvas.cells("text, uint8", [spelled(byte) for byte in counted.text[:n].tolist()])
+    canvas.cells("text, uint8", [spelled(byte) for byte in counted.text[: counted.starts[-1]].tolist()])
     canvas.y += 8
     canvas.cells("starts, int64", list(map(str, counted.starts.tolist())))
     canvas.cells("counts, int64", list(map(str, counted.counts.tolist())))
     canvas.y += 10
-    canvas.note("linked: one row of nodes, int32[n, 2], for each position; arrows lead to the next symbol of the word")
+    canvas.note(f"cells, uint32: the lower {linked.symbol_bits} bits are a symbol, those above are the count of its word")
+    is_edge = [symbol == edge for symbol in before.symbols]
     canvas.cells("position", list(map(str, range(n))), gaps=[True] * n)
-    canvas.cells("SYMBOL", [spelled(symbol) for symbol in before.symbols])
-    canvas.cells("PAIR", list(map(str, before.pairs)))
-    for link in _links(before.symbols, before.pairs):
-        canvas.arc(*link)
-    canvas.y += 26
-    canvas.cells("counts, uint16", list(map(str, linked.counts.tolist())))
+    canvas.cells("symbol", [spelled(symbol, edge=edge) for symbol in before.symbols], gaps=is_edge)
+    canvas.cells("count", ["" if at else str(c) for at, c in zip(is_edge, counts_of(linked), strict=True)], gaps=is_edge)
     return canvas.svg(n)
+
+
+def counts_of(linked: linked_words.LinkedWords) -> list[int]:
+    """What the upper bits of the cells say."""
+    return (linked.cells >> np.uint32(linked.symbol_bits)).tolist()
 
 
 def draw_merge(counted: WordCounts) -> str:
     """The arrays before and after the first merge, with what it changed marked."""
-    _, before, after, merge = snapshots(counted)
-    n = len(before.symbols)
+    linked, before, after, merge = snapshots(counted)
+    n, edge = len(before.symbols), linked_words.edge_of(linked.symbol_bits)
     left, right = map(chr, merge)
     canvas = Canvas(f"The merge of {left} and {right}: what it changes in the linked words and in the pair table")
+    canvas.cells("position", list(map(str, range(n))), gaps=[True] * n)
+    canvas.y += 8
     for moment, name in (before, "before"), (after, f"after the merge of {left} and {right} to 256"):
-        canvas.note(f"nodes {name}")
-        changed = [[a != b for a, b in zip(was, now, strict=True)] for was, now in zip(before[:2], moment[:2], strict=True)]
-        canvas.cells("SYMBOL", [spelled(s, merge) if s >= 0 else str(s) for s in moment.symbols], changed[0])
-        canvas.cells("PAIR", list(map(str, moment.pairs)), changed[1])
-        for link in _links(moment.symbols, moment.pairs):
-            canvas.arc(*link)
-        canvas.y += 28
-    canvas.note("pair table, a column for each pair; occurrences are positions, and a stale one is skipped when it is read")
+        canvas.note(f"symbols {name}")
+        changed = [was != now for was, now in zip(before.symbols, moment.symbols, strict=True)]
+        is_edge = [symbol == edge for symbol in moment.symbols]
+        canvas.cells("symbol", [spelled(symbol, merge, edge) for symbol in moment.symbols], changed, is_edge)
+        canvas.y += 8
+    canvas.note("pair table, a column for each pair; an occurrence is the position of the right symbol, and may be stale")
     n_pairs = len(after.table)
     is_new = [pair >= len(before.table) for pair in range(n_pairs)]
     fell = [new or after.table[pair][2] != before.table[pair][2] for pair, new in enumerate(is_new)]

@@ -1,4 +1,4 @@
-"""Words to what the first merge needs: linked rows of symbols, and the table of their pairs."""
+"""Words to what the first merge needs: linked words, and the table of their pairs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from itertools import pairwise
 import numpy as np
 
 from ..kernels.training import pair_table
-from ..kernels.training.linked_words import NONE, LinkedWords, link_symbols, new_linked_words
-from ..kernels.training.merge_loop import AHEAD, Tokens
-from ..kernels.training.pair_table import N_BYTE_PAIRS, N_OCCURRENCES, N_PAIRS, PairTable
+from ..kernels.training.linked_words import LinkedWords, link_symbols, new_linked_words
+from ..kernels.training.merge_loop import AHEAD
+from ..kernels.training.pair_table import COUNT, KEY, N_BYTE_PAIRS, N_OCCURRENCES, N_PAIRS, PairTable
 from ..system.workers import run_together
+from .rooms import with_slots
 from .start import Start
 from .word_counts import WordCounts
 
@@ -27,14 +28,17 @@ def _new_table(n_positions: int, n_others: int = 0) -> PairTable:
     return pair_table.new_pair_table(N_BYTE_PAIRS + n_positions // 4 + n_others, 2 * n_positions + AHEAD)
 
 
-def pairs_of_bytes(counted: WordCounts, n_threads: int) -> tuple[LinkedWords, PairTable]:
-    """Link words of single bytes, and enter all their pairs; in so many threads, if there are words enough."""
+def pairs_of_bytes(counted: WordCounts, n_tokens: int, n_threads: int) -> tuple[LinkedWords, PairTable]:
+    """Link words of single bytes, and enter all their pairs; in so many threads, if there are words enough.
+
+    n_tokens : that there will be at the most
+    """
     text, starts, counts = counted.text, counted.starts, counted.counts
     n_positions = int(starts[-1])
-    linked, table = new_linked_words(starts, counts), _new_table(n_positions)
+    linked, table = new_linked_words(starts, counts, n_tokens), _new_table(n_positions)
     n_parts = max(min(n_threads, n_positions // _PER_THREAD), 1)
-    cuts = np.searchsorted(starts[:-1], [n_positions * i // n_parts for i in range(n_parts + 1)]).tolist()
-    lengths = np.zeros((n_parts, N_BYTE_PAIRS), dtype=np.int32)
+    cuts = [*np.searchsorted(starts, [n_positions * i // n_parts for i in range(n_parts)]).tolist(), len(counts)]
+    lengths = np.zeros((n_parts, N_BYTE_PAIRS), dtype=np.uint32)
     sums = np.zeros((n_parts, N_BYTE_PAIRS), dtype=np.int64)
 
     def in_parts(work: Callable[[int, int, int], object]) -> None:
@@ -44,42 +48,32 @@ def pairs_of_bytes(counted: WordCounts, n_threads: int) -> tuple[LinkedWords, Pa
     in_parts(lambda i, first, end: pair_table.count_byte_pairs(text, starts, counts, first, end, lengths[i], sums[i]))
     bytes_of = np.flatnonzero(lengths.any(axis=0))  # left * 256 + right of each pair
     n_pairs, lengths = len(bytes_of), lengths[:, bytes_of]
-    pair_of_bytes = np.full(N_BYTE_PAIRS, NONE, dtype=np.int32)
-    pair_of_bytes[bytes_of] = np.arange(n_pairs)
     # The list of a pair has the occurrences in the first part, then those in the second.
     ends = np.cumsum(lengths.T, dtype=np.int64).reshape(n_pairs, n_parts).T
-    list_ends = np.ascontiguousarray(ends - lengths)
-    table.left[:n_pairs], table.right[:n_pairs] = np.divmod(bytes_of, 256)
-    table.counts[:n_pairs] = sums[:, bytes_of].sum(axis=0)
-    table.starts[:n_pairs], table.lengths[:n_pairs] = list_ends[0], lengths.sum(axis=0)
+    first_ends = ends - lengths
+    list_ends = np.zeros((n_parts, N_BYTE_PAIRS), dtype=np.int64)
+    list_ends[:, bytes_of] = first_ends
+    table.rows[:n_pairs, KEY] = (bytes_of >> 8) << 32 | bytes_of & 255
+    table.rows[:n_pairs, COUNT] = sums[:, bytes_of].sum(axis=0)
+    table.starts[:n_pairs], table.lengths[:n_pairs] = first_ends[0], lengths.sum(axis=0)
     table.state[N_PAIRS], table.state[N_OCCURRENCES] = n_pairs, ends.max(initial=0)
     in_parts(
         lambda i, first, end: pair_table.link_bytes(
-            text, starts, counts, first, end, pair_of_bytes, list_ends[i], linked, table.occurrences
+            text, starts, counts, first, end, list_ends[i], linked, table.occurrences
         )
     )
-    return linked, table
+    return linked, with_slots(table, max(2 * n_pairs, n_positions // 16))
 
 
-def pairs_of_symbols(counted: WordCounts, start: Start, tokens: Tokens) -> tuple[LinkedWords, PairTable]:
+def pairs_of_symbols(counted: WordCounts, start: Start, n_tokens: int) -> tuple[LinkedWords, PairTable]:
     """Link words of the symbols of a vocabulary, and enter all their pairs.
 
-    tokens : left_at and right_at are modified; afterwards their entries are stale
+    n_tokens : that there will be at the most
     """
-    starts, symbol_lengths, n_others = counted.starts, start.lengths(), len(start.symbols)
-    linked, table = new_linked_words(starts, counted.counts), _new_table(int(starts[-1]), n_others)
+    starts, symbol_lengths = counted.starts, start.lengths()
+    n_boundaries = len(start.symbols) - np.count_nonzero(np.diff(start.symbol_starts))
+    linked, table = new_linked_words(starts, counted.counts, n_tokens), _new_table(int(starts[-1]), n_boundaries)
     link_symbols(starts, counted.counts, start.symbols, start.symbol_starts, symbol_lengths, linked)
-    pair_table.enter_first_pairs(
-        table,
-        linked,
-        starts,
-        start.symbols,
-        start.symbol_starts,
-        symbol_lengths,
-        np.full(N_BYTE_PAIRS, NONE, dtype=np.int32),
-        tokens.left_at,
-        tokens.right_at,
-        np.zeros(len(symbol_lengths) + 1, dtype=np.int64),
-        np.empty(n_others, dtype=np.int32),
-    )
-    return linked, table
+    table = with_slots(table, n_boundaries)
+    pair_table.enter_first_pairs(table, starts, counted.counts, start.symbols, start.symbol_starts, symbol_lengths)
+    return linked, with_slots(table, 2 * int(table.state[N_PAIRS]))

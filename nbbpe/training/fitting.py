@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..kernels.machine.intrinsics import PADDING
+from ..kernels.training.linked_words import MOST_CELLS, n_cells
 from ..system.user_warnings import warn_user
 from .gathering import Gathered, Limit
-from .merges import MOST_POSITIONS, n_bytes_needed
+from .merges import n_bytes_needed
 from .sorted_runs import read_run, selected, total_of
 from .word_counts import WordCounts
 
@@ -85,7 +86,7 @@ class _Sizes:
 
 
 def _fits(n_words: int, n_bytes: int, n_tokens: int, most_bytes: int | None) -> bool:
-    if n_bytes > MOST_POSITIONS:
+    if n_cells(n_words, n_bytes) > MOST_CELLS:
         return False
     return most_bytes is None or n_bytes_needed(n_words, n_bytes, n_tokens) <= most_bytes
 
@@ -99,7 +100,7 @@ def words_that_fit(
     min_word_count : words that occur less often are skipped; None for none, "auto" for as few as have to be
     unit           : what an occurrence counts, where weights have a common denominator
 
-    Raises MemoryError, or OverflowError for more bytes than positions can number, if the words do not fit.
+    Raises MemoryError, or OverflowError for more bytes than cells can be numbered, if the words do not fit.
     """
     threshold = min_word_count * unit if isinstance(min_word_count, int) else 1
     words = gathered.words
@@ -171,9 +172,9 @@ def _error(sizes: _Sizes, n_tokens: int, limit: Limit, least: int | None) -> Exc
         else f"min_word_count={least:,} would make them fit, as it skips words that occur less often "
         '("auto" does so and says how much of the text that is)'
     )
-    if n_bytes > MOST_POSITIONS:
+    if n_cells(n_words, n_bytes) > MOST_CELLS:
         reason = (
-            f"at most {MOST_POSITIONS:,} bytes can be trained on at once: use a split pattern that gives shorter pretokens"
+            f"words and bytes can be at most {MOST_CELLS - 1:,} together: use a split pattern that gives shorter pretokens"
         )
         return OverflowError(f"{what}, and {reason}, or less text; {fits}")
     needed = n_bytes_needed(n_words, n_bytes, n_tokens)

@@ -13,15 +13,14 @@ from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_tabl
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_symbols
 from .parity_queues import Groups, ParityQueues
-from .rooms import with_pairs, with_room
+from .rooms import with_pairs, with_room, with_slots
 from .start import Start
 from .token_rules import Ruling
 from .word_counts import WordCounts
 
 # Symbols replaced between two returns to Python: about 0.1 s of work, so that progress moves and Ctrl-C is heard.
 BATCH_BUDGET = 1_000_000
-MOST_POSITIONS = 2**31 - 2  # that an int32 can number: the bytes of all words
-_PAIR_BYTES = 44  # of a pair in the table and in the queue
+_PAIR_BYTES = 56  # of a pair in the table, its slots and in the queue
 _TOKEN_BYTES = 64  # of a token: its merge, its bytes, its order
 
 
@@ -58,7 +57,7 @@ class _Queue:
         self, table: pair_table.PairTable, linked: linked_words.LinkedWords, ties: bucket_queue.TieRule, min_count: int
     ) -> pair_table.PairTable:
         """Queue all pairs of a table. Returns the table."""
-        self.grow(len(table.left), 0)
+        self.grow(len(table.rows), 0)
         merge_loop.push_all_pairs(self._queue, table, ties, min_count)
         return table
 
@@ -68,7 +67,7 @@ class _Queue:
         table: pair_table.PairTable,
         ties: bucket_queue.TieRule,
         tokens: merge_loop.Tokens,
-        found: NDArray[np.int32],
+        found: NDArray[np.int64],
         min_count: int,
         limits: token_limits.TokenLimits,
         budget: int,
@@ -93,15 +92,15 @@ def _spelled(ties: bucket_queue.TieRule, first: int, end: int) -> list[bytes]:
 def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
     """The memory that `learn_merges` takes for words of so many bytes, theirs included: an estimate from above.
 
-    Most texts need 0.7 to 0.9 times this sum. Of texts with many pairs, whose table grows beyond its first room, such as
-    Chinese with 100,000 tokens, it was up to 1.18 times, so a quarter is added.
+    Most texts need 0.5 to 0.9 times this sum. Of texts with many pairs, whose table grows beyond its first room, such as
+    Chinese with 100,000 tokens, it was up to 1.22 times, so a quarter is added.
     """
     words = n_bytes + 16 * n_words  # text; starts and counts
-    nodes = 10 * n_bytes  # and the count of the word
+    cells = 4 * linked_words.n_cells(n_words, n_bytes)
     occurrences = 8 * n_bytes
     pairs = _PAIR_BYTES * (pair_table.N_BYTE_PAIRS + n_bytes // 4)
     tokens = _TOKEN_BYTES * min(n_tokens, merge_loop.N_BYTES + n_bytes)
-    return (words + nodes + occurrences + pairs + tokens) * 5 // 4
+    return (words + cells + occurrences + pairs + tokens) * 5 // 4
 
 
 def _check_sums(words: WordCounts) -> None:
@@ -180,10 +179,13 @@ def learn_merges(
         right_at=np.full(n_tokens, linked_words.NONE, dtype=np.int32),
         state=np.array([n_start, 0, n_start, linked_words.NONE, 0], dtype=np.int64),
     )
-    linked, table = pairs_of_bytes(counted, n_threads) if start is None else pairs_of_symbols(counted, start, tokens)
+    if start is None:
+        linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
+    else:
+        linked, table = pairs_of_symbols(counted, start, n_tokens)
     n_pairs = int(table.state[pair_table.N_PAIRS])
     longest = int(table.lengths[:n_pairs].max(initial=1))
-    found = np.empty((2 * longest, 2), dtype=np.int32)
+    found = np.empty(2 * longest, dtype=np.int64)
     ties = _tie_rule(tie_break, n_tokens, start)
     limits = ruling.limits(max_token_length) if ruling else token_limits.no_limits(max_token_length)
     min_count = min(min_frequency, 2**63 - 1)
@@ -211,9 +213,11 @@ def learn_merges(
         wanted = int(tokens.state[merge_loop.WANTED])
         n_pairs = int(table.state[pair_table.N_PAIRS])
         if status == merge_loop.NEED_PAIRS:
-            if wanted > len(table.left):
+            if wanted > len(table.rows):
                 table = with_pairs(table, wanted, n_pairs)
-            queue.grow(len(table.left), n_pairs)
+            queue.grow(len(table.rows), n_pairs)
+        elif status == merge_loop.NEED_SLOTS:
+            table = with_slots(table, wanted)
         elif status == merge_loop.NEED_OCCURRENCES:
             used = int(table.state[pair_table.N_OCCURRENCES])
             table = table._replace(occurrences=with_room(table.occurrences, wanted, used))

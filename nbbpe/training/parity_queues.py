@@ -13,7 +13,7 @@ from ..kernels.training.linked_words import NONE, LinkedWords
 from ..kernels.training.merge_loop import Tokens
 from ..kernels.training.pair_table import N_PAIRS, PairTable
 from ..kernels.training.token_limits import TokenLimits
-from .rooms import with_pairs, with_room
+from .rooms import with_pairs, with_room, with_slots
 
 _MOST_TURNS = 2  # of the merges of a window, times the even share of a source
 
@@ -47,7 +47,7 @@ class ParityQueues:
         """word_starts, n_symbols, counts : of each word, its first position (and the end of the last), how many symbols it
         has before the first merge, and how often it occurs."""
         self._groups = groups
-        self._first_positions = word_starts[groups.starts]
+        self._first_positions = word_starts[groups.starts] + groups.starts + 1
         n_groups, n_sources = len(groups.sizes), len(groups.measured_by)
         columns = np.zeros((n_groups, 4), dtype=np.int64)
         columns[:, parity_loop.SIZE] = groups.sizes
@@ -58,7 +58,6 @@ class ParityQueues:
         sources[:, parity_loop.MEASURED_BY] = groups.measured_by
         sources[:, parity_loop.IS_DONE] = columns[:n_sources, parity_loop.GROUP_TOKENS] == 0
         self._queue = parity_loop.ParityQueue(
-            group_of=np.empty(0, dtype=np.int32),
             siblings=np.empty(0, dtype=np.int32),
             latest=np.full((2, n_tokens), NONE, dtype=np.int32),
             heads=np.full((n_sources, bucket_queue.N_BUCKETS), NONE, dtype=np.int32),
@@ -77,14 +76,15 @@ class ParityQueues:
         """Queue all pairs of a table. Returns the table, which has an entry of each pair in each group then."""
         n_pairs = int(table.state[N_PAIRS])
         n_entries = int(np.minimum(table.lengths[:n_pairs], len(self._groups.sizes), dtype=np.int64).sum())
+        table = table._replace(groups=np.empty(len(table.rows), dtype=np.int32))
         table = with_pairs(table, n_entries + n_entries // 2, n_pairs)
-        self.grow(len(table.left), 0)
+        self.grow(len(table.rows), 0)
         parity_loop.divide_pairs(table, linked, self._first_positions, self._queue)
         columns = self._queue.groups
         columns[:, parity_loop.GROUP_WANTED] = columns[:, parity_loop.GROUP_PAIRS]
-        self.grow(len(table.left), int(table.state[N_PAIRS]))
+        self.grow(len(table.rows), int(table.state[N_PAIRS]))
         parity_loop.push_divided_pairs(self._queue, table, ties, min_count)
-        return table
+        return with_slots(table, 2 * int(table.state[N_PAIRS]))
 
     def merge(
         self,
@@ -92,7 +92,7 @@ class ParityQueues:
         table: PairTable,
         ties: TieRule,
         tokens: Tokens,
-        found: NDArray[np.int32],
+        found: NDArray[np.int64],
         min_count: int,
         limits: TokenLimits,
         budget: int,
@@ -120,5 +120,5 @@ class ParityQueues:
                 heaps[name][starts[source] : starts[source] + n] = old[first : first + n]
         self._queue = queue = queue._replace(heap_starts=starts, **heaps)
         if n_pairs > len(queue.links):
-            fields = ("group_of", "siblings", "links")
+            fields = ("siblings", "links")
             self._queue = queue._replace(**{name: with_room(getattr(queue, name), n_pairs, used) for name in fields})

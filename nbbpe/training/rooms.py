@@ -7,18 +7,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.training.pair_table import PairTable
+from ..kernels.training.pair_table import PairTable, enter_all_pairs, new_slots
 
-_PAIR_FIELDS = ("left", "right", "counts", "starts", "lengths")  # of PairTable, with an entry a pair
+_PAIR_FIELDS = ("rows", "starts", "lengths")  # of PairTable, with an entry a pair
 
 
 def with_room(array: NDArray[Any], n: int, used: int) -> NDArray[Any]:
     """A copy of `array` with room for at least `n` entries; the first `used` are kept."""
-    larger = np.empty(max(n, len(array) + len(array) // 2), dtype=array.dtype)
+    larger = np.empty((max(n, len(array) + len(array) // 2), *array.shape[1:]), dtype=array.dtype)
     larger[:used] = array[:used]
     return larger
 
 
 def with_pairs(table: PairTable, n: int, used: int) -> PairTable:
     """A table with room for at least `n` pairs, of which `used` are there."""
-    return table._replace(**{name: with_room(getattr(table, name), n, used) for name in _PAIR_FIELDS})
+    fields = [*_PAIR_FIELDS, "groups"] if len(table.groups) else _PAIR_FIELDS
+    return table._replace(**{name: with_room(getattr(table, name), n, used) for name in fields})
+
+
+def with_slots(table: PairTable, n: int) -> PairTable:
+    """A table with slots for at least `n` pairs."""
+    table = table._replace(slots=new_slots(n))
+    enter_all_pairs(table)
+    return table

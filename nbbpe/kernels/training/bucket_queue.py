@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined, part
 from ..compiler.signature import int32, int64, structure, uint8, uint64
 from ..machine.intrinsics import address_of, read_i32, read_u8, read_u64
+from .pair_table import COUNT, symbols_of
 
 MANTISSA_BITS = 10
 N_BUCKETS = (64 - MANTISSA_BITS) << MANTISSA_BITS
@@ -81,8 +82,8 @@ def bucket_of(count):
 
 
 @inlined
-def tie_addresses(ties, left, right):
-    """What the comparisons take: the tie rule, and the addresses of its arrays and of the pairs' two sides.
+def tie_addresses(ties, rows):
+    """What the comparisons take: the tie rule, and the addresses of its arrays and of the pairs' rows.
 
     With arrays, Numba's reference counting took more than half of the time of a comparison.
     """
@@ -92,15 +93,14 @@ def tie_addresses(ties, left, right):
         address_of(ties.order),
         address_of(ties.text),
         address_of(ties.starts),
-        address_of(left),
-        address_of(right),
+        address_of(rows),
     )
 
 
 @part
 def compare_spelling(token_1, token_2, ties_at):
     """-1, 0 or 1 as the bytes of token_1 are less than, equal to or greater than those of token_2. Cost: O(length)."""
-    _, _, _, text_at, starts_at, _, _ = ties_at
+    _, _, _, text_at, starts_at, _ = ties_at
     start_1, end_1 = np.int64(read_u64(starts_at + 8 * token_1)), np.int64(read_u64(starts_at + 8 * token_1 + 8))
     start_2, end_2 = np.int64(read_u64(starts_at + 8 * token_2)), np.int64(read_u64(starts_at + 8 * token_2 + 8))
     length_1, length_2 = end_1 - start_1, end_2 - start_2
@@ -114,10 +114,10 @@ def compare_spelling(token_1, token_2, ties_at):
 @inlined
 def comes_first(pair_1, pair_2, ties_at):
     """Whether the tie rule puts pair_1 before pair_2, both of the same count. Cost: mostly one or two 8-byte compares."""
-    kind, prefixes_at, order_at, _, _, left_at, right_at = ties_at
-    for side_at in (left_at, right_at):
-        token_1 = np.int64(read_i32(side_at + 4 * pair_1))
-        token_2 = np.int64(read_i32(side_at + 4 * pair_2))
+    kind, prefixes_at, order_at, _, _, rows_at = ties_at
+    left_1, right_1 = symbols_of(np.int64(read_u64(rows_at + 16 * pair_1)))
+    left_2, right_2 = symbols_of(np.int64(read_u64(rows_at + 16 * pair_2)))
+    for token_1, token_2 in ((left_1, left_2), (right_1, right_2)):
         if token_1 == token_2:
             continue
         if kind == BY_ORDER:
@@ -194,10 +194,10 @@ def push(queue, pair, count, ties_at):
 
 
 @part
-def settle(queue, counts, min_count, ties_at):
+def settle(queue, rows, min_count, ties_at):
     """Bring the most frequent pair to the head of the heap and return it, or NONE where no pair has `min_count`.
 
-    counts    : int64[n_pairs], read   the counts now; entries with older counts are put back with these
+    rows      : int64[n_pairs, 2], read   those of a PairTable; entries with older counts are put back with the counts now
     min_count : int64, >= 1            pairs below it are dropped
 
     The pair stays in the queue; pop_heap removes it. Cost: amortised over all calls, O(log n) for each time that a pair
@@ -206,7 +206,7 @@ def settle(queue, counts, min_count, ties_at):
     while True:
         while queue.state[HEAP_SIZE] > 0:
             pair = np.int64(queue.heap_pairs[0])
-            count = counts[pair]
+            count = rows[pair, COUNT]
             if count == queue.heap_counts[0]:
                 return pair
             pop_heap(queue, ties_at)
@@ -222,6 +222,6 @@ def settle(queue, counts, min_count, ties_at):
         queue.heads[bucket] = _NONE
         while pair != _NONE:
             following = np.int64(queue.links[pair])
-            if counts[pair] >= min_count:
-                push(queue, pair, counts[pair], ties_at)
+            if rows[pair, COUNT] >= min_count:
+                push(queue, pair, rows[pair, COUNT], ties_at)
             pair = following

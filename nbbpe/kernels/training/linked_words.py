@@ -1,14 +1,18 @@
-"""Distinct words for training: symbols in CSR form, and the linked rows that merging rewires.
+"""Distinct words for training: one cell of four bytes for each byte of a word, in which symbols are merged in place.
 
-The symbols of all words stand one after another; `starts[w]` to `starts[w + 1]` are those of word w. A merge removes a
-symbol without moving the others: the left position of the pair takes the new symbol, the right one is unlinked. A symbol
-has as many positions as bytes, so its length leads to the symbol after it; the last position of a symbol of several bytes
-holds that length too, which leads back. That takes 8 bytes a position; two links would take 16.
+A symbol has as many cells as bytes. Its first and its last cell hold its id; those between are not read. A boundary
+between two symbols of a word is known by the position of its right side. So the cell before it holds the left symbol, and
+its own cell the right one: the pair at a boundary is read without a link. Merging a pair writes two cells, the first one
+of its left symbol and the last one of its right symbol, and the symbols around it are beside these, as far away as the
+lengths of the pair say.
 
-The merge loop also needs the count of each position's word, which two bytes a position say, at an address known in advance.
-The number of the word would take four, and its count would be one more look-up, in memory that is in no cache: the loop
-took 1.2 times as long on half a million words. Counts that two bytes cannot hold are searched for: even in hundreds of
-gigabytes only some ten thousand words occur so often.
+A boundary that is gone, as the pair around it was merged, is never taken for one of another pair: each of its two cells
+holds what it held at that time, or a newer symbol, and the only list of occurrences that has the boundary for the two
+symbols of that time is that of the merged pair, which is not read again.
+
+A cell also says how often its word occurs, so that the merge loop finds all that it needs of a boundary in one cache line
+or two. The symbol takes as many bits as the last token needs, the count the others, and a count that is too large for
+them is searched for. An edge stands before the first word, between two words, and after the last.
 """
 
 from typing import NamedTuple
@@ -17,100 +21,124 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
-from ..compiler.signature import int32, int64, reads, structure, uint8, uint16
+from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
 
-NONE = -1  # no position, no pair
-SYMBOL, PAIR = range(2)  # the columns of LinkedWords.nodes
-MANY = 2**16 - 1  # in LinkedWords.counts: this or more
+NONE = -1  # no pair
+MOST_CELLS = 2**32 - 1  # that four bytes can number
 
 # Of digest_words. Changing one changes the corpus fingerprint of every text.
 _ZERO, _27, _30, _31 = (np.uint64(n) for n in (0, 27, 30, 31))
 _MIX_1, _MIX_2, _FNV_PRIME = (np.uint64(n) for n in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x100000001B3))
 
 
-@structure(int32[:, :], uint16[:], int32[:], int64[:])
+@structure(uint32[:], uint32[:], int64[:], int64)
 class LinkedWords(NamedTuple):
     """Made by `new_linked_words`.
 
-    nodes  : int32[n_positions, 2]   one row a position; both numbers of a row are in one cache line:
-                 SYMBOL      token id of the symbol that starts here; or minus the length of the longer symbol that
-                             ends here; the positions between these are not used
-                 PAIR        index of the pair of this symbol and the next; NONE at a word's end and where unlinked
-    counts : uint16[n_positions]     how often the word of the position occurs, or MANY
-    frequent_starts : int32[*]       the first position of each word that occurs MANY times or more, ascending
-    frequent_counts : int64[*]       how often each of these occurs
+    cells : uint32[n_bytes + n_words + 1]   symbol | count << symbol_bits; word w begins at starts[w] + w + 1
+    frequent_starts : uint32[*]             the first cell of each word whose count is too large for a cell, ascending
+    frequent_counts : int64[*]              how often each of these occurs
+    symbol_bits     : int64                 all of them set: an edge, in place of a symbol; all others set: a large count
     """
 
-    nodes: NDArray[np.int32]
-    counts: NDArray[np.uint16]
-    frequent_starts: NDArray[np.int32]
+    cells: NDArray[np.uint32]
+    frequent_starts: NDArray[np.uint32]
     frequent_counts: NDArray[np.int64]
+    symbol_bits: int
 
 
-def new_linked_words(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> LinkedWords:
-    """Make room for the rows of words in CSR form (`starts`, `counts`), which `link_bytes` or `link_symbols` fills.
+def n_cells(n_words: int, n_bytes: int) -> int:
+    """How many cells words take."""
+    return n_bytes + n_words + 1
 
-    Raises OverflowError where there are more positions than an int32 can number.
+
+def new_linked_words(starts: NDArray[np.int64], counts: NDArray[np.int64], n_tokens: int) -> LinkedWords:
+    """Make room for the cells of words in CSR form (`starts`, `counts`), which `link_bytes` or `link_symbols` fill; their
+    symbols will be below `n_tokens`, which is below 2**31.
+
+    Raises OverflowError where there are more than MOST_CELLS.
     """
-    n_positions = int(starts[-1])
-    if n_positions >= 2**31 - 1:
+    n_words, n_bytes = len(counts), int(starts[-1])
+    if n_cells(n_words, n_bytes) > MOST_CELLS:
         raise OverflowError(
-            f"the distinct words hold {n_positions:,} bytes, and at most {2**31 - 2:,} can be trained on at once; "
-            "use a split pattern that gives shorter pretokens, or less text"
+            f"the {n_words:,} distinct words hold {n_bytes:,} bytes, and words and bytes can be at most {MOST_CELLS - 1:,} "
+            "together; use a split pattern that gives shorter pretokens, or less text"
         )
-    frequent = np.flatnonzero(counts >= MANY)
-    return LinkedWords(
-        nodes=np.empty((n_positions, 2), dtype=np.int32),
-        counts=np.empty(n_positions, dtype=np.uint16),
-        frequent_starts=starts[frequent].astype(np.int32),
-        frequent_counts=counts[frequent],
-    )
+    symbol_bits = n_tokens.bit_length()
+    cells = np.empty(n_cells(n_words, n_bytes), dtype=np.uint32)
+    cells[0] = edge_of(symbol_bits)
+    frequent = np.flatnonzero(counts >= many_of(symbol_bits))
+    return LinkedWords(cells, (starts[frequent] + frequent + 1).astype(np.uint32), counts[frequent], symbol_bits)
+
+
+def edge_of(symbol_bits: int) -> int:
+    """What stands in place of a symbol where no word is."""
+    return (1 << symbol_bits) - 1
+
+
+def many_of(symbol_bits: int) -> int:
+    """The count that a cell holds for this and all larger ones."""
+    return (1 << 32 - symbol_bits) - 1
 
 
 @inlined
-def link_symbol(words, position, symbol, pair, count):
-    """Fill the row of a position, of a word that occurs `count` times."""
-    words.nodes[position, SYMBOL] = symbol
-    words.nodes[position, PAIR] = pair
-    words.counts[position] = min(count, MANY)
+def symbol_in(cell, symbol_bits):
+    """The symbol in a cell, or an edge."""
+    return np.int64(cell) & ((1 << symbol_bits) - 1)
+
+
+@inlined
+def new_cell(symbol, count, symbol_bits):
+    """A cell of a word that occurs `count` times."""
+    return np.uint32(symbol | min(count, (1 << 32 - symbol_bits) - 1) << symbol_bits)
+
+
+@inlined
+def with_symbol(cell, symbol, symbol_bits):
+    """The cell with another symbol, as an int64."""
+    return np.int64(cell) >> symbol_bits << symbol_bits | symbol
 
 
 @kernel(reads(int64[:]), reads(int64[:]), reads(int32[:]), reads(int64[:]), reads(int32[:]), LinkedWords)
 def link_symbols(starts, counts, symbols, symbol_starts, lengths, words):
-    """Fill linked words with symbols of one or more bytes, as the merges that made these would have left them, but for
-    pairs.
+    """Fill linked words with symbols of one or more bytes, as the merges that made these would have left them.
 
-    starts        : int64[n_words + 1]   where each word's positions start
+    starts        : int64[n_words + 1]   where each word's bytes start
     counts        : int64[n_words]       how often each word occurs
     symbols       : int32[*]             the symbols of all words, one after another
     symbol_starts : int64[n_words + 1]   where each word's symbols start in it
     lengths       : int32[n_symbols]     the bytes of each symbol
-    words         : LinkedWords, filled  PAIR is NONE throughout; positions within a symbol get minus 1
+    words         : LinkedWords, filled  all cells of a symbol hold it
 
     Cost: O(n).
     """
-    for word in range(starts.shape[0] - 1):
-        position = starts[word]
+    cells, symbol_bits = words.cells, words.symbol_bits
+    for word in range(counts.shape[0]):
+        position = starts[word] + word + 1
         for i in range(symbol_starts[word], symbol_starts[word + 1]):
             end = position + lengths[symbols[i]]
-            link_symbol(words, position, symbols[i], NONE, counts[word])
-            for inside in range(position + 1, end - 1):
-                link_symbol(words, inside, -1, NONE, counts[word])
-            if end > position + 1:
-                link_symbol(words, end - 1, position - end, NONE, counts[word])
+            for inside in range(position, end):
+                cells[inside] = new_cell(np.int64(symbols[i]), counts[word], symbol_bits)
             position = end
+        cells[position] = (1 << symbol_bits) - 1
 
 
 @inlined
 def word_count_at(words, position):
     """How often the word of a position occurs."""
-    count = np.int64(words.counts[position])
-    return count if count < MANY else frequent_count_at(words, position)
+    return word_count(words.cells[position], words, position)
+
+
+@inlined
+def word_count(cell, words, position):
+    """As `word_count_at`, where the cell is read already."""
+    count = np.int64(cell) >> words.symbol_bits
+    return count if count < (1 << 32 - words.symbol_bits) - 1 else frequent_count_at(words, position)
 
 
 @part
 def frequent_count_at(words, position):
-    """As `word_count_at`, of a word that occurs MANY times or more. Cost: O(log n) of such words."""
+    """As `word_count_at`, of a word whose count is too large for a cell. Cost: O(log n) of such words."""
     starts = words.frequent_starts
     low, high = 0, starts.shape[0]
     while high - low > 1:

@@ -7,21 +7,32 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import int32, int64, structure
-from ..machine.intrinsics import address_of, prefetch
+from ..machine.intrinsics import address_of, prefetch, read_i32, read_i64, read_u32, write_i64, write_u32
 from .bucket_queue import BucketQueue, TieRule, pop_heap, push, settle, tie_addresses
-from .linked_words import NONE, PAIR, SYMBOL, LinkedWords, word_count_at
-from .pair_table import N_OCCURRENCES, N_PAIRS, PairTable, count_new_pair, reserve_lists
+from .linked_words import NONE, LinkedWords, symbol_in, with_symbol, word_count
+from .pair_table import (
+    COUNT,
+    KEY,
+    N_OCCURRENCES,
+    N_PAIRS,
+    SLOTS_PER_PAIR,
+    PairTable,
+    enter_pair,
+    find_pair,
+    group_of,
+    home_slot,
+    key_of,
+    reserve_lists,
+    symbols_of,
+)
 from .token_limits import ASKS, HAS_LIMITS, MOST_BYTES, TokenLimits, keeps_limits
 
-# How many list entries ahead the merge loop asks for a position's cache lines. Lists of rare pairs point all over the
-# memory: on 8.3 million positions this and the row layout of the nodes took the loop from 1.05 to 0.76 s. The symbols
-# around the pair are often in another cache line, that of some positions before it or that of the symbol after it: asking
-# for both took the loop from 0.52 to 0.39 s.
+# How many list entries ahead the merge loop asks for the cells around a boundary: lists of rare pairs point all over the
+# memory, and without this the loop waits for each of them.
 AHEAD = 16
-_BEFORE = 2
 
 # Why `merge_batch` returned.
-BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_OCCURRENCES, NEED_TEXT, NEED_ANSWER = range(7)
+BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_SLOTS, NEED_OCCURRENCES, NEED_TEXT, NEED_ANSWER = range(8)
 MAY_MERGE, MAY_NOT_MERGE = -1, -2  # what `check_token` returns beside these
 N_TOKENS, WANTED, N_AT_START, ASKED, ANSWER = range(5)  # where Tokens.state keeps its numbers
 ALLOWED, REFUSED = 1, 2  # answers
@@ -46,18 +57,18 @@ class Tokens(NamedTuple):
 
 
 @part
-def push_pairs(queue, counts, ties_at, first_pair, end_pair, min_count):
+def push_pairs(queue, rows, ties_at, first_pair, end_pair, min_count):
     """Queue the pairs from first_pair to end_pair that occur at least `min_count` times (>= 1)."""
     for pair in range(first_pair, end_pair):
-        if counts[pair] >= min_count:
-            push(queue, pair, counts[pair], ties_at)
+        if rows[pair, COUNT] >= min_count:
+            push(queue, pair, rows[pair, COUNT], ties_at)
 
 
 @kernel(BucketQueue, PairTable, TieRule, int64)
 def push_all_pairs(queue, table, ties, min_count):
     """Queue all pairs of a table that occur at least `min_count` times (>= 1)."""
-    ties_at = tie_addresses(ties, table.left, table.right)
-    push_pairs(queue, table.counts, ties_at, np.int64(0), table.state[N_PAIRS], min_count)
+    ties_at = tie_addresses(ties, table.rows)
+    push_pairs(queue, table.rows, ties_at, np.int64(0), table.state[N_PAIRS], min_count)
 
 
 @part
@@ -81,6 +92,40 @@ def spell_token(ties, token, left, right):
     ties.prefixes[token] = prefix
 
 
+class PairAddresses(NamedTuple):
+    """What counting new pairs takes: the addresses of arrays of a PairTable, and the first pair that is new."""
+
+    rows: int
+    lengths: int
+    first_new: int
+
+
+@inlined
+def count_new_pair(pair_at, left, right, weight, pairs, n_pairs):
+    """Count an occurrence of a pair of the present token and another symbol; it is entered when it is first met.
+
+    pair_at : int64            the address of the symbol's entry in left_at or right_at of Tokens, which is modified
+    weight  : int64            how often the occurrence counts
+    pairs   : PairAddresses
+    n_pairs : int64            how many pairs there are
+
+    Returns the pair and the new number of pairs.
+    """
+    pair = np.int64(read_i32(pair_at))
+    if pair < pairs.first_new:
+        pair = n_pairs
+        n_pairs += 1
+        write_u32(pair_at, pair)
+        write_i64(pairs.rows + 16 * pair + 8 * KEY, key_of(left, right))
+        write_i64(pairs.rows + 16 * pair + 8 * COUNT, weight)
+        write_u32(pairs.lengths + 4 * pair, 1)
+    else:
+        count_at, length_at = pairs.rows + 16 * pair + 8 * COUNT, pairs.lengths + 4 * pair
+        write_i64(count_at, read_i64(count_at) + weight)
+        write_u32(length_at, np.int64(read_u32(length_at)) + 1)
+    return pair, n_pairs
+
+
 @part
 def apply_merge(pair, token, left_length, right_length, words, table, tokens, found):
     """Replace every occurrence of `pair` by `token`, left to right, and enter the pairs that this makes.
@@ -89,73 +134,119 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
     words   : LinkedWords, modified
     table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
     tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair: stale
-    found   : int32[*, 2], scratch     position and index of the new pairs, before they are sorted by pair; twice the
+    found   : int64[*], scratch        pair << 32 | boundary of the new pairs, before they are sorted by pair; twice the
                                        longest list
 
     Room for two new pairs and two new occurrences for each entry of the pair's list, and for AHEAD occurrences more,
     must be there (unchecked).
 
-    Returns how many occurrences were replaced, by word counts. Cost: O(1) for each entry of the list.
+    Returns how many occurrences were replaced, by word counts. Cost: O(1) for each entry of the list. With arrays in place
+    of addresses, each index was asked whether it is negative, and the loop took 1.1 times as long.
     """
-    nodes = words.nodes
-    nodes_at, word_counts_at = address_of(nodes), address_of(words.counts)
-    counts, starts, lengths, occurrences = table.counts, table.starts, table.lengths, table.occurrences
-    left_at, right_at = tokens.left_at, tokens.right_at
+    cells_at, found_at = address_of(words.cells), address_of(found)
+    left_at, right_at = address_of(tokens.left_at), address_of(tokens.right_at)
+    starts, lengths, symbol_bits = table.starts, table.lengths, words.symbol_bits
+    edge = (1 << symbol_bits) - 1
     first_new = table.state[N_PAIRS]
+    pairs = PairAddresses(address_of(table.rows), address_of(lengths), first_new)
+    left, right = symbols_of(table.rows[pair, KEY])
+    to_first, to_end = 4 * left_length, 4 * right_length
     n_pairs = first_new
-    n_found = 0
-    both_lengths = left_length + right_length
-    for i in range(starts[pair], starts[pair] + lengths[pair]):
-        position = occurrences[i]
-        ahead = np.int64(occurrences[i + AHEAD])
-        prefetch(nodes_at + 8 * (ahead - _BEFORE))
-        prefetch(nodes_at + 8 * (ahead + both_lengths))
-        prefetch(word_counts_at + 2 * ahead)
-        if nodes[position, PAIR] != pair:
+    free_at = found_at
+    n_replaced = np.int64(0)
+    n_in_a_row = np.int64(0)  # of these, the ones that stand behind another one
+    entry_at = address_of(table.occurrences) + 4 * starts[pair]
+    end_at = entry_at + 4 * np.int64(lengths[pair])
+    for at in range(entry_at, min(entry_at + 4 * AHEAD, end_at), 4):
+        ask_for_boundary(cells_at + 4 * np.int64(read_u32(at)), to_first, to_end)
+    while entry_at < end_at:
+        cell_at = cells_at + 4 * np.int64(read_u32(entry_at))
+        ask_for_boundary(cells_at + 4 * np.int64(read_u32(entry_at + 4 * AHEAD)), to_first, to_end)
+        entry_at += 4
+        cell = read_u32(cell_at)
+        if symbol_in(read_u32(cell_at - 4), symbol_bits) != left or symbol_in(cell, symbol_bits) != right:
             continue
-        removed = position + left_length
-        after = removed + right_length
-        weight = word_count_at(words, position)
-        nodes[position, SYMBOL] = token
-        nodes[after - 1, SYMBOL] = -both_lengths
-        before = position + min(nodes[position - 1, SYMBOL], -1) if position > 0 else position
-        pair_before = nodes[before, PAIR] if position > 0 else NONE
-        if pair_before != NONE:  # else the word begins here, and another ends before it
-            counts[pair_before] -= weight
-            symbol = nodes[before, SYMBOL]
-            new_pair, n_pairs = count_new_pair(left_at, symbol, symbol, token, weight, first_new, n_pairs, table)
-            nodes[before, PAIR] = new_pair
-            if n_found == 0 or found[n_found - 1, 0] != before:  # else its pair has changed once more
-                n_found += 1
-            found[n_found - 1, 0] = before
-            found[n_found - 1, 1] = new_pair
-        pair_after = nodes[removed, PAIR]
-        if pair_after == NONE:
-            nodes[position, PAIR] = NONE
-        else:
-            counts[pair_after] -= weight
-            symbol = nodes[after, SYMBOL]
+        first_at, end_cell_at = cell_at - to_first, cell_at + to_end
+        before = symbol_in(read_u32(first_at - 4), symbol_bits)
+        after = symbol_in(read_u32(end_cell_at), symbol_bits)
+        weight = word_count(cell, words, (cell_at - cells_at) >> 2)
+        merged = with_symbol(cell, token, symbol_bits)
+        write_u32(first_at, merged)
+        write_u32(end_cell_at - 4, merged)
+        n_replaced += weight
+        if before != edge:
+            if before == token:  # the last one found stands here, with the symbol that is now replaced
+                free_at -= 8
+                count_at = pairs.rows + 16 * (read_i64(free_at) >> 32) + 8 * COUNT
+                write_i64(count_at, read_i64(count_at) - weight)
+                n_in_a_row += weight
+            new_pair, n_pairs = count_new_pair(left_at + 4 * before, before, token, weight, pairs, n_pairs)
+            write_i64(free_at, new_pair << 32 | (first_at - cells_at) >> 2)
+            free_at += 8
+        if after != edge:
             # Never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
             # tokens is found from its right side only, by the code above, and has one entry.
-            new_pair, n_pairs = count_new_pair(right_at, symbol, token, symbol, weight, first_new, n_pairs, table)
-            nodes[position, PAIR] = new_pair
-            found[n_found, 0] = position
-            found[n_found, 1] = new_pair
-            n_found += 1
-        nodes[removed, PAIR] = NONE
-    n_replaced = counts[pair]  # those that overlapped one before them have been taken off
-    counts[pair] = 0
+            new_pair, n_pairs = count_new_pair(right_at + 4 * after, token, after, weight, pairs, n_pairs)
+            write_i64(free_at, new_pair << 32 | (end_cell_at - cells_at) >> 2)
+            free_at += 8
     table.state[N_PAIRS] = n_pairs
+    take_from_old_pairs(token, left, right, group_of(pair, table), n_in_a_row, first_new, table)
+    table.rows[pair, COUNT] = 0
     # The merged pair's list is not read again: most new lists are put there, where the memory is in the cache.
     table.state[N_OCCURRENCES] = reserve_lists(
         first_new, n_pairs, table.state[N_OCCURRENCES], starts[pair], lengths[pair], starts, lengths
     )
     lengths[pair] = 0
-    for i in range(n_found):
-        new_pair = found[i, 1]
-        occurrences[starts[new_pair] + lengths[new_pair]] = found[i, 0]
-        lengths[new_pair] += 1
+    starts_at, occurrences_at = address_of(starts), address_of(table.occurrences)
+    for at in range(found_at, free_at, 8):
+        new_pair, boundary = symbols_of(read_i64(at))
+        length_at = pairs.lengths + 4 * new_pair
+        length = np.int64(read_u32(length_at))
+        write_u32(occurrences_at + 4 * (read_i64(starts_at + 8 * new_pair) + length), boundary)
+        write_u32(length_at, length + 1)
     return n_replaced
+
+
+@inlined
+def ask_for_boundary(cell_at, to_first, to_end):
+    """Prefetch the symbols around a boundary: they are in one or two cache lines."""
+    prefetch(cell_at - to_first - 4)
+    prefetch(cell_at + to_end)
+
+
+@inlined
+def replaced_key(key, token, left, right):
+    """The key of the pair that stood where a new one is, before the merge of `left` and `right`."""
+    new_left, new_right = symbols_of(key)
+    return key_of(new_left, left) if new_right == token else key_of(right, new_right)
+
+
+@inlined
+def take_from_old_pairs(token, left, right, group, n_in_a_row, first_new, table):
+    """Take the counts of the new pairs from those that they have replaced, and give the new ones a slot.
+
+    group      : int64, of the pair that was merged, and so of all pairs around
+    n_in_a_row : int64, how many of the replaced occurrences stand behind another one, by word counts
+    """
+    rows, slots = table.rows, table.slots
+    n_pairs = table.state[N_PAIRS]
+    slots_at, rows_at = address_of(slots), address_of(rows)
+    for pair in range(first_new, n_pairs):
+        key = rows[pair, KEY]
+        prefetch(slots_at + 4 * home_slot(replaced_key(key, token, left, right), group, slots))
+        prefetch(slots_at + 4 * home_slot(key, group, slots))
+    for pair in range(first_new, n_pairs):
+        slot = home_slot(replaced_key(rows[pair, KEY], token, left, right), group, slots)
+        prefetch(rows_at + 16 * np.int64(slots[slot]) - 16)
+    for pair in range(first_new, n_pairs):
+        key = rows[pair, KEY]
+        if table.groups.shape[0]:
+            table.groups[pair] = group
+        enter_pair(pair, key, group, slots)
+        if key != key_of(token, token):
+            rows[find_pair(replaced_key(key, token, left, right), group, table), COUNT] -= rows[pair, COUNT]
+    if n_in_a_row:
+        rows[find_pair(key_of(right, left), group, table), COUNT] -= n_in_a_row
 
 
 @inlined
@@ -166,7 +257,7 @@ def check_token(pair, token, queue, table, ties, ties_at, tokens, limits):
     Inlined, as the loop took 1.2 times as long on 8 MB of code with a call.
     """
     state, starts = tokens.state, ties.starts
-    left, right = table.left[pair], table.right[pair]
+    left, right = symbols_of(table.rows[pair, KEY])
     n_bytes = starts[left + 1] - starts[left] + starts[right + 1] - starts[right]
     if n_bytes > limits.numbers[MOST_BYTES]:
         # It is not queued again. It keeps its count and its occurrences, which the merges around it change.
@@ -188,7 +279,7 @@ def check_token(pair, token, queue, table, ties, ties_at, tokens, limits):
     return MAY_MERGE
 
 
-@kernel(LinkedWords, PairTable, BucketQueue, TieRule, Tokens, int32[:, :], int64, TokenLimits, int64)
+@kernel(LinkedWords, PairTable, BucketQueue, TieRule, Tokens, int64[:], int64, TokenLimits, int64)
 def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, budget):
     """Learn merges until an array is full, no pair is left, or about `budget` list entries were read.
 
@@ -203,20 +294,19 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
     pair that a merge makes, and O(1) for each occurrence; a call returns several times a second.
     """
     state, merges, starts = tokens.state, tokens.merges, ties.starts
-    left_of, right_of, counts, lengths, table_state = table.left, table.right, table.counts, table.lengths, table.state
-    max_pairs, max_occurrences = left_of.shape[0], table.occurrences.shape[0]
-    ties_at = tie_addresses(ties, table.left, table.right)
+    rows, lengths, table_state = table.rows, table.lengths, table.state
+    max_pairs, max_occurrences = rows.shape[0], table.occurrences.shape[0]
+    ties_at = tie_addresses(ties, table.rows)
     n_at_start = state[N_AT_START]
     work = 0
     while work < budget:
         token = state[N_TOKENS]
         if token - n_at_start >= merges.shape[0]:
             return TOKENS_DONE
-        pair = settle(queue, counts, min_count, ties_at)
+        pair = settle(queue, rows, min_count, ties_at)
         if pair == NONE:
             return NO_PAIRS
-        left = left_of[pair]
-        right = right_of[pair]
+        left, right = symbols_of(rows[pair, KEY])
         status = check_token(pair, token, queue, table, ties, ties_at, tokens, limits)
         if status == MAY_NOT_MERGE:
             work += 1
@@ -224,9 +314,11 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
         if status != MAY_MERGE:
             return status
         length = np.int64(lengths[pair])
-        state[WANTED] = table_state[N_PAIRS] + 2 * length
+        state[WANTED] = table_state[N_PAIRS] + 2 * min(length, token + 1)
         if state[WANTED] > max_pairs:
             return NEED_PAIRS
+        if SLOTS_PER_PAIR * state[WANTED] > table.slots.shape[0]:
+            return NEED_SLOTS
         state[WANTED] = table_state[N_OCCURRENCES] + 2 * length + AHEAD
         if state[WANTED] > max_occurrences:
             return NEED_OCCURRENCES
@@ -238,6 +330,6 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
         first_new = table_state[N_PAIRS]
         left_length, right_length = starts[left + 1] - starts[left], starts[right + 1] - starts[right]
         apply_merge(pair, token, left_length, right_length, words, table, tokens, found)
-        push_pairs(queue, counts, ties_at, first_new, table_state[N_PAIRS], min_count)
+        push_pairs(queue, rows, ties_at, first_new, table_state[N_PAIRS], min_count)
         work += length
     return BATCH_DONE

@@ -1,16 +1,17 @@
 """Every pair that has occurred: its two symbols, its count now, and where it occurs.
 
-A pair is known by its index; the linked words hold the index of the pair that starts at each position, so the merge loop
-changes counts without a search. Nothing is taken out of a list of occurrences: a position whose pair has changed stays in
-it, and is recognised because its row no longer holds the pair's index. All lists lie in one array, each in ascending order,
-which gives the left-to-right rule for overlaps. When a pair is merged, its list is not needed any more, and new lists are
-put there: so all lists together take 1.6 times the room of the first ones, or less, and not 2.1 times.
+A pair is known by its index. A merge changes the counts of the pairs around it, which are found by their symbols in a
+hash table: not once for each occurrence, but once for each pair, as all its occurrences in a merge are added up before
+(in the entry of the pair that takes its place, which is new, and needs no search).
 
-No pair is entered twice, so no hash table is needed to find one by its symbols: pairs of two bytes are found in a table
-of 65,536, and every other pair has a newest symbol, and all its occurrences appear in the merge that makes that symbol (or,
-where training goes on from a vocabulary, before the first merge).
-(No two merges make the same token: wherever the bytes of a token stand between two symbol boundaries, they have gone
-through the same merges, so they are one symbol as soon as the token exists.)
+An occurrence is a boundary between two symbols, see linked_words.py. Nothing is taken out of a list of occurrences: a
+boundary whose symbols have changed stays in it, and is recognised by its two cells. All lists lie in one array, each in
+ascending order, which gives the left-to-right rule for overlaps. When a pair is merged, its list is not needed any more,
+and new lists are put there: so all lists together take 1.6 times the room of the first ones, or less, and not 2.1 times.
+
+No pair is entered twice: one that a merge makes has a new symbol, and all its occurrences appear in that merge. (No two
+merges make the same token: wherever the bytes of a token stand between two boundaries, they have gone through the same
+merges, so they are one symbol as soon as the token exists.)
 """
 
 from typing import NamedTuple
@@ -19,83 +20,128 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel
-from ..compiler.signature import int32, int64, reads, structure, uint8
-from .linked_words import NONE, PAIR, SYMBOL, LinkedWords, link_symbol, word_count_at
+from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
+from .linked_words import NONE, LinkedWords, new_cell
 
+KEY, COUNT = range(2)  # the columns of PairTable.rows
 N_PAIRS, N_OCCURRENCES = 0, 1  # where PairTable.state keeps its numbers
 N_BYTE_PAIRS = 1 << 16
+SLOTS_PER_PAIR = 2  # at least: searches are short
+
+_HASH_BITS = np.uint64(32)
+_GROUP_STEP = np.uint64(0xD1B54A32D192ED03)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-@structure(int32[:], int32[:], int64[:], int64[:], int32[:], int32[:], int64[:])
+@structure(int64[:, :], int64[:], uint32[:], int32[:], uint32[:], int32[:], int64[:])
 class PairTable(NamedTuple):
-    """The arrays of the table; all but the last two have one entry a pair.
+    """The arrays of the table; all but the last four have one entry a pair.
 
-    left, right : int32   the two symbols
-    counts      : int64   how often the pair occurs now, by word counts; it may exceed the length of its list
+    rows        : int64[n_pairs, 2]   both numbers of a row are in one cache line:
+                      KEY     the two symbols, left << 32 | right
+                      COUNT   how often the pair occurs now, by word counts; it may exceed the length of its list
     starts      : int64   where its occurrences start in `occurrences`
-    lengths     : int32   how many entries its list has, stale ones included; 0 when the pair has been merged
-    occurrences : int32[*]      positions
+    lengths     : uint32  how many entries its list has, stale ones included; 0 when the pair has been merged
+    groups      : int32   the group of words that the entry is of, see parity_loop.py; int32[0] where all are of group 0
+    occurrences : uint32[*]     boundaries
+    slots       : int32[2**k]   hash table with linear probing: a pair + 1, or 0
     state       : int64[2]   pairs in use, occurrences in use
     """
 
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    rows: NDArray[np.int64]
     starts: NDArray[np.int64]
-    lengths: NDArray[np.int32]
-    occurrences: NDArray[np.int32]
+    lengths: NDArray[np.uint32]
+    groups: NDArray[np.int32]
+    occurrences: NDArray[np.uint32]
+    slots: NDArray[np.int32]
     state: NDArray[np.int64]
+
+
+def new_slots(n_pairs: int) -> NDArray[np.int32]:
+    """Empty slots for so many pairs (memory is touched only as they fill)."""
+    return np.zeros(1 << max(SLOTS_PER_PAIR * int(n_pairs) - 1, 1).bit_length(), dtype=np.int32)
 
 
 def new_pair_table(n_pairs: int, n_occurrences: int) -> PairTable:
     """Make an empty table with room for so many pairs and occurrences (memory is touched only as it fills)."""
     return PairTable(
-        left=np.empty(n_pairs, dtype=np.int32),
-        right=np.empty(n_pairs, dtype=np.int32),
-        counts=np.empty(n_pairs, dtype=np.int64),
+        rows=np.empty((n_pairs, 2), dtype=np.int64),
         starts=np.empty(n_pairs, dtype=np.int64),
-        lengths=np.empty(n_pairs, dtype=np.int32),
-        occurrences=np.empty(n_occurrences, dtype=np.int32),
+        lengths=np.empty(n_pairs, dtype=np.uint32),
+        groups=np.empty(0, dtype=np.int32),
+        occurrences=np.empty(n_occurrences, dtype=np.uint32),
+        slots=new_slots(0),
         state=np.zeros(2, dtype=np.int64),
     )
 
 
 @inlined
-def add_pair(left_symbol, right_symbol, n_pairs, left, right, counts, lengths):
-    """Write an empty entry at index `n_pairs`; the caller adds one to its number of pairs."""
-    left[n_pairs] = left_symbol
-    right[n_pairs] = right_symbol
-    counts[n_pairs] = 0
-    lengths[n_pairs] = 0
+def key_of(left, right):
+    """The key of two symbols."""
+    return np.int64(left) << 32 | np.int64(right)
 
 
 @inlined
-def count_new_pair(pair_at, symbol, left, right, weight, first_new, n_pairs, table):
-    """Count an occurrence of a pair whose newest symbol is the present one; it is entered when it is first met.
-
-    pair_at : int32[n_tokens], modified    left_at or right_at of Tokens, in which `symbol` names the pair (left, right)
-    weight  : int64                        how often the occurrence counts
-    first_new, n_pairs : int64             the first pair that is new, and how many pairs there are
-
-    Returns the pair and the new number of pairs.
-    """
-    pair = np.int64(pair_at[symbol])
-    if pair < first_new:
-        pair = n_pairs
-        pair_at[symbol] = pair
-        add_pair(left, right, pair, table.left, table.right, table.counts, table.lengths)
-        n_pairs += 1
-    table.counts[pair] += weight
-    table.lengths[pair] += 1
-    return pair, n_pairs
+def symbols_of(key):
+    """The two symbols of a key."""
+    return key >> 32, key & 0xFFFFFFFF
 
 
-@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), int64, int64, int32[:], int64[:])
+@inlined
+def home_slot(key, group, slots):
+    """The slot where the search for a pair of a group begins."""
+    hashed = (np.uint64(key) + np.uint64(group) * _GROUP_STEP) * _MULTIPLIER
+    return np.int64(hashed >> _HASH_BITS) & (slots.shape[0] - 1)
+
+
+@inlined
+def group_of(pair, table):
+    """The group of an entry."""
+    return np.int64(table.groups[pair]) if table.groups.shape[0] else np.int64(0)
+
+
+@inlined
+def enter_pair(pair, key, group, slots):
+    """Enter a pair that has no slot yet; one must be free."""
+    slot = home_slot(key, group, slots)
+    while slots[slot] != 0:
+        slot = (slot + 1) & (slots.shape[0] - 1)
+    slots[slot] = pair + 1
+
+
+@inlined
+def find_pair(key, group, table):
+    """The entry of a key in a group, or NONE."""
+    slots = table.slots
+    slot = home_slot(key, group, slots)
+    pair = np.int64(slots[slot]) - 1
+    while pair != NONE and (table.rows[pair, KEY] != key or group_of(pair, table) != group):
+        slot = (slot + 1) & (slots.shape[0] - 1)
+        pair = np.int64(slots[slot]) - 1
+    return pair
+
+
+@kernel(PairTable)
+def enter_all_pairs(table):
+    """Fill the empty slots of a table with its pairs. Cost: O(n)."""
+    for pair in range(table.state[N_PAIRS]):
+        enter_pair(pair, table.rows[pair, KEY], group_of(pair, table), table.slots)
+
+
+@inlined
+def add_pair(key, pair, table):
+    """Write an empty entry at index `pair`; the caller adds one to its number of pairs."""
+    table.rows[pair, KEY] = key
+    table.rows[pair, COUNT] = 0
+    table.lengths[pair] = 0
+
+
+@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), int64, int64, uint32[:], int64[:])
 def count_byte_pairs(text, starts, counts, first_word, end_word, lengths, sums):
     """Count the pairs of bytes in the words from `first_word` to `end_word`.
 
     text, starts, counts : uint8[*], int64[n_words + 1], int64[n_words]    words in CSR form
-    lengths : int32[N_BYTE_PAIRS], modified    at left * 256 + right: at how many positions the pair starts
+    lengths : uint32[N_BYTE_PAIRS], modified    at left * 256 + right: at how many boundaries the pair stands
     sums    : int64[N_BYTE_PAIRS], modified    how often it occurs, by word counts
 
     Cost: O(n), 2 ns a byte.
@@ -107,124 +153,65 @@ def count_byte_pairs(text, starts, counts, first_word, end_word, lengths, sums):
             sums[pair] += counts[word]
 
 
-@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), int64, int64, reads(int32[:]), int64[:], LinkedWords, int32[:])
-def link_bytes(text, starts, counts, first_word, end_word, pair_of_bytes, list_ends, words, occurrences):
-    """Fill the rows of the words from `first_word` to `end_word` with their bytes and pairs, and list where these occur.
+@kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), int64, int64, int64[:], LinkedWords, uint32[:])
+def link_bytes(text, starts, counts, first_word, end_word, list_ends, words, occurrences):
+    """Fill the cells of the words from `first_word` to `end_word` with their bytes, and list where their pairs occur.
 
     text, starts, counts : uint8[*], int64[n_words + 1], int64[n_words]    words in CSR form
-    pair_of_bytes : int32[N_BYTE_PAIRS]       the index of each pair, at left * 256 + right
-    list_ends     : int64[n_pairs], modified  where the next occurrence of each pair is written
-    words         : LinkedWords, modified
-    occurrences   : int32[*], modified        those of a PairTable
+    list_ends   : int64[N_BYTE_PAIRS], modified  where the next occurrence of each pair is written, at left * 256 + right
+    words       : LinkedWords, modified
+    occurrences : uint32[*], modified            those of a PairTable
 
     Cost: O(n), 8 ns a byte.
     """
+    cells, symbol_bits = words.cells, words.symbol_bits
     for word in range(first_word, end_word):
-        last = starts[word + 1] - 1
-        for position in range(starts[word], last + 1):
-            pair = np.int64(NONE)
-            if position < last:
-                pair = np.int64(pair_of_bytes[np.int64(text[position]) << 8 | np.int64(text[position + 1])])
-                occurrences[list_ends[pair]] = position
+        shift = word + 1
+        first, end = starts[word], starts[word + 1]
+        for position in range(first, end):
+            cells[position + shift] = new_cell(np.int64(text[position]), counts[word], symbol_bits)
+            if position > first:
+                pair = np.int64(text[position - 1]) << 8 | np.int64(text[position])
+                occurrences[list_ends[pair]] = position + shift
                 list_ends[pair] += 1
-            link_symbol(words, position, text[position], pair, counts[word])
+        cells[end + shift] = (1 << symbol_bits) - 1
 
 
-@kernel(
-    PairTable,
-    LinkedWords,
-    reads(int64[:]),
-    reads(int32[:]),
-    reads(int64[:]),
-    reads(int32[:]),
-    int32[:],
-    int32[:],
-    int32[:],
-    int64[:],
-    int32[:],
-)
-def enter_first_pairs(
-    table, words, starts, symbols, symbol_starts, symbol_lengths, pair_of_bytes, left_at, right_at, of_newest, by_newest
-):
+@kernel(PairTable, reads(int64[:]), reads(int64[:]), reads(int32[:]), reads(int64[:]), reads(int32[:]))
+def enter_first_pairs(table, starts, counts, symbols, symbol_starts, symbol_lengths):
     """Enter all pairs of words before the first merge, with counts and occurrences.
 
-    table          : PairTable, filled    empty, with room for all pairs and an occurrence for each position
-    words          : LinkedWords          PAIR is filled, the rest is read
-    starts         : int64[n_words + 1]   where each word's positions start
+    table          : PairTable, filled    empty, with room and slots for all pairs and for an occurrence at each boundary
+    starts         : int64[n_words + 1]   where each word's bytes start
+    counts         : int64[n_words]       how often each word occurs
     symbols        : int32[*]             the symbols of all words, one after another, as they are linked
     symbol_starts  : int64[n_words + 1]   where each word's symbols start in it
-    symbol_lengths : int32[n_symbols]     bytes of each symbol; those below 256 are the bytes
-    pair_of_bytes  : int32[N_BYTE_PAIRS], scratch, NONE throughout
-    left_at, right_at : int32[>= n_symbols], modified, NONE throughout   those of Tokens; afterwards their entries are stale
-    of_newest      : int64[n_symbols + 1], scratch, 0 throughout
-    by_newest      : int32[*], scratch    room for each position where a pair that is not of two bytes starts
+    symbol_lengths : int32[n_symbols]     bytes of each symbol
 
-    The pairs of each newest symbol are taken together, as they are in a merge.
-
-    Cost: two passes over the positions, and two more over those of pairs that are not of two bytes.
+    Cost: two searches for each boundary.
     """
-    nodes = words.nodes
-    left, right, counts, lengths, occurrences = table.left, table.right, table.counts, table.lengths, table.occurrences
+    rows, lengths, occurrences = table.rows, table.lengths, table.occurrences
     n_pairs = np.int64(0)
-    n_others = np.int64(0)
-    for word in range(starts.shape[0] - 1):
-        position = starts[word]
-        for i in range(symbol_starts[word], symbol_starts[word + 1] - 1):
-            symbol, following = symbols[i], symbols[i + 1]
-            newest = max(symbol, following)
-            if newest > 255:
-                of_newest[newest] += 1
-                n_others += 1
-            else:
-                key = symbol * 256 + following
-                pair = pair_of_bytes[key]
-                if pair == NONE:
-                    pair = n_pairs
-                    pair_of_bytes[key] = pair
-                    add_pair(symbol, following, pair, left, right, counts, lengths)
-                    n_pairs += 1
-                counts[pair] += word_count_at(words, position)
-                lengths[pair] += 1
-                nodes[position, PAIR] = pair
-            position += symbol_lengths[symbol]
-    if n_others:
-        n_before = np.int64(0)
-        for newest in range(of_newest.shape[0]):  # from numbers to where each newest symbol's positions start
-            n_of_this = of_newest[newest]
-            of_newest[newest] = n_before
-            n_before += n_of_this
-        for word in range(starts.shape[0] - 1):
-            position = starts[word]
-            for i in range(symbol_starts[word], symbol_starts[word + 1] - 1):
-                newest = max(symbols[i], symbols[i + 1])
-                if newest > 255:
-                    by_newest[of_newest[newest]] = position
-                    of_newest[newest] += 1
-                position += symbol_lengths[symbols[i]]
-        first_new = n_pairs
-        present = np.int64(0)
-        for i in range(n_others):
-            position = np.int64(by_newest[i])
-            symbol = nodes[position, SYMBOL]
-            following = nodes[position + symbol_lengths[symbol], SYMBOL]
-            newest = max(symbol, following)
-            if newest != present:
-                present = newest
-                first_new = n_pairs
-            weight = word_count_at(words, position)
-            if following == newest:
-                pair, n_pairs = count_new_pair(left_at, symbol, symbol, following, weight, first_new, n_pairs, table)
-            else:
-                pair, n_pairs = count_new_pair(right_at, following, symbol, following, weight, first_new, n_pairs, table)
-            nodes[position, PAIR] = pair
-    n_occurrences = reserve_lists(0, n_pairs, 0, 0, 0, table.starts, lengths)
-    for position in range(nodes.shape[0]):
-        pair = nodes[position, PAIR]
-        if pair != NONE:
-            occurrences[table.starts[pair] + lengths[pair]] = position
+    for word in range(counts.shape[0]):
+        for i in range(symbol_starts[word] + 1, symbol_starts[word + 1]):
+            key = key_of(symbols[i - 1], symbols[i])
+            pair = find_pair(key, 0, table)
+            if pair == NONE:
+                pair = n_pairs
+                n_pairs += 1
+                add_pair(key, pair, table)
+                enter_pair(pair, key, 0, table.slots)
+            rows[pair, COUNT] += counts[word]
             lengths[pair] += 1
     table.state[N_PAIRS] = n_pairs
-    table.state[N_OCCURRENCES] = n_occurrences
+    table.state[N_OCCURRENCES] = reserve_lists(0, n_pairs, 0, 0, 0, table.starts, lengths)
+    for word in range(counts.shape[0]):
+        boundary = starts[word] + word + 1
+        for i in range(symbol_starts[word] + 1, symbol_starts[word + 1]):
+            boundary += symbol_lengths[symbols[i - 1]]
+            pair = find_pair(key_of(symbols[i - 1], symbols[i]), 0, table)
+            occurrences[table.starts[pair] + lengths[pair]] = boundary
+            lengths[pair] += 1
 
 
 @inlined

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import kernel, part
 from ..compiler.signature import int32, int64, reads, structure
 from .bucket_queue import BucketQueue, TieRule, pop_heap, settle, tie_addresses
-from .linked_words import NONE, PAIR, LinkedWords, word_count_at
+from .linked_words import NONE, LinkedWords, word_count_at
 from .merge_loop import (
     AHEAD,
     BATCH_DONE,
@@ -25,6 +25,7 @@ from .merge_loop import (
     N_TOKENS,
     NEED_OCCURRENCES,
     NEED_PAIRS,
+    NEED_SLOTS,
     NO_PAIRS,
     TOKENS_DONE,
     WANTED,
@@ -33,7 +34,7 @@ from .merge_loop import (
     check_token,
     push_pairs,
 )
-from .pair_table import N_OCCURRENCES, N_PAIRS, PairTable, add_pair
+from .pair_table import COUNT, KEY, N_OCCURRENCES, N_PAIRS, SLOTS_PER_PAIR, PairTable, add_pair, symbols_of
 from .token_limits import TokenLimits
 
 # The columns of ParityQueue.groups and of ParityQueue.sources.
@@ -43,7 +44,6 @@ NEXT_TURN, MOST_TURNS = 0, 1  # where ParityQueue.state keeps its numbers
 
 
 @structure(
-    int32[:],
     int32[:],
     int32[:, :],
     int32[:, :],
@@ -60,7 +60,6 @@ NEXT_TURN, MOST_TURNS = 0, 1  # where ParityQueue.state keeps its numbers
 class ParityQueue(NamedTuple):
     """The queues of all sources, and how well each is compressed.
 
-    group_of    : int32[n_pairs]     the group of each entry of the pair table
     siblings    : int32[n_pairs]     the next entry of the same two symbols; those of one pair make a circle
     latest      : int32[2, n_tokens] scratch: the last entry of (symbol, new token) and of (new token, symbol), by symbol
     heads       : int32[n_sources, N_BUCKETS]    of each source's BucketQueue
@@ -78,7 +77,6 @@ class ParityQueue(NamedTuple):
                                      number waits, if another can be taken
     """
 
-    group_of: NDArray[np.int32]
     siblings: NDArray[np.int32]
     latest: NDArray[np.int32]
     heads: NDArray[np.int32]
@@ -158,7 +156,6 @@ def note_turn(queue, source):
 @part
 def link_sibling(queue, pair, group, before, first_pair):
     """Enter a pair of a group beside its sibling `before`, unless that is below `first_pair`: then it has none yet."""
-    queue.group_of[pair] = group
     queue.groups[group, GROUP_PAIRS] += 1
     queue.siblings[pair] = pair
     if before >= first_pair:
@@ -170,15 +167,15 @@ def link_sibling(queue, pair, group, before, first_pair):
 def divide_pairs(table, words, group_starts, queue):
     """Give each pair of a table an entry in each group, before the first merge.
 
-    table        : PairTable, modified    filled, with room for an entry of each pair in each group
-    words        : LinkedWords, modified
-    group_starts : int64[n_groups + 1]    the first position of each group
-    queue        : ParityQueue, modified  group_of, siblings and GROUP_PAIRS are filled
+    table        : PairTable, modified    filled, with room for an entry of each pair in each group; groups is filled, and
+                                          slots do not fit any more
+    words        : LinkedWords
+    group_starts : int64[n_groups + 1]    the first cell of each group
+    queue        : ParityQueue, modified  siblings and GROUP_PAIRS are filled
 
     The list of a pair is ascending, so the groups stand one after another in it and are cut out of it. Cost: O(n).
     """
-    nodes = words.nodes
-    starts, lengths, counts, occurrences = table.starts, table.lengths, table.counts, table.occurrences
+    starts, lengths, rows, occurrences = table.starts, table.lengths, table.rows, table.occurrences
     n_pairs = table.state[N_PAIRS]
     for pair in range(table.state[N_PAIRS]):
         first = starts[pair]
@@ -194,28 +191,28 @@ def divide_pairs(table, words, group_starts, queue):
                 if i > first:
                     entry = n_pairs
                     n_pairs += 1
-                    add_pair(table.left[pair], table.right[pair], entry, table.left, table.right, counts, lengths)
+                    add_pair(rows[pair, KEY], entry, table)
                 starts[entry] = i
-                counts[entry] = 0
+                rows[entry, COUNT] = 0
                 lengths[entry] = 0
+                table.groups[entry] = group
                 link_sibling(queue, entry, group, np.int64(pair) if i > first else np.int64(NONE), np.int64(0))
-            counts[entry] += word_count_at(words, position)
+            rows[entry, COUNT] += word_count_at(words, position)
             lengths[entry] += 1
-            nodes[position, PAIR] = entry
     table.state[N_PAIRS] = n_pairs
 
 
 @kernel(ParityQueue, PairTable, TieRule, int64)
 def push_divided_pairs(queue, table, ties, min_count):
     """Queue all pairs of all sources that occur at least `min_count` times (>= 1) in their source."""
-    ties_at = tie_addresses(ties, table.left, table.right)
+    ties_at = tie_addresses(ties, table.rows)
     for pair in range(table.state[N_PAIRS]):
-        source = queue.group_of[pair]
+        source = table.groups[pair]
         if source < queue.sources.shape[0]:
-            push_pairs(queue_of(queue, source), table.counts, ties_at, pair, pair + 1, min_count)
+            push_pairs(queue_of(queue, source), table.rows, ties_at, pair, pair + 1, min_count)
 
 
-@kernel(LinkedWords, PairTable, ParityQueue, TieRule, Tokens, int32[:, :], int64, TokenLimits, int64)
+@kernel(LinkedWords, PairTable, ParityQueue, TieRule, Tokens, int64[:], int64, TokenLimits, int64)
 def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limits, budget):
     """As merge_batch, but the most frequent pair of the source that is compressed worst is merged, in all groups.
 
@@ -224,11 +221,11 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
     needs room for. Cost: as merge_batch, and O(n_sources) for each merge.
     """
     state, merges, starts = tokens.state, tokens.merges, ties.starts
-    left_of, right_of, counts, lengths, table_state = table.left, table.right, table.counts, table.lengths, table.state
-    group_of, siblings, latest = queue.group_of, queue.siblings, queue.latest
+    rows, lengths, table_state = table.rows, table.lengths, table.state
+    group_of, siblings, latest = table.groups, queue.siblings, queue.latest
     groups, sources, heap_starts = queue.groups, queue.sources, queue.heap_starts
     n_sources = sources.shape[0]
-    ties_at = tie_addresses(ties, table.left, table.right)
+    ties_at = tie_addresses(ties, table.rows)
     work = 0
     while work < budget:
         token = state[N_TOKENS]
@@ -238,7 +235,7 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
         if source == NONE:
             return NO_PAIRS
         chosen = queue_of(queue, source)
-        pair = settle(chosen, counts, min_count, ties_at)
+        pair = settle(chosen, rows, min_count, ties_at)
         if pair == NONE:
             # For good: a pair that others merge is rare in this source, or it would be in its queue, and so are all pairs
             # that the merge makes here.
@@ -266,15 +263,17 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
             if sibling == pair:
                 break
         state[WANTED] = table_state[N_PAIRS] + 2 * length
-        if state[WANTED] > left_of.shape[0] or not has_room:
+        if state[WANTED] > rows.shape[0] or not has_room:
             return NEED_PAIRS
+        if SLOTS_PER_PAIR * state[WANTED] > table.slots.shape[0]:
+            return NEED_SLOTS
         state[WANTED] = table_state[N_OCCURRENCES] + 2 * length + AHEAD
         if state[WANTED] > table.occurrences.shape[0]:
             return NEED_OCCURRENCES
 
         pop_heap(chosen, ties_at)
         note_turn(queue, source)
-        left, right = left_of[pair], right_of[pair]
+        left, right = symbols_of(rows[pair, KEY])
         left_length, right_length = starts[left + 1] - starts[left], starts[right + 1] - starts[right]
         merges[token - state[N_AT_START], 0] = left
         merges[token - state[N_AT_START], 1] = right
@@ -287,12 +286,12 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
             n_replaced = apply_merge(sibling, token, left_length, right_length, words, table, tokens, found)
             groups[group, GROUP_TOKENS] -= n_replaced
             for new_pair in range(first_new, table_state[N_PAIRS]):
-                side = 0 if right_of[new_pair] == token else 1
-                symbol = left_of[new_pair] if side == 0 else right_of[new_pair]
+                new_left, new_right = symbols_of(rows[new_pair, KEY])
+                side, symbol = (0, new_left) if new_right == token else (1, new_right)
                 link_sibling(queue, new_pair, group, np.int64(latest[side, symbol]), first_pair)
                 latest[side, symbol] = new_pair
             if group < n_sources:
-                push_pairs(queue_of(queue, group), counts, ties_at, first_new, table_state[N_PAIRS], min_count)
+                push_pairs(queue_of(queue, group), rows, ties_at, first_new, table_state[N_PAIRS], min_count)
             sibling = np.int64(siblings[sibling])
             if sibling == pair:
                 break
