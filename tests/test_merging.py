@@ -23,6 +23,8 @@ from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.word_counts import words_from_dict
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
+
 HF_ORDER = {byte: number for number, byte in enumerate(naive.HF_BYTES)}
 
 

@@ -33,6 +33,8 @@ from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.token_rules import Ruling, TokenRules
 from nbbpe.training.word_counts import WordCounts, words_from_dict
 
+pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
+
 Words = dict[bytes, int]
 
 
