@@ -126,7 +126,7 @@ class Model:
     ) -> Model:
         """From merges as pairs of ids, where the result of merge i has id 256 + i; `training` is for the provenance."""
         tokens = [bytes([byte]) for byte in range(256)]
-        for left, right in merges.tolist():
+        for left, right in zip(*merges.T.tolist(), strict=True):  # 32,000 small lists would wake the garbage collector
             tokens.append(tokens[left] + tokens[right])
         results = np.arange(256, len(tokens), dtype=np.int32)
         special = {token: len(tokens) + i for i, token in enumerate(special_tokens)}
