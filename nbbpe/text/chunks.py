@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from .pattern import Pattern
 
 _LOOK = 1 << 16  # bytes of a file that are searched for a special token before it is cut at a boundary instead
-_NEAR = 1 << 10  # bytes that are searched for a certain boundary at first; most have one every few words
-_FEW = 1 << 6  # places that are looked at before all others: nearly always, the first one is free
+_NEAR = 1 << 10  # bytes that are searched for a certain boundary at first: most texts have one every few words
 _CONTEXT = 8  # bytes before a place that tell whether the character there is valid, and its class
 
 
@@ -216,18 +215,30 @@ def _first_cut(
     data = padded(block)
     starts, ends, _ = find_breaks(data, 0, len(block), min(stop + 1, len(block)), specials, overlapping=True).T
     covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # special tokens that start before may reach up to here
-    for find in lambda: starts, lambda: _certain_boundaries(data, len(block), tables):
-        places = find()
-        is_start = places is starts
-        places = places[(first <= places) & (places < stop)]
-        for some in places[:_FEW], places[_FEW:]:
-            is_free = covered[np.searchsorted(starts, some)] <= some
-            if not is_start:
-                # One whose second character begins a special token is not certain: the text ends before that.
-                is_free &= ~np.isin(some + 1, starts, assume_unique=True)
-            if is_free.any():
-                return text.place(begin, int(some[is_free.argmax()]))
+    for places in _places(data, first, stop, len(block), starts, tables):
+        free = places[covered[np.searchsorted(starts, places)] <= places] if len(starts) else places
+        if len(free):
+            return text.place(begin, int(free[0]))
     return None
+
+
+def _places(
+    data: NDArray[np.uint8],
+    first: int,
+    stop: int,
+    n_bytes: int,
+    starts: NDArray[np.int64],
+    tables: PatternTables | None,
+) -> Iterator[NDArray[np.int64]]:
+    """Where a block of `n_bytes` bytes may be cut from `first` to `stop`, if no special token reaches there: at special
+    tokens, which begin at `starts`; at certain boundaries soon after `first`, of which one nearly always does; at all."""
+    yield starts[(first <= starts) & (starts < stop)]
+    near = min(first + _NEAR, stop)
+    for end in {near: None, stop: None}:
+        places = _certain_boundaries(data, min(end + _CONTEXT, n_bytes), tables)
+        places = places[(first <= places) & (places < end)]
+        # One whose second character begins a special token is not certain: the text ends before that.
+        yield places[~np.isin(places + 1, starts, assume_unique=True)] if len(starts) else places
 
 
 def _certain_boundaries(text: NDArray[np.uint8], n_bytes: int, tables: PatternTables | None) -> NDArray[np.intp]:
