@@ -89,6 +89,16 @@ def _spelled(ties: bucket_queue.TieRule, first: int, end: int) -> list[bytes]:
     return [ties.text[at:stop].tobytes() for at, stop in pairwise(starts)]
 
 
+def _scratch(table: pair_table.PairTable, found: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Scratch of merge_batch for the longest list; that which there is, unless it is much too long, or too short.
+
+    No list of a new pair is longer than that of the pair whose merge makes it: the longest ones are merged first.
+    """
+    n_pairs = int(table.state[pair_table.N_PAIRS])
+    n = 2 * int(table.lengths[:n_pairs].max(initial=1))
+    return found if n <= len(found) < 2 * n else np.empty(n, dtype=np.int64)
+
+
 def n_bytes_needed(n_words: int, n_bytes: int, n_tokens: int) -> int:
     """The memory that `learn_merges` takes for words of so many bytes, theirs included: an estimate from above.
 
@@ -183,9 +193,7 @@ def learn_merges(
         linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
     else:
         linked, table = pairs_of_symbols(counted, start, n_tokens)
-    n_pairs = int(table.state[pair_table.N_PAIRS])
-    longest = int(table.lengths[:n_pairs].max(initial=1))
-    found = np.empty(2 * longest, dtype=np.int64)
+    found = np.empty(0, dtype=np.int64)
     ties = _tie_rule(tie_break, n_tokens, start)
     limits = ruling.limits(max_token_length) if ruling else token_limits.no_limits(max_token_length)
     min_count = min(min_frequency, 2**63 - 1)
@@ -198,6 +206,7 @@ def learn_merges(
     n_known = 0  # merges that add no token
     while True:
         tokens = tokens._replace(merges=merges[: n_wanted + n_known])
+        found = _scratch(table, found)
         status = queue.merge(linked, table, ties, tokens, found, min_count, limits, BATCH_BUDGET)
         learned = int(tokens.state[merge_loop.N_TOKENS])
         if report is not None:
