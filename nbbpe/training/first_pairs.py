@@ -11,9 +11,8 @@ import numpy as np
 from ..kernels.training import pair_table
 from ..kernels.training.linked_words import LinkedWords, link_symbols, new_linked_words
 from ..kernels.training.merge_loop import AHEAD
-from ..kernels.training.pair_table import COUNT, KEY, N_BYTE_PAIRS, N_OCCURRENCES, N_PAIRS, PairTable
+from ..kernels.training.pair_table import COUNT, KEY, N_BYTE_PAIRS, N_OCCURRENCES, N_PAIRS, PairTable, with_slots
 from ..system.workers import run_together
-from .rooms import with_slots
 from .start import Start
 from .word_counts import WordCounts
 
@@ -74,6 +73,6 @@ def pairs_of_symbols(counted: WordCounts, start: Start, n_tokens: int) -> tuple[
     n_boundaries = len(start.symbols) - np.count_nonzero(np.diff(start.symbol_starts))
     linked, table = new_linked_words(starts, counted.counts, n_tokens), _new_table(int(starts[-1]), n_boundaries)
     link_symbols(starts, counted.counts, start.symbols, start.symbol_starts, symbol_lengths, linked)
-    table = with_slots(table, n_boundaries)
+    table = with_slots(table, int(n_boundaries))
     pair_table.enter_first_pairs(table, starts, counted.counts, start.symbols, start.symbol_starts, symbol_lengths)
     return linked, with_slots(table, 2 * int(table.state[N_PAIRS]))

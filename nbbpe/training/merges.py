@@ -13,7 +13,7 @@ from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_tabl
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_symbols
 from .parity_queues import Groups, ParityQueues
-from .rooms import with_pairs, with_room, with_slots
+from .rooms import with_pairs, with_room
 from .start import Start
 from .token_rules import Ruling
 from .word_counts import WordCounts
@@ -226,7 +226,7 @@ def learn_merges(
                 table = with_pairs(table, wanted, n_pairs)
             queue.grow(len(table.rows), n_pairs)
         elif status == merge_loop.NEED_SLOTS:
-            table = with_slots(table, wanted)
+            table = pair_table.with_slots(table, wanted)
         elif status == merge_loop.NEED_OCCURRENCES:
             used = int(table.state[pair_table.N_OCCURRENCES])
             table = table._replace(occurrences=with_room(table.occurrences, wanted, used))

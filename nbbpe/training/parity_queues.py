@@ -11,9 +11,9 @@ from ..kernels.training import bucket_queue, parity_loop
 from ..kernels.training.bucket_queue import TieRule
 from ..kernels.training.linked_words import NONE, LinkedWords
 from ..kernels.training.merge_loop import Tokens
-from ..kernels.training.pair_table import N_PAIRS, PairTable
+from ..kernels.training.pair_table import N_PAIRS, PairTable, with_slots
 from ..kernels.training.token_limits import TokenLimits
-from .rooms import with_pairs, with_room, with_slots
+from .rooms import with_pairs, with_room
 
 _MOST_TURNS = 2  # of the merges of a window, times the even share of a source
 

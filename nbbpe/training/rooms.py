@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.training.pair_table import PairTable, enter_all_pairs, new_slots
+from ..kernels.training.pair_table import PairTable
 
 _PAIR_FIELDS = ("rows", "starts", "lengths")  # of PairTable, with an entry a pair
 
@@ -23,10 +23,3 @@ def with_pairs(table: PairTable, n: int, used: int) -> PairTable:
     """A table with room for at least `n` pairs, of which `used` are there."""
     fields = [*_PAIR_FIELDS, "groups"] if len(table.groups) else _PAIR_FIELDS
     return table._replace(**{name: with_room(getattr(table, name), n, used) for name in fields})
-
-
-def with_slots(table: PairTable, n: int) -> PairTable:
-    """A table with slots for at least `n` pairs."""
-    table = table._replace(slots=new_slots(n))
-    enter_all_pairs(table)
-    return table

@@ -233,16 +233,16 @@ def take_from_old_pairs(token, left, right, group, n_in_a_row, first_new, table)
     slots_at, rows_at = address_of(slots), address_of(rows)
     for pair in range(first_new, n_pairs):
         key = rows[pair, KEY]
-        prefetch(slots_at + 4 * home_slot(replaced_key(key, token, left, right), group, slots))
-        prefetch(slots_at + 4 * home_slot(key, group, slots))
+        prefetch(slots_at + 4 * home_slot(replaced_key(key, token, left, right), group, table))
+        prefetch(slots_at + 4 * home_slot(key, group, table))
     for pair in range(first_new, n_pairs):
-        slot = home_slot(replaced_key(rows[pair, KEY], token, left, right), group, slots)
+        slot = home_slot(replaced_key(rows[pair, KEY], token, left, right), group, table)
         prefetch(rows_at + 16 * np.int64(slots[slot]) - 16)
     for pair in range(first_new, n_pairs):
         key = rows[pair, KEY]
         if table.groups.shape[0]:
             table.groups[pair] = group
-        enter_pair(pair, key, group, slots)
+        enter_pair(pair, key, group, table)
         if key != key_of(token, token):
             rows[find_pair(replaced_key(key, token, left, right), group, table), COUNT] -= rows[pair, COUNT]
     if n_in_a_row:

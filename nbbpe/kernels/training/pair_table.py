@@ -4,6 +4,10 @@ A pair is known by its index. A merge changes the counts of the pairs around it,
 hash table: not once for each occurrence, but once for each pair, as all its occurrences in a merge are added up before
 (in the entry of the pair that takes its place, which is new, and needs no search).
 
+The hash table has 2^k slots, and a search goes on from slot to slot. It begins at the pair's home, the highest k bits of a
+secret odd number times the key, the two symbols (see secret.py): whatever two keys are, they share a home with a chance
+of 2 : 2^k at the most (Dietzfelbinger et al., 1997), for whoever does not know the secret.
+
 An occurrence is a boundary between two symbols, see linked_words.py. Nothing is taken out of a list of occurrences: a
 boundary whose symbols have changed stays in it, and is recognised by its two cells. All lists lie in one array, each in
 ascending order, which gives the left-to-right rule for overlaps. When a pair is merged, its list is not needed any more,
@@ -21,16 +25,15 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
+from ..machine import secret
 from .linked_words import NONE, LinkedWords, new_cell
 
 KEY, COUNT = range(2)  # the columns of PairTable.rows
-N_PAIRS, N_OCCURRENCES = 0, 1  # where PairTable.state keeps its numbers
+N_PAIRS, N_OCCURRENCES, SHIFT, FACTOR = range(4)  # where PairTable.state keeps its numbers
 N_BYTE_PAIRS = 1 << 16
 SLOTS_PER_PAIR = 2  # at least: searches are short
 
-_HASH_BITS = np.uint64(32)
 _GROUP_STEP = np.uint64(0xD1B54A32D192ED03)
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @structure(int64[:, :], int64[:], uint32[:], int32[:], uint32[:], int32[:], int64[:])
@@ -44,8 +47,8 @@ class PairTable(NamedTuple):
     lengths     : uint32  how many entries its list has, stale ones included; 0 when the pair has been merged
     groups      : int32   the group of words that the entry is of, see parity_loop.py; int32[0] where all are of group 0
     occurrences : uint32[*]     boundaries
-    slots       : int32[2**k]   hash table with linear probing: a pair + 1, or 0
-    state       : int64[2]   pairs in use, occurrences in use
+    slots       : int32[2**k]   hash table: a pair + 1, or 0
+    state       : int64[4]   pairs in use, occurrences in use; 64 - k; the secret number
     """
 
     rows: NDArray[np.int64]
@@ -57,21 +60,17 @@ class PairTable(NamedTuple):
     state: NDArray[np.int64]
 
 
-def new_slots(n_pairs: int) -> NDArray[np.int32]:
-    """Empty slots for so many pairs (memory is touched only as they fill)."""
-    return np.zeros(1 << max(SLOTS_PER_PAIR * int(n_pairs) - 1, 1).bit_length(), dtype=np.int32)
-
-
 def new_pair_table(n_pairs: int, n_occurrences: int) -> PairTable:
-    """Make an empty table with room for so many pairs and occurrences (memory is touched only as it fills)."""
+    """Make an empty table with room for so many pairs and occurrences (memory is touched only as it fills); no slots."""
+    factor = secret.of_process()[secret.PAIRS].view(np.int64)
     return PairTable(
         rows=np.empty((n_pairs, 2), dtype=np.int64),
         starts=np.empty(n_pairs, dtype=np.int64),
         lengths=np.empty(n_pairs, dtype=np.uint32),
         groups=np.empty(0, dtype=np.int32),
         occurrences=np.empty(n_occurrences, dtype=np.uint32),
-        slots=new_slots(0),
-        state=np.zeros(2, dtype=np.int64),
+        slots=np.zeros(0, dtype=np.int32),
+        state=np.array([0, 0, 0, factor], dtype=np.int64),
     )
 
 
@@ -88,10 +87,10 @@ def symbols_of(key):
 
 
 @inlined
-def home_slot(key, group, slots):
+def home_slot(key, group, table):
     """The slot where the search for a pair of a group begins."""
-    hashed = (np.uint64(key) + np.uint64(group) * _GROUP_STEP) * _MULTIPLIER
-    return np.int64(hashed >> _HASH_BITS) & (slots.shape[0] - 1)
+    hashed = (np.uint64(key) + np.uint64(group) * _GROUP_STEP) * np.uint64(table.state[FACTOR])
+    return np.int64(hashed >> np.uint64(table.state[SHIFT]))
 
 
 @inlined
@@ -101,9 +100,10 @@ def group_of(pair, table):
 
 
 @inlined
-def enter_pair(pair, key, group, slots):
+def enter_pair(pair, key, group, table):
     """Enter a pair that has no slot yet; one must be free."""
-    slot = home_slot(key, group, slots)
+    slots = table.slots
+    slot = home_slot(key, group, table)
     while slots[slot] != 0:
         slot = (slot + 1) & (slots.shape[0] - 1)
     slots[slot] = pair + 1
@@ -113,7 +113,7 @@ def enter_pair(pair, key, group, slots):
 def find_pair(key, group, table):
     """The entry of a key in a group, or NONE."""
     slots = table.slots
-    slot = home_slot(key, group, slots)
+    slot = home_slot(key, group, table)
     pair = np.int64(slots[slot]) - 1
     while pair != NONE and (table.rows[pair, KEY] != key or group_of(pair, table) != group):
         slot = (slot + 1) & (slots.shape[0] - 1)
@@ -125,7 +125,16 @@ def find_pair(key, group, table):
 def enter_all_pairs(table):
     """Fill the empty slots of a table with its pairs. Cost: O(n)."""
     for pair in range(table.state[N_PAIRS]):
-        enter_pair(pair, table.rows[pair, KEY], group_of(pair, table), table.slots)
+        enter_pair(pair, table.rows[pair, KEY], group_of(pair, table), table)
+
+
+def with_slots(table: PairTable, n_pairs: int) -> PairTable:
+    """A table with slots for at least so many pairs, in place of those that it has (memory is touched as they fill)."""
+    bits = max(SLOTS_PER_PAIR * n_pairs - 1, 1).bit_length()
+    table = table._replace(slots=np.zeros(1 << bits, dtype=np.int32))
+    table.state[SHIFT] = 64 - bits
+    enter_all_pairs(table)
+    return table
 
 
 @inlined
@@ -200,7 +209,7 @@ def enter_first_pairs(table, starts, counts, symbols, symbol_starts, symbol_leng
                 pair = n_pairs
                 n_pairs += 1
                 add_pair(key, pair, table)
-                enter_pair(pair, key, 0, table.slots)
+                enter_pair(pair, key, 0, table)
             rows[pair, COUNT] += counts[word]
             lengths[pair] += 1
     table.state[N_PAIRS] = n_pairs
