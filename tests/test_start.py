@@ -395,7 +395,8 @@ text = np.frombuffer(b"the cat sat", dtype=np.uint8)
 words = WordCounts(text, np.array([0, 3, 7, 11], dtype=np.int64), np.array([1, 5, 2], dtype=np.int64))
 linked, table = first_pairs.pairs_of_bytes(words, 300, 1)
 n = int(table.state[0])
-print(*(np.asarray(each).tolist() for each in linked), *(each[:n].tolist() for each in table))
+print(*(np.asarray(each).tolist() for each in linked), n, table.state[1])  # the other numbers are of a secret
+print(*(getattr(table, name)[:n].tolist() for name in ("rows", "starts", "lengths", "occurrences")))
 print(plain.is_plain())
 """
 
