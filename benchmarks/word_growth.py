@@ -18,7 +18,9 @@ import numpy as np
 import nbbpe
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training.merges import learn_merges
-from nbbpe.training.word_counts import WordCounts, WordTable, count_documents
+from nbbpe.training.parallel_counting import count_documents
+from nbbpe.training.word_counts import WordCounts
+from nbbpe.training.word_table import WordTable
 
 from .corpora import text_folder
 from .synthetic_words import make_words

@@ -43,8 +43,8 @@ def count_batches(
     """
     from .training.count_description import Description
     from .training.count_tables import arrow, batch_of, schema_of
+    from .training.counters import make_counter
     from .training.sorted_runs import in_blocks, sorted_words
-    from .training.word_counts import make_counter
 
     pa = arrow()
     specials = check_special_tokens(special_tokens)

@@ -16,16 +16,16 @@ from nbbpe.kernels.pieces import special_tokens
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
 from nbbpe.text import chunks, pattern, regex_splitter, text_rows, utf8, windows
-from nbbpe.training import executed, forecast, gathering, merges, sorted_runs, word_counts
+from nbbpe.training import counters, executed, forecast, gathering, merges, parallel_counting, sorted_runs, word_table
 
 SIZES: dict[str, list[tuple[Any, str]]] = {
     "window": [(windows, "WINDOW"), (columns, "WINDOW")],
     "text_window": [(windows, "TEXT_WINDOW")],
     "copied": [(utf8, "_COPIED")],
     "batch": [(windows, "BATCH")],
-    "counted": [(word_counts, "BATCH")],
-    "chunk": [(word_counts, "_CHUNK_BYTES"), (word_counts, "_SHARED_CHUNK_BYTES"), (writer, "_CHUNK_BYTES")],
-    "split": [(word_counts, "_SPLIT_BYTES"), (word_counts, "_SENT_BYTES"), (word_counts, "_SENT_TEXTS")],
+    "counted": [(parallel_counting, "BATCH")],
+    "chunk": [(parallel_counting, "_CHUNK_BYTES"), (parallel_counting, "_SHARED_CHUNK_BYTES"), (writer, "_CHUNK_BYTES")],
+    "split": [(word_table, "_SPLIT_BYTES"), (word_table, "_SENT_BYTES"), (counters, "_SENT_TEXTS")],
     "report": [(part_encoder, "_REPORT_BYTES")],
     "block": [
         *[(compressed, "_BLOCK"), (compressed, "_ROOM"), (read_ahead, "_BLOCK")],
@@ -39,11 +39,11 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
         *[(regex_splitter, "AT_ONCE"), (regex_splitter, "_MATCHES_AT_ONCE"), (pattern, "_PARTS_AT_ONCE")],
         *[(pattern, "_LONG_PART"), (regex_encoder, "_IDS_AT_ONCE")],
     ],
-    "for_workers": [(word_counts, "MIN_BYTES_FOR_WORKERS"), (writer, "MIN_BYTES_FOR_WORKERS")],
+    "for_workers": [(parallel_counting, "MIN_BYTES_FOR_WORKERS"), (writer, "MIN_BYTES_FOR_WORKERS")],
     "for_threads": [(threads, "BYTES_PER_THREAD")],
     "thread_part": [(threads, "PART_BYTES")],
     "rows_window": [(text_rows, "ROWS_WINDOW")],
-    "first_slots": [(word_counts, "_FIRST_SLOTS")],
+    "first_slots": [(word_table, "_FIRST_SLOTS")],
     "run_block": [(sorted_runs, "_BLOCK_BYTES")],
     "runs": [(sorted_runs, "MOST_RUNS")],
     "own": [(gathering, "_OWN_BYTES")],

@@ -229,10 +229,10 @@ USE = r"""
 import base64, importlib, json, pathlib, sys, tempfile, warnings
 import numpy as np
 import nbbpe
-from nbbpe.training import word_counts as pretokenize
+from nbbpe.training import parallel_counting
 from nbbpe.idfiles import writer as tokenfile
 warnings.simplefilter("ignore")
-pretokenize.MIN_BYTES_FOR_WORKERS = tokenfile.MIN_BYTES_FOR_WORKERS = 100
+parallel_counting.MIN_BYTES_FOR_WORKERS = tokenfile.MIN_BYTES_FOR_WORKERS = 100
 text = "It's the cat's mat, isn't it? 12 é 中文 \n\n  x/y 's" * 20 + "a" * 700 + " b" * 90
 folder = pathlib.Path(tempfile.mkdtemp(dir=sys.argv[1]))
 (folder / "t.txt").write_text(text + "<|s|>" + text, encoding="utf-8")

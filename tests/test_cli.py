@@ -763,12 +763,12 @@ def test_nothing_is_said_where_nobody_reads(folder, tmp_path):
 TRAIN = """
 import sys, time, nbbpe.cli
 from nbbpe.text import windows as corpus
-from nbbpe.training import word_counts as pretokenize
-original = pretokenize.PieceCounter.count
+from nbbpe.training import counters
+original = counters.PieceCounter.count
 def slow(self, window):
     print("counting", flush=True)
     time.sleep(60)
-pretokenize.PieceCounter.count = slow
+counters.PieceCounter.count = slow
 sys.exit(nbbpe.cli.main(["train", sys.argv[1], "--vocab-size", "300", "-o", sys.argv[2]]))
 """
 

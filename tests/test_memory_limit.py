@@ -19,7 +19,9 @@ from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import gathering, merges
-from nbbpe.training.word_counts import WordTable, corpus_fingerprint, count_files
+from nbbpe.training.parallel_counting import count_files
+from nbbpe.training.word_counts import corpus_fingerprint
+from nbbpe.training.word_table import WordTable
 
 pytestmark = pytest.mark.usefixtures("quiet")
 pa = pytest.importorskip("pyarrow")

@@ -28,7 +28,8 @@ from nbbpe.kernels.pieces.piece_table import (
 from nbbpe.kernels.training import count_pieces
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import padded, to_text
-from nbbpe.training.word_counts import WordCounts, WordTable, words_from_dict
+from nbbpe.training.word_counts import WordCounts, words_from_dict
+from nbbpe.training.word_table import WordTable
 
 
 @njit

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from nbbpe.sources import find_inputs
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import to_bytes
-from nbbpe.training.word_counts import WordCounts, count_documents, count_files
+from nbbpe.training.parallel_counting import count_documents, count_files
+from nbbpe.training.word_counts import WordCounts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* holds NUL bytes", "ignore:.* begins as UTF-16 does")
 

@@ -29,7 +29,7 @@ from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, extras, find_inputs
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
-from nbbpe.training import word_counts
+from nbbpe.training import parallel_counting
 
 PATTERNS = {"gpt2": "gpt2", "user": texts.SPLIT_WITH_GAPS, "none": None}
 DOCUMENTS = [
@@ -490,7 +490,7 @@ def assert_refused(small, tmp_path, monkeypatch) -> Callable[..., None]:
     def check(source, error: type[Exception], message: str, **options) -> None:
         before = sorted(os.listdir(tmp_path))
         with monkeypatch.context() as patch:
-            for module in word_counts, tokenfile:
+            for module in parallel_counting, tokenfile:
                 patch.setattr(module, "run_jobs", lambda *args, **options: pytest.fail("work was begun"))
             with pytest.raises(error, match=message):
                 nbbpe.train(source, 300, **options)

@@ -17,13 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.sources import find_inputs
+from nbbpe.sources import Documents, find_inputs
 from nbbpe.text import windows
 from nbbpe.text.automaton import split
 from nbbpe.text.pattern import Pattern, get_pattern, splits_by_regex
 from nbbpe.text.pattern_tables import has_stable_pretokens
 from nbbpe.text.utf8 import to_bytes
-from nbbpe.training import word_counts
+from nbbpe.training.parallel_counting import count_files
+from nbbpe.training.word_counts import corpus_fingerprint
 
 FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
 SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]
@@ -42,9 +43,9 @@ BROKEN = b"caf\xc3 \xe2\x82x \xff\xfe'\xc3\n\xf0\x9f\x98 \xed\xa0\x80 abc\xc3" *
 
 
 def words_of(documents, pattern, by_regex, specials=SPECIALS):
-    inputs = [word_counts.Documents(documents)]
+    inputs = [Documents(documents)]
     tokens = [token.encode() for token in specials]
-    words = word_counts.count_files(inputs, get_pattern(pattern), tokens, 1, lambda n: None, by_regex=by_regex)
+    words = count_files(inputs, get_pattern(pattern), tokens, 1, lambda n: None, by_regex=by_regex)
     starts = words.starts.tolist()
     spans = zip(starts, starts[1:], words.counts.tolist(), strict=False)
     return {words.text[start:end].tobytes(): count for start, end, count in spans}
@@ -91,10 +92,8 @@ def test_the_words_of_real_text_are_the_same(shared, file, pattern, tmp_path):
     found = []
     for by_regex in False, True:
         inputs = find_inputs([path], None, "raise")
-        words = word_counts.count_files(
-            inputs, get_pattern(pattern), [b"<|endoftext|>"], 1, lambda n: None, by_regex=by_regex
-        )
-        found.append((word_counts.corpus_fingerprint(words), len(words.counts), int(words.counts.sum())))
+        words = count_files(inputs, get_pattern(pattern), [b"<|endoftext|>"], 1, lambda n: None, by_regex=by_regex)
+        found.append((corpus_fingerprint(words), len(words.counts), int(words.counts.sum())))
     assert found[0] == found[1]
 
 

@@ -22,7 +22,7 @@ import nbbpe
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.text import utf8
 from nbbpe.text.pattern import NAMED
-from nbbpe.training import word_counts
+from nbbpe.training import parallel_counting
 from nbbpe.training.tie_break import TIE_BREAKS
 
 GPT2 = NAMED["gpt2"].compiled
@@ -190,7 +190,7 @@ def test_workers_chunks_and_the_order_of_files_change_nothing(tmp_path, monkeypa
 
 def in_daemon(path, connection):
     """Train and encode in a process that must not have children."""
-    word_counts.MIN_BYTES_FOR_WORKERS = 0
+    parallel_counting.MIN_BYTES_FOR_WORKERS = 0
     tokenfile.MIN_BYTES_FOR_WORKERS = 0
     tokenizer = nbbpe.train(path, 300, [texts.SPECIAL], workers=4)
     n = tokenizer.encode_file(path, f"{path}.bin", workers=4)
@@ -461,8 +461,8 @@ def test_documents_that_look_like_paths_can_be_given_as_an_iterator():
 
 COUNT = """
 import sys, nbbpe
-from nbbpe.training import word_counts as pretokenize
-pretokenize.MIN_BYTES_FOR_WORKERS = 0
+from nbbpe.training import parallel_counting
+parallel_counting.MIN_BYTES_FOR_WORKERS = 0
 def told(stage, done, total):
     print(stage, flush=True)
     sys.stdout = open("/dev/null", "w")

@@ -14,8 +14,9 @@ import nbbpe
 from nbbpe.sources import find_inputs
 from nbbpe.system.workers import WorkerError
 from nbbpe.text.pattern import get_pattern
-from nbbpe.training import word_counts
-from nbbpe.training.word_counts import corpus_fingerprint, count_files
+from nbbpe.training import counters
+from nbbpe.training.parallel_counting import count_files
+from nbbpe.training.word_counts import corpus_fingerprint
 
 NOT_COMPILED = r"\b\w+|\W"
 
@@ -54,7 +55,7 @@ def test_words_that_workers_hand_over_are_all_there(source, sizes, monkeypatch, 
     wanted = fingerprint(1)
     sizes(for_workers=0, chunk=9000, counted=9000, split=sent)
     taken = []
-    for kind in word_counts.PieceCounter, word_counts.RegexCounter:
+    for kind in counters.PieceCounter, counters.RegexCounter:
 
         def take_over(self, gathered, real=kind.take_over):
             taken.append(gathered)
@@ -67,7 +68,7 @@ def test_words_that_workers_hand_over_are_all_there(source, sizes, monkeypatch, 
 
 
 def test_a_worker_that_is_killed_is_an_error_and_nothing_is_left(source, sizes, monkeypatch):
-    real = word_counts.PieceCounter.count
+    real = counters.PieceCounter.count
 
     def count(self, window):
         if in_a_worker():
@@ -77,7 +78,7 @@ def test_a_worker_that_is_killed_is_an_error_and_nothing_is_left(source, sizes, 
 
     sizes(for_workers=0, chunk=2000, counted=2000)
     with monkeypatch.context() as patch:
-        patch.setattr(word_counts.PieceCounter, "count", count)
+        patch.setattr(counters.PieceCounter, "count", count)
         with pytest.raises(WorkerError, match=r"exit code -9.*fewer workers"):
             nbbpe.train(source, 300, workers=2)
     assert multiprocessing.active_children() == []

@@ -14,7 +14,8 @@ from ..sources import Input, Part, Skipped, warn_of_skipped
 from ..sources.elsewhere import for_elsewhere
 from ..system.executors import run_on
 from ..text.pattern import Pattern
-from .word_counts import WordCounts, make_counter
+from .counters import make_counter
+from .word_counts import WordCounts
 
 # Large enough that tasks cost little beside their work, small enough that a lost worker costs little. Dask takes 4 ms of
 # processor time for a task, and as much for each MB of its result.

@@ -11,8 +11,11 @@ from typing import NamedTuple
 
 from ..sources import Input
 from ..text.pattern import Pattern
+from .counters import make_counter
 from .merges import n_bytes_needed
-from .word_counts import WordCounts, add_up, count_documents, make_counter, workers_that_pay
+from .parallel_counting import count_documents, workers_that_pay
+from .word_counts import WordCounts
+from .word_table import add_up
 
 MIN_BYTES = 1 << 30  # of text: shorter runs are over before a forecast is of use
 _N_PLACES = 8  # where the text is sampled,

@@ -15,7 +15,9 @@ from ..sources import Input, Part
 from ..system.excerpt import shown_count
 from ..system.scratch import scratch_folder
 from ..text.pattern import Pattern
+from .counters import make_counter
 from .executed import count_on
+from .parallel_counting import count_files, run_counters, workers_that_pay
 from .sorted_runs import (
     Run,
     RunFolder,
@@ -25,7 +27,8 @@ from .sorted_runs import (
     sorted_words,
     total_of,
 )
-from .word_counts import WordCounts, add_up, count_files, make_counter, run_counters, workers_that_pay
+from .word_counts import WordCounts
+from .word_table import add_up
 
 MOST_COUNT = 2**63 - 1
 _OWN_BYTES = 48 << 20  # of each process: what it needs beside words

@@ -19,7 +19,8 @@ from ..sources import Input
 from ..text.scripts import WITHOUT_LETTERS, script_of
 from ..text.utf8 import to_text
 from ..training.terms import Terms
-from ..training.word_counts import WordCounts, WordTable
+from ..training.word_counts import WordCounts
+from ..training.word_table import WordTable
 from ..words.source_words import count_words
 from .extension import extend_by_words
 from .frequencies import check_gaps, merge_counts, unreachable

@@ -14,8 +14,10 @@ from ..system.progress import Progress
 from ..text.pattern import Pattern
 from ..training.fitting import LeftOut
 from ..training.gathering import Gathered, Limit
+from ..training.parallel_counting import count_files
 from ..training.sorted_runs import concatenate
-from ..training.word_counts import WordCounts, WordTable, count_files
+from ..training.word_counts import WordCounts
+from ..training.word_table import WordTable
 from .asked import Asked
 from .mixture import Mixture, count_mixture, denominator_of, find_mixture, n_bytes
 from .parity import Parity, with_groups, words_between

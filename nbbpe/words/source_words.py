@@ -10,7 +10,9 @@ from ..encoding.new_encoder import new_encoder
 from ..encoding.special_choice import pack_special_tokens
 from ..model.model import Model
 from ..sources import NO_ID, Input, Tally, warn_of_skipped
-from ..training.word_counts import WordCounts, count_files, make_counter
+from ..training.counters import make_counter
+from ..training.parallel_counting import count_files
+from ..training.word_counts import WordCounts
 
 
 def is_prepared(model: Model) -> bool:

@@ -27,7 +27,8 @@ STAGES = [(job, stage) for job, stages in trials.STAGES.items() for stage in sta
 def place(tmp_path_factory) -> trials.Place:
     sizes = [(victim.writer, "_CHUNK_BYTES"), (victim.writer, "MIN_BYTES_FOR_WORKERS"), (victim.merges, "BATCH_BUDGET")]
     sizes += [
-        (victim.word_counts, name) for name in ("_CHUNK_BYTES", "_SHARED_CHUNK_BYTES", "MIN_BYTES_FOR_WORKERS", "BATCH")
+        (victim.parallel_counting, name)
+        for name in ("_CHUNK_BYTES", "_SHARED_CHUNK_BYTES", "MIN_BYTES_FOR_WORKERS", "BATCH")
     ]
     before = [getattr(*size) for size in sizes]
     victim.cut_small()

@@ -25,9 +25,9 @@ sys.path.insert(0, {faults!r})
 import victim
 from nbbpe.cli import main
 from nbbpe.idfiles import part_encoder, writer
-from nbbpe.training import word_counts
+from nbbpe.training import counters, parallel_counting, word_table
 victim.cut_small()
-writer._CHUNK_BYTES = word_counts._CHUNK_BYTES = 40_000
+writer._CHUNK_BYTES = parallel_counting._CHUNK_BYTES = 40_000
 {before}
 sys.exit(main(sys.argv[1:]))
 """
@@ -44,7 +44,7 @@ import tempfile
 from nbbpe.training import gathering
 gathering._TABLE_SHARE = victim.RUN_BYTES / (gathering._OWN_BYTES // 4)
 gathering._TABLE_BYTES_OF_TEXT = 1 << 20
-word_counts._FIRST_SLOTS = 64
+word_table._FIRST_SLOTS = 64
 tempfile.tempdir = {folder!r}
 """
 # In workers only: less memory than a part asks for, and enough for an error.
@@ -58,7 +58,7 @@ def little(real, main=os.getpid()):
         yield from real(self, task)
     return run
 part_encoder.PartEncoder.run = little(part_encoder.PartEncoder.run)
-word_counts.Counter.run = little(word_counts.Counter.run)
+counters.Counter.run = little(counters.Counter.run)
 """
 
 

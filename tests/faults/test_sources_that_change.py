@@ -16,7 +16,7 @@ import texts
 import nbbpe
 from nbbpe.idfiles import writer
 from nbbpe.sources.local import LocalFile
-from nbbpe.training import word_counts
+from nbbpe.training import parallel_counting
 
 OLD = ["the cat sat on the mat " * 40, "ababab aaa"] * 5
 NEW = ["THE DOG RAN IN THE PAR " * 40, "cdcdcd ccc"] * 5
@@ -121,7 +121,7 @@ def train(small, path, folder, workers) -> None:
     nbbpe.train(path, 300, [texts.SPECIAL], workers=workers)
 
 
-WORK = {"encode_file": (encode, writer), "train": (train, word_counts)}
+WORK = {"encode_file": (encode, writer), "train": (train, parallel_counting)}
 
 
 @pytest.mark.parametrize("work", WORK)

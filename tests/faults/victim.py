@@ -18,7 +18,7 @@ import nbbpe
 from nbbpe.formats import folder as saved_folder
 from nbbpe.idfiles import kept_parts, publishing, writer
 from nbbpe.system import atomic_files
-from nbbpe.training import count_tables, gathering, merges, sorted_runs, word_counts
+from nbbpe.training import count_tables, counters, gathering, merges, parallel_counting, sorted_runs, word_table
 
 CHUNK = 6000  # bytes of text in a part
 N_WORKERS = 2
@@ -36,10 +36,10 @@ JOBS: dict[str, dict[str, Any]] = {  # the options of encode_file, but for the s
 
 def cut_small() -> None:
     """Have many parts and batches, and workers for all of them."""
-    for module in writer, word_counts:
+    for module in writer, parallel_counting:
         module._CHUNK_BYTES = CHUNK
         module.MIN_BYTES_FOR_WORKERS = 0
-    word_counts._SHARED_CHUNK_BYTES = word_counts.BATCH = CHUNK
+    parallel_counting._SHARED_CHUNK_BYTES = parallel_counting.BATCH = CHUNK
     merges.BATCH_BUDGET = 500
 
 
@@ -70,7 +70,7 @@ def count_in_runs(source: str, output: str) -> None:
     small: list[tuple[Any, str, Any]] = [
         (gathering, "_TABLE_SHARE", RUN_BYTES / (gathering._OWN_BYTES // 4)),
         (gathering, "_TABLE_BYTES_OF_TEXT", 1 << 20),
-        (word_counts, "_FIRST_SLOTS", 64),
+        (word_table, "_FIRST_SLOTS", 64),
         (tempfile, "tempdir", os.path.dirname(output)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in small]
@@ -117,8 +117,8 @@ def steps(plan: dict[str, Any]) -> None:
         return call
 
     places: dict[str, list[tuple[Any, str]]] = {
-        "counting": [(word_counts.PieceCounter, "count")],
-        "adding up": [(word_counts.PieceCounter, "take_over")],
+        "counting": [(counters.PieceCounter, "count")],
+        "adding up": [(counters.PieceCounter, "take_over")],
         "spilling": [(sorted_runs, "write_run")],
         "merging runs": [(sorted_runs, "sorted_words")],
         "writing": [(count_tables, "batch_of")],

@@ -18,7 +18,7 @@ from nbbpe.kernels.pieces import piece_table
 from nbbpe.model import rank_vocab
 from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.text.pattern import NAMED
-from nbbpe.training import word_counts
+from nbbpe.training.parallel_counting import count_documents
 
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", dtype=np.uint8)
 NO_SECRET = np.zeros(secret.SIZE, dtype=np.uint64)  # by which all keys of up to four bytes have one home
@@ -117,7 +117,7 @@ def test_a_cache_is_as_fast_for_other_text_after_such_words(small):
 
 def test_words_that_collided_are_counted_as_fast_as_others():
     def count(words: list[bytes]) -> Callable[[], object]:
-        return lambda: word_counts.count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
+        return lambda: count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
 
     assert seconds(count(colliding_words())) < 10 * seconds(count(random_words()))
 
@@ -142,7 +142,7 @@ def test_with_a_secret_that_makes_words_collide_counts_are_right():
     longer = [word + b"abcdefghijklmnopq" for word in SHORT_WORDS[:3000]]
     words = [*SHORT_WORDS, *longer, *SHORT_WORDS[:5000], *longer]
     with secret.another(NO_SECRET):
-        counted = word_counts.count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
+        counted = count_documents([b"".join(words)], NAMED["gpt2"], [], lambda n_bytes: None)
     edges = itertools.pairwise(counted.starts.tolist())
     found = {counted.text[a:b].tobytes(): n for (a, b), n in zip(edges, counted.counts.tolist(), strict=True)}
     assert found == naive.count_words([b"".join(words)], NAMED["gpt2"].compiled)

@@ -1,0 +1,176 @@
+"""Counters of the words of text, window after window: by pieces, or by `regex` alone."""
+
+from __future__ import annotations
+
+import collections
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from ..kernels.pieces import piece_table
+from ..kernels.pieces.boundaries import new_classes
+from ..kernels.pieces.piece_batch import new_batch
+from ..kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
+from ..kernels.training import count_pieces
+from ..sources import NO_ID, Part, Skipped, Tally
+from ..text.pattern import Pattern
+from ..text.windows import Window
+from .word_counts import WordCounts, words_from_texts
+from .word_table import WordTable
+
+_SENT_TEXTS = 1 << 14  # words that a worker process sends at a time, as Python objects
+_TEXT_BYTES = 200  # about what a word and its count take as Python objects
+
+
+class Counter(ABC):
+    """Counts the words of text: a SharedJob for this and other processes."""
+
+    at_once: bool  # whether a chunk must be one window
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
+        self.pattern = pattern
+        self.specials = specials
+        self._on_error = on_error
+        self._most_bytes: int | None = None  # see bound
+        self._spill: Callable[[list[WordCounts]], None]
+
+    def run(self, part: Part) -> Iterator[int | Skipped]:
+        """Count the words of a part of a source; yields the bytes that were read, and at last the skipped records."""
+        taken = 0
+        tally = Tally(self._on_error)
+        with part.open(self.specials, self.at_once, NO_ID, tally) as reader:
+            while (window := reader.advance(taken)) is not None:
+                taken = self.count(window)
+                yield tally.newly_read()
+        yield tally.newly_read()
+        yield tally.skipped()
+
+    @abstractmethod
+    def count(self, window: Window) -> int:
+        """Count the words of a window; returns the position up to which it was used."""
+
+    @abstractmethod
+    def finish(self, n_threads: int = 1) -> WordCounts:
+        """All words counted so far; so many threads gather them, at most."""
+
+    def bound(self, most_bytes: int, spill: Callable[[list[WordCounts]], None]) -> None:
+        """Take no more than `most_bytes` bytes of memory for words, about: before more are needed, all words so far are
+        passed to `spill`, in parts that may have words in common."""
+        self._most_bytes, self._spill = most_bytes, spill
+
+    @abstractmethod
+    def hand_over(self) -> Iterator[Any]:
+        """See SharedJob."""
+
+    @abstractmethod
+    def take_over(self, gathered: Any) -> None:
+        """See SharedJob."""
+
+
+class PieceCounter(Counter):
+    """Counts words by pieces, for a compiled pattern; pieces are split by its automaton or by `regex`."""
+
+    at_once = False
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str, by_regex: bool = False) -> None:
+        super().__init__(pattern, specials, on_error)
+        self._by_regex = by_regex
+        self._pattern_tables = pattern.tables
+        self._words = WordTable()
+        self._masks = new_classes()
+        self._batch = new_batch()
+
+    def count(self, window: Window) -> int:
+        position = window.start
+        done = False
+        while not done:
+            position, done = count_pieces.count_pieces(
+                window.data,
+                position,
+                window.end,
+                window.limit,
+                window.breaks,
+                len(window.breaks),
+                self._pattern_tables,
+                self._masks,
+                self._batch,
+                self._words.table,
+            )
+            if not done:
+                self._make_room(window.end - position)
+        return int(position)
+
+    def _make_room(self, longest_piece: int) -> None:
+        words = self._words
+        # A table that grows has twice its size at least.
+        if self._most_bytes is not None and 2 * words.n_bytes() > self._most_bytes and not words.is_empty():
+            capacity = len(words.table.slots) // piece_table.SLOT
+            parts = words.take_split(self.pattern, self._by_regex)
+            del words
+            self._words = WordTable()  # so that the memory of the large one is free while words are sorted
+            self._spill(parts)
+            self._words = WordTable(capacity)
+        else:
+            words.grow(longest_piece)
+
+    def finish(self, n_threads: int = 1) -> WordCounts:
+        self._words.split_pieces(self.pattern, self._by_regex, n_threads)
+        return self._words.take(n_threads)
+
+    def hand_over(self) -> Iterator[WordCounts]:
+        """See SharedJob. Pieces, which most workers have in common, so that each is split once, by whoever has all."""
+        return self._words.take_in_parts()
+
+    def take_over(self, gathered: WordCounts) -> None:
+        """See SharedJob."""
+        done = 0
+        while (done := self._words.add_some(gathered, done)) < len(gathered.counts):
+            self._make_room(int(gathered.starts[done + 1] - gathered.starts[done]))
+
+
+class RegexCounter(Counter):
+    """Counts words by `regex` alone, document by document, for a pattern that is not compiled."""
+
+    at_once = True
+
+    def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
+        super().__init__(pattern, specials, on_error)
+        self._counts: collections.Counter[str] = collections.Counter()
+
+    def count(self, window: Window) -> int:
+        for document, _ in window.texts():
+            for words in self.pattern.stream(document):
+                self._counts.update(words)
+                self._spill_if_full()
+        return window.end
+
+    def _spill_if_full(self) -> None:
+        if self._most_bytes is not None and len(self._counts) * _TEXT_BYTES > self._most_bytes:
+            self._spill([self.finish()])
+
+    def finish(self, n_threads: int = 1) -> WordCounts:
+        words = words_from_texts(self._counts)
+        self._counts.clear()
+        return words
+
+    def hand_over(self) -> Iterator[dict[str, int]]:
+        """See SharedJob."""
+        items = iter(self._counts.items())
+        while part := dict(islice(items, _SENT_TEXTS)):
+            yield part
+
+    def take_over(self, gathered: dict[str, int]) -> None:
+        """See SharedJob."""
+        self._counts.update(gathered)
+        self._spill_if_full()
+
+
+def make_counter(
+    pattern: Pattern, special_tokens: Sequence[bytes], on_error: str = "raise", by_regex: bool = False
+) -> Counter:
+    """The counter for a pattern; with `by_regex`, pieces are split by `regex` even where the pattern is compiled."""
+    specials = new_special_tokens(list(special_tokens))
+    if not pattern.is_compiled:
+        return RegexCounter(pattern, specials, on_error)
+    return PieceCounter(pattern, specials, on_error, by_regex)

@@ -1,0 +1,83 @@
+"""Files and iterables to words with counts, by counters in one or many processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from ..sources import Documents, Input, Skipped, warn_of_skipped
+from ..system.workers import ENDED, SharedJob, run_jobs
+from ..text.pattern import Pattern
+from ..text.utf8 import Text
+from ..text.windows import BATCH
+from .counters import make_counter
+from .word_counts import WordCounts
+
+MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and adding their counts costs more than it saves
+_CHUNK_BYTES = 16 << 20  # what a process takes at a time that works alone
+_SHARED_CHUNK_BYTES = 4 << 20  # the same of several, which end within the time that one of these takes
+
+
+def count_documents(
+    documents: Iterable[Text],
+    pattern: Pattern,
+    special_tokens: Sequence[bytes],
+    report: Callable[[int], None],
+) -> WordCounts:
+    """Count the words of an iterable of documents, in this process; `report` is called with the bytes read."""
+    return count_files([Documents(documents)], pattern, special_tokens, 1, report)
+
+
+def count_files(
+    inputs: Sequence[Input],
+    pattern: Pattern,
+    special_tokens: Sequence[bytes],
+    n_workers: int,
+    report: Callable[[int], None],
+    on_error: str = "raise",
+    by_regex: bool = False,
+) -> WordCounts:
+    """Count the words of files and iterables, in `n_workers` processes where that pays.
+
+    `report` is called with the bytes read. With on_error="skip", malformed records are skipped, and one warning says which.
+    With `by_regex`, pieces are split by `regex`.
+    """
+    make = partial(make_counter, pattern, special_tokens, on_error, by_regex)
+    counter = make()
+    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
+    return counter.finish(n_workers)
+
+
+def run_counters(
+    counter: SharedJob,
+    make: Callable[[], SharedJob],
+    inputs: Sequence[Input],
+    pattern: Pattern,
+    special_tokens: Sequence[bytes],
+    n_workers: int,
+    report: Callable[[int], None],
+) -> None:
+    """Count the words of inputs by a counter in this process, and by others that `make` makes in processes of their own.
+
+    In the end, `counter` has taken over what they have counted. For the other arguments see `count_files`.
+    """
+    n_workers = workers_that_pay(inputs, n_workers)
+    total = sum(each.n_text() for each in inputs)
+    part_bytes = max(BATCH, min(_SHARED_CHUNK_BYTES, total // (8 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
+    tasks = [part for each in inputs for part in each.cut(part_bytes, pattern, special_tokens)]
+    if n_workers > 1:
+        # Workers inherit compiled kernels instead of racing to compile them.
+        count_documents([b"warm up"], pattern, special_tokens, lambda n_bytes: None)
+    skipped: dict[int, Skipped] = {}
+    for number, result in run_jobs(make, tasks, n_workers, own=counter):
+        if isinstance(result, Skipped):
+            if result.n and number is not None:
+                skipped[number] = result
+        elif result is not ENDED:
+            report(result)
+    warn_of_skipped(skipped[number] for number in sorted(skipped))
+
+
+def workers_that_pay(inputs: Sequence[Input], n_workers: int) -> int:
+    """How many of `n_workers` processes pay for inputs."""
+    return 1 if sum(each.n_text() for each in inputs) < MIN_BYTES_FOR_WORKERS else n_workers

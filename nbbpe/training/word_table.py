@@ -1,0 +1,171 @@
+"""A growing hash table of words, or of pieces of several words, with counts that are added up."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from ..kernels.machine.intrinsics import PADDING
+from ..kernels.pieces import piece_table
+from ..kernels.pieces.pretokens import new_split_scratch
+from ..kernels.training import count_pieces
+from ..system.workers import run_together
+from ..text.pattern import Pattern
+from ..text.utf8 import to_text
+from .word_counts import WordCounts, empty_words, words_from_texts
+
+_SPLIT_BYTES = 1 << 20  # of pieces that are split at a time
+_SENT_BYTES = 1 << 16  # of words that a worker process sends at a time: small enough to stay in a core's cache
+_WORDS_TOGETHER = 64  # that are added to a table: their cache lines are waited for at once
+_FIRST_SLOTS = 1 << 14  # of a new table
+_THREAD_SLOTS = 1 << 17  # of a table: for less, one more thread does not pay
+
+
+class WordTable:
+    """A growing table of byte strings with counts."""
+
+    def __init__(self, capacity: int = 0) -> None:
+        self.table = piece_table.new_table(capacity or _FIRST_SLOTS, 1 << 16)
+        self._room = piece_table.SlotRoom(self.table.slots)
+
+    def n_bytes(self) -> int:
+        """The memory that the table takes."""
+        return int(self.table.slots.nbytes + self.table.pool.nbytes)
+
+    def is_empty(self) -> bool:
+        """Whether the table has no key."""
+        return not self.table.state[piece_table.N_ENTRIES]
+
+    def grow(self, longest_key: int) -> None:
+        """Make room for at least one more key of up to `longest_key` bytes."""
+        self.table, self._room = piece_table.grown(self.table, self._room, longest_key)
+
+    def add(self, words: WordCounts) -> None:
+        """Add words to the counts."""
+        done = 0
+        while (done := self.add_some(words, done)) < len(words.counts):
+            self.grow(int(words.starts[done + 1] - words.starts[done]))
+
+    def add_some(self, words: WordCounts, first: int) -> int:
+        """Add words to the counts from the `first` on; returns how many are done when the table is full, or all."""
+        keys = np.empty((_WORDS_TOGETHER, 3), dtype=np.uint64)
+        return int(count_pieces.add_words(words.text, words.starts, words.counts, first, self.table, keys))
+
+    def take(self, n_threads: int = 1) -> WordCounts:
+        """Remove and return all words with their counts; so many threads do it, if there are slots enough."""
+        cuts = self._cuts(n_threads)
+        measured = run_together([partial(count_pieces.measure_words, self.table, *cut) for cut in pairwise(cuts)])
+        first, position = np.cumsum([(0, 0), *measured], axis=0, dtype=np.int64).T.tolist()
+        words = empty_words(first[-1], position[-1])
+        # Each part has its own stretch of the text: what follows it belongs to another thread.
+        texts = [words.text[: end + PADDING] for end in position[1:]]
+        numbers = [(words.starts[i : j + 1], words.counts[i:j]) for i, j in pairwise(first)]
+        run_together(
+            [
+                partial(count_pieces.take_words, self.table, *cut, at, text, *part)
+                for cut, at, text, part in zip(pairwise(cuts), position, texts, numbers, strict=False)
+            ]
+        )
+        return words
+
+    def take_in_parts(self) -> Iterator[WordCounts]:
+        """As `take`, some words at a time, in memory that is used again for the next ones.
+
+        They come in the order of the table's slots: a table with the same secret to which they are added is read and
+        written in about this order, too, and not at random.
+        """
+        n_slots = len(self.table.slots)
+        return _in_parts(
+            lambda slot, words: count_pieces.take_words(self.table, slot, n_slots, 0, *words), 0, n_slots, _SENT_BYTES
+        )
+
+    def split_pieces(self, pattern: Pattern, by_regex: bool = False, n_threads: int = 1) -> None:
+        """Replace the pieces of several pretokens by these pretokens; so many threads find them, or `regex` in one, with
+        `by_regex`."""
+        if by_regex:
+            self.add(_split_by_regex(self.take(), pattern))
+            return
+        # Only when all are taken, as added words may get slots that were not read yet.
+        calls = [partial(self._copies_of_compound, pattern, *cut) for cut in pairwise(self._cuts(n_threads))]
+        for parts in run_together(calls):
+            for part in parts:
+                self.add(part)
+
+    def _copies_of_compound(self, pattern: Pattern, first_slot: int, end_slot: int) -> list[WordCounts]:
+        """See _take_compound."""
+        return [
+            WordCounts(*(array.copy() for array in part)) for part in self._take_compound(pattern, first_slot, end_slot)
+        ]
+
+    def _cuts(self, n_threads: int) -> list[int]:
+        """Cut the table into parts of some slots, one for each thread: where each begins, and the end of the last."""
+        n_slots = len(self.table.slots) // piece_table.SLOT
+        n_parts = max(min(n_threads, n_slots // _THREAD_SLOTS), 1)
+        return [piece_table.SLOT * (n_slots * i // n_parts) for i in range(n_parts + 1)]
+
+    def take_split(self, pattern: Pattern, by_regex: bool) -> list[WordCounts]:
+        """Remove all pieces, and return their pretokens in parts that may have words in common.
+
+        As `split_pieces` and `take`, but this table does not grow, which may be as large as it can be.
+        """
+        if by_regex:
+            return [_split_by_regex(self.take(), pattern)]
+        split = WordTable()
+        for part in self._take_compound(pattern, 0, len(self.table.slots)):
+            split.add(part)
+        return [self.take(), split.take()]
+
+    def _take_compound(self, pattern: Pattern, first_slot: int, end_slot: int) -> Iterator[WordCounts]:
+        """Remove the pieces of several pretokens in some slots; these pretokens, in parts, a word perhaps several times."""
+        tables = pattern.tables
+        assert tables is not None
+        scratch = new_split_scratch(tables)
+        return _in_parts(
+            lambda slot, words: count_pieces.take_compound(self.table, tables, scratch, slot, end_slot, *words),
+            first_slot,
+            end_slot,
+            _SPLIT_BYTES,
+        )
+
+
+def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
+    """The pretokens of pieces, as `regex` finds them: it sees each distinct piece once."""
+    starts, text = pieces.starts.tolist(), pieces.text.tobytes()
+    words: collections.Counter[str] = collections.Counter()
+    for start, end, count in zip(starts, starts[1:], pieces.counts.tolist(), strict=False):
+        for word in pattern.split(to_text(text[start:end])):
+            words[word] += count
+    return words_from_texts(words)
+
+
+def _in_parts(
+    take: Callable[[int, WordCounts], tuple[int, int]], slot: int, end_slot: int, room: int
+) -> Iterator[WordCounts]:
+    """What a kernel takes out of a table, slot after slot; each part is gone when the next one is asked for.
+
+    take : called with the slot where to go on and room for words; returns the slot that it came to, and how many words
+    room : bytes and words of a part; more for a word that is longer
+    """
+    words = empty_words(room, room)
+    while slot < end_slot:
+        slot, n_words = take(slot, words)
+        if n_words:
+            starts = words.starts[: n_words + 1]
+            yield WordCounts(words.text[: starts[-1] + PADDING], starts, words.counts[:n_words])
+        else:
+            room *= 2
+            words = empty_words(room, room)
+
+
+def add_up(parts: Sequence[WordCounts]) -> WordCounts:
+    """The words of all parts, of which each has each word once, with the counts of equal ones added up."""
+    if len(parts) == 1:
+        return parts[0]
+    words = WordTable()
+    for part in parts:
+        words.add(part)
+    return words.take()
