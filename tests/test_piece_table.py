@@ -1,4 +1,4 @@
-"""kernels/pieces/piece_table.py against a dict: byte strings of all lengths, with NULs, growing slots and pool."""
+"""Tables of kernels/pieces/piece_table.py, also while they grow, against a dict: keys of all lengths, with NULs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from numba import njit, typeof
 from nbbpe.kernels.machine import secret
 from nbbpe.kernels.machine.intrinsics import PADDING, address_of
 from nbbpe.kernels.pieces import piece_table
+from nbbpe.kernels.pieces.growing_table import LARGE_SLOTS, SlotRoom, grown, spread
 from nbbpe.kernels.pieces.piece_table import (
     INLINE_BYTES,
     N_ENTRIES,
@@ -22,8 +23,6 @@ from nbbpe.kernels.pieces.piece_table import (
     POOL_USED,
     SLOT,
     PieceTable,
-    SlotRoom,
-    spread,
 )
 from nbbpe.kernels.training import count_pieces
 from nbbpe.text.pattern import get_pattern
@@ -64,7 +63,7 @@ def insert(table: PieceTable, key: bytes) -> tuple[PieceTable, int]:
     """Add a key and grow the table as often as it takes."""
     text = padded(b"<" + key)  # not at the start of an array, where all is aligned
     while (slot := insert_key(table, text, 1, len(key))) < 0:
-        table, _ = piece_table.grown(table, SlotRoom(table.slots), len(key))
+        table, _ = grown(table, SlotRoom(table.slots), len(key))
     return table, slot
 
 
@@ -201,7 +200,7 @@ def test_entries_that_find_no_slot_when_they_are_spread_are_kept_with_another_se
     for number in range(n_keys):
         table.slots[SLOT * number : SLOT * (number + 1)] = *key_words(b"%04d" % number), number, n_keys
     table.state[N_ENTRIES] = n_keys
-    found, room = piece_table.grown(table, SlotRoom(table.slots), 4)
+    found, room = grown(table, SlotRoom(table.slots), 4)
     assert len(found.slots) > len(table.slots)
     assert found.state[piece_table.SECRET :].all()
     assert_holds(found, [b"%04d" % number for number in range(n_keys)])
@@ -219,11 +218,11 @@ def test_a_table_grows_where_it_is_as_long_as_there_is_room():
     table = piece_table.new_table(4, 1 << 16)
     room = SlotRoom(table.slots)
     places = set()
-    keys = [b"%d" % number for number in range(3 * piece_table.LARGE_SLOTS)]
+    keys = [b"%d" % number for number in range(3 * LARGE_SLOTS)]
     for number, key in enumerate(keys):
         text = padded(key)
         if (slot := insert_key(table, text, 0, len(key))) < 0:
-            table, room = piece_table.grown(table, room, len(key))
+            table, room = grown(table, room, len(key))
             places.add(table.slots.ctypes.data)
             slot = insert_key(table, text, 0, len(key))
         table.slots[slot + 2 : slot + 4] = number, len(keys)

@@ -13,7 +13,7 @@ from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import new_pending
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import longer
-from ..kernels.pieces import piece_table
+from ..kernels.pieces import growing_table, piece_table
 from ..kernels.pieces.boundaries import new_classes
 from ..kernels.pieces.pattern_tables import PatternTables
 from ..kernels.pieces.piece_batch import new_batch
@@ -46,7 +46,7 @@ class EncoderState:
         self.specials = specials
         # Emptying the cache overwrites it with zeros, so it has no more slots than the limit needs.
         self.table = piece_table.new_table(min(1 << 13, piece_table.slots_for(fixed.max_pieces)), 1 << 16)
-        self._room = piece_table.SlotRoom(self.table.slots)
+        self._room = growing_table.SlotRoom(self.table.slots)
         self.ids_pool = np.empty(1 << 16, dtype=np.uint8)
         self.cache_state = np.zeros(piece_cache.STATE_SIZE, dtype=np.int64)
         self.cache_state[piece_cache.LIMIT] = fixed.max_pieces
@@ -97,9 +97,9 @@ class EncoderState:
             self.cache_state[piece_cache.IDS_USED] = 0
             return
         displaced = None
-        self.table = piece_table.with_pool(self.table, n_bytes)
+        self.table = growing_table.with_pool(self.table, n_bytes)
         if piece_table.is_full(self.table):
-            self.table, displaced = self._room.lengthened(self.table, piece_table.more_slots(self.table))
+            self.table, displaced = self._room.lengthened(self.table, growing_table.more_slots(self.table))
         used = int(self.cache_state[piece_cache.IDS_USED])
         needed = n_bytes * self._fixed.dtype.itemsize + piece_cache.SPARE_BYTES
         if used + needed > len(self.ids_pool):
@@ -108,7 +108,7 @@ class EncoderState:
 
     def expect(self, n_bytes: int) -> None:
         """Have a table for so many bytes of new text: to begin with a short one takes 5 to 10 % more time."""
-        large = piece_table.LARGE_SLOTS
+        large = growing_table.LARGE_SLOTS
         wanted = 2 * large if n_bytes >= _LARGE_TEXT else large if n_bytes >= _LONG_TEXT else 0
         n_slots = min(wanted, piece_table.slots_for(self._fixed.max_pieces))
         if n_slots * piece_table.SLOT > len(self.table.slots):

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..kernels.machine.intrinsics import PADDING
-from ..kernels.pieces import piece_table
+from ..kernels.pieces import growing_table, piece_table
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.training import count_pieces
 from ..system.workers import run_together
@@ -30,7 +30,7 @@ class WordTable:
 
     def __init__(self, capacity: int = 0) -> None:
         self.table = piece_table.new_table(capacity or _FIRST_SLOTS, 1 << 16)
-        self._room = piece_table.SlotRoom(self.table.slots)
+        self._room = growing_table.SlotRoom(self.table.slots)
 
     def n_bytes(self) -> int:
         """The memory that the table takes."""
@@ -42,7 +42,7 @@ class WordTable:
 
     def grow(self, longest_key: int) -> None:
         """Make room for at least one more key of up to `longest_key` bytes."""
-        self.table, self._room = piece_table.grown(self.table, self._room, longest_key)
+        self.table, self._room = growing_table.grown(self.table, self._room, longest_key)
 
     def add(self, words: WordCounts) -> None:
         """Add words to the counts."""

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined
 from ..machine.addresses import n_numbers, numbers_of, offset_of, read_fields
 from ..machine.intrinsics import read_i64, write_i64
+from ..pieces.growing_table import spread_entries
 from ..pieces.pattern_tables import OF_PIECES, PatternTables
 from ..pieces.piece_batch import ScanAddresses
-from ..pieces.piece_table import N_ENTRIES, PieceTable, TableAddresses, spread_entries
+from ..pieces.piece_table import N_ENTRIES, PieceTable, TableAddresses
 from ..pieces.special_tokens import SpecialAddresses, SpecialTokens
 from ..pieces.unmergeable_boundaries import Joins
 from .merge_table import MergeAddresses, Merges
@@ -33,7 +34,7 @@ class EncodeState(NamedTuple):
     scratch, longest   : scratch for merging pretokens of up to `longest` bytes
     cache              : the cache of pieces
     n_before, displaced : how many words the slots of the cache's table had before it became longer, 0 if its entries are
-                         spread already; and scratch for that, see piece_table.spread_entries
+                         spread already; and scratch for that, see growing_table.spread_entries
     pending            : new pieces that are merged together, see pending_pieces.new_pending
     text, out, out_bytes, id_size : where a short text is copied to, and where its ids are written
     specials           : the special tokens to find in a short text

@@ -34,7 +34,7 @@ of the 17 multiples of the prime, for which the chance is 17 : 2^32 at the most.
 places than their degree. So the hashes of two keys of k bytes are equal with a chance of 1 : 2^27 + k : 2^63 at the most.
 
 Keys that collide by chance cost some probes. If a search ends without a slot, encoding does not cache the piece, and
-counting takes another secret (see `grown`).
+counting takes another secret (see growing_table.grown).
 """
 
 from typing import NamedTuple
@@ -42,8 +42,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.jit import inlined, kernel, part
-from ..compiler.signature import int64, reads, structure, uint8, uint64
+from ..compiler.jit import inlined, part
+from ..compiler.signature import int64, structure, uint8, uint64
 from ..machine import secret
 from ..machine.intrinsics import (
     LINE,
@@ -57,18 +57,17 @@ from ..machine.intrinsics import (
     write_u8,
     write_u64,
 )
-from ..machine.large_pages import longer, zeros
+from ..machine.large_pages import zeros
 from ..machine.secret import HOME, LONG
 
 SLOT = 4  # uint64 words in a slot
 INLINE_BYTES = 15  # the longest key that is stored in its slot
 SPILL_BYTES = 16  # the most zeros that `copy_key` writes after a key
 KEY_OVERHEAD = 16  # pool bytes that a long key needs besides its bytes: 8 for its length, 8 for reads past its end
-POOL_START = 8  # no long key has offset 0, so none in a slot equals _LONG_KEY itself, which a search uses
+LONG_KEY = np.uint64(0xFF << 56)  # key_high of a long key; in a slot its lower 56 bits are the pool offset
+POOL_START = 8  # no long key has offset 0, so none in a slot equals LONG_KEY itself, which a search uses
 N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # the places of the numbers in PieceTable.state
 STATE_SIZE = SECRET + secret.SIZE
-LARGE_SLOTS = 1 << 16  # 2 MB, a large page
-_MOST_ROOM = 8 << 20  # words, 64 MB: systems refuse memory that they could not provide if all of it were touched
 # How many slots may be in use, of each eight. Where half of them might be, later passes over the bible in many languages
 # took 6 % more time, and training on 320 MB in two processes 5 %.
 _USED, _OF = 3, 8
@@ -77,7 +76,6 @@ MOST_PROBES = 256
 NO_SLOT = -1  # the result of a search that has read all of these
 
 _LENGTH_SHIFT = np.uint64(56)
-_LONG_KEY = np.uint64(0xFF << 56)  # key_high of a long key; in a slot its lower 56 bits are the pool offset
 _ONE = np.uint64(1)
 _32 = np.uint64(32)
 _LOW_HALF = np.uint64((1 << 32) - 1)
@@ -129,25 +127,9 @@ def clear(table: PieceTable) -> None:
 
 
 def with_another_secret(table: PieceTable) -> PieceTable:
-    """A table like another with a new secret, and without its entries, which `rehash` must move."""
+    """A table like another with a new secret, and without its entries: growing_table.rehash moves them."""
     n_entries, pool_used = table.state[:SECRET].tolist()
     return table._replace(slots=zeros(len(table.slots)), state=_new_state(n_entries, pool_used, secret.fresh()))
-
-
-class SlotRoom:
-    """The memory of a growing table's slots. Up to 64 MB, it has room for more: untouched memory costs nothing."""
-
-    def __init__(self, slots: NDArray[np.uint64]) -> None:
-        self._room = slots
-
-    def lengthened(self, table: PieceTable, n_slots: int) -> tuple[PieceTable, NDArray[np.uint64]]:
-        """A table whose slots are in this memory with empty ones after them, and scratch for `spread_entries`, which must
-        follow."""
-        slots, n_words = table.slots, n_slots * SLOT
-        if n_words > len(self._room):
-            self._room = zeros(max(n_words, min(8 * max(n_words, LARGE_SLOTS * SLOT), _MOST_ROOM)))
-            self._room[: len(slots)] = slots
-        return table._replace(slots=self._room[:n_words]), np.empty(len(slots) // 2, dtype=np.uint64)
 
 
 def slots_for(n: int) -> int:
@@ -161,117 +143,6 @@ def slots_for(n: int) -> int:
 def is_full(table: PieceTable) -> bool:
     """Whether as many slots are in use as may be, so that `insert` takes no more keys."""
     return int(table.state[N_ENTRIES]) * _OF * SLOT >= _USED * len(table.slots)
-
-
-def with_pool(table: PieceTable, longest_key: int) -> PieceTable:
-    """A table whose pool has room for one more key of so many bytes: the same where it has."""
-    used, needed = int(table.state[POOL_USED]), longest_key + KEY_OVERHEAD
-    return table if used + needed <= len(table.pool) else table._replace(pool=longer(table.pool, used, needed))
-
-
-def grown(table: PieceTable, room: SlotRoom, longest_key: int) -> tuple[PieceTable, SlotRoom]:
-    """A table to replace another, whose memory it takes over, and its own memory: with the same entries, and with two to
-    eight times the slots, or a larger pool, as needed. If there is room already, a table with another secret, for which
-    other slots are free."""
-    larger, lost = with_pool(table, longest_key), table.slots[:0]
-    if is_full(table):
-        larger, displaced = room.lengthened(larger, more_slots(table))
-        lost = displaced[: SLOT * spread(larger, len(table.slots), displaced)]
-    if larger is not table and not len(lost):
-        return larger, room
-    while True:
-        other = with_another_secret(larger)
-        if rehash(larger.slots, other) and rehash(lost, other):
-            return other, SlotRoom(other.slots)
-
-
-def more_slots(table: PieceTable) -> int:
-    """How many slots a full table should have next. A small one soon grows again, so it takes larger steps."""
-    n_slots = len(table.slots) // SLOT
-    return max(2 * n_slots, min(8 * n_slots, LARGE_SLOTS))
-
-
-@inlined
-def enter_entry(table_at, entry_at, low, home_secret):
-    """Copy an entry, whose key is not in a table, to a free slot of it, with another first word; returns whether there was
-    one."""
-    home = home_slot(low, min(read_u64(entry_at + 8), _LONG_KEY), table_at.n_words, home_secret)
-    slot = home
-    n_probes = 1
-    while n_probes < MOST_PROBES and read_u64(table_at.slots + 8 * slot + 8) != 0:
-        slot = next_slot(slot, home, table_at.n_words)
-        n_probes += 1
-    slot_at = table_at.slots + 8 * slot
-    if read_u64(slot_at + 8) != 0:
-        return False
-    write_u64(slot_at, low)
-    for i in range(8, 8 * SLOT, 8):
-        write_u64(slot_at + i, read_u64(entry_at + i))
-    return True
-
-
-@inlined
-def spread_entries(table_at, n_before, displaced_at):
-    """Spread entries over all slots of a table that has just become longer, in the same memory.
-
-    table_at     : the table; its entries are in the first `n_before` words of the slots, as in a table of that length; the
-                   others are empty
-    displaced_at : address of uint64[n_before / 2], overwritten    entries that were not in their home slots: at most all
-
-    Returns how many found no slot, which are then the first at `displaced_at`. Memory is mostly touched in order.
-    Cost: 5 ns an entry.
-    """
-    slots_at, home_secret = table_at.slots, home_secret_of(table_at.state)
-    displaced_end = displaced_at
-    for slot in range(0, n_before, SLOT):
-        slot_at = slots_at + 8 * slot
-        low, high = read_u64(slot_at), read_u64(slot_at + 8)
-        if high == 0:
-            continue
-        home = home_slot(low, min(high, _LONG_KEY), table_at.n_words, home_secret)
-        if home == slot:
-            continue
-        to_at = slots_at + 8 * home  # which is empty, as the home of entries of one former home slot only
-        if home & (n_before - 1) != slot:
-            to_at = displaced_end
-            displaced_end += 8 * SLOT
-        for i in range(0, 8 * SLOT, 8):
-            write_u64(to_at + i, read_u64(slot_at + i))
-            write_u64(slot_at + i, np.uint64(0))
-    n_lost = 0
-    for entry_at in range(displaced_at, displaced_end, 8 * SLOT):
-        if not enter_entry(table_at, entry_at, read_u64(entry_at), home_secret):
-            for i in range(0, 8 * SLOT, 8):
-                write_u64(displaced_at + 8 * SLOT * n_lost + i, read_u64(entry_at + i))
-            n_lost += 1
-    return n_lost
-
-
-@kernel(PieceTable, int64, uint64[:])
-def spread(table, n_before, displaced):
-    """See `spread_entries`; displaced : uint64[n_before / 2], overwritten."""
-    return spread_entries(table_addresses(table), n_before, address_of(displaced))
-
-
-@kernel(reads(uint64[:]), PieceTable)
-def rehash(slots, table):
-    """Insert every entry of `slots` into a table that has the same pool and another secret, and none of them.
-
-    Returns whether all found a slot. Cost: one write in random order an entry.
-    """
-    table_at = table_addresses(table)
-    home_secret = home_secret_of(table_at.state)
-    entries_at = address_of(slots)
-    for entry_at in range(entries_at, entries_at + 8 * slots.shape[0], 8 * SLOT):
-        low, high = read_u64(entry_at), read_u64(entry_at + 8)
-        if high == 0:
-            continue
-        if high >= _LONG_KEY:
-            stored_at = table_at.pool + np.int64(high ^ _LONG_KEY)
-            low = long_hash(stored_at + 8, read_i64(stored_at), table_at.state)
-        if not enter_entry(table_at, entry_at, low, home_secret):
-            return False
-    return True
 
 
 @inlined
@@ -321,7 +192,7 @@ def ask_for_homes(to_at, keys_at, table_at, home_secret):
 
 @inlined
 def key_of(key_at, length, state_at):
-    """The two key words of the `length` (>= 1) bytes at an address; for a long key, its hash and _LONG_KEY.
+    """The two key words of the `length` (>= 1) bytes at an address; for a long key, its hash and LONG_KEY.
 
     state_at : address of the state of the table that is searched
 
@@ -331,7 +202,7 @@ def key_of(key_at, length, state_at):
         low = read_u64(key_at) & _LOW_BYTES[length]
         high = read_u64(key_at + 8) & _HIGH_BYTES[length]
         return low, high | (np.uint64(length) << _LENGTH_SHIFT)
-    return long_hash(key_at, length, state_at), _LONG_KEY
+    return long_hash(key_at, length, state_at), LONG_KEY
 
 
 @inlined
@@ -390,7 +261,7 @@ def find_from(table_at, home, key_at, length, key_low, key_high):
     """As `find`, for a key whose home slot is known."""
     slots_at, n_words = table_at.slots, table_at.n_words
     slot = home
-    if key_high != _LONG_KEY:
+    if key_high != LONG_KEY:
         for _ in range(MOST_PROBES):
             stored = read_u64(slots_at + 8 * slot + 8)
             if (stored == key_high and read_u64(slots_at + 8 * slot) == key_low) or stored == 0:
@@ -401,8 +272,8 @@ def find_from(table_at, home, key_at, length, key_low, key_high):
         stored = read_u64(slots_at + 8 * slot + 8)
         if stored == 0:
             return slot
-        same_hash = stored >= _LONG_KEY and read_u64(slots_at + 8 * slot) == key_low
-        if same_hash and equals_pool(table_at.pool + np.int64(stored ^ _LONG_KEY), key_at, length):
+        same_hash = stored >= LONG_KEY and read_u64(slots_at + 8 * slot) == key_low
+        if same_hash and equals_pool(table_at.pool + np.int64(stored ^ LONG_KEY), key_at, length):
             return slot
         slot = next_slot(slot, home, n_words)
     return NO_SLOT
@@ -431,8 +302,8 @@ def ask_for_key(table_at, slot):
     million words took 1.6 times as long.
     """
     high = read_u64(table_at.slots + 8 * slot + 8)
-    if high >= _LONG_KEY:
-        prefetch(table_at.pool + np.int64(high ^ _LONG_KEY))
+    if high >= LONG_KEY:
+        prefetch(table_at.pool + np.int64(high ^ LONG_KEY))
 
 
 @inlined
@@ -452,7 +323,7 @@ def insert(table_at, slot, key_at, length, key_low, key_high):
     n_entries = read_u64(state_at + 8 * N_ENTRIES)
     if n_entries * np.uint64(_OF * SLOT) >= np.uint64(_USED * table_at.n_words) or slot == NO_SLOT:
         return False
-    if key_high == _LONG_KEY:
+    if key_high == LONG_KEY:
         used = read_u64(state_at + 8 * POOL_USED)
         stored_at = table_at.pool + np.int64(used)
         if np.int64(used) + length + KEY_OVERHEAD > table_at.pool_size:
@@ -482,12 +353,12 @@ def copy_key(table_at, slot, out_at):
     """Write the key of an occupied slot to an address, and zeros after it, SPILL_BYTES at the most; returns its length."""
     slot_at = table_at.slots + 8 * slot
     low, high = read_u64(slot_at), read_u64(slot_at + 8)
-    if high < _LONG_KEY:
+    if high < LONG_KEY:
         length = np.int64(high >> _LENGTH_SHIFT)
         write_u64(out_at, low)
         write_u64(out_at + 8, high & _HIGH_BYTES[INLINE_BYTES])
     else:
-        stored_at = table_at.pool + np.int64(high ^ _LONG_KEY)
+        stored_at = table_at.pool + np.int64(high ^ LONG_KEY)
         length = np.int64(read_u64(stored_at))
         copy_words(stored_at + 8, out_at, length)
     write_u64(out_at + length, np.uint64(0))
@@ -500,12 +371,12 @@ def copy_key_exactly(table_at, slot, out_at):
     slot_at = table_at.slots + 8 * slot
     low, high = read_u64(slot_at), read_u64(slot_at + 8)
     length = key_length(table_at, slot)
-    if high < _LONG_KEY:
+    if high < LONG_KEY:
         for i in range(length):
             word = low if i < 8 else high
             write_u8(out_at + i, np.int64(word >> np.uint64(8 * (i & 7))) & 0xFF)
     else:
-        stored_at = table_at.pool + np.int64(high ^ _LONG_KEY) + 8
+        stored_at = table_at.pool + np.int64(high ^ LONG_KEY) + 8
         for i in range(length):
             write_u8(out_at + i, read_u8(stored_at + i))
     return length
@@ -515,6 +386,6 @@ def copy_key_exactly(table_at, slot, out_at):
 def key_length(table_at, slot):
     """The length in bytes of the key in an occupied slot."""
     high = read_u64(table_at.slots + 8 * slot + 8)
-    if high < _LONG_KEY:
+    if high < LONG_KEY:
         return np.int64(high >> _LENGTH_SHIFT)
-    return np.int64(read_u64(table_at.pool + np.int64(high ^ _LONG_KEY)))
+    return np.int64(read_u64(table_at.pool + np.int64(high ^ LONG_KEY)))
