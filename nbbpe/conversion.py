@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from .formats import gpt2
 from .formats.recognise import read_model, recognised
 from .system.paths import Path
+from .system.wrong_argument import WrongArgument
 from .text.pattern import PatternLike
 from .tokenizer import Tokenizer
 
@@ -162,7 +163,7 @@ def read_tokenizer(
     name = os.fspath(path)
     found = recognised(path)
     if normalizer == "ignore" and found.kind != "huggingface":
-        raise ValueError(f"{name!r} is not a tokenizer.json of Hugging Face, so it has no normalizer to ignore")
+        raise WrongArgument(f"{name!r} is not a tokenizer.json of Hugging Face, so it has no normalizer to ignore")
     if not special_tokens and pattern is None:
         return Tokenizer.from_hf(found.sources[0], normalizer=normalizer) if normalizer == "ignore" else load(path)
     if found.kind == "gpt2":
@@ -170,4 +171,4 @@ def read_tokenizer(
         return Tokenizer._of(gpt2.read_model(vocab_path, merges_path, special_tokens or None, pattern or "gpt2"))
     if found.kind == "tiktoken":
         return Tokenizer.from_tiktoken(found.sources[0], pattern, special_tokens or None)
-    raise ValueError(f"{name!r} says what its special tokens and its pattern are, so they cannot be given as options")
+    raise WrongArgument(f"{name!r} says what its special tokens and its pattern are, so they cannot be given as options")

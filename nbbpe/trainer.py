@@ -17,6 +17,7 @@ from .system.memory_limits import MemoryLimit
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
 from .system.stopping import Stopping, stopping_on_signals
+from .system.wrong_argument import WrongArgument
 from .text.pattern import Pattern, PatternLike, get_pattern, splits_by_regex
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
@@ -200,9 +201,9 @@ def train(
     check_superwords(superwords, n_tokens, split)
     if superwords is not None:
         if counts is not None:
-            raise ValueError("superwords are learned from text, as counts have lost what stands beside a word")
+            raise WrongArgument("superwords are learned from text, as counts have lost what stands beside a word")
         if any(each.is_read_once() for each in supply.inputs()):
-            raise ValueError("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
+            raise WrongArgument("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
 
     def learned(words: WordCounts, merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
         """Merges up to `n` tokens, after those that there are; and whether a signal stopped them."""
@@ -299,9 +300,9 @@ def _check_vocab_size(vocab_size: int, n_special: int) -> int:
     """The number of tokens that are not special. Raises TypeError or ValueError for an invalid size."""
     n_tokens = check_integer("vocab_size", vocab_size) - n_special
     if n_tokens < 256:
-        raise ValueError(
+        raise WrongArgument(
             f"vocab_size={vocab_size} is too small: 256 bytes and {n_special} special tokens need {256 + n_special}"
         )
     if n_tokens >= 2**31 - 1:
-        raise ValueError(f"vocab_size={vocab_size} is too large: ids must fit in 31 bits")
+        raise WrongArgument(f"vocab_size={vocab_size} is too large: ids must fit in 31 bits")
     return n_tokens

@@ -154,7 +154,7 @@ def test_words_are_counted_once_and_trained_from(run, tmp_path):
     run("train", *given[:2], *given[3:], "--vocab-size", 310, "--min-word-count", 2, "-o", tmp_path / "unquoted")
     assert nbbpe.load(tmp_path / "unquoted").merges == wanted.merges
     assert_one_line_error(
-        run("train", *given[:2], "--vocab-size", 310, "--pattern", "gpt2", "-o", tmp_path / "x"), 1, "cl100k", "gpt2"
+        run("train", *given[:2], "--vocab-size", 310, "--pattern", "gpt2", "-o", tmp_path / "x"), 2, "cl100k", "gpt2"
     )
 
 
@@ -360,7 +360,7 @@ def test_inspect_shows_what_a_file_of_ids_holds_and_checks_it_on_wish(run, tmp_p
     assert "does not hold the ids that were written" in done.err
     assert run("inspect", path, "--on", "text.txt").code == 2
     assert run("inspect", "tok", "--verify").code == 2
-    assert_one_line_error(run("inspect", path, "--dtype", "uint32"), 1, "ids of uint16, and --dtype says uint32")
+    assert_one_line_error(run("inspect", path, "--dtype", "uint32"), 2, "ids of uint16, and --dtype says uint32")
 
 
 def test_inspect_takes_the_type_of_ids_without_a_sidecar(run, tmp_path):
@@ -498,7 +498,7 @@ def test_convert_reads_a_tokenizer_with_a_normalizer_if_told_to(run, tmp_path, s
     )
     assert run("convert", tmp_path / "t.json", tmp_path / "new", "--normalizer", "ignore").code == 0
     assert nbbpe.load(tmp_path / "new") == small
-    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--normalizer", "ignore"), 1, "has no normalizer to ignore")
+    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--normalizer", "ignore"), 2, "has no normalizer to ignore")
 
 
 def test_a_normalizer_is_kept_and_shown(run, tmp_path, small):
@@ -667,7 +667,7 @@ def test_click_8_1_is_enough(run, monkeypatch):
 
 def test_data_that_is_wrong_is_told_in_one_line(run, tmp_path):
     assert_one_line_error(run("train", "empty.txt", "--vocab-size", 300, "-o", tmp_path / "x"), 1, "no text to train on")
-    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--special", "<s>"), 1, "so they cannot be given")
+    assert_one_line_error(run("convert", "tok", tmp_path / "x", "--special", "<s>"), 2, "so they cannot be given")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "nbbpe.json").write_text("{")
     assert_one_line_error(run("inspect", tmp_path / "broken"), 1, "nbbpe.json", "JSON")
@@ -1124,6 +1124,53 @@ def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
     assert_one_line_error(run("train", "text.txt", "--forbid", "(", *mixture[2:]), 2, "(")
     missing = run("train", "--mixture", tmp_path / "missing.json", *mixture[2:])
     assert_one_line_error(missing, 2, "missing.json: No such file")
+
+
+OF_TEXT = "train text.txt --vocab-size"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        *[
+            (f"{each} --pattern gpt2", "so they cannot be given")
+            for each in ("encode text.txt -t tok", "count text.txt -t tok")
+        ],
+        *[
+            (f"{each} --pattern gpt2", "so they cannot be given")
+            for each in ("inspect tok", "report tok --on text.txt -o r.html")
+        ],
+        ("extend tok text.txt --vocab-size 400 -o new --pattern gpt2", "so they cannot be given"),
+        *[
+            (f"{each} -t tok --field x", "'text.txt' is plain text")
+            for each in ("encode text.txt -o a.bin", "count text.txt")
+        ],
+        (f"{OF_TEXT} 300 -o new --field x", "'text.txt' is plain text"),
+        (f"{OF_TEXT} 300 -o new --weight 1 --weight 2", "weights has 2 numbers"),
+        (f"{OF_TEXT} 10000000000 -o new", "too large"),
+        (f"{OF_TEXT} 300 -o new --superwords 400", "superwords begin after 400"),
+        (f"{OF_TEXT} 300 -o new --superwords 280 --pattern none", "superwords need a pattern"),
+        (f"{OF_TEXT} 257 -o new --seed-token abcdef", "the seed tokens need"),
+        (f"{OF_TEXT} 300 -o new --seed-token 'ab cdef'", "the pattern splits it"),
+        ("train --counts c.arrow --vocab-size 300 -o new --special x", "was counted with the special tokens"),
+        ("train --counts c.arrow --vocab-size 300 -o new --superwords 280", "--superwords is for texts"),
+        ("train --counts c.arrow --vocab-size 300 -o new --field x", "--field is for texts"),
+        ("train --counts c.arrow --vocab-size 300 -o new --split-with regex", "--split-with regex is for texts"),
+        ("train --counts c.arrow --vocab-size 300 -o new --on-error skip", "--on-error skip is for texts"),
+        ("warmup --cpu nonsense", "the processor 'nonsense'"),
+    ],
+)
+def test_options_that_do_not_fit_their_files_are_usage_errors(run, tmp_path, command, message):
+    source = Path("text.txt").read_bytes()
+    if "c.arrow" in command:
+        pytest.importorskip("pyarrow")
+        assert run("count-words", "text.txt", "-o", tmp_path / "c.arrow").code == 0
+    arguments = [
+        tmp_path / each if each in ("c.arrow", "new", "a.bin", "r.html") else each for each in shlex.split(command)
+    ]
+    assert_one_line_error(run(*arguments), 2, message)
+    assert {path.name for path in tmp_path.iterdir()} <= {"c.arrow"}
+    assert Path("text.txt").read_bytes() == source
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")

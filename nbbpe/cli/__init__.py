@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from ..system.atomic_files import name_in_errors
 from ..system.excerpt import printable
+from ..system.wrong_argument import WrongArgument
 from .signals import Ended, ending_signals
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
@@ -22,7 +23,8 @@ EXIT_NOBODY_READS = 141  # what a shell reports of a program that wrote into a p
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
-    0: success. 1: an error in the data or the system. 2: a wrong command line, or a file that is missing.
+    0: success. 1: an error in the data or the system. 2: a wrong command line, also one that does not fit its files, or a
+    file that is missing.
     130: interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP). 141: the reader of our output has closed the pipe.
     """
     if sys.stderr is None:  # closed; print would write to stdout, where the ids go
@@ -61,7 +63,7 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
             return EXIT_SIGNAL + number
         except Exception as error:
             _say(f"error: {_message(error)}", debug)
-            return EXIT_USAGE if isinstance(error, _WRONG_PATHS) else EXIT_FAILED
+            return EXIT_USAGE if isinstance(error, (*_WRONG_PATHS, WrongArgument)) else EXIT_FAILED
 
 
 def _empty(stream: TextIO) -> None:

@@ -108,8 +108,13 @@ def warmup(into: str | None, cpu: str, as_json: bool) -> int:
     For images, clusters and wheels. Fails if the kernels cannot be stored in any folder.
     """
     from .. import warmup as compile_all
+    from ..kernels.compiler.target import parse
 
-    done = compile_all(into, [name for name in cpu.split(",") if name])
+    processors = [name for name in cpu.split(",") if name]
+    with as_usage():
+        for name in processors:
+            parse(name)
+    done = compile_all(into, processors)
     lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
     if done.n_lost:
         lines += [f"{done.n_lost} of them could not be stored: each process will compile them again"]

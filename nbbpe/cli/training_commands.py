@@ -134,6 +134,12 @@ def train(
     for name in counts:
         if os.path.isfile(name) and not name.lower().endswith(ENDINGS):
             raise click.UsageError(f"--counts {name!r} must end in one of {', '.join(ENDINGS)}")
+    if counts:
+        of_texts = {"--field": options["field"], "--on-error skip": options["on_error"] == "skip"}
+        of_texts |= {f"--split-with {split_with}": split_with != "auto", "--superwords": superwords_after}
+        for option, is_said in of_texts.items():
+            if is_said is not None and is_said is not False:
+                raise click.UsageError(f"{option} is for texts, and --counts are made of a text already")
     if mixture is not None and weights:
         raise click.UsageError("--weight is for texts and --counts: a mixture has weights of its own")
     with as_usage():

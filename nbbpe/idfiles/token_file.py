@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from ..system.excerpt import cut, shown
 from ..system.integers import check_integer
 from ..system.paths import Path
+from ..system.wrong_argument import WrongArgument
 from .checksum import checksum, concatenated
 from .document_ends import checked_ends, map_ends
 from .publishing import publishing
@@ -341,7 +342,7 @@ def _measure(
             "with Tokenizer.encode_file, or pass dtype (np.uint16 for a train.bin of nanoGPT)"
         )
     if dtype is not None and dtype != found:
-        raise ValueError(f"{path} holds ids of {found}, and the argument dtype says {dtype}")
+        raise WrongArgument(f"{path} holds ids of {found}, and the argument dtype says {dtype}")
     n_ids, rest = divmod(size - offset, found.itemsize)
     if rest:
         raise ValueError(

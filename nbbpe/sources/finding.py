@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from ..system.excerpt import shown
 from ..system.paths import Path
+from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import check_texts
 from .arrow import ArrowColumn, is_arrow
 from .compressed import COMPRESSIONS
@@ -68,7 +69,7 @@ def find_inputs(
     inputs = [_input(file, named) for path in paths for file in find_files(path)]
     plain = [each for each in inputs if isinstance(each, PlainText)]
     if field is not None and inputs and len(plain) == len(inputs):
-        raise ValueError(
+        raise WrongArgument(
             f"field={field!r} names a field of records, and {plain[0].file.name!r} is plain text by its name: records are "
             f"files of {', '.join((*_JSON_LINES, _JSON, *_PARQUET))}"
         )

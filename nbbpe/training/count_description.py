@@ -11,6 +11,7 @@ from ..model.special_tokens import check_special_tokens
 from ..model.version import __version__
 from ..system.excerpt import shown
 from ..system.user_warnings import warn_user
+from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, get_pattern
 
 FORMAT = 1
@@ -93,7 +94,7 @@ def common_description(
         said = "pattern="
     for name, each in known:
         if each.pattern.regexes != pattern.regexes:
-            raise ValueError(
+            raise (WrongArgument if said == "pattern=" else ValueError)(
                 f"{name!r} was counted with the pattern {shown(each.pattern.spelling)}, and {said} is "
                 f"{shown(pattern.spelling)}: words of different patterns cannot be added up"
             )
@@ -103,7 +104,7 @@ def common_description(
         specials, said = known[0][1].special_tokens, f"{known[0][0]!r}"
     for name, each in known:
         if set(each.special_tokens) != set(specials):
-            raise ValueError(
+            raise (WrongArgument if said == "special_tokens=" else ValueError)(
                 f"{name!r} was counted with the special tokens {shown(each.special_tokens)}, and {said} has "
                 f"{shown(specials)}: such words cannot be added up"
             )

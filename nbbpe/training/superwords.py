@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..system.integers import check_positive
+from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, get_pattern
 
 _PHRASE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+"  # of GPT-2's pattern: contractions, and letters with a space before them
@@ -63,11 +64,11 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
     if not isinstance(superwords, Superwords):
         raise TypeError(f"superwords must be a Superwords, not {superwords!r}")
     if superwords.after > n_tokens:
-        raise ValueError(
+        raise WrongArgument(
             f"superwords begin after {superwords.after:,} tokens, and vocab_size asks for {n_tokens:,} of these"
         )
     if pattern.regex is None or pattern.then:
-        raise ValueError("superwords need a pattern of one regex")
+        raise WrongArgument("superwords need a pattern of one regex")
     phrases(pattern, superwords)
 
 

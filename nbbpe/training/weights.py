@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from ..system.wrong_argument import WrongArgument
+
 
 def check_weights(weights: object, n_items: int, what: str) -> list[Fraction]:
     """Weights as fractions, one for each of `n_items` items of an argument.
@@ -17,7 +19,7 @@ def check_weights(weights: object, n_items: int, what: str) -> list[Fraction]:
     if isinstance(weights, (str, bytes)) or not isinstance(weights, Sequence):
         raise TypeError(f"weights must be a list with a number for each item of {what}, not {type(weights).__name__}")
     if len(weights) != n_items:
-        raise ValueError(f"weights has {len(weights)} numbers, and {what} has {n_items} items: give one for each")
+        raise WrongArgument(f"weights has {len(weights)} numbers, and {what} has {n_items} items: give one for each")
     return [_fraction(weight, number) for number, weight in enumerate(weights)]
 
 

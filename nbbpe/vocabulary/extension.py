@@ -17,6 +17,7 @@ from ..system.integers import check_integer
 from ..system.progress import Progress
 from ..system.stopping import Stopping, stopping_on_signals
 from ..system.user_warnings import warn_user
+from ..system.wrong_argument import WrongArgument
 from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.parity_queues import Groups
@@ -168,7 +169,7 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
         pretokens = model.pattern.split(to_text(seed))
         if pretokens != [to_text(seed)]:
             parts = ", ".join(map(repr, pretokens))
-            raise ValueError(f"{shown(seed)} cannot be a token, as the pattern splits it: {parts}")
+            raise WrongArgument(f"{shown(seed)} cannot be a token, as the pattern splits it: {parts}")
     known = set(model.ordinary.values())
     missing = [seed for seed in wanted if seed not in known]
     if not missing:
@@ -176,7 +177,7 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     words = words_from_dict(dict.fromkeys(missing, 1))
     new, merges = _learned(model, start_from(model, words), words, sum(map(len, missing)), Terms(tie_break))
     if len(new) > vocab_size - model.size:
-        raise ValueError(
+        raise WrongArgument(
             f"the seed tokens need {len(new):,} tokens, with those that they are made from, and vocab_size leaves room for "
             f"{max(vocab_size - model.size, 0):,}"
         )
