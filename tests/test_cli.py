@@ -1158,6 +1158,7 @@ OF_TEXT = "train text.txt --vocab-size"
         ("train --counts c.arrow --vocab-size 300 -o new --split-with regex", "--split-with regex is for texts"),
         ("train --counts c.arrow --vocab-size 300 -o new --on-error skip", "--on-error skip is for texts"),
         ("warmup --cpu nonsense", "the processor 'nonsense'"),
+        ("compare tok other --on text.txt --pattern gpt2", "--pattern is for files that do not name a pattern"),
     ],
 )
 def test_options_that_do_not_fit_their_files_are_usage_errors(run, tmp_path, command, message):

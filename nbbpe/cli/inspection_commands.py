@@ -240,7 +240,12 @@ def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> N
 @json_option
 def compare(a: str, b: str, text: str, examples: int, patterns: Sequence[str], as_json: bool, **options: Any) -> None:
     """Show which of two tokenizers needs fewer tokens for a text, and how they differ."""
-    first, second = (read_with_pattern(each, patterns if says_no_pattern(each) else ()) for each in (a, b))
+    is_asked = [bool(patterns) and says_no_pattern(each) for each in (a, b)]
+    if patterns and not any(is_asked):
+        raise click.UsageError("--pattern is for files that do not name a pattern, and both tokenizers name theirs")
+    first, second = (
+        read_with_pattern(each, patterns if asked else ()) for each, asked in zip((a, b), is_asked, strict=True)
+    )
     with as_path(text) as path:
         found = compare_tokenizers(first, second, [path], examples, **options)
     print_figures(found, tables.comparison_lines(shown_path(a), shown_path(b), shown_path(text), found), as_json)
