@@ -65,7 +65,7 @@ def train(
     ----------
     source
         The path of a file, a list or tuple of paths, or an iterator or generator whose items are documents (str or bytes);
-        or a `Mixture` of sources.
+        or a `Mixture` of sources. An open file is a TypeError: its lines would become documents.
 
         A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .json is
         an array of such records (or JSON lines); .parquet is a table with a document in a column of each row (needs

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import gzip
 import http.server
+import io
 import itertools
 import json
 import os
 import pickle
 import sys
+import tempfile
 import threading
 import tracemalloc
 import warnings
@@ -692,6 +694,36 @@ def test_an_item_that_is_no_text_is_named(small, tmp_path):
         with pytest.raises(TypeError, match=r"text must be str or bytes, not dict: document 1 \(from 0\) is {'text': 'a'}"):
             small.encode_file(iter(["a", {"text": "a"}]), tmp_path / "ids.bin", on_error=on_error)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("how", ["text", "bytes", "packed", "temporary", "in memory"])
+def test_an_open_file_is_refused_with_what_to_give_instead(assert_refused, small, tmp_path, how):
+    path = tmp_path / "a.txt"
+    path.write_text("the cat\nthe hat\n")
+    openers = {
+        "text": lambda: open(path),  # noqa: SIM115
+        "bytes": lambda: open(path, "rb"),  # noqa: SIM115
+        "packed": lambda: gzip.GzipFile(path),
+        "temporary": lambda: tempfile.NamedTemporaryFile(dir=tmp_path),  # noqa: SIM115
+        "in memory": lambda: io.StringIO("the cat\nthe hat\n"),
+    }
+    with openers[how]() as file:
+        named = "" if how == "in memory" else ".*'"
+        assert_refused(file, TypeError, f"is an open file{named}.* give its path, or documents=")
+        assert_refused([path, file], TypeError, "item 1 of .* is an open file.* give its path")
+        for refuses in (
+            small.frequencies,
+            nbbpe.count_words,
+            lambda source: small.extend(source, len(small) + 1),
+            lambda source: small.report(tmp_path / "r.html", {"a": source}),
+            lambda source: nbbpe.train(nbbpe.Mixture({"a": source}), 300),
+            lambda source: nbbpe.inspection.text_figures(small, source),
+        ):
+            with pytest.raises(TypeError, match="is an open file"):
+                refuses(file)
+    with open(path) as file:
+        by_line = nbbpe.train((line for line in file), 260)
+    assert by_line == nbbpe.train(documents=["the cat\n", "the hat\n"], vocab_size=260)
 
 
 def test_names_of_files_in_an_iterable_are_texts_with_a_warning(small, tmp_path, monkeypatch):

@@ -129,17 +129,30 @@ def _paths(source: object, argument: str) -> list[Path] | None:
     if source is None or not isinstance(source, Iterable):
         raise TypeError(f"{argument} must be {kinds}, not {type(source).__name__}")
     if not isinstance(source, (list, tuple)):
+        _check_not_open(source, argument)
         return None
     if not source:
         raise ValueError(f"{argument} is an empty list: name at least one file")
     for number, item in enumerate(source):
         if not isinstance(item, (str, os.PathLike)):
+            _check_not_open(item, f"item {number:,} of {argument}")
             raise TypeError(
                 f"item {number:,} of {argument} is {type(item).__name__}, and a list is of paths: give documents as "
                 "documents=[...]"
             )
         _check_no_text(item, f"item {number:,} of {argument} is")
     return list(map(os.fsdecode, source))
+
+
+def _check_not_open(source: object, argument: str) -> None:
+    """Raise TypeError for an open file: it is an iterator of lines, and who passes one mostly means its text."""
+    if hasattr(source, "read") and hasattr(source, "readline"):
+        name = getattr(source, "name", None)
+        called = f", {name!r:.100}," if isinstance(name, (str, bytes, os.PathLike)) else ""
+        raise TypeError(
+            f"{argument} is an open file{called} whose lines would become documents of their own: give its path, or "
+            "documents=[file.read()] for a text, or (line for line in file) if each line is a document"
+        )
 
 
 def _check_no_text(path: Path, what: str) -> None:
