@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .encoding import batches
 from .formats import tiktoken as files
 from .formats.recognise import read_model
+from .formats.tiktoken_package import tiktoken_package
 from .model.model import Model
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
@@ -186,11 +187,11 @@ def get_encoding(encoding_name: str) -> Encoding:
     found = _encodings.get(encoding_name)
     if found is None:
         try:
-            import tiktoken
+            theirs = tiktoken_package()
         except ImportError:
             model = read_model(encoding_name)  # which says what is missing
         else:
-            model = files.read_model(tiktoken.get_encoding(encoding_name))
+            model = files.read_model(theirs.get_encoding(encoding_name))
         found = _encodings[encoding_name] = Encoding._named(encoding_name, model)
     return found
 
@@ -212,9 +213,7 @@ def encoding_name_for_model(model_name: str) -> str:
     >>> tiktoken.encoding_name_for_model("gpt-4")
     'cl100k_base'
     """
-    import tiktoken.model
-
-    return tiktoken.model.encoding_name_for_model(model_name)
+    return tiktoken_package().model.encoding_name_for_model(model_name)
 
 
 def list_encoding_names() -> list[str]:
@@ -224,6 +223,4 @@ def list_encoding_names() -> list[str]:
     >>> "o200k_base" in tiktoken.list_encoding_names()
     True
     """
-    import tiktoken
-
-    return tiktoken.list_encoding_names()
+    return tiktoken_package().list_encoding_names()

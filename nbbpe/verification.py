@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from .formats import tekken, tiktoken, to_huggingface
+from .formats.tiktoken_package import tiktoken_package
 from .model.model import Model
 from .system.excerpt import shown
 from .system.paths import Path
@@ -78,13 +79,11 @@ def _pre_tokenizer(part: dict[str, Any]) -> Any:
 
 def _read_tiktoken(model: Model, paths: Sequence[str]) -> Encode:
     """A file of ranks says neither the pattern nor the special tokens: these are given as they are here."""
-    from tiktoken import Encoding
-    from tiktoken.load import load_tiktoken_bpe
-
-    theirs = Encoding(
+    package = tiktoken_package()
+    theirs = package.Encoding(
         "verified",
         pat_str=tiktoken.split_regex(model.pattern),
-        mergeable_ranks=load_tiktoken_bpe(paths[0]),
+        mergeable_ranks=package.load.load_tiktoken_bpe(paths[0]),
         special_tokens=model.special,
     )
     return lambda text: theirs.encode(text, allowed_special="all")

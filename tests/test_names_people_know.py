@@ -6,6 +6,7 @@ import pickle
 import warnings
 
 import numpy as np
+import processes
 import pytest
 import texts
 
@@ -177,6 +178,61 @@ def test_encodings_are_found_by_name_and_model(both, monkeypatch):
         nbbpe.tiktoken.encoding_for_model("no such model")
     with pytest.raises(ValueError, match="Expected a string"):
         nbbpe.tiktoken.get_encoding(None)
+
+
+PLUGIN = """
+from tiktoken.load import load_tiktoken_bpe
+RANKS = {bytes([byte]): byte for byte in range(256)} | {b"th": 256}
+ENCODING_CONSTRUCTORS = {
+    "mine": lambda: {"name": "mine", "pat_str": ".+", "mergeable_ranks": RANKS, "special_tokens": {"<|x|>": 257}}
+}
+"""
+REPLACED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+if sys.argv[2]: import tiktoken
+import nbbpe, nbbpe.tiktoken
+ours = sys.modules["tiktoken"] = nbbpe.tiktoken
+import tiktoken
+assert tiktoken is ours
+assert {"mine", "gpt2"} <= set(tiktoken.list_encoding_names())
+assert tiktoken.encoding_name_for_model("gpt-4") == "cl100k_base"
+found = tiktoken.get_encoding("mine")
+assert type(found) is ours.Encoding and found.encode("the") == [256, 101]
+assert nbbpe.load(found) == found
+theirs = found.to_tiktoken()
+assert type(theirs).__module__ == "tiktoken.core" and theirs.encode("the") == [256, 101]
+from nbbpe.verification import verify_written
+found.save_tiktoken(sys.argv[1] + "/x.tiktoken")
+verify_written(found._model, nbbpe.load(found).encode, "tiktoken", [sys.argv[1] + "/x.tiktoken"])
+assert sys.modules["tiktoken"] is ours
+"""
+
+
+@pytest.mark.parametrize("is_imported_before", ["", "yes"])
+def test_a_program_may_put_it_in_the_place_of_tiktoken(tmp_path, is_imported_before):
+    (tmp_path / "tiktoken_ext").mkdir()
+    (tmp_path / "tiktoken_ext" / "mine.py").write_text(PLUGIN)
+    processes.run(REPLACED, tmp_path, is_imported_before)
+
+
+def test_where_tiktoken_is_missing_and_this_is_in_its_place_that_is_said():
+    script = """
+import sys, nbbpe.tiktoken
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name == "tiktoken": raise ModuleNotFoundError("No module named 'tiktoken'", name=name)
+sys.meta_path.insert(0, Hidden())
+sys.modules["tiktoken"] = nbbpe.tiktoken
+try: nbbpe.tiktoken.get_encoding("gpt2")
+except FileNotFoundError as error: print(error)
+try: nbbpe.tiktoken.list_encoding_names()
+except ModuleNotFoundError as error: print(error)
+assert sys.modules["tiktoken"] is nbbpe.tiktoken
+"""
+    said = processes.run(script)
+    assert "is not installed" in said
+    assert "No module named 'tiktoken'" in said
 
 
 def test_a_tokenizer_has_the_names_with_its_own_defaults(small):

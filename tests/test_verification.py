@@ -142,6 +142,7 @@ def test_names_of_models_are_found_by_huggingface_hub(small, monkeypatch, tmp_pa
 
 def test_a_name_without_its_library_says_what_to_install(monkeypatch):
     monkeypatch.setattr(known_names.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(FileNotFoundError, match=r"tiktoken, .* is not installed: pip install"):
         nbbpe.load("gpt2")
     with pytest.raises(FileNotFoundError, match=r"huggingface_hub, .* is not installed: pip"):

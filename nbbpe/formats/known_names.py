@@ -10,6 +10,8 @@ import os
 import re
 from typing import Any
 
+from .tiktoken_package import tiktoken_package
+
 _ORG_MODEL = re.compile(r"[\w.-]+/[\w.-]+")
 # The files of a model's repository that are a tokenizer; the first one that exists is used.
 _FILES = [["tokenizer.json"], ["tekken.json"], ["vocab.json", "merges.txt"]]
@@ -29,13 +31,15 @@ def found_by_name(name: str) -> Any:
 
 
 def _encoding(name: str) -> Any:
-    if importlib.util.find_spec("tiktoken") is None:
+    try:
+        tiktoken = tiktoken_package()
+    except ModuleNotFoundError as error:
+        if error.name != "tiktoken":
+            raise
         raise FileNotFoundError(
             f"{name!r} is not a file here, and tiktoken, which has the encoding of this name, is not installed: "
             'pip install "nbbpe[tiktoken]", or give the path of a .tiktoken file'
-        )
-    import tiktoken
-
+        ) from None
     try:
         return tiktoken.get_encoding(name)
     except Exception as error:  # errors of any library that tiktoken downloads with

@@ -19,6 +19,7 @@ from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.pattern import Pattern, PatternLike, get_pattern, regex_pattern
 from .collector import paused_collector
+from .tiktoken_package import tiktoken_package
 
 _ALL = r"(?s:.+)"  # for tiktoken: no splitting
 _EMPTY = b"="  # how an empty token is spelled
@@ -204,11 +205,11 @@ def new_encoding(name: str, model: Model) -> Any:
             raise ValueError(f"special token {longer!r} begins with {token!r}; which of them tiktoken finds is not certain")
     pat_str = split_regex(model.pattern)
     try:
-        import tiktoken
+        theirs = tiktoken_package()
     except ImportError as error:
         raise ImportError('tiktoken is not installed: pip install "nbbpe[tiktoken]"') from error
     ranks = {token: rank for rank, token in sorted(vocab.items())}
-    return tiktoken.Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=dict(model.special))
+    return theirs.Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=dict(model.special))
 
 
 def split_regex(pattern: Pattern) -> str:
