@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +18,7 @@ from multiprocessing.connection import Connection
 import processes
 import pytest
 
+import nbbpe
 from nbbpe.system import workers
 from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs, run_together
 
@@ -117,6 +121,71 @@ def test_where_no_thread_can_be_started_fewer_do_the_work(few_threads, n_threads
     results = list(run_jobs(Adder, range(10), 3, in_threads=True))
     assert sorted(number for number, result in results if result is ENDED) == list(range(10))
     assert len([number for number, _ in results if number is None]) == max(n_threads, 1)
+
+
+@pytest.fixture
+def few_processes(monkeypatch):
+    """A function that lets so many more processes be forked."""
+    fork = os.fork
+
+    def allow(n_processes: int) -> None:
+        left = iter(range(n_processes))
+
+        def fork_or_fail() -> int:
+            if next(left, None) is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            return fork()
+
+        monkeypatch.setattr(os, "fork", fork_or_fail)
+
+    return allow
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+@pytest.mark.parametrize("n_processes", [0, 1, 2])
+def test_where_no_process_can_be_forked_fewer_do_the_work(few_processes, n_processes):
+    few_processes(n_processes)
+    with pytest.warns(UserWarning, match=rf"more than {n_processes} of 3 worker processes .*: use fewer workers"):
+        results = list(run_jobs(Adder, range(10), 3))
+    assert sorted(number for number, result in results if result is ENDED) == list(range(10))
+    assert len([number for number, _ in results if number is None]) == max(n_processes, 1)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+@pytest.mark.parametrize("n_processes", [0, 1])
+@pytest.mark.parametrize("source", ["text.txt", "text.jsonl"])
+def test_files_are_encoded_and_trained_on_by_the_processes_that_there_are(
+    few_processes, small, sizes, tmp_path, source, n_processes
+):
+    sizes(chunk=2000, counted=2000, split=1, for_workers=0)
+    text = "".join(f"The cat number {i} sat on {i * i} mats. " for i in range(900))
+    path = tmp_path / source
+    path.write_text(text if source == "text.txt" else "".join(json.dumps({"text": text[i::7]}) + "\n" for i in range(7)))
+    small.encode_file(path, tmp_path / "one.bin", workers=1)
+    expected = nbbpe.train(path, 300, workers=1)
+    few_processes(n_processes)
+    with pytest.warns(UserWarning, match=f"more than {n_processes} of 3 worker processes"):
+        small.encode_file(path, tmp_path / "ids.bin", workers=3, resume=True)
+    for suffix in "", ".json":
+        assert (tmp_path / f"ids.bin{suffix}").read_bytes() == (tmp_path / f"one.bin{suffix}").read_bytes()
+    assert not (tmp_path / "ids.bin.resume").exists()
+    few_processes(n_processes)
+    with pytest.warns(UserWarning, match=f"more than {n_processes} of 2 worker processes"):
+        assert nbbpe.train(path, 300, workers=3) == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+def test_a_worker_process_or_its_server_without_a_thread_is_an_error_with_what_to_do(few_threads, sizes, tmp_path):
+    sizes(chunk=2000, counted=2000, split=1, for_workers=0)
+    path = tmp_path / "text.txt"
+    path.write_text("The cat sat on the mat. " * 900)
+    few_threads(0)
+    with pytest.raises(WorkerError, match=r"a thread of a worker process .*: use fewer workers"):
+        list(run_jobs(Adder, range(10), 3))
+    with pytest.raises(WorkerError, match=r"a thread for 2 worker processes .*: use fewer workers"):
+        nbbpe.train(path, 300, workers=3)
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("n_threads", [0, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import pickle
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .integers import check_positive
 from .lazy import imported_on_use
+from .user_warnings import warn_user
 from .waiting import first_done, join, next_item
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ _LOOK_SECONDS = 0.5  # between two checks of a worker that its parent is alive
 # Between two messages of a worker, but for the ends of tasks in processes. Each costs both sides about 30 us, and the one
 # that waits for it a processor, which it takes from a worker.
 _SEND_SECONDS = 0.05
+_NO_MORE = (
+    "the system could not start {} ({}): use fewer workers, or let the user have more processes (ulimit -u) or memory"
+)
 _STOP_SECONDS = 0.05  # between two looks of the thread that serves workers whether it is to stop
 
 
@@ -112,7 +117,8 @@ def run_jobs(
     With `own`, for processes, that is one of the jobs, and does tasks here, so that one process less is started. In the
     end it has taken over what the others, which `make_job` makes, have gathered; `finish` is called by nobody.
 
-    `make_job` must be picklable where processes are not forked.
+    `make_job` must be picklable where processes are not forked. Where the system has no more processes or threads, there
+    are fewer workers, or none but this process; of processes a warning says so.
     """
     n_workers = min(n_workers, len(tasks))
     if own is not None and n_workers > 1:
@@ -227,8 +233,11 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
 
 def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
     """See run_jobs."""
-    with _processes(make_job, n_workers, False) as workers:
+    with _processes(make_job, n_workers, False) as (workers, lacking):
+        _warn_of_fewer(workers, n_workers, lacking)
         desk = _Desk(workers, tasks)
+        if not workers:
+            yield from run_jobs(make_job, tasks, 1)
         while desk.active:
             yield from desk.received(None)
 
@@ -261,11 +270,15 @@ def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequ
             else:
                 own.take_over(result)
 
-    with _processes(make_job, n_workers, True) as workers:
+    with _processes(make_job, n_workers, True) as (workers, lacking):
+        _warn_of_fewer(workers, n_workers, lacking)
         desk = _Desk(workers, tasks)
         thread = threading.Thread(target=serve, daemon=True)
         try:
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise WorkerError(_NO_MORE.format(f"a thread for {len(workers)} worker processes", error)) from None
             for number in desk.numbers:
                 for result in own.run(tasks[number]):
                     yield number, result
@@ -277,15 +290,23 @@ def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequ
             stopping.set()
             for process in workers.values():
                 process.kill()
-            join(thread)
+            if thread.ident is not None:  # it has been started
+                join(thread)
 
 
 @contextmanager
-def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> Iterator[dict[Connection, Any]]:
-    """Worker processes by the connections to them; all are killed at the end. For `hand_over` see `_work`."""
+def _processes(
+    make_job: Callable[[], Any], n_workers: int, hand_over: bool
+) -> Iterator[tuple[dict[Connection, Any], str | None]]:
+    """Worker processes by the connections to them; all are killed at the end. For `hand_over` see `_work`.
+
+    They are fewer, or none, where the system has no more, as by a limit of processes or of memory; beside them is what it
+    says of that, else None.
+    """
     # Forked workers have the compiled kernels at once; a new interpreter would take a second to load them.
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     workers: dict[Connection, Any] = {}
+    lacking = None
     try:
         for _ in range(n_workers):
             ours, theirs = context.Pipe()
@@ -294,15 +315,29 @@ def _processes(make_job: Callable[[], Any], n_workers: int, hand_over: bool) -> 
             with warnings.catch_warnings():
                 # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
                 warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-                process.start()
+                try:
+                    process.start()
+                except OSError as error:
+                    ours.close()
+                    theirs.close()
+                    if error.errno not in (errno.EAGAIN, errno.ENOMEM):
+                        raise
+                    lacking = error.strerror
+                    break
             theirs.close()
             workers[ours] = process
-        yield workers
+        yield workers, lacking
     finally:
         for connection, process in workers.items():
             process.kill()
             process.join()
             connection.close()
+
+
+def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str | None) -> None:
+    if lacking is not None:
+        what = f"more than {len(workers)} of {n_workers} worker processes"
+        warn_user(f"{_NO_MORE.format(what, lacking)}; the work goes on with what there is")
 
 
 class _Desk:
@@ -358,7 +393,11 @@ def _work(
 
     Every message is (kind, number of the task or None, list of results); ENDED is the last result of a task, and of all.
     """
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    try:
+        threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    except RuntimeError as error:  # a limit of processes counts threads, too
+        connection.send(("error", None, WorkerError(_NO_MORE.format("a thread of a worker process", error))))
+        return
     # Ctrl-C reaches all processes of a terminal; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever the parent does on SIGTERM, a worker has nothing to clean up.
