@@ -15,7 +15,7 @@ from nbbpe.idfiles import block_writer, part_encoder, publishing, token_file, wr
 from nbbpe.kernels.pieces import special_tokens
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
-from nbbpe.text import chunks, pattern, regex_splitter, text_rows, utf8, windows
+from nbbpe.text import chunks, pattern, regex_splitter, text_rows, time_limit, utf8, windows
 from nbbpe.training import counters, executed, forecast, gathering, merges, parallel_counting, sorted_runs, word_table
 
 SIZES: dict[str, list[tuple[Any, str]]] = {
@@ -68,7 +68,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "rank_lines": [(tiktoken, "_SMALL")],
     # In seconds:
     "patience": [(publishing, "_PATIENCE"), (kept_folder, "_PATIENCE")],
-    "splitting": [(regex_splitter, "BASE_SECONDS")],
+    "splitting": [(time_limit, "BASE_SECONDS")],
 }
 OF_EVERYTHING = [
     "window",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import time
 
@@ -137,12 +138,33 @@ def test_regex_gives_up_where_it_backtracks_without_end(sizes):
     assert time.perf_counter() - began < 60
 
 
+@pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer"])
+def test_a_step_of_a_tokenizer_json_that_backtracks_without_end_is_named(sizes, tmp_path, part):
+    path = tmp_path / "tokenizer.json"
+    nbbpe.train(documents=["the cat"], vocab_size=258).to_hf(path)
+    written = json.loads(path.read_text())
+    step = {"pattern": {"Regex": BACKTRACKS}}
+    if part == "normalizer":
+        written[part] = {"type": "Replace", "content": "x", **step}
+    else:
+        split = {"type": "Split", "behavior": "Removed", "invert": False, **step}
+        after = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+        written[part] = {"type": "Sequence", "pretokenizers": [split, after]}
+    path.write_text(json.dumps(written))
+    tokenizer = nbbpe.load(path)
+    sizes(splitting=0.2)
+    began = time.perf_counter()
+    with pytest.raises(ValueError, match=f"{part} .* has the regex .* takes too long.*given up in a text of 301"):
+        tokenizer.encode("a" * 300 + "b")
+    assert time.perf_counter() - began < 4  # the same limit as that of patterns
+
+
 @pytest.mark.parametrize(
     "work", ["train(iter(['a' * 300 + 'b']), 300, pattern={0!r}, split_with='regex')", "{1}.encode('a' * 300)"]
 )
 def test_ctrl_c_ends_a_pattern_that_backtracks(work):
     tokenizer = f"Tokenizer({{i: bytes([i]) for i in range(256)}}, [], [], {BACKTRACKS!r})._splitting_with('regex')"
-    script = "import nbbpe; from nbbpe.text import regex_splitter; regex_splitter.BASE_SECONDS = 100.0\n" + (
+    script = "import nbbpe; from nbbpe.text import time_limit; time_limit.BASE_SECONDS = 100.0\n" + (
         "print('begins', flush=True)\nnbbpe." + work.format(BACKTRACKS, tokenizer.replace("{{", "{").replace("}}", "}"))
     )
     ended = processes.interrupt(script)

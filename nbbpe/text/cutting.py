@@ -12,7 +12,8 @@ from typing import Any
 
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
-from .steps import Steps, compiled_step, kind_of, string_or_regex
+from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex
+from .time_limit import seconds_for
 from .unicode_sets import PUNCTUATION, WHITESPACE, WORD, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
@@ -93,7 +94,8 @@ def _split(step: dict[str, Any]) -> _Step:
     compiled = compiled_step(regex.escape(text) if kind == "String" else text, "pre_tokenizer Split")
 
     def cut(part: str) -> list[str]:
-        return [part[start:end] for start, end in _spans(_matches(compiled, part, invert), behavior)]
+        with naming_timeout(compiled, part, "pre_tokenizer Split"):
+            return [part[start:end] for start, end in _spans(_matches(compiled, part, invert), behavior)]
 
     return cut
 
@@ -101,7 +103,7 @@ def _split(step: dict[str, Any]) -> _Step:
 def _matches(compiled: Any, part: str, invert: bool) -> Iterator[tuple[int, int, bool]]:
     """The matches of a regex and the text between them, in order: start, end, whether it counts as a match."""
     done = 0
-    for match in compiled.finditer(part, timeout=5.0 + len(part) * 20e-6):
+    for match in compiled.finditer(part, timeout=seconds_for(part)):
         start, end = match.span()
         if start > done:
             yield done, start, invert

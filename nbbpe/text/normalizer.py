@@ -14,7 +14,8 @@ from typing import Any
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from .normalization import FORMS, Form, check_normalizer, normalized_text
-from .steps import Steps, compiled_step, kind_of, string_or_regex
+from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex
+from .time_limit import seconds_for
 from .unicode_sets import CONTROL, MARKS, WHITESPACE, characters, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
@@ -169,7 +170,12 @@ def _replacing(step: dict[str, Any]) -> _Step:
     if kind == "String":
         return lambda text, first: text.replace(what, content)
     compiled = compiled_step(what, "normalizer Replace")
-    return lambda text, first: compiled.sub(lambda _: content, text, timeout=5.0 + len(text) * 20e-6)
+
+    def replaced(text: str, first: bool) -> str:
+        with naming_timeout(compiled, text, "normalizer Replace"):
+            return compiled.sub(lambda _: content, text, timeout=seconds_for(text))
+
+    return replaced
 
 
 def _lowered(text: str) -> str:

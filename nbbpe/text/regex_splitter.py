@@ -9,12 +9,7 @@ from typing import Any
 import regex
 
 from ..system.lazy import lazy
-
-# The limit for a document: no text that a pattern splits in reasonable time comes near it. At the usual 6 to 9 MB/s a
-# character takes about 0.15 µs. `regex` counts the processor time of the whole process, in which a hundred threads may be
-# busy; hence the factor of more than a hundred.
-BASE_SECONDS = 5.0
-_SECONDS_PER_CHARACTER = 20e-6
+from .time_limit import seconds_for
 
 AT_ONCE = 1 << 14  # parts in a list
 _MATCHES_AT_ONCE = 256
@@ -66,7 +61,7 @@ class RegexSplitter:
 
     def stream(self, text: str) -> Iterator[list[str]]:
         """As `split`, in lists of about AT_ONCE parts: a part takes ten times the memory of its text."""
-        limit = BASE_SECONDS + len(text) * _SECONDS_PER_CHARACTER
+        limit = seconds_for(text)
         if len(text) <= _PIECE and self._is_one(text, limit):
             yield [text]
             return

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -93,3 +94,15 @@ def compiled_step(text: str, step: str) -> Any:
     if matches_nothing:
         raise ValueError(f"{step} has the regex {shown(text)}, which matches without taking a character")
     return compiled
+
+
+@contextmanager
+def naming_timeout(compiled: Any, text: str, step: str) -> Iterator[None]:
+    """A context in which a TimeoutError of a step's regex becomes a ValueError that names the step."""
+    try:
+        yield
+    except TimeoutError:
+        raise ValueError(
+            f"{step} has the regex {shown(compiled.pattern)}, which takes too long: it tries more and more ways to match "
+            f"(backtracking), and was given up in a text of {len(text):,} characters"
+        ) from None
