@@ -233,11 +233,14 @@ def train(
                 merges = np.concatenate([merges, more])
         return merges, stopping
 
+    none = np.empty((0, 2), dtype=np.int32)
+    n_first = n_tokens if superwords is None else superwords.after
+    if terms.rules.seeds:  # an error is raised before words are counted
+        with_seeds(Model.trained(none, [], split, {}), terms.rules.seeds, n_first, tie_break)
     compile_beside_counting()
     say_outcome = supply.forecasted(n_tokens)
     words, left_out = supply.count(n_tokens)
-    n_first = n_tokens if superwords is None else superwords.after
-    merges, stopping = learned(words, np.empty((0, 2), dtype=np.int32), n_first, split, terms.rules)
+    merges, stopping = learned(words, none, n_first, split, terms.rules)
     if superwords is not None:
         joined = phrases(split, superwords)
         if not stopping():

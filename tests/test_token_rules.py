@@ -220,6 +220,19 @@ def test_seeds_that_cannot_be_are_refused():
         nbbpe.train(documents=["the"], vocab_size=258, rules=nbbpe.TokenRules(seeds=["seeds"]))
 
 
+def test_seeds_that_cannot_be_are_refused_before_words_are_counted():
+    def documents():
+        yield pytest.fail("the text is read")
+
+    tok = nbbpe.train(documents=["the cat sat on the mat"], vocab_size=262)
+    for seed, n_more, message in ("New York", 44, "cannot be a token"), ("seeds", 2, "the seed tokens need 4 tokens"):
+        rules = nbbpe.TokenRules(seeds=[seed])
+        with pytest.raises(ValueError, match=message):
+            nbbpe.train(documents(), 256 + n_more, rules=rules)
+        with pytest.raises(ValueError, match=message):
+            tok.extend(documents(), len(tok) + n_more, rules=rules)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -71,6 +71,7 @@ def extend(
     if isinstance(source, Mixture) and isinstance(source.parity, Parity) and source.parity.after is not None:
         raise ValueError("after is for training from the bytes: a vocabulary that is extended has its first tokens")
     supply = find_supply(asked, source, documents, counts, weights, model.pattern, list(model.special), model)
+    with_seeds(model, terms.rules.seeds, size, terms.tie_break)  # an error is raised before words are counted
     words, left_out = supply.count(size)
     [stage] = supply.stages(words, size)
     told = {} if left_out is None else {"left_out": left_out._asdict()}
