@@ -56,6 +56,33 @@ def test_views_of_strings_are_read(small):
     assert small.encode_arrow(views[5:11]).to_pylist() == wanted(small)[5:11]
 
 
+@pytest.mark.parametrize("kind", ["string", "binary"])
+def test_dictionaries_of_views_are_read(small, tmp_path, kind):
+    encoded = column("dictionary")
+    try:
+        views = column(kind, encoded.dictionary.to_pylist()).cast(getattr(pa, f"{kind}_view")())
+    except (AttributeError, pa.ArrowNotImplementedError):
+        pytest.skip("this version of pyarrow has no views, or does not cast them")
+    data = pa.DictionaryArray.from_arrays(encoded.indices, views)
+    assert small.encode_arrow(data).to_pylist() == wanted(small)
+    assert small.encode_arrow(data[5:11]).to_pylist() == wanted(small)[5:11]
+    documents = [text for text in DOCUMENTS if text is not None]
+    assert nbbpe.train(data.drop_null(), 350) == nbbpe.train(iter(documents), 350)
+    small.encode_file(data.drop_null(), tmp_path / "ids.bin")
+    found = nbbpe.TokenFile(tmp_path / "ids.bin", small)
+    assert [ids.tolist() for ids in found.documents()] == list(map(small.encode_ordinary, documents))
+
+
+def test_categories_of_polars_are_read(small):
+    polars = pytest.importorskip("polars")
+    names = ["the cat", "", None, "x" * 30, "the cat"]
+    for kind in polars.Categorical, polars.Enum(["the cat", "", "x" * 30]):
+        series = polars.Series("text", names, dtype=kind)
+        for data in series, series.to_frame():
+            assert small.encode_arrow(data).to_pylist() == wanted(small, names)
+        assert small.encode_arrow(series[2:]).to_pylist() == wanted(small, names)[2:]
+
+
 @pytest.mark.usefixtures("any_parts")
 def test_columns_tables_and_streams_are_read(small):
     strings = column("string")

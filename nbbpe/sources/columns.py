@@ -45,6 +45,8 @@ def as_strings(column: Any) -> Any:
     """
     arrow = require("pyarrow", "Arrow")
     if arrow.types.is_dictionary(column.type):
+        if str(column.type.value_type).endswith("_view"):  # a Categorical of polars; pyarrow cannot decode these
+            column = arrow.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(arrow.large_binary()))
         column = column.dictionary_decode()
     is_cast = arrow.types.is_null(column.type) or str(column.type).endswith("_view")
     return column.cast(arrow.large_binary()) if is_cast else column
