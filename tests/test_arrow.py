@@ -137,6 +137,33 @@ def test_a_column_of_type_null_has_nulls_only(small, tmp_path):
     assert small.decode_arrow(pa.array([[], None, []])).to_pylist() == ["", None, ""]
 
 
+def kinds_of_lists():
+    made = [pa.list_(pa.int64()), pa.large_list(pa.int32()), pa.list_(pa.uint16(), 2)]
+    return made + [getattr(pa, name)(pa.int64()) for name in ("list_view", "large_list_view") if hasattr(pa, name)]
+
+
+@pytest.mark.parametrize("kind", kinds_of_lists(), ids=str)
+def test_ids_in_any_kind_of_list_are_decoded(small, kind):
+    ids = pa.array([[97, 98], None, [0xC3, 0xA9], [99, 100]], kind)
+    documents = ["ab", None, "é", "cd"]
+    for data in ids, pa.chunked_array([ids[:1], ids[1:], ids[:0]]):
+        assert small.decode_arrow(data).to_pylist() == documents
+    for part in slice(1, None), slice(2, 3), slice(0, 0):
+        assert small.decode_arrow(ids[part]).to_pylist() == documents[part]
+    with pytest.raises(ValueError, match=r"^row 1: id 9999 at index 0 is not in the vocabulary"):
+        small.decode_arrow(pa.array([[97, 98], [9999, 97]], kind))
+
+
+def test_lists_over_other_data_are_decoded(small):
+    """Lists that share ids, stand in another order, or are null where there are ids."""
+    ids, mask = pa.array(list(b"abcdef")), pa.array([False, True, False])
+    assert small.decode_arrow(pa.FixedSizeListArray.from_arrays(ids, 2, mask=mask)).to_pylist() == ["ab", None, "ef"]
+    if hasattr(pa, "ListViewArray"):
+        views = pa.ListViewArray.from_arrays(pa.array([4, 0, 1], pa.int32()), pa.array([2, 2, 3], pa.int32()), ids)
+        assert small.decode_arrow(views).to_pylist() == ["ef", "ab", "bcd"]
+        assert small.decode_arrow(views[1:]).to_pylist() == ["ab", "bcd"]
+
+
 @pytest.mark.parametrize("chunks", [1, 2])
 def test_a_row_of_ids_that_cannot_be_decoded_is_named(small, chunks):
     good = [pa.array([[97], None, []])] * (chunks - 1)

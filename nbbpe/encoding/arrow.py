@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .encoder import Encoder
 
 _MOST_IDS = (1 << 31) - 1  # in an Arrow array of lists
+_LISTS = ("list<", "large_list<", "fixed_size_list<", "list_view<", "large_list_view<")  # older pyarrow knows no views
 
 
 def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: str, num_threads: int | None) -> Any:
@@ -69,7 +70,7 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -
     compute = require("pyarrow.compute", "Arrow data")
     column = data if isinstance(data, (arrow.Array, arrow.ChunkedArray)) else arrow.chunked_array(data)
     kind = column.type
-    is_lists = arrow.types.is_list(kind) or arrow.types.is_large_list(kind)
+    is_lists = str(kind).startswith(_LISTS)
     if arrow.types.is_null(kind) or (is_lists and arrow.types.is_null(kind.value_type)):  # no row has an id
         column = column.cast(arrow.list_(arrow.int64()))
     elif not is_lists or not arrow.types.is_integer(kind.value_type):
