@@ -860,11 +860,27 @@ def test_ctrl_c_does_not_get_lost(where, monkeypatch):
 
     before = signal.getsignal(signal.SIGINT)
     began = time.monotonic()
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+    shown = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: shown.append(repr(unraisable.exc_value)))
+    hook = sys.unraisablehook
     with pytest.raises(KeyboardInterrupt):
         run()
     assert time.monotonic() - began < 5
     assert signal.getsignal(signal.SIGINT) is before
+    assert sys.unraisablehook is hook
+    assert not shown
+
+
+def test_other_dropped_exceptions_are_shown(monkeypatch):
+    class Broken:
+        def __del__(self):
+            raise ValueError("broken")
+
+    shown = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: shown.append(repr(unraisable.exc_value)))
+    with ending_signals():
+        Broken()
+    assert shown == ["ValueError('broken')"]
 
 
 def test_ctrl_c_comes_once():

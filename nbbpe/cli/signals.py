@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import _thread
 import signal
+import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from ..early import end_at_once
 
@@ -69,6 +71,21 @@ def _send(number: int) -> None:
 
 
 @contextmanager
+def _unshown(usual: Callable[[Any], Any]) -> Iterator[None]:
+    """A context in which Python shows no traceback of an `Ended` that it drops, as that is raised again."""
+
+    def show(dropped: Any) -> None:
+        if not isinstance(dropped.exc_value, Ended):
+            usual(dropped)
+
+    sys.unraisablehook = show
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
+
+
+@contextmanager
 def ending_signals() -> Iterator[None]:
     """A context in which the signals that end a process raise `Ended`. Those that are ignored (nohup) stay so."""
     if threading.current_thread() is not threading.main_thread():
@@ -80,7 +97,8 @@ def ending_signals() -> Iterator[None]:
     for number in before:
         signal.signal(number, answers.raise_ended)
     try:
-        yield
+        with _unshown(sys.unraisablehook):
+            yield
     finally:
         answers.stop()
         for number, handler in before.items():
