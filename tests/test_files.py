@@ -123,6 +123,36 @@ def test_ids_behind_a_link_have_what_belongs_to_them_beside_the_link(tmp_path, e
     assert sorted(os.listdir(tmp_path)) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
 
 
+def test_ids_behind_a_link_are_described_once(tmp_path, elsewhere, small):
+    """Whichever of the two names was written last, no sidecar and no ends of the older ids are taken for theirs."""
+    other = nbbpe.train(iter(["sat sat"]), 258)
+    link, target = tmp_path / "ids.bin", elsewhere / "real.bin"
+    link.symlink_to(target)
+    small.encode_file(iter(["on", "t"]), target)
+    for path in link, target:  # a link that was made later reads what lies there
+        assert [small.decode(ids) for ids in nbbpe.TokenFile(path, small).documents()] == ["on", "t"]
+    n_ids = len(nbbpe.TokenFile(target))
+    other.encode_file(iter(["\0", "\0" * (n_ids - 1)]), link)  # as many ids
+    assert os.listdir(elsewhere) == ["real.bin"]
+    with pytest.raises(ValueError, match="has no sidecar"):
+        nbbpe.TokenFile(target, small)
+    assert [len(ids) for ids in nbbpe.TokenFile(link, other).documents()] == [1, n_ids - 1]
+    small.encode_file(iter(["on", "t"]), target)
+    with pytest.raises(ValueError, match="another tokenizer"):
+        nbbpe.TokenFile(link, other)
+    assert [small.decode(ids) for ids in nbbpe.TokenFile(link, small, verify=True).documents()] == ["on", "t"]
+
+
+def test_a_file_of_another_program_beside_the_target_of_a_link_stays(tmp_path, elsewhere, small):
+    (tmp_path / "ids.bin").symlink_to(elsewhere / "real.bin")
+    (elsewhere / "real.bin.json").write_text("{}")
+    (elsewhere / "real.bin.ends").write_text("mine")
+    small.encode_file(iter(["on", "t"]), tmp_path / "ids.bin")
+    assert [small.decode(ids) for ids in nbbpe.TokenFile(tmp_path / "ids.bin", small).documents()] == ["on", "t"]
+    assert (elsewhere / "real.bin.json").read_text() == "{}"
+    assert (elsewhere / "real.bin.ends").read_text() == "mine"
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_who_could_not_read_a_file_still_cannot(tmp_path, small, name):
     path = tmp_path / name

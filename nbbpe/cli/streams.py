@@ -110,11 +110,12 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
     Raises ValueError that names the line of what is not an id, and for raw ids whose last one is incomplete.
     """
-    from ..idfiles.sidecar import check_described, read_sidecar, sidecar_path
+    from ..idfiles.sidecar import check_described, described_beside, read_sidecar, sidecar_path
 
-    about = None if source == STDIN else read_sidecar(source)
+    beside = described_beside(source)
+    about = None if source == STDIN else read_sidecar(beside)
     if about is not None and about["fingerprint"] != tokenizer.fingerprint:
-        raise ValueError(f"{source}: these are the ids of another tokenizer, as {sidecar_path(source)} says")
+        raise ValueError(f"{source}: these are the ids of another tokenizer, as {sidecar_path(beside)} says")
     suffix = os.path.splitext(source)[1]
     if form is None:
         form = {".bin": "raw", ".npy": "npy"}.get(suffix, "text")
@@ -122,7 +123,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
         with as_path(source) as path:
             ids = _npy_array(os.fspath(path))
             if about:
-                check_described(source, about, len(ids), ids.dtype)
+                check_described(beside, about, len(ids), ids.dtype)
             for start in range(0, len(ids), _BLOCK):
                 yield np.asarray(ids[start : start + _BLOCK])
         return
@@ -132,7 +133,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
     with open(source, "rb") as file:
         if about and form == "raw":
             n_ids, rest = divmod(os.fstat(file.fileno()).st_size, tokenizer.dtype.itemsize)
-            check_described(source, about, n_ids + bool(rest), tokenizer.dtype)
+            check_described(beside, about, n_ids + bool(rest), tokenizer.dtype)
         yield from (_raw if form == "raw" else _numbers)(file, source, tokenizer)
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -193,6 +194,20 @@ def check_checksum(ids_path: Path, said: str, found: Checksum) -> None:
 
 def _is_checksum(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None
+
+
+def described_beside(ids_path: Path) -> str:
+    """The name of a file of ids beside which its sidecar and its ends lie.
+
+    Of a symlink, the one that it points to, if that has a sidecar: then it was written by that name, after what was written
+    through the symlink (see `publish`), or never through it.
+    """
+    path = os.fspath(ids_path)
+    if os.path.islink(path):
+        with suppress(ValueError):  # another program's file
+            if read_sidecar(target := os.path.realpath(path)) is not None:
+                return target
+    return path
 
 
 def _is_count(value: object) -> bool:

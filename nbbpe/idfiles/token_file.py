@@ -18,7 +18,15 @@ from ..system.wrong_argument import WrongArgument
 from .checksum import checksum, concatenated
 from .document_ends import checked_ends, map_ends
 from .publishing import publishing
-from .sidecar import Described, check_checksum, check_described, known_checksum, read_sidecar, sidecar_path
+from .sidecar import (
+    Described,
+    check_checksum,
+    check_described,
+    described_beside,
+    known_checksum,
+    read_sidecar,
+    sidecar_path,
+)
 
 _IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
 _MOST_HEADER = 1 << 16  # bytes of a .npy file before its ids: NumPy reads a header of 10,000 at most
@@ -312,16 +320,21 @@ def _open(path: str, dtype: np.dtype[Any] | None) -> _Opened:
     with suppress(FileNotFoundError, ValueError):
         return _open_at_once(path, dtype)
     # Another process may be replacing the files at this moment.
-    with publishing(path, shared=True):
+    with publishing(path, shared=True), publishing(os.path.realpath(path), shared=True):
         return _open_at_once(path, dtype)
 
 
 def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
     """See _open. While the files are replaced, one may be missing or not fit the others."""
     with open(path, "rb") as file:
-        about = read_sidecar(path)
+        beside = described_beside(path)
+        about = read_sidecar(beside)
         found, offset, n_ids = _measure(file, path, dtype, about)
-        ends = map_ends(path) if about and about["document_ends"] else None
+        if about:
+            check_described(beside, about, n_ids, found)
+        if not n_ids:
+            raise ValueError(f"{path} holds no ids: the text it was made from was empty")
+        ends = map_ends(beside) if about and about["document_ends"] else None
         # The other files change only while there are no ids. If the ids are still the same, so is all that was read.
         if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             raise ValueError(f"{path} was replaced while it was opened: open it again")
@@ -351,10 +364,6 @@ def _measure(
         )
     if said is not None and said != n_ids:
         raise ValueError(f"{path} holds {n_ids:,} ids, and its header says {said:,}: it was truncated or added to")
-    if about:
-        check_described(path, about, n_ids, found)
-    if not n_ids:
-        raise ValueError(f"{path} holds no ids: the text it was made from was empty")
     return found, offset, n_ids
 
 
