@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -16,6 +17,7 @@ import texts
 
 import nbbpe
 from nbbpe.text.pattern import NAMED
+from nbbpe.training.count_tables import count_rows
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -77,6 +79,17 @@ def test_a_file_of_counts_is_the_table(counts, ending, tmp_path, sizes):
     if ending == "parquet":
         assert parquet.ParquetFile(path).metadata.num_row_groups > 1
     assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems take only names that are UTF-8")
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_names_that_are_not_utf_8(ending, tmp_path):
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    path = folder / os.fsdecode(b"c\xff." + ending.encode())
+    nbbpe.count_words(documents=["the cat"], output=path)
+    assert count_rows(path) == 2
+    assert nbbpe.train(counts=path, vocab_size=258) == nbbpe.train(documents=["the cat"], vocab_size=258)
 
 
 def test_a_run_that_fails_leaves_the_file_that_was_there(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -62,28 +62,30 @@ def check_output(output: Path) -> None:
 def write_counts(batches: Iterable[WordCounts], schema: Any, path: str) -> int:
     """Write sorted words to a parquet or Arrow file, batch after batch; returns how many."""
     n_words = 0
-    with _writer(path, schema) as writer:
+    # Opened by Python, as pyarrow takes no name that is not UTF-8.
+    with open(path, "wb") as raw, _writer(path, raw, schema) as writer:
         for words in batches:
             writer.write_batch(batch_of(words, schema))
             n_words += len(words.counts)
     return n_words
 
 
-def _writer(path: str, schema: Any) -> Any:
+def _writer(path: str, raw: BinaryIO, schema: Any) -> Any:
     if path.lower().endswith(PARQUET):
         # Each word is there once, so that a dictionary saves nothing. Sorted words are long alike at their beginnings.
         options = {"use_dictionary": False, "compression": "zstd", "write_statistics": [COUNT]}
-        return require("pyarrow.parquet", path).ParquetWriter(path, schema, **options)
-    return arrow().ipc.new_file(path, schema)
+        return require("pyarrow.parquet", path).ParquetWriter(raw, schema, **options)
+    return arrow().ipc.new_file(raw, schema)
 
 
 def count_rows(path: Path) -> int:
     """The number of rows of a file of counts that `write_counts` has written."""
-    if os.fspath(path).lower().endswith(PARQUET):
-        n_rows: int = require("pyarrow.parquet", os.fspath(path)).read_metadata(path).num_rows
-        return n_rows
-    with arrow().ipc.open_file(os.fspath(path)) as reader:
-        return sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+    with open(path, "rb") as raw:
+        if os.fspath(path).lower().endswith(PARQUET):
+            n_rows: int = require("pyarrow.parquet", os.fspath(path)).read_metadata(raw).num_rows
+            return n_rows
+        with arrow().ipc.open_file(raw) as reader:
+            return sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
 
 
 def check_columns(schema: Any, name: str) -> None:
