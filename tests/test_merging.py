@@ -19,8 +19,9 @@ from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_
 from nbbpe.kernels.training.linked_words import edge_of, many_of
 from nbbpe.model import byte_alphabet
 from nbbpe.training.first_pairs import pairs_of_bytes
-from nbbpe.training.merges import learn_merges
+from nbbpe.training.merges import _scratch, learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
+from nbbpe.training.token_rules import Ruling, TokenRules
 from nbbpe.training.word_counts import words_from_dict
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
@@ -423,6 +424,41 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
         merge_loop.TOKENS_DONE,
         merge_loop.NO_PAIRS,
     } <= statuses
+
+
+def test_scratch_fits_the_longest_list_and_shrinks_with_it(sizes, watched):
+    source = random.Random(12)
+    words = words_from_dict({bytes(source.choices(b"aab", k=30)): 1 for _ in range(20)} | {b"c" * 2000: 1})
+    rooms: list[int] = []
+
+    def look(status, linked, table, queue, ties, tokens, found, *rest):
+        rooms.append(len(found))
+        assert len(found) >= 2 * table.lengths[: table.state[pair_table.N_PAIRS]].max()
+
+    sizes(budget=1)
+    with watched(merge_loop.merge_batch, look):
+        learn_merges(words, 2000)
+    assert rooms == sorted(rooms, reverse=True)
+    assert rooms[0] == 2 * 1999
+    assert rooms[-1] < 1000
+
+
+def test_all_lists_are_measured_after_much_work_and_not_after_each_question(watched, monkeypatch):
+    # Lists are as many as pairs: this took five times as long as all merges of 32,000 tokens.
+    statuses: Counter[int] = Counter()
+    measured: list[int] = []
+
+    def measure(table, found):
+        measured.append(1)
+        return _scratch(table, found)
+
+    monkeypatch.setattr("nbbpe.training.merges._scratch", measure)
+    source = random.Random(13)
+    words = words_from_dict({source.randbytes(6): 1 for _ in range(300)})
+    with watched(merge_loop.merge_batch, lambda status, *_: statuses.update([status])):
+        learn_merges(words, 500, ruling=Ruling(TokenRules(forbidden=lambda token: False)))
+    assert statuses[merge_loop.NEED_ANSWER] == 500 - 256
+    assert len(measured) == 1 + statuses[merge_loop.BATCH_DONE] < 5
 
 
 def test_a_long_batch_comes_back_to_report_several_times(sizes):

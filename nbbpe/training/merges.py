@@ -92,7 +92,8 @@ def _spelled(ties: bucket_queue.TieRule, first: int, end: int) -> list[bytes]:
 def _scratch(table: pair_table.PairTable, found: NDArray[np.int64]) -> NDArray[np.int64]:
     """Scratch of merge_batch for the longest list; that which there is, unless it is much too long, or too short.
 
-    No list of a new pair is longer than that of the pair whose merge makes it: the longest ones are merged first.
+    No list of a new pair is longer than that of the pair whose merge makes it, so what fits once fits until the end.
+    Cost: O(n) of the pairs.
     """
     n_pairs = int(table.state[pair_table.N_PAIRS])
     n = 2 * int(table.lengths[:n_pairs].max(initial=1))
@@ -193,7 +194,6 @@ def learn_merges(
         linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
     else:
         linked, table = pairs_of_symbols(counted, start, n_tokens)
-    found = np.empty(0, dtype=np.int64)
     ties = _tie_rule(tie_break, n_tokens, start)
     limits = ruling.limits(max_token_length) if ruling else token_limits.no_limits(max_token_length)
     min_count = min(min_frequency, 2**63 - 1)
@@ -202,11 +202,11 @@ def learn_merges(
         lengths = np.diff(counted.starts if start is None else start.symbol_starts)
         queue = ParityQueues(groups, counted.starts, lengths, counted.counts, n_tokens)
     table = queue.enter(table, linked, ties, min_count)
+    found = _scratch(table, np.empty(0, dtype=np.int64))
     merges = tokens.merges
     n_known = 0  # merges that add no token
     while True:
         tokens = tokens._replace(merges=merges[: n_wanted + n_known])
-        found = _scratch(table, found)
         status = queue.merge(linked, table, ties, tokens, found, min_count, limits, BATCH_BUDGET)
         learned = int(tokens.state[merge_loop.N_TOKENS])
         if report is not None:
@@ -219,6 +219,8 @@ def learn_merges(
                 continue
         if status in (merge_loop.TOKENS_DONE, merge_loop.NO_PAIRS) or is_stopped:
             return merges[: learned - n_start]
+        if status == merge_loop.BATCH_DONE:  # not after each question to `ruling`, as this reads all lengths
+            found = _scratch(table, found)
         wanted = int(tokens.state[merge_loop.WANTED])
         n_pairs = int(table.state[pair_table.N_PAIRS])
         if status == merge_loop.NEED_PAIRS:
