@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 import nbbpe
-from nbbpe.kernels.training import token_limits
+from nbbpe.kernels.training import linked_words, token_limits
 from nbbpe.text.character_properties import character_table
 from nbbpe.text.pattern import NAMED
 from nbbpe.training.merges import learn_merges
@@ -91,6 +91,10 @@ def test_limits_are_the_twins(kernel, token, limits):
 )
 def test_limits_of_some_tokens(kernel, token, limits, keeps):
     assert kernel(token, limits) == keeps
+
+
+def test_no_word_is_longer_than_no_limit():
+    assert token_limits.NO_LIMIT >= linked_words.MOST_CELLS
 
 
 def test_every_script_is_listed():

@@ -13,7 +13,7 @@ from ..machine.utf8 import decode_character
 # The numbers of TokenLimits. HAS_LIMITS: whether any of those after it is set. ASKS: whether Python decides, too.
 MOST_BYTES, HAS_LIMITS, WHOLE_CHARACTERS, ONE_SCRIPT, MOST_LETTERS, MOST_NUMBERS, MOST_WORDS, ASKS = range(8)
 N_NUMBERS = 8
-NO_LIMIT = 2**31  # more bytes than all words together
+NO_LIMIT = 2**32  # more bytes than all words together, see linked_words.MOST_CELLS
 
 # The bits of an entry of `characters`, see text/character_properties.py.
 SCRIPT, SYSTEMS, LETTER, NUMBER, WHITESPACE = 0xFF, 0xF00, 1 << 12, 1 << 13, 1 << 14
