@@ -18,7 +18,7 @@ from nbbpe.sources import find_inputs
 from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
 from nbbpe.text.pattern import get_pattern
-from nbbpe.training import gathering, merges
+from nbbpe.training import fitting, gathering, merges
 from nbbpe.training.parallel_counting import count_files
 from nbbpe.training.word_counts import corpus_fingerprint
 from nbbpe.training.word_table import WordTable
@@ -325,6 +325,15 @@ def test_a_threshold_is_found_whatever_the_denominator(place):
     with pytest.warns(UserWarning, match=r"min_word_count=2 skips 300 of 341 distinct words, with 300 of 470 occurr"):
         auto = nbbpe.train(**limited, weights=[1.000001], min_word_count="auto")
     assert auto.merges == nbbpe.train(**limited, min_word_count=2).merges
+
+
+def test_words_of_more_cells_than_can_be_numbered_are_an_error_that_says_what_would_fit(monkeypatch):
+    text = "aa bb aa bb one two three four"
+    monkeypatch.setattr(fitting, "MOST_CELLS", 12)
+    with pytest.raises(OverflowError, match=r"can be at most 11 together: .* min_word_count=2 would make them fit"):
+        nbbpe.train(documents=[text], vocab_size=300)
+    with pytest.warns(UserWarning, match="min_word_count=2 skips 6 of 7"):
+        assert nbbpe.train(documents=[text], vocab_size=300, min_word_count="auto").vocab_size < 300
 
 
 def test_no_threshold_may_help():

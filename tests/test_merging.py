@@ -18,6 +18,7 @@ from numba import njit
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
 from nbbpe.kernels.training.linked_words import edge_of, many_of
 from nbbpe.model import byte_alphabet
+from nbbpe.training import rooms
 from nbbpe.training.first_pairs import pairs_of_bytes
 from nbbpe.training.merges import _scratch, learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
@@ -429,18 +430,18 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
 def test_scratch_fits_the_longest_list_and_shrinks_with_it(sizes, watched):
     source = random.Random(12)
     words = words_from_dict({bytes(source.choices(b"aab", k=30)): 1 for _ in range(20)} | {b"c" * 2000: 1})
-    rooms: list[int] = []
+    lengths: list[int] = []
 
     def look(status, linked, table, queue, ties, tokens, found, *rest):
-        rooms.append(len(found))
+        lengths.append(len(found))
         assert len(found) >= 2 * table.lengths[: table.state[pair_table.N_PAIRS]].max()
 
     sizes(budget=1)
     with watched(merge_loop.merge_batch, look):
         learn_merges(words, 2000)
-    assert rooms == sorted(rooms, reverse=True)
-    assert rooms[0] == 2 * 1999
-    assert rooms[-1] < 1000
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] == 2 * 1999
+    assert lengths[-1] < 1000
 
 
 def test_all_lists_are_measured_after_much_work_and_not_after_each_question(watched, monkeypatch):
@@ -459,6 +460,24 @@ def test_all_lists_are_measured_after_much_work_and_not_after_each_question(watc
         learn_merges(words, 500, ruling=Ruling(TokenRules(forbidden=lambda token: False)))
     assert statuses[merge_loop.NEED_ANSWER] == 500 - 256
     assert len(measured) == 1 + statuses[merge_loop.BATCH_DONE] < 5
+
+
+def test_more_pairs_than_can_be_numbered_are_refused(monkeypatch):
+    source = random.Random(14)
+    words = words_from_dict({source.randbytes(9): 1 for _ in range(200)})
+    make = pair_table.new_pair_table
+    monkeypatch.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(1700, n_occurrences))
+    monkeypatch.setattr(rooms, "MOST_PAIRS", 2600)
+    assert len(learn_merges(words, 300)) == 300 - 256  # the room that grows by half stays within the limit
+    with pytest.raises(OverflowError, match=r"there are 2,[56]\d\d distinct pairs, .* more than 2,600, which is the most"):
+        learn_merges(words, 2000)
+
+
+def test_more_cells_than_can_be_numbered_are_refused():
+    starts, counts = np.array([0, 5, 2**32 - 3], dtype=np.int64), np.ones(2, dtype=np.int64)
+    assert linked_words.n_cells(2, 2**32 - 4) == linked_words.MOST_CELLS
+    with pytest.raises(OverflowError, match=r"hold 4,294,967,293 bytes, .* at most 4,294,967,294 together"):
+        linked_words.new_linked_words(starts, counts, 300)
 
 
 def test_a_long_batch_comes_back_to_report_several_times(sizes):

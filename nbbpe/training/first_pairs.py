@@ -11,7 +11,16 @@ import numpy as np
 from ..kernels.training import pair_table
 from ..kernels.training.linked_words import LinkedWords, link_symbols, new_linked_words
 from ..kernels.training.merge_loop import AHEAD
-from ..kernels.training.pair_table import COUNT, KEY, N_BYTE_PAIRS, N_OCCURRENCES, N_PAIRS, PairTable, with_slots
+from ..kernels.training.pair_table import (
+    COUNT,
+    KEY,
+    MOST_PAIRS,
+    N_BYTE_PAIRS,
+    N_OCCURRENCES,
+    N_PAIRS,
+    PairTable,
+    with_slots,
+)
 from ..system.workers import run_together
 from .start import Start
 from .word_counts import WordCounts
@@ -24,7 +33,8 @@ def _new_table(n_positions: int, n_others: int = 0) -> PairTable:
 
     Merging needs 1.6 times as many occurrences as there are positions, or less: most new lists lie where old ones were.
     """
-    return pair_table.new_pair_table(N_BYTE_PAIRS + n_positions // 4 + n_others, 2 * n_positions + AHEAD)
+    n_pairs = min(N_BYTE_PAIRS + n_positions // 4 + n_others, MOST_PAIRS)
+    return pair_table.new_pair_table(n_pairs, 2 * n_positions + AHEAD)
 
 
 def pairs_of_bytes(counted: WordCounts, n_tokens: int, n_threads: int) -> tuple[LinkedWords, PairTable]:

@@ -7,19 +7,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.training.pair_table import PairTable
+from ..kernels.training.pair_table import MOST_PAIRS, PairTable
 
 _PAIR_FIELDS = ("rows", "starts", "lengths")  # of PairTable, with an entry a pair
 
 
-def with_room(array: NDArray[Any], n: int, used: int) -> NDArray[Any]:
-    """A copy of `array` with room for at least `n` entries; the first `used` are kept."""
-    larger = np.empty((max(n, len(array) + len(array) // 2), *array.shape[1:]), dtype=array.dtype)
+def with_room(array: NDArray[Any], n: int, used: int, most: int | None = None) -> NDArray[Any]:
+    """A copy of `array` with room for at least `n` entries, and for `most` at the most; the first `used` are kept."""
+    length = max(n, len(array) + len(array) // 2)
+    larger = np.empty((length if most is None else min(length, most), *array.shape[1:]), dtype=array.dtype)
     larger[:used] = array[:used]
     return larger
 
 
 def with_pairs(table: PairTable, n: int, used: int) -> PairTable:
-    """A table with room for at least `n` pairs, of which `used` are there."""
+    """A table with room for at least `n` pairs, of which `used` are there.
+
+    Raises OverflowError for more than MOST_PAIRS.
+    """
+    if n > MOST_PAIRS:
+        raise OverflowError(
+            f"there are {used:,} distinct pairs, and the next merge may need more than {MOST_PAIRS:,}, which is the most: "
+            "use a smaller vocabulary, a larger min_word_count, or less text"
+        )
     fields = [*_PAIR_FIELDS, "groups"] if len(table.groups) else _PAIR_FIELDS
-    return table._replace(**{name: with_room(getattr(table, name), n, used) for name in fields})
+    return table._replace(**{name: with_room(getattr(table, name), n, used, MOST_PAIRS) for name in fields})

@@ -31,6 +31,7 @@ from .linked_words import NONE, LinkedWords, new_cell
 KEY, COUNT = range(2)  # the columns of PairTable.rows
 N_PAIRS, N_OCCURRENCES, SHIFT, FACTOR = range(4)  # where PairTable.state keeps its numbers
 N_BYTE_PAIRS = 1 << 16
+MOST_PAIRS = 2**31 - 1  # that a slot can number
 SLOTS_PER_PAIR = 2  # at least: searches are short
 
 _GROUP_STEP = np.uint64(0xD1B54A32D192ED03)
