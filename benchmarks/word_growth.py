@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 import nbbpe
+from nbbpe.kernels.training.linked_words import MOST_CELLS
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.parallel_counting import count_documents
@@ -40,7 +41,6 @@ MACHINES, CORES = 100, 32
 TB = 10**12
 TOTAL = 10 * TB
 READING = 1e9  # bytes a second that a machine reads or sends; assumed, not measured
-MOST_WORD_BYTES = 2**31 - 2  # of distinct words that can be trained on at once, see linked_words
 ROW = 8 + 8  # bytes of a count, and of where its word begins, in a table of counts
 N_WORDS = (100_000, 400_000)  # for which the merge loop's memory is measured
 VOCAB_SIZE = 32_000
@@ -186,7 +186,7 @@ def show_plan(laws: dict[str, tuple[Law, Point]], rate: Rates) -> None:
         length = last.n_word_bytes / last.n_words
         of_machine, of_all = law(shard), law(TOTAL)
         table, word_bytes = of_machine * (length + ROW), of_all * length
-        limit = (MOST_WORD_BYTES / length / law.factor) ** (1 / law.exponent)
+        limit = (MOST_CELLS / (length + 1) / law.factor) ** (1 / law.exponent)
         row("distinct words of one machine", f"{of_machine / 1e6:,.0f} million")
         row("its table of counts", f"{table / 1e9:.1f} GB")
         row("shuffled by all machines", f"{MACHINES * table / 1e9:,.0f} GB")
@@ -194,7 +194,7 @@ def show_plan(laws: dict[str, tuple[Law, Point]], rate: Rates) -> None:
         row("distinct words of all", f"{of_all / 1e6:,.0f} million")
         row("the table for the trainer", f"{of_all * (length + ROW) / 1e9:.1f} GB")
         row("their bytes", f"{word_bytes / 1e9:.1f} GB")
-        row("the trainer's 2^31 bytes of words are full at", f"{limit / TB:,.1f} TB")
+        row("the trainer's 2^32 cells, a byte or a word each, are full at", f"{limit / TB:,.1f} TB")
         row("memory of the merge loop", f"{word_bytes * rate.merge_bytes / 1e9:,.0f} GB")
         row("time of the merge loop", f"{word_bytes * rate.merge_seconds / 60:,.1f} min")
     print("\n| | " + " | ".join(laws) + " |\n| --- |" + " --- |" * len(laws))

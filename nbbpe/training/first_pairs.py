@@ -31,7 +31,8 @@ _PER_THREAD = 1 << 18  # positions; for less, one more thread does not pay
 def _new_table(n_positions: int, n_others: int = 0) -> PairTable:
     """A table for words of so many positions, at most `n_others` of whose first pairs are not of two bytes.
 
-    Merging needs 1.6 times as many occurrences as there are positions, or less: most new lists lie where old ones were.
+    Text needs 1.6 times as many occurrences as there are positions, or less, as most new lists lie where old ones were; a
+    long word of random bytes that is merged to the end nearly twice as many.
     """
     n_pairs = min(N_BYTE_PAIRS + n_positions // 4 + n_others, MOST_PAIRS)
     return pair_table.new_pair_table(n_pairs, 2 * n_positions + AHEAD)

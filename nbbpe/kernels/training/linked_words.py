@@ -11,8 +11,8 @@ holds what it held at that time, or a newer symbol, and the only list of occurre
 symbols of that time is that of the merged pair, which is not read again.
 
 A cell also says how often its word occurs, so that the merge loop finds all that it needs of a boundary in one cache line
-or two. The symbol takes as many bits as the last token needs, the count the others, and a count that is too large for
-them is searched for. An edge stands before the first word, between two words, and after the last.
+or two. The symbol takes as many bits as the number of tokens needs, the count the others, and a count that is too large
+for them is searched for. An edge stands before the first word, between two words, and after the last.
 """
 
 from typing import NamedTuple

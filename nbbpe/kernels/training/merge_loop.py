@@ -137,8 +137,8 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
     found   : int64[*], scratch        pair << 32 | boundary of the new pairs, before they are sorted by pair; twice the
                                        longest list
 
-    Room for two new pairs and two new occurrences for each entry of the pair's list, and for AHEAD occurrences more,
-    must be there (unchecked).
+    For each entry of the pair's list, room for two new occurrences and two new pairs must be there, and for AHEAD
+    occurrences more (unchecked); not for more pairs than one of each symbol, the new one included, on either side.
 
     Returns how many occurrences were replaced, by word counts. Cost: O(1) for each entry of the list. With arrays in place
     of addresses, each index was asked whether it is negative, and the loop took 1.1 times as long.
@@ -288,10 +288,10 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
     min_count  : int64   pairs that occur less often are not merged; >= 1
     limits     : pairs whose token would not keep them are not merged
 
-    Returns one of the status codes above. After NEED_PAIRS, NEED_OCCURRENCES and NEED_TEXT nothing was changed: give the
-    structure named room for tokens.state[WANTED] entries and call again. After NEED_ANSWER, write to tokens.state[ANSWER]
-    whether the pair is allowed; its token's bytes stand in ties.text after those of all tokens. Cost: O(log n) for each
-    pair that a merge makes, and O(1) for each occurrence; a call returns several times a second.
+    Returns one of the status codes above. After another NEED_ than NEED_ANSWER, the present merge has changed nothing: give
+    the structure named room for tokens.state[WANTED] entries (slots: for so many pairs) and call again. After NEED_ANSWER,
+    write to tokens.state[ANSWER] whether the pair is allowed; its token's bytes stand in ties.text behind all others.
+    Cost: O(log n) for each pair that a merge makes, and O(1) for each occurrence; a call returns several times a second.
     """
     state, merges, starts = tokens.state, tokens.merges, ties.starts
     rows, lengths, table_state = table.rows, table.lengths, table.state

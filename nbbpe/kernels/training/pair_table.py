@@ -11,7 +11,8 @@ of 2 : 2^k at the most (Dietzfelbinger et al., 1997), for whoever does not know 
 An occurrence is a boundary between two symbols, see linked_words.py. Nothing is taken out of a list of occurrences: a
 boundary whose symbols have changed stays in it, and is recognised by its two cells. All lists lie in one array, each in
 ascending order, which gives the left-to-right rule for overlaps. When a pair is merged, its list is not needed any more,
-and new lists are put there: so all lists together take 1.6 times the room of the first ones, or less, and not 2.1 times.
+and new lists are put there where they fit: so all lists of a text together take 1.6 times the room of the first ones, or
+less, and not 2.1 times. (Of a long word of random bytes, merged to the end, they take twice that room.)
 
 No pair is entered twice: one that a merge makes has a new symbol, and all its occurrences appear in that merge. (No two
 merges make the same token: wherever the bytes of a token stand between two boundaries, they have gone through the same
