@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import random
 from pathlib import Path
@@ -11,6 +12,7 @@ import naive
 import numpy as np
 import pytest
 import texts
+from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ import nbbpe
 from nbbpe.kernels.machine.intrinsics import PADDING
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from nbbpe.text import special_search, utf8, windows
-from nbbpe.text.chunks import cut_file, find_chunk_boundaries
+from nbbpe.text.chunks import PositionedBytes, cut_file, find_chunk_boundaries, find_cuts
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import to_bytes, to_text
 from nbbpe.text.windows import Reader, TextReader, TextStream, concatenated
@@ -103,21 +105,22 @@ def test_bad_arguments_of_find_chunk_boundaries_are_errors():
 def cut(path: Path, data: bytes, n: int, pattern=GPT2, tokens=(SPECIAL,)) -> list[bytes]:
     """The chunks of a file as bytes; together they are the file."""
     path.write_bytes(data)
-    chunks = cut_file(path, n, pattern, list(tokens))
-    assert [chunk.path for chunk in chunks] == [path] * len(chunks)
-    assert [chunk.start for chunk in chunks[1:]] == [chunk.end for chunk in chunks[:-1]]
-    assert (chunks[0].start, chunks[-1].end) == (0, len(data) or None)
-    return [data[chunk.start : chunk.end] for chunk in chunks]
+    found = cut_file(path, n, pattern, list(tokens))
+    assert [chunk.path for chunk in found] == [path] * len(found)
+    assert [chunk.start for chunk in found[1:]] == [chunk.end for chunk in found[:-1]]
+    assert (found[0].start, found[-1].end) == (0, len(data) or None)
+    return [data[chunk.start : chunk.end] for chunk in found]
 
 
 @given(
     data=st.one_of(texts.data(300), st.lists(st.sampled_from([b"ab", b"b ", b" a", b"a", b".", SPECIAL])).map(b"".join)),
     n=st.integers(1, 100),
     look=st.sampled_from([1, 5, 1 << 16]),
+    near=st.sampled_from([1, 3, 1 << 10]),
 )
-def test_chunks_can_be_split_apart_from_each_other(sizes, tmp_path, data, n, look):
+def test_chunks_can_be_split_apart_from_each_other(sizes, tmp_path, data, n, look, near):
     for tokens in (SPECIAL,), (), (b"ab", b"b "), (b"ab", b"b a", b"abab ", b"."):
-        sizes(look=look)
+        sizes(look=look, near=near)
         parts = cut(tmp_path / "f", data, n, tokens=tokens)
         assert sum(map(bool, parts)) == len(parts) or not data
         pretokens = [
@@ -126,6 +129,58 @@ def test_chunks_can_be_split_apart_from_each_other(sizes, tmp_path, data, n, loo
         assert pretokens == [w for d, _ in naive.documents(data, tokens) for w in naive.split(d, GPT2.compiled)]
         found = [token for part in parts for _, _, token in naive.find_specials(part, tokens)]
         assert found == [token for _, _, token in naive.find_specials(data, tokens)]
+
+
+# Of what classes of characters, pretokens and special tokens are made that overlap, and what is not UTF-8.
+PARTS = [
+    "a",
+    "b",
+    " ",
+    "  ",
+    "\n",
+    "'s",
+    "12",
+    "中",
+    "é",
+    "\u3000",
+    ".",
+    "\r\n",
+    "🙂",
+    "\u0301",
+    "x" * 30,
+    "<s>",
+    "s> a",
+    "z" * 24,
+]
+INVALID = [b"\xff", b"\xe4\xb8", b"\x80", b"\xf0\x9f"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek3"])
+def test_no_pretoken_and_no_special_token_is_cut_wherever_a_search_ends(sizes, name):
+    source, pattern, n_cuts = random.Random(name), get_pattern(name), 0
+
+    def split(data: bytes, tokens: list[bytes]) -> list[str | bytes]:
+        words: list[str | bytes] = []
+        for document, special in naive.documents(data, tokens):
+            words += [*pattern.split(to_text(document)), *([] if special is None else [special])]
+        return words
+
+    for _ in range(examples(250, 3000)):
+        some = source.sample(PARTS, source.randrange(1, 8))
+        spelled = ("".join(source.choices(some, k=source.randrange(1, 4))) for _ in range(source.choice([0, 0, 1, 3])))
+        tokens = [*map(str.encode, dict.fromkeys(spelled))]
+        chosen = [*map(str.encode, some), *tokens, *source.sample(INVALID, source.choice([0, 0, 1]))]
+        data = b"".join(source.choices(chosen, k=source.randrange(1, 60)))
+        n_parts = source.randrange(1, max(2, min(len(data), 40)))
+        look = source.choice([1, 5, 20, 1 << 16])
+        sizes(near=source.choice([1, 3, 8, 1 << 10]))
+        cuts = [*find_cuts(PositionedBytes(data), len(data), n_parts, pattern.tables, specials(*tokens), look)]
+        parts = [data[start:end] for start, end in itertools.pairwise([0, *cuts, len(data)])]
+        assert all(parts)
+        assert [word for part in parts for word in split(part, tokens)] == split(data, tokens), (parts, tokens)
+        n_cuts += len(cuts)
+    assert n_cuts > 500
 
 
 def test_a_file_with_special_tokens_is_cut_at_them(tmp_path):

@@ -135,6 +135,23 @@ def test_merges_of_long_runs_are_the_textbooks(run, word):
     assert_textbook(words, 275)
 
 
+@given(units=st.lists(st.text("abx", min_size=1, max_size=4), min_size=1, max_size=3), data=st.data())
+def test_merges_of_words_of_equal_parts_are_the_textbooks(checked, units, data):
+    # So that merged pairs stand beside each other, overlap, and have symbols of several bytes on both sides.
+    parts = st.lists(st.sampled_from(units), min_size=1, max_size=20).map("".join).map(str.encode)
+    words = data.draw(st.dictionaries(parts, st.integers(1, 3), min_size=1, max_size=5))
+    assert_textbook(words, 290)
+    checked(words, 290)
+
+
+@pytest.mark.parametrize("n_tokens", [510, 511, 512, 513])
+def test_the_last_token_is_not_taken_for_an_edge(n_tokens):
+    source = random.Random(15)
+    words = {bytes(source.choices(b"etaoinsh", k=source.randrange(2, 9))): source.choice([1, 3, 10**7]) for _ in range(120)}
+    assert len(learned(words, n_tokens)) == n_tokens - 256
+    assert learned(words, n_tokens) == naive.train(words, n_tokens)[0]
+
+
 @given(texts.word_counts("abc"), st.integers(1, 6))
 def test_a_pair_below_the_min_frequency_is_not_merged(words, min_frequency):
     assert_textbook(words, 300, min_frequency)
@@ -420,6 +437,7 @@ def test_each_structure_is_given_room_when_it_is_full(watched, monkeypatch):
         assert [len(left) for left, _ in learned({run: 1}, 280)] == [2**i for i in range(17)]
     assert {
         merge_loop.NEED_PAIRS,
+        merge_loop.NEED_SLOTS,
         merge_loop.NEED_OCCURRENCES,
         merge_loop.NEED_TEXT,
         merge_loop.TOKENS_DONE,

@@ -8,6 +8,7 @@ from collections import Counter
 import naive
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit, typeof
@@ -410,6 +411,26 @@ def test_words_that_fill_a_table_many_times_over_are_all_there():
     table = WordTable()
     table.add(words_from_dict(words))
     assert as_dict(table.take()) == words
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("guarded_arrays")
+@pytest.mark.parametrize("lengths", [[0, 1, 2], [14, 15, 16, 17], [0, 15, 16], [1, 8, 16, 31, 32, 33, 200]], ids=str)
+def test_words_are_added_wherever_a_table_becomes_full(sizes, lengths):
+    source = random.Random(7)
+    for _ in range(examples(150, 2000)):
+        sizes(first_slots=source.choice([2, 8, 64]), added=source.choice([1, 2, 64]), split=source.choice([1, 33, 1 << 16]))
+        table, letters = WordTable(), source.choice([b"\0", b"ab", bytes(range(256))])
+        expected: Counter[bytes] = Counter()
+        for n in source.sample([0, 1, 63, 64, 65, 130, 300], 2):
+            words = {bytes(source.choices(letters, k=source.choice(lengths))): source.choice([1, 2**40]) for _ in range(n)}
+            table.add(words_from_dict(words))
+            expected.update(words)
+        del expected[b""]
+        found: dict[bytes, int] = {}
+        for part in table.take_in_parts() if source.random() < 0.5 else [table.take()]:
+            found |= as_dict(part)
+        assert found == expected
 
 
 def test_empty_words_are_left_out():
