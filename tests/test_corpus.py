@@ -150,7 +150,7 @@ PARTS = [
     "x" * 30,
     "<s>",
     "s> a",
-    "z" * 24,
+    "z" * 30,
 ]
 INVALID = [b"\xff", b"\xe4\xb8", b"\x80", b"\xf0\x9f"]
 
@@ -181,6 +181,17 @@ def test_no_pretoken_and_no_special_token_is_cut_wherever_a_search_ends(sizes, n
         assert [word for part in parts for word in split(part, tokens)] == split(data, tokens), (parts, tokens)
         n_cuts += len(cuts)
     assert n_cuts > 500
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama3"])
+def test_whitespace_is_not_cut_before_its_last_character_where_a_special_token_follows(name):
+    # Before other text it may be. As many bytes are searched as the longest special token has, up to where one begins.
+    # (With 28 to 31 or 60 to 63, as boundaries that depend on a third character are found in whole vectors only.)
+    for longest in range(3, 70):
+        text = b"x".ljust(200) + b"<s>"
+        text = text.ljust(2 * (200 - longest), b"y")  # the search begins in the middle
+        tokens = specials(b"<s>", b"z" * longest)
+        assert [*find_cuts(PositionedBytes(text), len(text), 2, get_pattern(name).tables, tokens, 1)] == [200]
 
 
 def test_a_file_with_special_tokens_is_cut_at_them(tmp_path):
