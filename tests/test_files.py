@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
 import threading
@@ -109,48 +110,56 @@ def test_a_link_is_followed_to_where_it_leads(tmp_path, elsewhere, small, name):
         assert (tmp_path / name).is_symlink()
         assert not target.is_symlink()
         assert target.read_bytes() == expected
-    assert sorted(os.listdir(elsewhere)) == ["not yet there", "there"]
+    names = ["not yet there", "there"]
+    beside = [".ends", ".json"] if name == "ids.bin" else []
+    assert sorted(os.listdir(elsewhere)) == sorted([*names, *(each + end for each in names for end in beside)])
     assert not [left for left in os.listdir(tmp_path) if left.startswith(".")]
 
 
-def test_ids_behind_a_link_have_what_belongs_to_them_beside_the_link(tmp_path, elsewhere, small):
+def test_what_belongs_to_ids_behind_a_link_lies_beside_them(tmp_path, elsewhere, small):
     (tmp_path / "ids.bin").symlink_to(elsewhere / "ids.bin")
     for documents in ["the cat", "sat"], ["on", "the", "mat"]:
         small.encode_file(iter(documents), tmp_path / "ids.bin")
-        file = nbbpe.TokenFile(tmp_path / "ids.bin")
-        assert [small.decode(ids) for ids in file.documents()] == documents
-    assert os.listdir(elsewhere) == ["ids.bin"]
-    assert sorted(os.listdir(tmp_path)) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
+        for path in tmp_path / "ids.bin", elsewhere / "ids.bin":
+            assert [small.decode(ids) for ids in nbbpe.TokenFile(path, small).documents()] == documents
+    assert sorted(os.listdir(elsewhere)) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
+    assert os.listdir(tmp_path) == ["ids.bin"]
 
 
-def test_ids_behind_a_link_are_described_once(tmp_path, elsewhere, small):
-    """Whichever of the two names was written last, no sidecar and no ends of the older ids are taken for theirs."""
+def test_ids_of_several_names_are_described_once(tmp_path, elsewhere, small):
+    """Whichever name was written last, no sidecar and no ends of the older ids are taken for theirs."""
     other = nbbpe.train(iter(["sat sat"]), 258)
-    link, target = tmp_path / "ids.bin", elsewhere / "real.bin"
-    link.symlink_to(target)
-    small.encode_file(iter(["on", "t"]), target)
-    for path in link, target:  # a link that was made later reads what lies there
-        assert [small.decode(ids) for ids in nbbpe.TokenFile(path, small).documents()] == ["on", "t"]
-    n_ids = len(nbbpe.TokenFile(target))
-    other.encode_file(iter(["\0", "\0" * (n_ids - 1)]), link)  # as many ids
-    assert os.listdir(elsewhere) == ["real.bin"]
-    with pytest.raises(ValueError, match="has no sidecar"):
-        nbbpe.TokenFile(target, small)
-    assert [len(ids) for ids in nbbpe.TokenFile(link, other).documents()] == [1, n_ids - 1]
-    small.encode_file(iter(["on", "t"]), target)
-    with pytest.raises(ValueError, match="another tokenizer"):
-        nbbpe.TokenFile(link, other)
-    assert [small.decode(ids) for ids in nbbpe.TokenFile(link, small, verify=True).documents()] == ["on", "t"]
+    names = [elsewhere / "real.bin", tmp_path / "a.bin", tmp_path / "b.bin", tmp_path / "chain.bin"]
+    for name in names[1:3]:
+        name.symlink_to(names[0])
+    names[3].symlink_to(names[1])
+    for written in names:
+        small.encode_file(iter(["on", "t"]), written)
+        n_ids = len(nbbpe.TokenFile(written))
+        for again in names:
+            other.encode_file(iter(["\0", "\0" * (n_ids - 1)]), again)  # as many ids
+            for name in names:
+                with pytest.raises(ValueError, match="another tokenizer"):
+                    nbbpe.TokenFile(name, small)
+                assert [len(ids) for ids in nbbpe.TokenFile(name, other, verify=True).documents()] == [1, n_ids - 1]
+
+
+def test_links_beside_each_other_may_lead_to_files_of_any_name(tmp_path, elsewhere, small):
+    small.encode_file(iter(["on", "t"]), tmp_path / "ids.bin")
+    for number, name in enumerate(["ids.bin", "ids.bin.json", "ids.bin.ends"]):
+        shutil.move(tmp_path / name, elsewhere / f"blob{number}")
+        (tmp_path / name).symlink_to(elsewhere / f"blob{number}")
+    assert [small.decode(ids) for ids in nbbpe.TokenFile(tmp_path / "ids.bin", small).documents()] == ["on", "t"]
 
 
 def test_a_file_of_another_program_beside_the_target_of_a_link_stays(tmp_path, elsewhere, small):
     (tmp_path / "ids.bin").symlink_to(elsewhere / "real.bin")
-    (elsewhere / "real.bin.json").write_text("{}")
-    (elsewhere / "real.bin.ends").write_text("mine")
-    small.encode_file(iter(["on", "t"]), tmp_path / "ids.bin")
-    assert [small.decode(ids) for ids in nbbpe.TokenFile(tmp_path / "ids.bin", small).documents()] == ["on", "t"]
-    assert (elsewhere / "real.bin.json").read_text() == "{}"
-    assert (elsewhere / "real.bin.ends").read_text() == "mine"
+    for name in "real.bin.json", "real.bin.ends":
+        (elsewhere / name).write_text("mine")
+        with pytest.raises(FileExistsError, match="was not written by nbbpe"):
+            small.encode_file(iter(["on", "t"]), tmp_path / "ids.bin")
+        assert [path.read_text() for path in elsewhere.iterdir()] == ["mine"]
+        (elsewhere / name).unlink()
 
 
 @pytest.mark.parametrize("name", WRITERS)

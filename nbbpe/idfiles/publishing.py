@@ -19,9 +19,8 @@ from ..system.atomic_files import put, sync
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.paths import Path
-from ..system.scratch import scratch_folder
-from .document_ends import ends_path, is_ours
-from .sidecar import check_replaceable, read_sidecar, sidecar_path, write_sidecar
+from .document_ends import ends_path
+from .sidecar import check_replaceable, sidecar_path, write_sidecar
 
 shutil: Any = imported_on_use("shutil")
 
@@ -46,23 +45,19 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
     for path in (whole, sidecar_path(whole), *([ends_path(whole)] if about["document_ends"] else [])):
         sync(path)
     with ExitStack() as stack:
-        aside = near = os.path.dirname(whole)
-        if os.path.islink(ids_path):  # it may point to another disk, while the other files stay here
-            near = stack.enter_context(scratch_folder(os.fspath(ids_path) + ".old"))
-        stack.enter_context(publishing(ids_path))
-        check_replaceable(ids_path)
+        aside = os.path.dirname(whole)
+        # All stand beside the file that a symlink points to: whichever name it is written by, it is described once.
+        stack.enter_context(publishing(target))
+        check_replaceable(target)
         undo = stack.enter_context(ExitStack())
         # The ids first; they are restored last.
         _put_aside(target, os.path.join(aside, "old"), undo)
-        _put_aside(sidecar_path(ids_path), os.path.join(near, "old.json"), undo)
-        _put_aside(ends_path(ids_path), os.path.join(near, "old.ends"), undo)
-        if os.path.islink(ids_path):  # what describes the older ids by their own name is wrong from now on
-            for number, path in enumerate(_ours_beside(target)):
-                _put_aside(path, os.path.join(aside, f"old.{number}"), undo)
+        _put_aside(sidecar_path(target), os.path.join(aside, "old.json"), undo)
+        _put_aside(ends_path(target), os.path.join(aside, "old.ends"), undo)
         if about["document_ends"]:
-            put(ends_path(whole), ends_path(ids_path))
-        put(sidecar_path(whole), sidecar_path(ids_path))
-        put(whole, ids_path)
+            put(ends_path(whole), ends_path(target))
+        put(sidecar_path(whole), sidecar_path(target))
+        put(whole, target)
         undo.pop_all()
 
 
@@ -94,17 +89,6 @@ def _wait_for_lock(descriptor: int, kind: int) -> None:
             if time.monotonic() > end:
                 raise
             time.sleep(0.001)
-
-
-def _ours_beside(target: str) -> list[str]:
-    """The sidecar and the file of ends that nbbpe has written beside a file of ids."""
-    paths = []
-    with suppress(ValueError, OSError):  # another program's file
-        if read_sidecar(target) is not None:
-            paths.append(sidecar_path(target))
-    if os.path.lexists(ends_path(target)) and is_ours(ends_path(target)):
-        paths.append(ends_path(target))
-    return paths
 
 
 def _put_aside(path: str, aside: str, undo: ExitStack) -> None:

@@ -199,8 +199,8 @@ def _is_checksum(value: object) -> bool:
 def described_beside(ids_path: Path) -> str:
     """The name of a file of ids beside which its sidecar and its ends lie.
 
-    Of a symlink, the one that it points to, if that has a sidecar: then it was written by that name, after what was written
-    through the symlink (see `publish`), or never through it.
+    Of a symlink, the one that it points to, as nbbpe writes them there (see `publish`); its own, if that one has none: some
+    caches of downloaded files keep each file under another name, and symlinks beside each other.
     """
     path = os.fspath(ids_path)
     if os.path.islink(path):

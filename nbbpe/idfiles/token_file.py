@@ -320,7 +320,7 @@ def _open(path: str, dtype: np.dtype[Any] | None) -> _Opened:
     with suppress(FileNotFoundError, ValueError):
         return _open_at_once(path, dtype)
     # Another process may be replacing the files at this moment.
-    with publishing(path, shared=True), publishing(os.path.realpath(path), shared=True):
+    with publishing(os.path.realpath(path), shared=True):
         return _open_at_once(path, dtype)
 
 

@@ -19,6 +19,7 @@ from ..sources import Input, Part, find_inputs, shared_by_threads, total_size, w
 from ..system.atomic_files import name_in_errors
 from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
+from ..system.links import target_of
 from ..system.part_joiner import Joiner
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
@@ -119,10 +120,11 @@ def encode_file(
     allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     with ExitStack() as stack:
-        with publishing(output_path, shared=True):  # what another run puts there is not looked at half-done
-            check_replaceable(output_path)
+        target = target_of(output_path)
+        with publishing(target, shared=True):  # what another run puts there is not looked at half-done
+            check_replaceable(target)
             for path in (each.path() for each in inputs):
-                for output in output_path, sidecar_path(output_path), ends_path(output_path):
+                for output in target, sidecar_path(target), ends_path(target):
                     if path is not None and _is_same_file(path, output):
                         raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
             folder = stack.enter_context(scratch_folder(output_path))
