@@ -310,8 +310,9 @@ def compile_to_object(
 
 def _check_features(features: str) -> None:
     """Raise UnknownProcessor where Numba compiles without what intrinsics are written for: LLVM would end the process."""
-    missing = [each for each in DECISIVE if present().has(each) and present().processor not in LEVELS]
-    missing = [each for each in missing if f"+{each}" not in features.split(",")]
+    own = present()
+    given = {*features.replace("+", "").split(","), *LEVELS.get(own.processor, ())}
+    missing = [each for each in DECISIVE if own.has(each) and each not in given]
     if missing:
         raise UnknownProcessor(
             f"Numba is set to compile without {', '.join(missing)}, by .numba_config.yaml or numba.config: set "
