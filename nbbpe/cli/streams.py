@@ -110,10 +110,9 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
     Raises ValueError that names the line of what is not an id, and for raw ids whose last one is incomplete.
     """
-    from ..idfiles.sidecar import check_described, described_beside, read_sidecar, sidecar_path
+    from ..idfiles.sidecar import check_described, find_sidecar, sidecar_path
 
-    beside = described_beside(source)
-    about = None if source == STDIN else read_sidecar(beside)
+    beside, about = (source, None) if source == STDIN else find_sidecar(source)
     if about is not None and about["fingerprint"] != tokenizer.fingerprint:
         raise ValueError(f"{source}: these are the ids of another tokenizer, as {sidecar_path(beside)} says")
     suffix = os.path.splitext(source)[1]

@@ -159,6 +159,21 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
     return about
 
 
+def find_sidecar(ids_path: Path) -> tuple[str, dict[str, Any] | None]:
+    """The name of a file of ids beside which its sidecar and its ends lie, and what `read_sidecar` says there.
+
+    Of a symlink, the one that it points to, as nbbpe writes them there (see `publish`); its own, if that one has none: some
+    caches of downloaded files keep each file under another name, and symlinks beside each other.
+    """
+    path = os.fspath(ids_path)
+    if os.path.islink(path):
+        target = os.path.realpath(path)
+        with suppress(ValueError):  # another program's file
+            if (about := read_sidecar(target)) is not None:
+                return target, about
+    return path, read_sidecar(path)
+
+
 def check_described(ids_path: Path, about: dict[str, Any], n_ids: int, dtype: np.dtype[Any]) -> None:
     """Raise ValueError unless a file holds as many ids, and of the dtype, as its sidecar says."""
     if about["n_ids"] != n_ids or np.dtype(about["dtype"]) != dtype.newbyteorder("="):
@@ -194,20 +209,6 @@ def check_checksum(ids_path: Path, said: str, found: Checksum) -> None:
 
 def _is_checksum(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None
-
-
-def described_beside(ids_path: Path) -> str:
-    """The name of a file of ids beside which its sidecar and its ends lie.
-
-    Of a symlink, the one that it points to, as nbbpe writes them there (see `publish`); its own, if that one has none: some
-    caches of downloaded files keep each file under another name, and symlinks beside each other.
-    """
-    path = os.fspath(ids_path)
-    if os.path.islink(path):
-        with suppress(ValueError):  # another program's file
-            if read_sidecar(target := os.path.realpath(path)) is not None:
-                return target
-    return path
 
 
 def _is_count(value: object) -> bool:

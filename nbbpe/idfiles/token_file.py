@@ -22,9 +22,8 @@ from .sidecar import (
     Described,
     check_checksum,
     check_described,
-    described_beside,
+    find_sidecar,
     known_checksum,
-    read_sidecar,
     sidecar_path,
 )
 
@@ -327,8 +326,7 @@ def _open(path: str, dtype: np.dtype[Any] | None) -> _Opened:
 def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
     """See _open. While the files are replaced, one may be missing or not fit the others."""
     with open(path, "rb") as file:
-        beside = described_beside(path)
-        about = read_sidecar(beside)
+        beside, about = find_sidecar(path)
         found, offset, n_ids = _measure(file, path, dtype, about)
         if about:
             check_described(beside, about, n_ids, found)

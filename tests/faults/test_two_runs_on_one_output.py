@@ -108,17 +108,17 @@ def test_a_file_is_opened_once(small, tmp_path, monkeypatch):
     """Replaced between two looks at it, the ids that are mapped are those that were measured."""
     path = tmp_path / "ids.bin"
     small.encode_file(iter(DOCUMENTS[0]), path)
-    real = token_file.read_sidecar
+    real = token_file.find_sidecar
     replaced = []
 
-    def read_sidecar(name):
-        about = real(name)
+    def find_sidecar(name):
+        found = real(name)
         if not replaced:
             replaced.append(name)
             small.encode_file(iter(DOCUMENTS[1]), path)
-        return about
+        return found
 
-    monkeypatch.setattr(token_file, "read_sidecar", read_sidecar)
+    monkeypatch.setattr(token_file, "find_sidecar", find_sidecar)
     file = nbbpe.TokenFile(path, small, verify=True)
     assert replaced
     assert [ids.tolist() for ids in file.documents()] == ids_of(small)[1]
