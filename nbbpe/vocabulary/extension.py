@@ -166,6 +166,8 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     Raises ValueError for a seed that the pattern splits, and if these tokens and those that they are made from do not fit.
     """
     wanted = [bytes(seed) for seed in each_to_bytes(seeds, "seed")]
+    if not wanted:
+        return model
     for seed in wanted:
         pretokens = model.pattern.split(to_text(seed))
         if pretokens != [to_text(seed)]:
