@@ -134,12 +134,15 @@ def train(
     for name in counts:
         if os.path.isfile(name) and not name.lower().endswith(ENDINGS):
             raise click.UsageError(f"--counts {name!r} must end in one of {', '.join(ENDINGS)}")
-    if counts:
-        of_texts = {"--field": options["field"], "--on-error skip": options["on_error"] == "skip"}
-        of_texts |= {f"--split-with {split_with}": split_with != "auto", "--superwords": superwords_after}
-        for option, is_said in of_texts.items():
-            if is_said is not None and is_said is not False:
-                raise click.UsageError(f"{option} is for texts, and --counts are made of a text already")
+    of_texts = {
+        "--field": options["field"] is not None,
+        "--on-error skip": options["on_error"] == "skip",
+        f"--split-with {split_with}": split_with != "auto",
+        "--superwords": superwords_after is not None,
+    }
+    given = [option for option, is_given in of_texts.items() if is_given]
+    if counts and given:
+        raise click.UsageError(f"{given[0]} is for texts, and --counts are made of a text already")
     if mixture is not None and weights:
         raise click.UsageError("--weight is for texts and --counts: a mixture has weights of its own")
     with as_usage():

@@ -234,7 +234,7 @@ def _places(
     tokens, which begin at `starts`; at certain boundaries soon after `first`, of which one nearly always does; at all."""
     yield starts[(first <= starts) & (starts < stop)]
     near = min(first + _NEAR, stop)
-    for end in {near: None, stop: None}:
+    for end in sorted({near, stop}):
         places = _certain_boundaries(data, min(end + _CONTEXT, n_bytes), tables)
         places = places[(first <= places) & (places < end)]
         # One whose second character begins a special token is not certain: the text ends before that.
