@@ -95,8 +95,9 @@ def write_utf8(at, n, kind, first, to_at, room):
     """
     i, length = first, 0
     while n - i >= UNITS and room - length >= 4 * UNITS:
+        # Farther ahead the wider the characters are: so many are done in the same time.
         for line in range(0, kind * UNITS, BLOCK):
-            prefetch_shared(at + kind * i + AHEAD + line)
+            prefetch_shared(at + kind * (i + AHEAD) + line)
         if _write_ascii(at + kind * i, kind, to_at + length):
             i += UNITS
             length += UNITS
