@@ -11,12 +11,33 @@ import nbbpe
 
 pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
 
+pc = pytest.importorskip("pyarrow.compute")
+
 DOCUMENTS = [texts.SAMPLE, "", None, "the cat", f"one{texts.SPECIAL}two", "é中😀", None, "x" * 700] * 3
-KINDS = ["string", "large_string", "binary", "large_binary", "dictionary"]
+KINDS = ["string", "large_string", "binary", "large_binary", "dictionary", "runs", "extension", "extension of runs"]
+
+
+class Prose(pa.ExtensionType):
+    """A type as a library may define it, and as pyarrow has one for JSON."""
+
+    def __init__(self, storage) -> None:
+        super().__init__(storage, "example.prose")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage, serialized):
+        return cls(storage)
 
 
 def column(kind: str, documents=DOCUMENTS):
     strings = pa.array(documents, pa.string())
+    if kind.startswith("extension"):
+        stored = column("runs", documents) if kind.endswith("runs") else strings
+        return pa.ExtensionArray.from_storage(Prose(stored.type), stored)
+    if kind == "runs":
+        return pc.run_end_encode(strings)
     return strings.dictionary_encode() if kind == "dictionary" else strings.cast(getattr(pa, kind)())
 
 
@@ -54,6 +75,20 @@ def test_views_of_strings_are_read(small):
         pytest.skip("this version of pyarrow has no views, or does not cast them")
     assert small.encode_arrow(views).to_pylist() == wanted(small)
     assert small.encode_arrow(views[5:11]).to_pylist() == wanted(small)[5:11]
+
+
+def test_strings_of_a_fixed_size_are_read(small):
+    codes = pa.array([b"the", None, b"cat", b"\xff\x00\xc3"], pa.binary(3))
+    assert small.encode_arrow(codes).to_pylist() == [None if code is None else small.encode(code) for code in codes.to_pylist()]
+    assert small.encode_arrow(codes[1:3]).to_pylist() == [None, small.encode("cat")]
+
+
+def test_what_is_no_text_is_refused_however_it_is_wrapped(small):
+    numbers = pa.array([1, 1, 2])
+    for wrapped in numbers, numbers.dictionary_encode(), pc.run_end_encode(numbers):
+        for data in wrapped, pa.ExtensionArray.from_storage(Prose(wrapped.type), wrapped):
+            with pytest.raises(ValueError, match="must hold strings or binary"):
+                small.encode_arrow(data)
 
 
 @pytest.mark.parametrize("kind", ["string", "binary"])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 1 << 14  # in a window
 _MAX_NAMED = 10  # columns that are named where the wanted one is missing
+_DICTIONARY, _RUNS, _FIXED_SIZE = "dictionary<", "run_end_encoded<", "fixed_size_binary["  # how such types are spelled
 
 
 def check_column(name: str, schema: Any, column: str, may_be_null: bool = True) -> None:
@@ -32,23 +33,40 @@ def check_kind(name: str, kind: Any, what: str = "", may_be_null: bool = True) -
 
     may_be_null : whether the type null is allowed, which libraries give a column of nulls only, or without rows
     """
-    value = kind.value_type if hasattr(kind, "value_type") and str(kind).startswith("dictionary") else kind
+    value = kind
+    while (wrapped := _wrapped(value)) is not None:
+        value = wrapped
     known = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
-    if str(value) not in known and not (may_be_null and str(value) == "null"):
+    is_known = str(value) in known or str(value).startswith(_FIXED_SIZE) or (may_be_null and str(value) == "null")
+    if not is_known:
         raise ValueError(f"the {what or name} is of type {kind}, and must hold strings or binary")
+
+
+def _wrapped(kind: Any) -> Any:
+    """The Arrow type of what an extension stores, or of a dictionary's values or those of runs; None of another type."""
+    if hasattr(kind, "storage_type"):
+        return kind.storage_type
+    return kind.value_type if str(kind).startswith((_DICTIONARY, _RUNS)) else None
 
 
 def as_strings(column: Any) -> Any:
     """An Arrow array of strings or binary of any kind, as one whose strings lie one after another, see `offsets_of`.
 
-    It is the same array except dictionaries, whose strings are repeated as often as they occur, views, and the type null.
+    It is the same array except dictionaries and runs, whose strings are repeated as often as they occur, views, strings of
+    a fixed size, and the type null. Of an extension type (as "arrow.json" of duckdb's JSON) it is what is stored.
     """
     arrow = require("pyarrow", "Arrow")
-    if arrow.types.is_dictionary(column.type):
-        if str(column.type.value_type).endswith("_view"):  # a Categorical of polars; pyarrow cannot decode these
-            column = arrow.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(arrow.large_binary()))
-        column = column.dictionary_decode()
-    is_cast = arrow.types.is_null(column.type) or str(column.type).endswith("_view")
+    while (wrapped := _wrapped(column.type)) is not None:
+        if hasattr(column.type, "storage_type"):
+            column = column.storage
+        elif str(column.type).startswith(_RUNS):
+            column = require("pyarrow.compute", "Arrow").run_end_decode(column)
+        else:
+            if str(wrapped).endswith("_view"):  # a Categorical of polars; pyarrow cannot decode these
+                column = arrow.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(arrow.large_binary()))
+            column = column.dictionary_decode()
+    kind = str(column.type)
+    is_cast = kind == "null" or kind.endswith("_view") or kind.startswith(_FIXED_SIZE)
     return column.cast(arrow.large_binary()) if is_cast else column
 
 
