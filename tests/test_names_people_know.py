@@ -31,7 +31,9 @@ def both(shared) -> tuple[nbbpe.tiktoken.Encoding, tiktoken.Encoding]:
     return nbbpe.tiktoken.Encoding("cl100k_base", **arguments), tiktoken.Encoding("cl100k_base", **arguments)
 
 
-SURROGATES = ["a\ud83d b", "\ud83d\udc4d"]
+# The last are in a long text: a pair of which each is looked at with other characters, and a single one far from the start.
+LONG = "é " * (nbbpe.tiktoken._CHECKED_CHARACTERS // 2)
+SURROGATES = ["a\ud83d b", "\ud83d\udc4d", f"{LONG[1:]}\ud83d\udc4d", f"{LONG}{LONG} \udc4d"]
 STRINGS = ["hello world", "", " ", texts.SAMPLE, "0" * 50, "\n\n  x", "请考试我的软件12345"]
 
 
