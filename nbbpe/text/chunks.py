@@ -186,8 +186,8 @@ def find_cuts(
     if not specials.longest:  # there are none
         look = min(look, _NEAR)
     while part < n_parts:
-        position = size * part // n_parts
-        n_searched = max(min(look, size // n_parts), specials.longest)
+        position = max(size * part // n_parts, 1)
+        n_searched = max(min(look, size // n_parts), specials.longest, 1)
         cut = None
         while cut is None:
             if position >= size:
