@@ -44,7 +44,7 @@ class SlotRoom:
         if n_words > len(self._room):
             self._room = zeros(max(n_words, min(8 * max(n_words, LARGE_SLOTS * SLOT), _MOST_ROOM)))
             self._room[: len(slots)] = slots
-        return table._replace(slots=self._room[:n_words]), np.empty(len(slots) // 2, dtype=np.uint64)
+        return table._replace(slots=self._room[:n_words]), zeros(len(slots) // 2)
 
 
 def with_pool(table: PieceTable, longest_key: int) -> PieceTable:
