@@ -112,6 +112,22 @@ def test_a_file_of_str_is_no_text_and_what_to_do_is_said(small, tmp_path):
         small.encode(file, disallowed_special="all")
 
 
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda tokenizer, file: tokenizer.tokenize(file),
+        lambda tokenizer, file: tokenizer.show(file),
+        lambda tokenizer, file: tokenizer.encode_batch([file]),
+        lambda tokenizer, file: tokenizer.encode(file, dropout=0.1),
+    ],
+    ids=["tokenize", "show", "batch", "dropout"],
+)
+def test_where_no_file_is_taken_the_error_does_not_ask_for_one(small, tmp_path, encode):
+    (tmp_path / "text").write_bytes(b"low")
+    with open(tmp_path / "text", "rb") as file, pytest.raises(TypeError, match=r"not an open file \(.*\): read it first"):
+        encode(small, file)
+
+
 def test_a_file_that_cannot_be_read_raises_its_own_error(small, tmp_path):
     with open(tmp_path / "text", "wb") as file, pytest.raises(io.UnsupportedOperation):
         small.encode(file)

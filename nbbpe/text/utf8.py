@@ -85,6 +85,9 @@ def to_data(text: Text | Source) -> Data:
     try:
         view = memoryview(text)  # type: ignore[arg-type]
     except TypeError:
+        if hasattr(text, "readinto"):  # where files are taken, they do not come here
+            kind = type(text).__name__
+            raise TypeError(f"text must be str or bytes here, and not an open file ({kind}): read it first") from None
         of_a_file = ' (of a file, open(path, "rb"))' if isinstance(text, (io.IOBase, os.PathLike)) else ""
         raise TypeError(f"text must be str or bytes{of_a_file}, not {type(text).__name__}") from None
     if view.format not in ("B", "c") or view.ndim != 1 or not view.c_contiguous:
