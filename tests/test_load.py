@@ -134,13 +134,16 @@ def test_a_missing_path_is_an_error_that_says_what_could_be_there(tmp_path):
 
 
 def test_a_folder_without_a_tokenizer_is_an_error_that_says_what_was_looked_for(tmp_path):
-    wanted = r"has no nbbpe\.json .*, no tokenizer\.json, not one \.tiktoken file.*, and no vocab\.json with merges\.txt"
+    wanted = r"no tokenizer\.json, not one tekken\.json, not one \.tiktoken file, and no vocab\.json with merges\.txt"
     (tmp_path / "vocab.json").write_text("{}")
     with pytest.raises(FileNotFoundError, match=wanted):
         nbbpe.load(tmp_path)
     for name in "a.tiktoken", "b.tiktoken":
         (tmp_path / name).write_text("")
-    with pytest.raises(FileNotFoundError, match=r"not one \.tiktoken file \(but 2: name the file\)"):
+    for name in "tekken_1.json", "tekken_2.json":
+        (tmp_path / name).write_text("{}")
+    two = r"\(but 2: name the file\)"
+    with pytest.raises(FileNotFoundError, match=rf"not one tekken\.json {two}, not one \.tiktoken file {two}"):
         nbbpe.load(tmp_path)
 
 

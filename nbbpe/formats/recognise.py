@@ -97,10 +97,10 @@ def _in_folder(path: Path) -> Found:
         return Found("tiktoken", (os.path.join(folder, ranks[0]),))
     if {"vocab.json", "merges.txt"} <= set(names):
         return Found("gpt2", (os.path.join(folder, "vocab.json"), os.path.join(folder, "merges.txt")))
-    several = f" (but {len(ranks)}: name the file)" if ranks else ""
+    several, several_tekken = (f" (but {len(each)}: name the file)" if each else "" for each in (ranks, tekken_names))
     raise FileNotFoundError(
         f"{folder!r} has no nbbpe.json (so no tokenizer was saved there by Tokenizer.save), no tokenizer.json, not one "
-        f".tiktoken file{several}, and no vocab.json with merges.txt"
+        f"tekken.json{several_tekken}, not one .tiktoken file{several}, and no vocab.json with merges.txt"
     )
 
 
