@@ -1,4 +1,7 @@
-"""The command `nbbpe`: its start, its exit codes, and its error messages."""
+"""The command `nbbpe`: its start, its exit codes, and its error messages.
+
+Read on here, then commands.py and options.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Compiled loops over NumPy arrays, one module a data structure. Nothing here knows Python objects, files or `regex`."""
+"""Compiled loops over NumPy arrays, one module a data structure. None knows files or `regex`, or makes Python objects.
+
+Texts and ids are read where Python keeps them (machine/). Read compiler/jit.py first, which says how kernels are declared,
+then the folders encoding/ and training/.
+"""
 
 import ctypes
 

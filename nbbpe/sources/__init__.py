@@ -1,4 +1,7 @@
-"""Sources of text: paths, URLs and iterables, as parts that are read in parallel."""
+"""Sources of text: paths, URLs and iterables, as parts that are read in parallel.
+
+Read finding.py first, then inputs.py, which says what every source offers.
+"""
 
 from .finding import find_inputs
 from .inputs import NO_ID, Input, Part, total_size
