@@ -123,7 +123,7 @@ def encode_batches(
 ) -> Iterator[Any]:
     """Record batches with one more column: the ids of the text in a column, as lists; null where the text is.
 
-    The other columns stay as they are, and so does the metadata.
+    The other columns stay as they are, and so does the metadata. All special tokens in the text become their ids.
 
     field   : the column that holds the text
     to      : the name of the new column; one of this name is replaced

@@ -486,6 +486,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
         data  : a column, table or stream of any library that speaks Arrow's C interface: pyarrow, polars, pandas, duckdb
         field : of a table or a stream of record batches the column that holds the text
+        allowed_special : as in `encode`: by default all special tokens in the text become their ids
         num_threads : as in `encode_batch`
 
         Returns a pyarrow.Array for one, else a ChunkedArray. Needs pyarrow (extra `data`). Raises ValueError for data that

@@ -64,7 +64,8 @@ def train(
     Parameters
     ----------
     source
-        The path of a file, a list or tuple of paths, or an iterator or generator whose items are documents (str or bytes);
+        The path of a file, a list or tuple of paths, an iterator or generator whose items are documents (str or bytes), an
+        Arrow column, or a table or stream with the column `field` (of any library with Arrow's C interface; needs pyarrow),
         or a `Mixture` of sources. An open file is a TypeError: its lines would become documents.
 
         A name that ends in .jsonl or .ndjson is a file of JSON lines, with a document in a field of each record; .json is

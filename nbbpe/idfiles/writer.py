@@ -68,8 +68,8 @@ def encode_file(
     Parameters
     ----------
     input_path : what `nbbpe.train` takes as its source: files of plain text (also a pipe), .jsonl, .parquet, compressed
-        ones, a list of them, a pattern, a URL, or an iterator of documents. The ids are those of each document alone, in
-        order; invalid UTF-8 is kept
+        ones, a list of them, a pattern, a URL, an iterator of documents, Arrow data. The ids are those of each document
+        alone, in order; invalid UTF-8 is kept
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
     separator : one of the tokenizer's special tokens, whose id is written after each document: a record, a row, an item of

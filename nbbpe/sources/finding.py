@@ -41,7 +41,7 @@ def find_inputs(
 
     Parameters
     ----------
-    source : a path, a pattern of paths, a URL, a list or tuple of these, or an iterator of documents
+    source : a path, a pattern of paths, a URL, a list or tuple of these, an iterator of documents, or Arrow data
     field : the field of a JSON record, or the column of a parquet file, that holds the text; None for "text"
     on_error : "raise" or "skip", for records without a text
     argument : what the user knows the source as
