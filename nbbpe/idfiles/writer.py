@@ -93,8 +93,8 @@ def encode_file(
     bounded by about 25 megabytes for each worker and the longest record, for a compiled pattern;
     for a pattern that is split by `regex`, by the longest stretch of a plain file without a special token.
 
-    Workers are threads if all their work is compiled (files and a compiled pattern) and nothing is to be resumed, else
-    processes.
+    Workers are threads if all their work is compiled and nothing is to be resumed, else processes: for JSON arrays (.json),
+    a normalizer, and a pattern that is split by `regex`.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a malformed record, with
     `resume` also for a source that cannot be read twice, or if a source, the tokenizer or an option differs from the run
