@@ -163,7 +163,7 @@ def train(
     ValueError : counts of different patterns or special tokens, or without metadata and pattern=; a row of them that is no
         word with a count
     MemoryError : words that do not fit in `memory_limit`, before the merges
-    OverflowError : counts whose sum does not fit in int64
+    OverflowError : counts whose sum does not fit in int64; more distinct words, and bytes of them, than 2^32 together
 
     >>> import nbbpe
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264, special_tokens=["<|endoftext|>"])
