@@ -72,6 +72,8 @@ def test_limits_in_training_are_those_of_hugging_faces_trainer(documents, limits
 def test_merges_are_those_of_rustbpe(documents):
     rustbpe = pytest.importorskip("rustbpe")
     theirs = rustbpe.Tokenizer()
+    theirs.train_from_iterator(iter(documents[:1]), 256)
+    assert nbbpe.explain_pattern(theirs.get_pattern()).name == "llama3"  # as docs/recipes.md says
     theirs.train_from_iterator(iter(documents), VOCAB_SIZE, pattern=NAMED["gpt2"].regex)
     ours = nbbpe.train(iter(documents), VOCAB_SIZE, tie_break="ids")
     assert {bytes(token): rank for token, rank in theirs.get_mergeable_ranks()} == {t: i for i, t in ours.vocab.items()}
