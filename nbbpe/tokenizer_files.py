@@ -63,7 +63,8 @@ class TokenizerFiles:
         ----------
         path_or_encoding : path of a rank file, or an Encoding
         pattern : a name or a regex. None takes that of the Encoding, or of the known encoding whose file this is
-            (r50k_base, p50k_base, cl100k_base, o200k_base), which is recognised by content or else by name
+            (r50k_base, p50k_base, cl100k_base, o200k_base, Whisper's multilingual), which is recognised by content or else
+            by name
         special_tokens : a dict from special tokens to ids, which may leave gaps; or a list, for the next ids after the
             highest rank. None takes those of the Encoding or the known encoding; other files have none
 
