@@ -16,7 +16,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("counts", help="a pattern of parquet files that `nbbpe count-words` has written")
     parser.add_argument("--vocab-size", type=int, default=10_000)
-    parser.add_argument("--min-count", type=int, default=1, help="words that occur less often are left out")
+    parser.add_argument("--min-count", type=int, default=1, help="words that occur less often are skipped")
     parser.add_argument("--pattern", default="gpt2", help="with which they were counted: SQL drops a table's metadata")
     parser.add_argument("--special", action="append", default=[])
     parser.add_argument("-o", "--output", required=True, help="folder to save the tokenizer in")

@@ -1,4 +1,4 @@
-"""Count and encode with Polars: each slice of a lazy frame is counted, Polars adds up, and the ids are a column.
+"""Count and encode with Polars: each slice of a frame is counted, Polars adds up, and the ids are a column.
 
     python examples/polars_counts.py data.parquet --vocab-size 32000 -o ids.parquet
 
