@@ -159,7 +159,7 @@ def learn_merges(
     ----------
     counted : WordCounts
     n_tokens : int, >= 256
-    tie_break : one of ties.TIE_BREAKS
+    tie_break : one of tie_break.TIE_BREAKS
     min_frequency : pairs that occur less often are not merged
     max_token_length : pairs that are longer, in bytes, are not merged; None for no limit
     report : called now and then with the number of tokens so far

@@ -36,8 +36,8 @@ class TokenRules:
     forbidden
         What no token may be or contain: a regex for its text (str; searched in it, with invalid bytes as surrogateescape
         has them), a regex for its bytes (bytes), a function that takes its bytes and says whether it is forbidden, or a
-        list of these. Python runs these, some microseconds for each merge; all other rules but the last cost next to
-        nothing.
+        list of these. Python runs these and `no_space_duplicates`, some microseconds for each merge; all other rules cost
+        next to nothing.
     seeds
         Texts (str or bytes) that must be tokens, whatever other rules say. Their merges come first, learned from the seeds
         alone; a seed of n bytes takes up to n - 1 tokens, of which seeds share what they can. The pattern must not split a

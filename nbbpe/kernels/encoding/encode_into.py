@@ -150,8 +150,9 @@ def encode_into(tables, state, text, start, stop, out):
     out    : integers[*], modified; with room for as many ids as the document has bytes
 
     Returns the number of ids. They are those of `encode_ordinary`: special tokens in the text are plain text. Raises
-    ValueError for a place that is not in the text, for a document that is longer than the state has room for, for too
-    little room in `out`, and for a type of `out` that cannot hold an id.
+    ValueError for a place that is not in the text, for a document that is longer than the state has room for, for a state
+    of other tables that has too little room for these, for copies of the arrays of tables or state, for too little room in
+    `out`, and for a type of `out` that cannot hold an id.
 
     >>> import numba, numpy as np, nbbpe.njit
     >>> @numba.njit

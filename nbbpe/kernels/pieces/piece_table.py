@@ -156,7 +156,7 @@ def home_secret_of(state_at):
 def home_slot(key_low, key_high, n_words, home_secret):
     """Where the search for a key starts, as an index into slots of `n_words` words; the key is what `key_of` returned.
 
-    See above, and simd.write_homes, which does the same in vectors.
+    See above, and intrinsics.write_homes, which does the same in vectors.
     """
     low_secret, high_secret, factor = home_secret
     mixed = mixed_words(key_low, key_high, low_secret, high_secret) * factor
