@@ -154,9 +154,12 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         pattern            the name or the regex of the split pattern, or a list of these
         character_classes  digest of the classes that `regex` gave each code point then; None without a pattern
         versions           of nbbpe, numba, numpy and regex in the process that trained it, or first loaded it
-        training           only if `nbbpe.train` made it: `vocab_size` as given, `tie_break`, `min_frequency`, and of the
-                           `corpus` the numbers of `words` and `distinct_words` and a `fingerprint`, a digest of the words
-                           with their counts (it does not depend on the order of the texts or the number of workers)
+        training           only if nbbpe trained or extended it: `vocab_size` as given, `tie_break`, `min_frequency`,
+                           `max_token_length`, and of the `corpus` the numbers of `words` and `distinct_words` and a
+                           `fingerprint`, a digest of the words with their counts (it does not depend on the order of the
+                           texts or the number of workers); `rules`, `superwords`, `mixture`, `left_out` (what
+                           `min_word_count` skipped), `interrupted` and `start` (what was extended) where there are such
+        reduced_from       only after `truncate` or `prune`: the `fingerprint` and `vocab_size` before
         """
         return self._model.provenance
 
