@@ -246,7 +246,8 @@ def train(
         joined = phrases(split, superwords)
         if not stopping():
             words, left_out = supply.count(n_tokens, phrases(split, superwords, superwords.window))
-            across = replace(terms.rules, max_words=superwords.max_words, seeds=())
+            most_words = min(superwords.max_words, terms.rules.max_words or superwords.max_words)
+            across = replace(terms.rules, max_words=most_words, seeds=())
             merges, stopping = learned(words, merges, n_tokens, joined, across)
         split = joined
     say_outcome(len(words.counts) if left_out is None else left_out.n_all_words)

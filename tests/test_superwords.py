@@ -110,6 +110,14 @@ def test_a_pattern_and_a_phrase_of_ones_own_and_rules_hold_in_both_stages():
     assert not any(b"e_" in token or b"_e" in token for token in tok.vocab.values())
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore:the text has pairs for only")
+def test_the_rule_about_words_holds_in_the_second_stage(most):
+    superwords = nbbpe.Superwords(after=280, max_words=2)
+    tok = nbbpe.train(documents=[TEXT], vocab_size=310, superwords=superwords, rules=nbbpe.TokenRules(max_words=most))
+    assert tok.merges == naive_train(TEXT, 280, 310, max_words=min(most, 2))
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

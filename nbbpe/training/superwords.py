@@ -20,7 +20,7 @@ class Superwords:
     after
         The number of tokens after which it begins, the 256 bytes included and special tokens not.
     max_words
-        At most so many words in a token: runs of what is not whitespace.
+        At most so many words in a token: runs of what is not whitespace; fewer where `TokenRules(max_words=...)` says so.
     phrase
         A regex for the pretokens that may become one with their neighbours; by default words and contractions, as GPT-2's
         pattern has them.
