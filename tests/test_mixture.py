@@ -164,6 +164,15 @@ def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
         assert told["b"]["bytes"] == 3000
 
 
+@pytest.mark.parametrize("held_out", [0.25, 0.75])
+def test_a_limit_is_about_what_is_trained_on_beside_what_is_held_out(tmp_path, held_out):
+    (tmp_path / "a.txt").write_text("".join(letters(i, 100) for i in range(4000)), newline="")
+    for most, wanted in (50_000, 50_000), (390_000, (1 - held_out) * 400_000):
+        mixture = nbbpe.Mixture({"a": tmp_path / "a.txt"}, max_bytes=most, held_out=held_out)
+        n_bytes = nbbpe.train(mixture, 300).provenance["training"]["mixture"]["sources"]["a"]["bytes"]
+        assert 0.85 * wanted < n_bytes < 1.15 * wanted
+
+
 def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
     sizes(for_workers=0)
     for name in "ab":

@@ -152,7 +152,7 @@ def count_mixture(
     for name, inputs in found.items():
         share, limit = 1.0, _max_bytes(mixture, name)
         if limit is not None:
-            size = sum(each.n_text() for each in inputs)
+            size = (1 - mixture.held_out) * sum(each.n_text() for each in inputs)  # what is held out is not trained on
             share = min(1.0, limit / size) if size else 1.0
         trained[name] = counted(inputs, mixture.held_out, mixture.held_out + (1 - mixture.held_out) * share)
         sizes[name] = n_bytes(trained[name])
