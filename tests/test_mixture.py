@@ -173,6 +173,18 @@ def test_a_limit_is_about_what_is_trained_on_beside_what_is_held_out(tmp_path, h
         assert 0.85 * wanted < n_bytes < 1.15 * wanted
 
 
+def test_a_field_is_that_of_the_sources_which_have_records(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"body": "the cat", "text": "xyz"}))
+    (tmp_path / "b.txt").write_text("the hat")
+    sources = {"a": tmp_path / "a.jsonl", "b": tmp_path / "b.txt"}
+    both = nbbpe.train(list(sources.values()), 258, field="body")
+    assert nbbpe.train(nbbpe.Mixture(sources), 258, field="body").merges == both.merges
+    parity = nbbpe.Parity(parallel={"a": sources["b"], "b": sources["b"]})
+    assert nbbpe.train(nbbpe.Mixture(sources, parity=parity), 258, field="body").merges == both.merges
+    with pytest.raises(ValueError, match=r"field='body' names a field of records, and .*b\.txt' is plain text"):
+        nbbpe.train(nbbpe.Mixture({"b": sources["b"]}), 258, field="body")
+
+
 def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
     sizes(for_workers=0)
     for name in "ab":

@@ -3,7 +3,7 @@
 Read finding.py first, then inputs.py, which says what every source offers.
 """
 
-from .finding import find_inputs
+from .finding import check_field, find_inputs
 from .inputs import NO_ID, Input, Part, total_size
 from .iterable import Documents
 from .jsonl import shared_by_threads
@@ -21,6 +21,7 @@ __all__ = [
     "Row",
     "Skipped",
     "Tally",
+    "check_field",
     "check_on_error",
     "find_inputs",
     "shared_by_threads",

@@ -35,7 +35,12 @@ _FIELD = "text"  # the default field of records
 
 
 def find_inputs(
-    source: object, field: str | None, on_error: str, argument: str = "source", documents: object = None
+    source: object,
+    field: str | None,
+    on_error: str,
+    argument: str = "source",
+    documents: object = None,
+    is_one_of_several: bool = False,
 ) -> list[Input]:
     """The inputs that a source stands for, each checked as far as that is cheap.
 
@@ -46,6 +51,7 @@ def find_inputs(
     on_error : "raise" or "skip", for records without a text
     argument : what the user knows the source as
     documents : instead of a source, any iterable of documents, also a list
+    is_one_of_several : whether the field may be that of another source, and not of this one: see check_field
 
     Raises TypeError or ValueError for an invalid source, OSError for one that cannot be read, ImportError if a package is
     missing.
@@ -67,17 +73,24 @@ def find_inputs(
     if paths is None:
         return [Documents(source)]  # type: ignore[arg-type]
     inputs = [_input(file, named) for path in paths for file in find_files(path)]
+    if not is_one_of_several:
+        check_field(field, inputs)
+    for each in inputs:
+        each.check(on_error)
+    for each in inputs:
+        if isinstance(each, PlainText):
+            warn_of_other_formats(each)
+    return inputs
+
+
+def check_field(field: str | None, inputs: Sequence[Input]) -> None:
+    """Raise ValueError for a field where all inputs are plain text, of which none has one."""
     plain = [each for each in inputs if isinstance(each, PlainText)]
     if field is not None and inputs and len(plain) == len(inputs):
         raise WrongArgument(
             f"field={field!r} names a field of records, and {plain[0].file.name!r} is plain text by its name: records are "
             f"files of {', '.join((*_JSON_LINES, _JSON, *_PARQUET))}"
         )
-    for each in inputs:
-        each.check(on_error)
-    for text in plain:
-        warn_of_other_formats(text)
-    return inputs
 
 
 def _input(file: File, field: str) -> Input:

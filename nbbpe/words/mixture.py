@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..sources import Input, find_inputs
+from ..sources import Input, check_field, find_inputs
 from ..sources.sampling import Sample, SampledInput
 from ..system.excerpt import shown, shown_count
 from ..system.integers import check_integer, check_positive
@@ -118,7 +118,11 @@ def find_mixture(
 
     Raises ValueError for a source that cannot be sampled.
     """
-    found = {name: find_inputs(source, field, on_error, name) for name, source in mixture.sources.items()}
+    found, parallel = (
+        {name: find_inputs(text, field, on_error, name, is_one_of_several=True) for name, text in texts.items()}
+        for texts in (mixture.sources, (mixture.parity.parallel if isinstance(mixture.parity, Parity) else None) or {})
+    )
+    check_field(field, [each for inputs in (*found.values(), *parallel.values()) for each in inputs])
     for name, inputs in found.items():
         if _max_bytes(mixture, name) is not None and any(each.path() and each.size() is None for each in inputs):
             raise ValueError(f"{name!r} is a pipe, whose size is not known: max_bytes cannot be applied to it")
@@ -130,8 +134,7 @@ def find_mixture(
             raise ValueError(f"{name!r} is in memory and may not be readable twice: nothing can be held out of it")
         if _max_bytes(mixture, name) is not None:
             raise ValueError(f"{name!r} is in memory, and its size is not known: max_bytes cannot be applied to it")
-    parallel = mixture.parity.parallel if isinstance(mixture.parity, Parity) else None
-    return found, {name: find_inputs(text, field, on_error, name) for name, text in (parallel or {}).items()}
+    return found, parallel
 
 
 def count_mixture(
