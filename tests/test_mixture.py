@@ -185,6 +185,20 @@ def test_a_field_is_that_of_the_sources_which_have_records(tmp_path):
         nbbpe.train(nbbpe.Mixture({"b": sources["b"]}), 258, field="body")
 
 
+def test_documents_are_held_out_whole_where_text_is_normalized(tmp_path):
+    documents = [letters(i, 500) for i in range(60)]
+    (tmp_path / "a.txt").write_text(SPECIAL.join(documents), newline="")
+    vocab = {byte: bytes([byte]) for byte in range(256)}
+    plain, normal = (
+        nbbpe.Tokenizer(vocab, [], [SPECIAL], normalizer=normalizer).extend(
+            nbbpe.Mixture({"a": tmp_path / "a.txt"}, held_out=0.3), 300
+        )
+        for normalizer in (None, "NFC")
+    )
+    assert normal.merges == plain.merges
+    assert normal.provenance["training"]["mixture"] == plain.provenance["training"]["mixture"]
+
+
 def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
     sizes(for_workers=0)
     for name in "ab":

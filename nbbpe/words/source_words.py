@@ -39,9 +39,10 @@ def count_words(
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
     counter = make_counter(model.pattern, [], on_error, by_regex)
+    separators = [token.encode() for token in model.choosable] if sought.longest else []
     skipped = []
     for each in inputs:
-        for part in each.cut(each.n_text() + 1, model.pattern, []):
+        for part in each.cut(each.n_text() + 1, model.pattern, separators):
             tally = Tally(on_error)
             with part.open(sought, encoder.at_once or counter.at_once, NO_ID, tally) as opened:
                 reader = encoder.reading(opened)
