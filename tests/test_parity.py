@@ -308,6 +308,11 @@ def test_seeds_and_rules_go_with_parity():
     assert tok.merges == first + rest
 
 
+def test_a_window_may_be_longer_than_the_training():
+    tok = trained(300, parity=nbbpe.Parity(window=2**80))
+    assert tok.merges == trained(300, parity=nbbpe.Parity(window=300)).merges == trained(300).merges
+
+
 def test_superwords_go_with_parity(tmp_path):
     for name, text in PROSE.items():
         (tmp_path / name).write_text(text, encoding="utf-8")

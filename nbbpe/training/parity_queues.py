@@ -68,8 +68,8 @@ class ParityQueues:
             queues=np.array([[bucket_queue.N_BUCKETS - 1, 0]] * n_sources, dtype=np.int64),
             groups=columns,
             sources=sources,
-            recent=np.full(groups.window, NONE, dtype=np.int32),
-            state=np.array([0, _MOST_TURNS * groups.window // max(n_sources, 1)], dtype=np.int64),
+            recent=np.full(min(groups.window, n_tokens), NONE, dtype=np.int32),  # there are fewer merges than tokens
+            state=np.array([0, min(_MOST_TURNS * groups.window // max(n_sources, 1), n_tokens)], dtype=np.int64),
         )
 
     def enter(self, table: PairTable, linked: LinkedWords, ties: TieRule, min_count: int) -> PairTable:
