@@ -313,6 +313,17 @@ def test_a_window_may_be_longer_than_the_training():
     assert tok.merges == trained(300, parity=nbbpe.Parity(window=300)).merges == trained(300).merges
 
 
+def test_parallel_texts_are_a_part_of_the_progress(tmp_path):
+    said = []
+    for name, text in PROSE.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = {name: tmp_path / name for name in PROSE}
+    mixture = nbbpe.Mixture(files, parity=nbbpe.Parity(parallel=files))
+    nbbpe.train(mixture, 300, progress=lambda *each: said.append(each))
+    counted = [(done, total) for stage, done, total in said if stage == "count words"]
+    assert counted[-1] == (2 * sum(path.stat().st_size for path in files.values()),) * 2
+
+
 def test_superwords_go_with_parity(tmp_path):
     for name, text in PROSE.items():
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -62,6 +62,8 @@ class MixedText(Supply):
         size = total_size([each for inputs in self._found.values() for each in inputs])
         if size is not None and self._mixture.held_out:
             size *= 2  # what is held out is read apart from what is trained on
+        measures = total_size([each for inputs in self._found_parallel.values() for each in inputs])
+        size = None if size is None or measures is None else size + measures
         with Progress(asked.progress, "count words", size, "B") as bar:
 
             def count(inputs: list[Input]) -> WordCounts:
