@@ -139,13 +139,18 @@ def test_training_without_space_duplicates_is_the_textbooks(words):
     tokens = set()
 
     def allows(token: bytes) -> bool:
-        if (token[1:] if token.startswith(b" ") else b" " + token) in tokens:
+        if b" " + token in tokens or (token.startswith(b" ") and token[1:] in tokens):
             return False
         tokens.add(token)
         return True
 
     expected, _ = naive.train(words, 300, allows=allows)
     assert learned(words, 300, no_space_duplicates=True) == expected
+
+
+def test_of_two_spaces_and_one_the_first_is_the_only_token():
+    words = {b"  ": 5, b"  x": 1, b" x": 1}
+    assert learned(words, 300, no_space_duplicates=True) == [(b" ", b" "), (b"  ", b"x")]
 
 
 def test_rules_work_in_training_from_text_and_are_recorded(tmp_path):

@@ -138,8 +138,7 @@ class Ruling:
         if any(is_forbidden(token) for is_forbidden in self._forbidden):
             return False
         if self._rules.no_space_duplicates:
-            other = token[1:] if token[:1] == b" " else b" " + token
-            if other in self._tokens:
+            if b" " + token in self._tokens or (token[:1] == b" " and token[1:] in self._tokens):
                 return False
             self._tokens.add(token)
         return True
