@@ -308,6 +308,20 @@ def test_seeds_and_rules_go_with_parity():
     assert tok.merges == first + rest
 
 
+@pytest.mark.parametrize("parallel", [None, {"a": ["abc"], "b": ["cd"], "c": ["ab"]}])
+def test_rare_words_are_skipped_in_each_source_for_itself(parallel):
+    """What is left of one source may end with the word with which that of the next begins."""
+    sources = {"a": ["abcd"] * 3 + ["xyz"], "b": ["abcd"] * 2 + ["uvw"], "c": ["abcd"] * 4 + ["cde"]}
+    parity = nbbpe.Parity(parallel=parallel and {name: iter(each) for name, each in parallel.items()})
+    mixture = nbbpe.Mixture({name: iter(each) for name, each in sources.items()}, parity=parity)
+    tok = nbbpe.train(mixture, 259, pattern=None, min_word_count=2)
+    kept = [{b"abcd": n} for n in (3, 2, 4)]
+    measures = parallel and [{each[0].encode(): 1} for each in parallel.values()]
+    assert tok.merges == naive.train_for_parity(kept, 259, measures=measures)[0]
+    corpus = tok.provenance["training"]["corpus"]
+    assert (corpus["words"], corpus["distinct_words"]) == (9, 3)
+
+
 def test_a_window_may_be_longer_than_the_training():
     tok = trained(300, parity=nbbpe.Parity(window=2**80))
     assert tok.merges == trained(300, parity=nbbpe.Parity(window=300)).merges == trained(300).merges

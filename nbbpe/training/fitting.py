@@ -12,7 +12,7 @@ from ..kernels.training.linked_words import MOST_CELLS, n_cells
 from ..system.user_warnings import warn_user
 from .gathering import Gathered, Limit
 from .merges import n_bytes_needed
-from .sorted_runs import read_run, selected, total_of
+from .sorted_runs import read_run, total_of
 from .word_counts import WordCounts
 
 MinWordCount = int | Literal["auto"] | None
@@ -147,16 +147,19 @@ def _measuring(batches: Iterable[WordCounts], sizes: _Sizes) -> Iterator[WordCou
 
 
 def _collected(batches: Iterable[WordCounts], threshold: int, sizes: _Sizes) -> WordCounts:
-    """The words of at least a count, as one WordCounts, whose sizes are known."""
+    """The words of at least a count, as one WordCounts, whose sizes are known.
+
+    Equal words stay apart: those of several sources may be neighbours here that are not in the batch.
+    """
     n_words, n_bytes, _ = sizes.kept
     made = WordCounts(np.zeros(n_bytes + PADDING, np.uint8), np.zeros(n_words + 1, np.int64), np.empty(n_words, np.int64))
     word = 0
     for batch in batches:
-        kept = selected(batch, np.flatnonzero(batch.counts >= threshold))
-        end, at = word + len(kept.counts), int(made.starts[word])
-        made.counts[word:end] = kept.counts
-        made.starts[word + 1 : end + 1] = kept.starts[1:] + at
-        made.text[at : made.starts[end]] = kept.text[: kept.starts[-1]]
+        kept, lengths = batch.counts >= threshold, np.diff(batch.starts)
+        end, at = word + np.count_nonzero(kept), int(made.starts[word])
+        made.counts[word:end] = batch.counts[kept]
+        made.starts[word + 1 : end + 1] = np.cumsum(lengths[kept]) + at
+        made.text[at : made.starts[end]] = batch.text[batch.starts[0] : batch.starts[-1]][np.repeat(kept, lengths)]
         word = end
     return made
 
