@@ -121,8 +121,8 @@ def train(
     start
         A tokenizer to go on from, see `Tokenizer.extend`: its tokens keep their ids, new ones get the ids after the
         highest. Its pattern and its special tokens are used. Where its training was interrupted (`on_interrupt`), the
-        result is that of training in one go: special tokens get the last ids again; with superwords, a window of parity, or
-        gaps between ids, that is an error. None starts from the bytes.
+        result is that of training in one go: special tokens get the last ids again; with superwords, a window of parity,
+        gaps between ids, or fewer tokens than parity begins `after`, that is an error. None starts from the bytes.
     on_interrupt
         What Ctrl-C or SIGTERM does while merges are learned. "raise": what it always does. "keep": the merges so far make
         the tokenizer, a warning says how many there are, and `Tokenizer.provenance` that training was interrupted; a second

@@ -159,6 +159,20 @@ def test_parity_with_a_window_does_not_go_on():
 
 
 @pytest.mark.filterwarnings("ignore:training was interrupted")
+def test_parity_after_so_many_tokens_goes_on_when_these_are_there():
+    def mixture(after):
+        return nbbpe.Mixture({"a": iter(DOCUMENTS[:1]), "b": iter(DOCUMENTS[1:])}, parity=nbbpe.Parity(after=after))
+
+    stop = sends(signal.SIGINT, "learn merges", after=10)
+    kept = nbbpe.train(mixture(260), 320, on_interrupt="keep", progress=stop)
+    with pytest.raises(ValueError, match="has its first tokens; leave after out"):
+        nbbpe.train(mixture(260), 320, start=kept)
+    assert nbbpe.train(mixture(None), 320, start=kept).merges == nbbpe.train(mixture(260), 320).merges
+    with pytest.raises(ValueError, match=r"start has \d+ tokens, fewer than after=300, .* train from the bytes again"):
+        nbbpe.train(mixture(300), 320, start=kept)
+
+
+@pytest.mark.filterwarnings("ignore:training was interrupted")
 def test_with_ids_that_were_chosen_since_it_does_not_go_on():
     """They would be other ones in the vocabulary of one go."""
     stop = sends(signal.SIGINT, "learn merges", after=10)

@@ -69,7 +69,9 @@ def extend(
     size = check_size(model, vocab_size)
     splits_by_regex(model.pattern, asked.split_with)
     if isinstance(source, Mixture) and isinstance(source.parity, Parity) and source.parity.after is not None:
-        raise ValueError("after is for training from the bytes: a vocabulary that is extended has its first tokens")
+        raise ValueError(
+            "after is for training from the bytes: a vocabulary that is extended has its first tokens; leave after out"
+        )
     supply = find_supply(asked, source, documents, counts, weights, model.pattern, list(model.special), model)
     with_seeds(model, terms.rules.seeds, size, terms.tie_break)  # an error is raised before words are counted
     words, left_out = supply.count(size)
@@ -95,6 +97,7 @@ def cut_short(model: Model) -> dict[str, Any] | None:
 
 def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -> None:
     """Raise ValueError where a training that was interrupted, see `cut_short`, cannot go on to the vocabulary of one go."""
+    parity = source.parity if isinstance(source, Mixture) and isinstance(source.parity, Parity) else None
     special = sorted(model.special.values())
     if special != list(range(len(model.ordinary), model.size)):
         raise ValueError(
@@ -104,8 +107,10 @@ def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -
         )
     if "superwords" in training:
         cause = "start is of a training with superwords that was interrupted"
-    elif isinstance(source, Mixture) and isinstance(source.parity, Parity) and source.parity.window is not None:
+    elif parity is not None and parity.window is not None:
         cause = "window is about the last merges, and start does not tell which sources these were for"
+    elif parity is not None and parity.after is not None and len(model.ordinary) < parity.after:
+        cause = f"start has {len(model.ordinary):,} tokens, fewer than after={parity.after:,}, before which is no parity"
     else:
         return
     raise ValueError(
