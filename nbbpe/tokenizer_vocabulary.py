@@ -77,9 +77,10 @@ class TokenizerVocabulary:
         min_frequency, max_token_length, rules, on_interrupt : as in `nbbpe.train`, for new tokens
 
         All tokens keep their ids, special tokens too. Text is prepared and split as this tokenizer does it, its merges
-        are applied to each word, and training goes on from there. Trained by nbbpe from the same text with the same rules,
-        the result has the merges of training in one go. Works for loaded tokenizers as well, with or without a list of
-        merges; where tokens merge by rank, new ones get the next ranks.
+        are applied to each word, and training goes on from there; counts are taken as they are, with a warning where text
+        would be changed. Trained by nbbpe from the same text with the same rules, the result has the merges of training in
+        one go. Works for loaded tokenizers as well, with or without a list of merges; where tokens merge by rank, new ones
+        get the next ranks.
 
         Warns where the text has too few pairs, of new tokens that older merges make unreachable, and of words that the
         result encodes otherwise than they were trained (5,000 are tried); the last two happen only for vocabularies that

@@ -353,6 +353,42 @@ def test_the_twin_goes_on_from_a_start():
     assert whole[:1] + naive.train(words, 259, start=whole[:1])[0] == whole
 
 
+def tokenizer_json(tmp_path, lacking=(), normalizer=None, add_prefix_space=False) -> nbbpe.Tokenizer:
+    """A tokenizer of single bytes, but for some that it lacks."""
+    alphabet = [chr(code) for code in naive.HF_VISIBLE] + [chr(256 + i) for i in range(256 - len(naive.HF_VISIBLE))]
+    kept = [letter for letter, byte in zip(alphabet, naive.HF_BYTES, strict=True) if byte not in lacking]
+    step = {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "use_regex": True, "trim_offsets": True}
+    described = {
+        "normalizer": normalizer,
+        "pre_tokenizer": step,
+        "decoder": step,
+        "model": {"type": "BPE", "vocab": {letter: i for i, letter in enumerate(kept)}, "merges": []},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(described))
+    return nbbpe.load(tmp_path / "tokenizer.json")
+
+
+def test_what_has_a_byte_that_the_vocabulary_lacks_is_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    tok = tokenizer_json(tmp_path, lacking={0xC0, 0xFF})
+    message = "cannot be encoded, as the tokenizer has no token for the byte 0xff: give words, or seeds, that are valid"
+    table = pa.table({"word": [b"ab", b"x\xffx"], "count": [3, 5]})
+    with pytest.raises(ValueError, match=rf"xffx' {message}"):
+        nbbpe.train(counts=table, vocab_size=257, start=tok, pattern="gpt2")
+    with pytest.raises(ValueError, match=message):
+        tok.extend(documents=["ab"], vocab_size=257, rules=nbbpe.TokenRules(seeds=[b"\xff\xff"]))
+    assert nbbpe.train(counts=table[:1], vocab_size=255, start=tok, pattern="gpt2").merges == [(b"a", b"b")]
+
+
+@pytest.mark.parametrize("options", [{"normalizer": {"type": "NFC"}}, {"add_prefix_space": True}])
+def test_counts_of_text_that_would_be_changed_are_warned_of(tmp_path, options):
+    tok = tokenizer_json(tmp_path, **options)
+    pytest.importorskip("pyarrow")
+    counts = nbbpe.count_words(documents=["the the"])
+    with pytest.warns(UserWarning, match="changes text before it splits it .* counts are taken as they are"):
+        assert tok.extend(counts=counts, vocab_size=257).merges == [(b"t", b"h")]
+
+
 def test_counts_are_gone_on_from_to_the_same_result():
     pytest.importorskip("pyarrow")
     text = "the cat sat on the mat with the hat, and that is that " * 4

@@ -244,7 +244,11 @@ class _Started(NamedTuple):
 
 
 def start_from(model: Model, words: WordCounts) -> _Started:
-    """Where training on words starts that goes on from a model, which encodes them."""
+    """Where training on words starts that goes on from a model, which encodes them.
+
+    Raises ValueError for a word that it cannot encode.
+    """
+    _check_bytes(model, words)
     ordinary = model.ordinary
     first_ids = {ordinary[token_id]: token_id for token_id in sorted(ordinary, reverse=True) if ordinary[token_id]}
     longer = sorted(token_id for token, token_id in first_ids.items() if len(token) > 1)
@@ -263,6 +267,22 @@ def start_from(model: Model, words: WordCounts) -> _Started:
     _, token_ends = ids_of_each(tokens, without_whole(merges))
     unmade = frozenset(tokens[number] for number in np.flatnonzero(np.diff(token_ends) != 1).tolist())
     return _Started(Start(tokens, order, symbols, ends, unmade), ids, encoded.astype(np.int64))
+
+
+def _check_bytes(model: Model, words: WordCounts) -> None:
+    """Raise ValueError for a word with a byte that the model has no token for. Text is prepared so that it has none, but
+    counts and seeds are taken as they are."""
+    if not model.lacking:
+        return
+    text = words.text[: words.starts[-1]]
+    places = np.flatnonzero(np.isin(text, np.frombuffer(model.lacking, dtype=np.uint8)))
+    if len(places):
+        place = int(places[0])
+        word = int(np.searchsorted(words.starts, place, side="right")) - 1
+        raise ValueError(
+            f"{shown(text[words.starts[word] : words.starts[word + 1]].tobytes())} cannot be encoded, as the tokenizer has "
+            f"no token for the byte {text[place]:#04x}: give words, or seeds, that are valid UTF-8"
+        )
 
 
 def _with_merges(

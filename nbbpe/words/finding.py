@@ -11,6 +11,7 @@ from typing import Any
 from ..model.model import Model
 from ..sources import total_size
 from ..system.progress import Progress
+from ..system.user_warnings import warn_user
 from ..text.pattern import Pattern
 from ..training.gathering import Gathered, Limit
 from .asked import Asked
@@ -18,7 +19,7 @@ from .counted_text import CountedText
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .parity import Parity
-from .source_words import count_words, is_prepared
+from .source_words import changes_text, count_words, is_prepared
 from .supply import Supply, say_nothing
 
 
@@ -39,6 +40,11 @@ def find_supply(
     """
     if counts is not None:
         _check_only_counts(source, documents, asked)
+        if model is not None and changes_text(model):
+            warn_user(
+                "the tokenizer changes text before it splits it (it normalizes text, or puts spaces in front), and counts "
+                "are taken as they are: they should be of text that was changed so beforehand"
+            )
         from .counted import CountedTables
 
         return CountedTables(asked, counts, pattern, special_tokens, weights)

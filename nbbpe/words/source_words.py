@@ -20,6 +20,12 @@ def is_prepared(model: Model) -> bool:
     return model.normalizer is not None or model.is_prepared
 
 
+def changes_text(model: Model) -> bool:
+    """Whether a model changes text that is valid UTF-8 before it is split."""
+    extras = model.extras
+    return model.normalizer is not None or extras.prefix_space or extras.cutter is not None
+
+
 def count_words(
     model: Model,
     inputs: Sequence[Input],
