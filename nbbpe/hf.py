@@ -15,10 +15,12 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from .conversion import load
 from .formats.folder import ABOUT
+from .model.model import Model
+from .model.special_tokens import find_overlap
 from .model.surround import has_one_type
 from .system.atomic_files import whole_file
 from .system.paths import Path
@@ -44,6 +46,7 @@ _PLAIN = {
         "split_special_tokens",
     ),
 }
+_NOT_SAVED = ("_ours", "_state", "_when_split")  # what is worked out again
 _PLAIN_TRUNCATION = ("do_not_truncate", "longest_first", "only_first")
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
@@ -109,6 +112,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     # No `__init__`: transformers 5 reads a tokenizer.json as it is for classes without one only.
     _ours: Tokenizer | None = None
     _state: Any = None  # what `_ours` was made for
+    _when_split: tuple[Tokenizer, set[str] | None] | None = None  # what `_found_when_split` says of a tokenizer
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Tokenizer | Path, **options: Any) -> NbbpeTokenizerFast:
@@ -155,7 +159,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process makes its own. And `datasets` names what it caches by this state, which encoding must not change.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_ours", "_state")}
+        return {name: value for name, value in self.__dict__.items() if name not in _NOT_SAVED}
 
     def save_pretrained(self, save_directory: Path, *args: Any, keep_class: bool = False, **options: Any) -> Any:
         """Write a folder that any transformers reads; arguments are those of PreTrainedTokenizerFast.save_pretrained.
@@ -219,16 +223,16 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         padding_side = options.get("padding_side") or self.padding_side
         if not _is_padded_plainly(options) or {padding_side, self.truncation_side} - {"left", "right"}:
             return None
+        splits = options.get("split_special_tokens")
+        allowed = self._allowed(tokenizer, self.split_special_tokens if splits is None else splits)
+        if allowed is None:
+            return None
         # As in their class, what a call before set in the tokenizer of tokenizers is not left there, nor saved with it.
         backend = self._tokenizer
         if backend.truncation is not None:
             backend.no_truncation()
         if backend.padding is not None:
             backend.no_padding()
-        splits = options.get("split_special_tokens")
-        allowed = (
-            set(model.special) - set(model.skipped) if splits or (splits is None and self.split_special_tokens) else "all"
-        )
         if len(texts) == 1:  # which a batch takes ten times as long for, if it is short
             rows = [tokenizer.encode(texts[0], allowed_special=allowed)]
         else:
@@ -244,6 +248,14 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         self._eventual_warn_about_too_long_sequence(max(rows, key=len), options.get("max_length"), verbose)
         found = self._padded(rows, options, bool(needs_types), bool(needs_mask))
         return NbbpeEncoding(found, with_tokenizers, options.get("return_tensors"))
+
+    def _allowed(self, tokenizer: Tokenizer, splits: bool) -> set[str] | Literal["all"] | None:
+        """The added tokens to be found in a text, in which special tokens may be split; None if tokenizers must decide."""
+        if not splits:
+            return "all"
+        if self._when_split is None or self._when_split[0] is not tokenizer:
+            self._when_split = tokenizer, _found_when_split(tokenizer._model)
+        return self._when_split[1]
 
     def _padded(
         self, rows: list[list[int]], options: Mapping[str, Any], needs_types: bool, needs_mask: bool
@@ -272,6 +284,19 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 def _value(strategy: Any, default: str) -> str:
     """The name of a strategy of transformers."""
     return default if strategy is None else str(getattr(strategy, "value", strategy))
+
+
+def _found_when_split(model: Model) -> set[str] | None:
+    """The added tokens that are found in a text in which special tokens are split: those that are not special.
+
+    None where one of them may be within a special token, or begin there: tokenizers passes over all of a special token.
+    """
+    plain = set(model.special).difference(model.skipped)
+    chain = model.chain
+    spelled, hiding = ({*some, *(chain.apply(token, set()) for token in some)} - {""} for some in (plain, model.skipped))
+    if not spelled.isdisjoint(hiding) or find_overlap(list(spelled), list(hiding)) is not None:
+        return None
+    return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
 
 
 def _longest(options: Mapping[str, Any], n_around: int) -> int | None:

@@ -241,6 +241,33 @@ def test_added_tokens_are_found(folders, tmp_path):
         ours = NbbpeTokenizerFast.from_pretrained(str(tmp_path / "saved"))
 
 
+@pytest.mark.parametrize("plain", ["tool", "ol>", "xy", ">x", "  "])
+@pytest.mark.parametrize("is_normalized", [False, True])
+def test_a_token_within_a_special_token_that_is_split_is_not_found(folders, plain, is_normalized):
+    from tokenizers import normalizers
+
+    ours, theirs = both(folders["plain"])
+    for each in ours, theirs:
+        each.backend_tokenizer.normalizer = normalizers.Lowercase()
+        each.add_special_tokens({"sep_token": "<tool>"})
+        each.add_special_tokens({"mask_token": transformers.AddedToken("<TOOL>", normalized=True)})
+        each.add_tokens([transformers.AddedToken(plain, normalized=is_normalized)])
+    for text in "<tool>", "a<tool>x tool", "<TOOL> x<tool", "<Tool>x  >x":
+        check(ours, theirs, text, split_special_tokens=True)
+        check(ours, theirs, [text, "x"], split_special_tokens=True)
+        check(ours, theirs, text)
+
+
+def test_tokens_that_are_parts_of_ordinary_text_give_no_warning(folders):
+    ours, theirs = both(folders["plain"])
+    for each in ours, theirs:
+        each.add_tokens([transformers.AddedToken("  ", normalized=True)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ours(f"the  cat{END}", split_special_tokens=True)
+    assert found["input_ids"] == theirs(f"the  cat{END}", split_special_tokens=True)["input_ids"]
+
+
 def test_a_part_that_is_replaced_is_used(folders):
     from tokenizers import normalizers, pre_tokenizers
 
