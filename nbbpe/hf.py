@@ -24,6 +24,7 @@ from .model.special_tokens import find_overlap
 from .model.surround import has_one_type
 from .system.atomic_files import whole_file
 from .system.paths import Path
+from .text.utf8 import has_surrogates
 from .tokenizer import Tokenizer
 
 try:
@@ -207,6 +208,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         if not isinstance(texts, (list, tuple)) or not texts or not all(isinstance(text, str) for text in texts):
             return None
         if any(value for name, value in options.items() if name not in _PLAIN):
+            return None
+        if any(map(has_surrogates, texts)):  # which tokenizers refuses
             return None
         tokenizer, names = self.nbbpe, self.model_input_names
         needs_types, needs_mask = options.get("return_token_type_ids"), options.get("return_attention_mask")

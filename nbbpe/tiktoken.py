@@ -21,7 +21,7 @@ from .formats import tiktoken as files
 from .formats.recognise import read_model
 from .formats.tiktoken_package import tiktoken_package
 from .model.model import Model
-from .text.utf8 import Text
+from .text.utf8 import Text, has_surrogates
 from .tokenizer import Tokenizer
 
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
@@ -29,7 +29,6 @@ __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_enc
 _Allowed = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str] | None
 _encodings: dict[str, Encoding] = {}
-_CHECKED_CHARACTERS = 1 << 16  # of a text that are looked at together: so many stay in a core's cache
 
 
 class Encoding(Tokenizer):
@@ -169,21 +168,9 @@ def _valid(text: str) -> str:
     """A text without lone surrogates, which tiktoken makes pairs, or U+FFFD, of."""
     if not isinstance(text, str):
         raise TypeError(f"text must be str, as in tiktoken, not {type(text).__name__}")
-    if _has_surrogates(text):
+    if has_surrogates(text):
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-
-
-def _has_surrogates(text: str) -> bool:
-    """Whether a text has lone surrogates; without a copy of all of it, which would take half as long as encoding."""
-    if text.isascii():
-        return False
-    try:
-        for start in range(0, len(text), _CHECKED_CHARACTERS):
-            text[start : start + _CHECKED_CHARACTERS].encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def get_encoding(encoding_name: str) -> Encoding:

@@ -268,6 +268,13 @@ def test_tokens_that_are_parts_of_ordinary_text_give_no_warning(folders):
     assert found["input_ids"] == theirs(f"the  cat{END}", split_special_tokens=True)["input_ids"]
 
 
+@pytest.mark.parametrize("text", ["\ud83d", "é \udcff", "x" * 100 + "\udc80"])
+def test_a_lone_surrogate_is_refused_as_by_transformers(folders, text):
+    ours, theirs = both(folders["plain"])
+    check(ours, theirs, text)
+    check(ours, theirs, ["the cat", text])
+
+
 def test_a_part_that_is_replaced_is_used(folders):
     from tokenizers import normalizers, pre_tokenizers
 

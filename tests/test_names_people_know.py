@@ -13,6 +13,7 @@ import texts
 import nbbpe
 import nbbpe.tiktoken
 from nbbpe.text.pattern import NAMED
+from nbbpe.text.utf8 import CHECKED_CHARACTERS
 
 tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
 END = texts.SPECIAL
@@ -32,7 +33,7 @@ def both(shared) -> tuple[nbbpe.tiktoken.Encoding, tiktoken.Encoding]:
 
 
 # The last are in a long text: a pair of which each is looked at with other characters, and a single one far from the start.
-LONG = "é " * (nbbpe.tiktoken._CHECKED_CHARACTERS // 2)
+LONG = "é " * (CHECKED_CHARACTERS // 2)
 SURROGATES = ["a\ud83d b", "\ud83d\udc4d", f"{LONG[1:]}\ud83d\udc4d", f"{LONG}{LONG} \udc4d"]
 STRINGS = ["hello world", "", " ", texts.SAMPLE, "0" * 50, "\n\n  x", "请考试我的软件12345"]
 

@@ -19,6 +19,7 @@ from .byte_source import Source
 Data = bytes | memoryview
 Text = str | Data | bytearray | mmap.mmap | NDArray[np.uint8]
 _COPIED = 1 << 16  # bytes of a text in memory up to which a copy is faster than a window in place
+CHECKED_CHARACTERS = 1 << 16  # of a text that are looked at together: so many stay in a core's cache
 LONGEST_CHARACTER = 4  # bytes of UTF-8
 
 
@@ -41,6 +42,18 @@ def to_bytes(text: Text) -> bytes:
     """
     data = to_data(text)
     return data if isinstance(data, bytes) else data.tobytes()
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether a text has lone surrogates; without a copy of all of it, which would take half as long as encoding."""
+    if text.isascii():
+        return False
+    try:
+        for start in range(0, len(text), CHECKED_CHARACTERS):
+            text[start : start + CHECKED_CHARACTERS].encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def check_texts(texts: object) -> None:
