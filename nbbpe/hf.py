@@ -142,7 +142,10 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     @property
     def nbbpe(self) -> Tokenizer:
-        """The nbbpe.Tokenizer that encodes for this one; made again after tokens were added, or a part was replaced."""
+        """The nbbpe.Tokenizer that encodes for this one; made again after tokens were added, or a part was replaced.
+
+        Another model of as many tokens is not seen: to compare all of its tokens would take longer than most texts.
+        """
         backend = self._tokenizer
         # All that users and transformers replace or set; reading it takes two microseconds.
         parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor
