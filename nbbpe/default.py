@@ -41,7 +41,7 @@ def encode(text: Text | Source) -> list[int]:
     >>> nbbpe.encode("the hat")
     [258, 32, 104, 256]
     """
-    return _chosen().encode(text)
+    return Tokenizer.encode(_chosen(), text)  # also where it is a tiktoken.Encoding, whose own defaults are others
 
 
 def decode(ids: Iterable[int] | NDArray[Any]) -> str:
@@ -52,7 +52,7 @@ def decode(ids: Iterable[int] | NDArray[Any]) -> str:
     >>> nbbpe.decode([258, 32, 104, 256])
     'the hat'
     """
-    return _chosen().decode(ids)
+    return Tokenizer.decode(_chosen(), ids)
 
 
 def encode_array(text: Text | Source) -> NDArray[Any]:

@@ -285,6 +285,15 @@ def test_the_default_tokenizer_encodes_and_decodes(small):
     assert nbbpe.decode(nbbpe.encode("the cat")) == "the cat"
 
 
+def test_the_default_may_be_an_encoding(both):
+    nbbpe.use(both[0])
+    text = f"the cat{END}"
+    assert nbbpe.encode(text) == nbbpe.encode(text.encode()) == nbbpe.encode_array(text).tolist()
+    assert nbbpe.decode(nbbpe.encode(text)) == text
+    with pytest.raises(ValueError, match="is not in the vocabulary"):
+        nbbpe.decode([10**9])
+
+
 def test_tokenizers_are_hashable(small, tmp_path):
     small.save(tmp_path / "t")
     again = nbbpe.load(tmp_path / "t")
