@@ -8,6 +8,7 @@ import io
 import json
 import pickle
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.encoding.special_choice import pack_special_tokens
 from nbbpe.formats.spelling import spell
+from nbbpe.text.preparation import last_cut
+from nbbpe.text.windows import concatenated
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 
@@ -522,3 +526,15 @@ def test_what_is_prepared_can_be_split_by_regex(trained, shared, tmp_path):
     for way in "regex", "compiled":
         ours.encode_file(path, tmp_path / "a.bin", split_with=way)
         assert nbbpe.TokenFile(tmp_path / "a.bin", ours).ids.tolist() == ids
+
+
+@pytest.mark.parametrize("space", [" ", "\n"])
+def test_where_a_text_may_be_cut_is_found_in_linear_time(space):
+    seconds = []
+    for text in f"\u3000{space}" * 400_000, "\u3000 \u3000\n" * 200_000:
+        window = concatenated([text.encode()], pack_special_tokens({}))
+        began = time.process_time()
+        assert last_cut(window) == 0  # each space follows another one
+        seconds.append(time.process_time() - began)
+    # Without the other kind of space, all of the text was searched for one at each place.
+    assert seconds[0] < 2.5 * seconds[1]

@@ -271,8 +271,12 @@ def last_cut(window: Window) -> int:
     data = window.data[window.start : window.limit].tobytes()
     ends = window.breaks[:, 1] - window.start
     stop = len(data)
+    places = dict.fromkeys((b" ", b"\n"), stop)  # of the last of each before `stop`, so that none is searched for twice
     while stop > 0:
-        space = max(data.rfind(b" ", 0, stop), data.rfind(b"\n", 0, stop))
+        for character, place in places.items():
+            if place >= stop:
+                places[character] = data.rfind(character, 0, stop)
+        space = max(places.values())
         if space < 0:
             break
         near = max(space - _NEAR, 0)
