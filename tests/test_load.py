@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -176,3 +177,10 @@ def test_json_of_another_kind_is_an_error_that_names_it(tmp_path):
 def test_recognising_reads_little(tmp_path):
     (tmp_path / "big.json").write_bytes(b"{" + b" " * 10_000)
     assert recognised(tmp_path / "big.json").kind == "huggingface"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_a_pipe_is_an_error_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is a pipe or a device, and a tokenizer is read more than once"):
+        nbbpe.load(tmp_path / "pipe")

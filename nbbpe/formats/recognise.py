@@ -107,6 +107,8 @@ def _in_folder(path: Path) -> Found:
 def _file(path: Path) -> Found:
     """The format of a file, by the end of its name, or else by its first bytes."""
     name = os.fspath(path)
+    if not os.path.isfile(path):  # opening a named pipe a second time would wait for a writer without end
+        raise ValueError(f"{name!r} is a pipe or a device, and a tokenizer is read more than once: give a file or folder")
     with open(path, "rb") as file:
         start = file.read(1 << 12)
     if name.endswith(".tiktoken") or _RANK_LINE.match(start):
