@@ -21,10 +21,11 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
 
     source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
         known encoding, or a folder with one; Mistral's tekken.json; GPT-2's vocab.json and merges.txt, as a folder or as a
-        pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it); a
-        tokenizers.Tokenizer, a PreTrainedTokenizerFast, a tiktoken.Encoding; a Tokenizer, which is returned as it is. If
-        nothing has this path: the name of one of tiktoken's encodings, such as "cl100k_base", or of a model, such as
-        "org/model", which tiktoken and huggingface_hub download if they are installed
+        pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it; beside files of
+        transformers that say otherwise only as a pair); a tokenizers.Tokenizer, a PreTrainedTokenizerFast, a
+        tiktoken.Encoding; a Tokenizer, which is returned as it is. If nothing has this path: the name of one of
+        tiktoken's encodings, such as "cl100k_base", or of a model, such as "org/model", which tiktoken and huggingface_hub
+        download if they are installed
 
     check  : False to load a folder whose files do not belong together, or that was made with a version of `regex` that
         classes some characters differently; else these are errors

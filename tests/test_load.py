@@ -11,7 +11,9 @@ import pytest
 import texts
 
 import nbbpe
+from nbbpe.conversion import read_tokenizer
 from nbbpe.formats.recognise import recognised
+from nbbpe.model.byte_alphabet import byte_characters
 
 
 @pytest.fixture(scope="module")
@@ -184,3 +186,46 @@ def test_a_pipe_is_an_error_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="is a pipe or a device, and a tokenizer is read more than once"):
         nbbpe.load(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("tokenizer_config.json", {"tokenizer_class": "RobertaTokenizer"}, "it is a 'RobertaTokenizer'"),
+        ("tokenizer_config.json", {"add_prefix_space": True}, "it puts a space in front of a text"),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"9": {"content": "<a>"}}}, "the special token '<a>'"),
+        ("tokenizer_config.json", {"pad_token": "<pad>"}, "the special token '<pad>'"),
+        ("added_tokens.json", {"<b>": 500}, "the special token '<b>'"),
+        ("special_tokens_map.json", {"additional_special_tokens": ["<c>"]}, "the special token '<c>'"),
+    ],
+)
+def test_gpt2s_files_that_are_not_all_of_a_tokenizer_are_refused(tokenizer, tmp_path, name, content, part):
+    """transformers gives other ids with what stands beside them."""
+    pair = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    tokenizer.save_gpt2(*pair)
+    (tmp_path / name).write_text(json.dumps(content))
+    for path in tmp_path, *pair:
+        with pytest.raises(ValueError, match=f"vocab.json and merges.txt are not all of this tokenizer: .*{part}"):
+            nbbpe.load(path)
+    assert nbbpe.load(pair) == tokenizer  # who names both means them
+    assert read_tokenizer(tmp_path, pattern="gpt2", special_tokens=[texts.SPECIAL]) == tokenizer
+
+
+def test_gpt2s_files_with_what_transformers_writes_beside_them_are_read(tokenizer, tmp_path):
+    tokenizer.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    roles = {"bos_token": texts.SPECIAL, "eos_token": {"content": texts.SPECIAL}, "pad_token": None}
+    config = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False, **roles}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(roles))
+    (tmp_path / "added_tokens.json").write_text("[]")
+    assert nbbpe.load(tmp_path) == tokenizer
+
+
+def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
+    """As that of Stable Diffusion, a folder without tokenizer.json."""
+    characters = byte_characters().values()
+    vocab = {text: number for number, text in enumerate([*characters, *(f"{each}</w>" for each in characters), "th</w>"])}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocab))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nt h</w>\n")
+    with pytest.raises(ValueError, match=r"vocab\.json: has each byte also with </w> behind it"):
+        nbbpe.load(tmp_path)

@@ -28,6 +28,7 @@ from .packed_entries import has_twice, packed_entries, packed_merges
 from .spelling import spelled_lines, spelled_tokens, token_of, unspell, unspelled
 
 _END = "<|endoftext|>"
+_ENDING_WORDS = {bytes([byte]) + b"</w>" for byte in range(256)}
 
 
 def read(vocab_path: Path, merges_path: Path) -> tuple[PackedVocab, list[tuple[bytes, bytes]] | NDArray[np.int32]]:
@@ -64,6 +65,11 @@ def read_model(
 ) -> Model:
     """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
     vocab, merges = read(vocab_path, merges_path)
+    if len(vocab.among(_ENDING_WORDS)) == len(_ENDING_WORDS):
+        raise ValueError(
+            f"{os.fspath(vocab_path)}: has each byte also with </w> behind it, which is the end of a word in tokenizers "
+            "such as CLIP's; nbbpe cannot encode so"
+        )
     if has_twice(merges) if isinstance(merges, np.ndarray) else len(set(merges)) < len(merges):
         raise _twice(merges_path)
     if special_tokens is None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from ..model.model import Model
 from ..system.paths import Path
 from . import folder, gpt2, huggingface, tekken, tiktoken
+from .beside_gpt2 import check_plain_gpt2
 from .known_names import found_by_name
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2"]
@@ -38,6 +39,8 @@ class Found(NamedTuple):
 def read_model(source: object, check: bool = True) -> Model:
     """See nbbpe.load."""
     found = recognised(source)
+    if found.kind == "gpt2" and isinstance(source, (str, os.PathLike)):  # who names both files means them
+        check_plain_gpt2(found.sources[0])
     readers: dict[Kind, Callable[..., Model]] = {
         "nbbpe": functools.partial(folder.read_model, check=check),
         "huggingface": huggingface.read_model,

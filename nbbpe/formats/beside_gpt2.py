@@ -1,0 +1,63 @@
+"""What stands beside vocab.json and merges.txt where transformers saved them: what these two files do not say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from ..system.excerpt import shown
+from ..system.paths import Path
+from .for_transformers import CONFIG, ROLES
+from .json_text import read_json
+
+_CLASSES = ("GPT2Tokenizer", "GPT2TokenizerFast")
+_ADDED = "added_tokens.json"
+_MAP = "special_tokens_map.json"
+_END = "<|endoftext|>"
+
+
+def check_plain_gpt2(vocab_path: Path) -> None:
+    """Raise ValueError if the files beside a vocab.json say that its tokenizer is not GPT-2's, or has more tokens.
+
+    The two files alone would be read with GPT-2's pattern and its special token, and give other ids than their owner's.
+    """
+    folder = os.path.dirname(os.fspath(vocab_path))
+    config, added, roles = (_object(os.path.join(folder, name)) for name in (CONFIG, _ADDED, _MAP))
+    kind = config.get("tokenizer_class")
+    others = [token for token in (*added, *_named(config), *_named(roles)) if token != _END]
+    if isinstance(kind, str) and kind not in _CLASSES:
+        what = f"{CONFIG} says that it is a {shown(kind)}"
+    elif config.get("add_prefix_space"):
+        what = f"{CONFIG} says that it puts a space in front of a text"
+    elif others:
+        what = f"other files there say that it has the special token {shown(others[0])}"
+    else:
+        return
+    raise ValueError(
+        f"{folder or os.curdir}: vocab.json and merges.txt are not all of this tokenizer: {what}. Save it as a "
+        "tokenizer.json (in transformers, AutoTokenizer.from_pretrained(folder).save_pretrained(other)), or say what its "
+        "split pattern and special tokens are, with Tokenizer.from_files"
+    )
+
+
+def _object(path: str) -> dict[str, Any]:
+    with suppress(OSError, ValueError):
+        found = read_json(path)
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _named(config: Mapping[str, Any]) -> Iterator[str]:
+    """The special tokens that a configuration names."""
+    decoder, more = config.get("added_tokens_decoder"), config.get("additional_special_tokens")
+    values = [
+        *(decoder.values() if isinstance(decoder, dict) else ()),
+        *(more if isinstance(more, list) else ()),
+        *(config.get(role) for role in ROLES),
+    ]
+    for value in values:
+        token = value.get("content") if isinstance(value, dict) else value
+        if isinstance(token, str):
+            yield token
