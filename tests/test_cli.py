@@ -197,6 +197,20 @@ def test_decode_of_text_and_of_nothing(run, tmp_path):
         assert run("decode", tmp_path / name, "-t", "tok") == (0, "", "")
 
 
+def test_decode_takes_a_pattern_for_files_that_name_none(run, tmp_path, small):
+    small.save_tiktoken(tmp_path / "mine.tiktoken")
+    (tmp_path / "ids").write_text("104 101")
+    decoded = "decode", tmp_path / "ids", "-t", tmp_path / "mine.tiktoken"
+    assert_one_line_error(run(*decoded), 1, "belongs to it: --pattern")
+    assert run(*decoded, "--pattern", "gpt2") == (0, "he", "")
+    # The ids of another pattern are told apart by their sidecar.
+    small.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    pair = "-t", tmp_path, "--pattern", "cl100k"
+    assert run("encode", "text.txt", "-o", tmp_path / "x.bin", *pair).code == 0
+    assert run("decode", tmp_path / "x.bin", "-o", tmp_path / "text", *pair).code == 0
+    assert (tmp_path / "text").read_bytes() == TEXT
+
+
 def npy_of(values) -> bytes:
     """A .npy file's bytes."""
     buffer = io.BytesIO()

@@ -132,9 +132,10 @@ def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, op
     help="Format of the ids.  [default: by the name: .bin is raw, .npy is npy, any other is text]",
 )
 @tokenizer_option
-def decode(source: str, target: str, form: str | None, tokenizer: str) -> None:
+@pattern_option
+def decode(source: str, target: str, form: str | None, tokenizer: str, patterns: Sequence[str]) -> None:
     """Turn the ids in the file IDS, or of stdin, back into text, byte for byte."""
-    decoder = read_with_pattern(tokenizer, ())
+    decoder = read_with_pattern(tokenizer, patterns)
     done = 0
     with output(target) as file:
         for ids in read_ids(source, form, decoder):
