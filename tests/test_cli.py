@@ -1156,6 +1156,14 @@ def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
     assert_one_line_error(missing, 2, "missing.json: No such file")
 
 
+@pytest.mark.parametrize("output", ["-", "x.bin"])
+def test_a_field_of_stdin_is_a_usage_error(folder, tmp_path, output):
+    script = f"nbbpe encode - -o {output} --field body -t '{folder}/tok' <<< '{{}}'; echo $?"
+    done = shell(script, tmp_path)
+    assert (done.stdout, b"field='body' names a field of records" in done.stderr) == (b"2\n", True), done
+    assert not list(tmp_path.iterdir())
+
+
 OF_TEXT = "train text.txt --vocab-size"
 
 

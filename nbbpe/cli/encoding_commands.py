@@ -109,7 +109,7 @@ def _encoder_of(tokenizer: str, separator: str | None, split_with: str, patterns
 
 
 def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, options: dict[str, Any]) -> None:
-    if list(inputs) == [STDIN] and options["separator"] is None:
+    if list(inputs) == [STDIN] and options["separator"] is None and options["field"] is None:
         # Each block is encoded as it arrives: the writer of stdin may be slow.
         allowed = allowed_in(False, options["allowed_special"])
         write_ids(tokenizer.encode_stream(stdin_blocks(), allowed_special=allowed), form, tokenizer)
