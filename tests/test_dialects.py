@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import string
+from types import SimpleNamespace
 
 import pytest
 import regex
@@ -12,6 +14,7 @@ from effort import examples
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+import nbbpe
 from nbbpe.formats.dialects import translated
 from nbbpe.formats.tiktoken import split_regex
 from nbbpe.text.pattern import NAMED, get_pattern
@@ -177,3 +180,32 @@ def test_sets_less_a_property_and_sets_in_sets_are_spelled_anew(source):
     for refused in r"[^a&&[^\p{Han}]]", r"[a&&b]", r"[a[^b]]", r"[a[b-c]]", r"(?i:[a&&[^\p{Han}]])":
         with pytest.raises(ValueError, match=r"not known to mean the same|different meanings"):
             translated(refused, source, "regex")
+
+
+RANKS = {bytes([byte]): byte for byte in range(256)} | {b"aa": 256, b"\n\n": 257, b"aa\n": 258, b" a": 259}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(r"a+$|[\s\S]", r"a++$|[\s\S]", r"(?:a|$)+a|[\s\S]", r"(?m:a+$)|[\s\S]", r"[$a]+|[\s\S]", r"\$a|a+\s*$|[\s\S]"),
+        *(r"\s++$|a+|[\s\S]", r"\s+$|a+|[\s\S]", r"[\]a$]+|[\s\S]", r"[a[\n]]+|[\s\S]", r"[[:alpha:]$]+|[\s\S]"),
+    ],
+)
+def test_patterns_of_tiktoken_are_read_as_it_reads_them(pattern):
+    """To `regex`, $ is also the place before a last newline."""
+    tiktoken = pytest.importorskip("tiktoken", reason="needs tiktoken")
+    theirs = tiktoken.Encoding("test", pat_str=pattern, mergeable_ranks=RANKS, special_tokens={})
+    ours = nbbpe.load(theirs)
+    for length in range(6):
+        for text in map("".join, itertools.product("a\n $"[: 4 if length < 5 else 2], repeat=length)):
+            assert ours.encode(text) == theirs.encode(text), text
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"a+\Z|b", r"\h+|b", r"[\h]+|b", r"a\Kb", r"\<a|b", r"a\N|b", r"[a&&b]|b", r"[a~~b]|b"]
+)
+def test_patterns_of_tiktoken_that_mean_something_else_are_refused(pattern):
+    theirs = SimpleNamespace(name="test", _mergeable_ranks=RANKS, _pat_str=pattern, _special_tokens={})
+    with pytest.raises(ValueError, match="the encoding 'test': "):
+        nbbpe.load(theirs)

@@ -59,6 +59,15 @@ def test_special_tokens_come_first_and_the_vocabulary_is_cut(tmp_path):
     ]
 
 
+def test_a_tokenizer_without_a_pattern_is_the_same_again(tmp_path):
+    vocab = {0: b"<s>"} | {byte + 1: bytes([byte]) for byte in range(256)} | {257: b"e "}
+    whole = nbbpe.Tokenizer(vocab, [(b"e", b" ")], ["<s>"], pattern=None)
+    whole.save_tekken(tmp_path / "tekken.json")
+    again = nbbpe.load(tmp_path / "tekken.json")
+    assert again == whole
+    assert again.fingerprint == whole.fingerprint
+
+
 BROKEN = {
     "no size": ({"config": {}}, "config.default_num_special_tokens must be an integer"),
     "too large": (document(default_vocab_size=500), "leaves 490 tokens of a vocab of 261"),

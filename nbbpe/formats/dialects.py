@@ -233,6 +233,38 @@ def translated(pattern: str, source: Dialect, target: Dialect) -> str:
     return _Translation(pattern, source, target).translate()
 
 
+# What `regex` and fancy-regex both know and read differently: \h is a space or a hexadecimal digit, \Z is the end or the
+# place before a last newline, and so on; && and a bracket in a set are letters to `regex`. For $ after all whitespace see
+# `_Translation.take`.
+_OTHERWISE = regex.compile(
+    r"(?P<escape> \\[hHNKZ<>] ) | \\."
+    r"| \[\^?\]? (?: \[:\^?\w+:\] | (?P<set> && | -- | ~~ | \[ ) | (?P<member> \\[hHN] ) | \\. | [^\]\\] )*+ \]"
+    r"| (?<=\\s[+*]?\+) \$ | (?P<end> \$ )",
+    regex.VERBOSE | regex.DOTALL,
+)
+_BY_LINES = regex.compile(r"\(\?[A-Za-z]*m")
+
+
+def of_fancy_regex(pattern: str) -> str:
+    """A regex of tiktoken's or Mistral's for `regex`: as it stands, but for what is known to mean something else there.
+
+    Raises ValueError for such a part that cannot be translated. What only one of the engines knows is left to `regex`.
+    """
+    parts, done = [], 0
+    for match in _OTHERWISE.finditer(pattern):
+        if match["set"]:
+            return translated(pattern, "fancy-regex", "regex")
+        if other := match["escape"] or match["member"]:
+            raise ValueError(
+                f"{shown(other)} in the split pattern {shown(pattern)} means one thing to tiktoken's fancy-regex and "
+                "another to `regex`"
+            )
+        if match["end"] and not _BY_LINES.search(pattern):  # to `regex` also the place before a last newline
+            parts += [pattern[done : match.start()], r"\Z"]
+            done = match.end()
+    return "".join([*parts, pattern[done:]])
+
+
 def escaped(text: str) -> str:
     """A regex that matches a text and nothing else, in every dialect."""
     return "(?:" + regex.sub(r"[!-/:-@\[-`{-~ ]", r"\\\g<0>", text) + ")"

@@ -12,10 +12,9 @@ from ..model.special_tokens import MAX_ID, check_special_tokens
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
-from ..text.pattern import regex_pattern
 from .collector import paused_collector
 from .json_text import read_json
-from .tiktoken import from_base64, split_regex, to_base64
+from .tiktoken import from_base64, pattern_of, split_regex, to_base64
 
 # The special tokens of a file that lists none, up to its version v7; the rest are <SPECIAL_20> and so on.
 _FIRST = (
@@ -37,8 +36,6 @@ def read_model(path: Path) -> Model:
     """
     name = os.fspath(path)
     document = read_json(path)
-    from .dialects import translated  # which imports `regex`
-
     with naming(name):
         config = document.get("config") if isinstance(document, dict) else None
         if not isinstance(config, dict) or not isinstance(document.get("vocab"), list):
@@ -54,7 +51,7 @@ def read_model(path: Path) -> Model:
         pattern = config.get("pattern")
         if not isinstance(pattern, str):
             raise ValueError(f"config.pattern must be a regex, and is {shown(pattern)}")
-        split = regex_pattern(translated(pattern, "fancy-regex", "regex") if "&&" in pattern else pattern)
+        split = pattern_of(pattern)
         ranks: dict[bytes, int] = {}
         for rank, entry in enumerate(entries[:n_tokens]):
             token = _token(entry, rank)

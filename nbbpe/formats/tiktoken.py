@@ -247,11 +247,13 @@ def _of_encoding(encoding: Any) -> tuple[PackedVocab, Known]:
     check_vocab(vocab, allows_empty=True)
     packed = PackedVocab.of(vocab)
     check_bytes(packed)
-    pattern = get_pattern(None) if encoding._pat_str == _ALL else encoding._pat_str
-    if isinstance(pattern, str) and "&&" in pattern:  # which `regex` would read as two letters
-        from .dialects import translated
+    return packed, Known(pattern_of(encoding._pat_str), dict(encoding._special_tokens))
 
-        pattern = translated(pattern, "fancy-regex", "regex")
-    if isinstance(pattern, str):
-        pattern = regex_pattern(pattern)
-    return packed, Known(pattern, dict(encoding._special_tokens))
+
+def pattern_of(regex: str) -> Pattern:
+    """The pattern by which a regex of tiktoken's splits. Raises ValueError for one that means something else here."""
+    if regex == _ALL:
+        return get_pattern(None)
+    from .dialects import of_fancy_regex  # which imports `regex`
+
+    return regex_pattern(of_fancy_regex(regex))
