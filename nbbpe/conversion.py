@@ -66,6 +66,12 @@ class Format(NamedTuple):
         """How many tokens of a tokenizer are written."""
         return len(tokenizer) if self.has_special else len(tokenizer._model.ordinary)
 
+    def moves_special(self, tokenizer: Tokenizer) -> bool:
+        """Whether special tokens get other ids where they are given without ids, as the command's options give them."""
+        following = max(tokenizer._model.ordinary) + 1
+        ids = sorted(tokenizer.special_tokens.values())
+        return not self.has_special and ids != list(range(following, following + len(ids)))
+
     def unsaid(self, tokenizer: Tokenizer, written: Sequence[str]) -> list[str]:
         """What the command's options must say so that what was written is read as this tokenizer again."""
         if self.says_all:

@@ -481,6 +481,15 @@ def test_convert_says_what_the_files_do_not(run, tmp_path, small, target, patter
     assert done.out.splitlines()[0].endswith(f"{n_written:,} tokens")
 
 
+def test_convert_says_where_options_do_not_give_special_tokens_their_ids(run, tmp_path, small):
+    moved = nbbpe.Tokenizer(small._model.ordinary, small.merges, {texts.SPECIAL: 500})
+    moved.save(tmp_path / "mine")
+    done = run("convert", tmp_path / "mine", tmp_path / "x.tiktoken")
+    assert "with other ids of special tokens (Tokenizer.from_tiktoken(special_tokens={...})" in done.err
+    again = nbbpe.Tokenizer.from_tiktoken(tmp_path / "x.tiktoken", "gpt2", {texts.SPECIAL: 500})
+    assert again.encode(texts.SAMPLE) == moved.encode(texts.SAMPLE)
+
+
 def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small):
     small.with_special_tokens(["Ġ"]).save(tmp_path / "tok")  # as the blank is spelled
     done = run("convert", tmp_path / "tok", tmp_path / "new/deep", "--to", "huggingface")

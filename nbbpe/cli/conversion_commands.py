@@ -75,8 +75,11 @@ def convert(
     written = chosen.write(tokenizer, target) or [target]
     n_tokens = chosen.n_tokens(tokenizer)
     if unsaid := chosen.unsaid(tokenizer, written):
+        result = "as this tokenizer"
+        if chosen.moves_special(tokenizer):
+            result = "with other ids of special tokens (Tokenizer.from_tiktoken(special_tokens={...}) takes theirs)"
         warnings.warn(
-            f"{chosen.name} files hold neither pattern nor special tokens; options to read them as this tokenizer: "
+            f"{chosen.name} files hold neither pattern nor special tokens; options to read them {result}: "
             f"{shlex.join(unsaid)}",
             stacklevel=1,
         )
