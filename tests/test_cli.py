@@ -661,6 +661,8 @@ def test_help_names_all_commands(run):
         (["compare", "tok", "nowhere", "--on", "text.txt"], ["nowhere"]),
         (["compare", "tok", "other"], ["--on"]),
         (["convert", "tok", "x.what"], ["x.what", "gpt2"]),
+        (["convert", "tok", "new/", "--to", "tiktoken"], ["'new/' is a folder"]),
+        (["decode", "empty.txt", "-t", "tok", "-o", "new/"], ["'new/' is a folder"]),
         (["convert", "tok", "x", "--to", "what"], ["what"]),
         (["convert", "tok", "", "--to", "gpt2"], ["'' is not the name of a file or folder"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", ""], ["'' is not the name of a file or folder"]),

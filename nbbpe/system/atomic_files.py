@@ -76,10 +76,11 @@ def whole_file(path: Path) -> Iterator[str]:
 
     Raises FileNotFoundError for an empty name, IsADirectoryError for a folder, and what `scratch_folder` raises.
     """
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give a file name to write")
+    name = os.fspath(path)
+    if os.path.isdir(path) or (name and not os.path.basename(name)):
+        raise IsADirectoryError(f"{name!r} is a folder; give a file name to write")
     with name_in_errors(path), scratch_folder(path) as folder:
-        whole = os.path.join(folder, os.path.basename(os.fspath(path)))
+        whole = os.path.join(folder, os.path.basename(name))
         yield whole
         put(whole, path)
 
