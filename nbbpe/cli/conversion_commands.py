@@ -14,7 +14,7 @@ from ..conversion import FORMATS, find_format, read_tokenizer
 from ..model.special_tokens import check_special_tokens
 from ..verification import verify_written
 from . import EXIT_FAILED, tables
-from .options import as_usage, command, json_option, pattern_of, print_figures, shown_path
+from .options import as_usage, check_no_stdout, command, json_option, pattern_of, print_figures, shown_path
 
 
 @command(
@@ -67,6 +67,7 @@ def convert(
     as_json: bool,
 ) -> None:
     """Write the tokenizer SOURCE as TARGET, in another format."""
+    check_no_stdout(target, "TARGET")
     with as_usage():
         chosen = find_format(target, format_name)
         check_special_tokens(special)

@@ -41,9 +41,7 @@ from .streams import STDIN, as_path, output, read_ids, stdin_blocks, write_ids
 )
 @click.argument("inputs", nargs=-1)
 @click.option("-o", "--output", "target", default=STDIN, metavar="FILE", help="A .bin or .npy file, or `-`.  [default: -]")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "raw"]), default="text", help="Format of ids on stdout.  [default: text]"
-)
+@click.option("--format", "form", type=click.Choice(["text", "raw"]), help="Format of ids on stdout.  [default: text]")
 @click.option("--separator", metavar="TOKEN", help="The special token to write after each document.")
 @click.option(
     "--resume", is_flag=True, help="Keep finished parts beside FILE, and go on from those that an earlier run has kept."
@@ -58,7 +56,7 @@ from .streams import STDIN, as_path, output, read_ids, stdin_blocks, write_ids
 def encode(
     inputs: Sequence[str],
     target: str,
-    form: str,
+    form: str | None,
     separator: str | None,
     resume: bool,
     allowed: Choice | None,
@@ -86,10 +84,12 @@ def encode(
         if form == "raw" and sys.stdout.isatty():
             raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
         encoder = _encoder_of(tokenizer, separator, split_with, patterns)
-        _encode_to_stdout(encoder, inputs, form, options)
+        _encode_to_stdout(encoder, inputs, form or "text", options)
         return
     if not target.endswith((".bin", ".npy")):
         raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
+    if form == "text" or (form == "raw" and not target.endswith(".bin")):
+        raise click.UsageError("--format is for ids on stdout; of a file, the name says it: .bin is raw, .npy an array")
     encoder = _encoder_of(tokenizer, separator, split_with, patterns)
     with as_paths(inputs) as paths:
         began = time.perf_counter()

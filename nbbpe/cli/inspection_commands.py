@@ -277,7 +277,10 @@ def report(
     if not target.endswith((".html", ".htm")):
         raise click.UsageError(f"-o {target!r} must end in .html")
     reported = read_with_pattern(tokenizer, patterns)
-    names = map(shown_path, short_names(texts))
+    names = list(map(shown_path, short_names(texts)))
+    for number, each in enumerate(names):
+        if each in names[:number]:
+            raise click.UsageError(f"two texts have the name {each!r}, so that one would be lost: give each once")
     with as_paths(texts) as paths:
         on = dict(zip(names, paths, strict=True))
         reported.report(target, on, name=shown_path(tokenizer), **options)

@@ -194,6 +194,12 @@ def check_stdin(inputs: Sequence[str]) -> None:
         raise click.UsageError("`-` can be given once")
 
 
+def check_no_stdout(target: str, argument: str) -> None:
+    """Raise UsageError where stdout is given for a tokenizer, which would become a folder of this name."""
+    if target == STDIN:
+        raise click.UsageError(f"{argument} `-`: a tokenizer cannot be written to stdout; give a folder or file")
+
+
 @contextmanager
 def as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
     """The paths of several inputs, one of which may be `-` (see as_path)."""

@@ -22,6 +22,7 @@ from ..words.counting import count_words as write_word_counts
 from .options import (
     as_paths,
     as_usage,
+    check_no_stdout,
     command,
     json_option,
     pattern_of,
@@ -121,6 +122,7 @@ def train(
     INPUTS are files of plain text, JSON lines (.jsonl) or parquet (.parquet), compressed or not (.gz, .zst), patterns of
     such names in quotes, URLs, or `-`.
     """
+    check_no_stdout(target, "-o")
     if os.path.exists(target) and not os.path.isdir(target):
         raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
     if target.endswith(".json") and not os.path.isdir(target):
@@ -276,6 +278,7 @@ def extend(
 
     All ids stay, and new tokens get the next ones. INPUTS are those of `nbbpe train`.
     """
+    check_no_stdout(target, "-o")
     if os.path.exists(target) and not os.path.isdir(target):
         raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
     if bool(inputs) == (mixture is not None):
