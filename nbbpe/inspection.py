@@ -343,7 +343,7 @@ def compression_by_size(
     n_bytes = int((token_counts * vocab.lengths).sum())
     if applied is None or not n_bytes:
         return None
-    special = vocab.numbers_of(np.array(list(tokenizer.special_tokens.values()), dtype=np.int64))
+    special = vocab.numbers_of(np.array(list(set(tokenizer.special_tokens.values())), dtype=np.int64))
     n_shortest = n_bytes - int((token_counts * (vocab.lengths - 1))[special].sum())
     n_tokens = n_shortest - np.cumsum(np.concatenate([[0], applied]))
     return len(tokenizer) - len(applied) + np.arange(len(applied) + 1), n_bytes / n_tokens

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from types import SimpleNamespace
 
 import naive
 import numpy as np
@@ -91,6 +92,17 @@ def test_merges_are_counted_and_their_savings_without_encoding_again(small):
     n_tokens = [first_merges(small, n).count(text) for n in range(n_merges + 1)]
     assert applied.tolist() == [before - after for before, after in pairwise(n_tokens)]
     np.testing.assert_allclose(ratios, [figures.n_bytes / n for n in n_tokens])
+
+
+def test_special_tokens_of_one_id_are_counted_once():
+    """As in o200k_harmony, where a reserved token has the id of another."""
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256, b"the": 257}
+    special = {"<a>": 260, "<b>": 260}
+    encoding = SimpleNamespace(name="x", _mergeable_ranks=ranks, _pat_str=r"\w+|\W", _special_tokens=special)
+    tokenizer = nbbpe.load(encoding)
+    figures = inspection.text_figures(tokenizer, documents=["the the<a>the<b>"], allowed_special="all")
+    sizes, ratios = inspection.compression_by_size(tokenizer, figures.counts)
+    assert (sizes[-1], ratios[-1]) == (len(tokenizer), figures.bytes_per_token)
 
 
 def test_special_tokens_from_an_iterator_are_allowed_in_every_file(small, tmp_path):
