@@ -300,7 +300,8 @@ def test_items_of_an_iterable_join(nfc, plain):
 
 def parts_of(path: Path, tokenizer: nbbpe.Tokenizer, part_bytes: int) -> list[Any]:
     special = [token.encode() for token in tokenizer.special_tokens]
-    return [part for each in find_inputs(path, None, "raise") for part in each.cut(part_bytes, NAMED["qwen2"], special)]
+    how = part_bytes, tokenizer._model.pattern, special, tokenizer.normalizer
+    return [part for each in find_inputs(path, None, "raise") for part in each.cut(*how)]
 
 
 @pytest.mark.exhaustive
@@ -316,6 +317,46 @@ def test_a_file_may_be_cut_into_parts_anywhere(ours, plain, form, tmp_path):
             ids = [token_id for some in lists for token_id in some]
             assert ids == expected(plain, text.encode(), form), ascii(text)
     assert n_parts > 5 * len(HARD)
+
+
+# Text that its normal form splits otherwise at a boundary before ASCII: by itself a letter or a sign comes before it, and
+# then a mark, or a letter.
+CHANGING = {
+    "NFC": ("qwen2", "\u0958. "),
+    "NFD": ("qwen2", "\u00e9's "),
+    "NFKC": ("gpt2", "x\u2122y "),
+    "NFKD": ("gpt2", "x\u2122y "),
+}
+
+
+@pytest.mark.parametrize("compression", ["", ".zst"])
+def test_a_file_is_cut_only_where_its_normal_form_is_split_alike(form, compression, tmp_path, sizes):
+    sizes(for_workers=0, chunk=100)
+    pattern, once = CHANGING[form]
+    text = once * 300
+    trained = nbbpe.train(iter([unicodedata.normalize(form, text)]), 259, pattern=pattern)
+    tokenizer = with_normalizer(trained, form, pattern)
+    path = tmp_path / f"a.txt{compression}"
+    if compression:
+        zstandard = pytest.importorskip("zstandard")
+        blocks = [text[at : at + 101].encode() for at in range(0, len(text), 101)]
+        path.write_bytes(b"".join(map(zstandard.compress, blocks)))
+    else:
+        path.write_text(text, encoding="utf-8")
+    for begin in range(4):
+        parts = parts_of(path, tokenizer, 40 + begin)
+        lists = [ids.tolist() for part in parts for ids, _ in tokenizer.encode_part(part, NO_ID, Tally("raise"))]
+        assert [token_id for some in lists for token_id in some] == tokenizer.encode(text)
+    tokenizer.encode_file(path, tmp_path / "a.bin", workers=2)
+    assert np.fromfile(tmp_path / "a.bin", dtype=tokenizer.dtype).tolist() == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("text", ["plain words, ", "\u00e9l\u00e8ve et caf\u00e9; ", "\u4e2d\u6587\n", "\u00bd cup. "])
+def test_a_file_is_cut_beside_what_is_in_the_normal_form(ours, form, text, tmp_path):
+    """Also where little of it is ASCII, or most changes."""
+    path = tmp_path / "a.txt"
+    path.write_text(text * 100, encoding="utf-8", newline="")
+    assert len(parts_of(path, ours, 100)) > 4
 
 
 def test_the_class_of_a_character_does_not_depend_on_what_composes_with_it():

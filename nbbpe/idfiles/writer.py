@@ -25,6 +25,7 @@ from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
 from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
+from ..text.normalizer import Chain
 from ..text.utf8 import Text
 from .block_writer import OutputFile
 from .checksum import Checksum, concatenated
@@ -219,9 +220,12 @@ def divide(
     recognised = tokenizer.special_tokens if allowed_special is None else allowed_special
     special_tokens = [token.encode() for token in recognised]  # others are text that must not be cut there
     # What is done to a text before it is split may depend on where it begins: then plain text is not cut.
-    uncut = n_text + 1 if tokenizer._model.is_prepared else part_bytes
-    pattern = tokenizer._model.pattern
-    of_inputs = [each.cut(part_bytes if each.has_records else uncut, pattern, special_tokens) for each in inputs]
+    model = tokenizer._model
+    uncut = n_text + 1 if model.is_prepared else part_bytes
+    form = None if isinstance(model.normalizer, Chain) else model.normalizer
+    of_inputs = [
+        each.cut(part_bytes if each.has_records else uncut, model.pattern, special_tokens, form) for each in inputs
+    ]
     if n_workers > 1:
         list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again
     # Threads start sooner and need less memory, but only one of them is in Python at a time. To be resumed, parts go to

@@ -14,6 +14,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.normalization import Form
     from ..text.pattern import Pattern
 
 
@@ -126,8 +127,14 @@ class Input(ABC):
         """Raise what reading it would raise at its beginning, as far as that is cheap: before long work is begun."""
 
     @abstractmethod
-    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
-        """Parts of about `part_bytes` bytes of text that can be read in any order; at least one."""
+    def cut(
+        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
+    ) -> Sequence[Part]:
+        """Parts of about `part_bytes` bytes of text that can be read in any order; at least one.
+
+        Their documents are whole, but those of plain text. It is cut at `special_tokens`, and where `pattern` splits it,
+        also once it is in the normal `form`, if there is one.
+        """
 
 
 class ReadOnce(Input):
@@ -153,7 +160,9 @@ class ReadOnce(Input):
     def check(self, on_error: str) -> None:
         """See Input."""
 
-    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Any]:
+    def cut(
+        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
+    ) -> Sequence[Any]:
         """See Input."""
         return [self]
 

@@ -18,6 +18,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.normalization import Form
     from ..text.pattern import Pattern
 
 _BLOCK = 1 << 20
@@ -145,6 +146,8 @@ class JsonArray(JsonLines):
                 return super()._whole()
         return ArrayPart(self.file, self.compression, self._field)
 
-    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+    def cut(
+        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
+    ) -> Sequence[Part]:
         """See Input. An array is one part: where its records begin only reading can tell."""
         return [self._whole()]

@@ -23,6 +23,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.normalization import Form
     from ..text.pattern import Pattern
 
 _MOST_RECORDS = 1 << 14  # in a window
@@ -224,7 +225,9 @@ class JsonLines(CompressibleFile):
         """The complete file as one part."""
         return JsonPart(self.file, self.compression, self._field, WHOLE)
 
-    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+    def cut(
+        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
+    ) -> Sequence[Part]:
         """See Input. Cut after newlines."""
         extents = [WHOLE]
         if self.compression:

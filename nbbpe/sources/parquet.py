@@ -18,6 +18,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.normalization import Form
     from ..text.pattern import Pattern
 
 _BATCH_BYTES = 15 << 16  # of text that is in memory at a time, about: a window; with 4 MB pyarrow has held 20 MB more
@@ -112,7 +113,9 @@ class ParquetTable(Input):
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
             self._groups = [RowGroup(group.num_rows, group.column(leaf).total_uncompressed_size) for group in groups]
 
-    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+    def cut(
+        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
+    ) -> Sequence[Part]:
         """See Input. Cut between row groups, where a part comes nearest to `part_bytes`."""
         cuts = {0, len(self._groups)}
         begun = 0

@@ -19,6 +19,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
+    from ..text.normalization import Form
     from ..text.pattern import Pattern
 
 _N_DIGESTS = 2**64
@@ -66,10 +67,13 @@ class SampledInput(Input):
         """See Input."""
         self._source.check(on_error)
 
-    def cut(self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> Sequence[Part]:
+    def cut(
+        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
+    ) -> Sequence[Part]:
         """See Input. A file of plain text is one part, as a cut could divide a document."""
         if not isinstance(self._source, PlainText):
-            return [SampledPart(part, self._sample) for part in self._source.cut(part_bytes, pattern, special_tokens)]
+            parts = self._source.cut(part_bytes, pattern, special_tokens, form)
+            return [SampledPart(part, self._sample) for part in parts]
         file, compression = self._source.file, self._source.compression
         part = TextPart(file, compression, WHOLE, True) if special_tokens else LinesPart(file, compression)
         return [SampledPart(part, self._sample)]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ..system.integers import check_positive
 from ..system.paths import Path, file_size
+from .normalization import Form, is_kept_between
 from .special_search import find_breaks
-from .utf8 import Data, padded
+from .utf8 import Data, padded, to_text
 from .windows import WINDOW
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _LOOK = 1 << 16  # bytes of a file that are searched for a special token before it is cut at a boundary instead
 _NEAR = 1 << 10  # bytes that are searched for a certain boundary at first: most texts have one every few words
 _CONTEXT = 8  # bytes before a place that tell whether the character there is valid, and its class
+_AFTER = 9  # bytes from a place on that have the three characters there, of which the first is ASCII
+_MOST_TRIED = 64  # places that are looked at one by one
 
 
 class Chunk(NamedTuple):
@@ -104,12 +107,14 @@ def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
     return b"".join(blocks)
 
 
-def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes]) -> list[Chunk]:
+def cut_file(
+    path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
+) -> list[Chunk]:
     """Cut a file into chunks of about `chunk_bytes` that can be processed independently of each other.
 
     At a special token soon after each even place, else at the next certain boundary or special token. A file that cannot be
     cut, or has no size, is one chunk. Only some bytes at each place are read, and no byte more than once, except where a
-    special token may reach across two blocks.
+    special token may reach across two blocks. With a normal `form`, its parts can also be put into that one by one.
     """
     from ..kernels.pieces.special_tokens import new_special_tokens
 
@@ -122,11 +127,11 @@ def cut_file(path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Seq
     cuts: list[int] = []
     if n_chunks > 1:
         with open(path, "rb", buffering=0) as file:
-            cuts = list(find_cuts(_FileBytes(file), size, n_chunks, pattern.tables, specials))
+            cuts = list(find_cuts(_FileBytes(file), size, n_chunks, pattern.tables, specials, form=form))
     return [Chunk(path, start, end) for start, end in pairwise([0, *cuts, size])]
 
 
-def find_cut(text: bytes, pattern: Pattern, special_tokens: Sequence[bytes]) -> int | None:
+def find_cut(text: bytes, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None) -> int | None:
     """Where the text that begins in a longer one may be cut, as `cut_file` cuts; None for nowhere.
 
     Not among its first bytes: whether these belong to what comes before, only that would tell.
@@ -136,7 +141,9 @@ def find_cut(text: bytes, pattern: Pattern, special_tokens: Sequence[bytes]) -> 
     specials = new_special_tokens(list(special_tokens))
     reach = max(specials.longest, _CONTEXT)
     until = len(text) - reach
-    return _first_cut(PositionedBytes(text), reach, until, len(text), pattern.tables, specials) if reach < until else None
+    if reach >= until:
+        return None
+    return _first_cut(PositionedBytes(text), reach, until, len(text), pattern.tables, specials, form)
 
 
 class Positioned(ABC):
@@ -177,11 +184,17 @@ class _FileBytes(Positioned):
 
 
 def find_cuts(
-    text: Positioned, size: int, n_parts: int, tables: PatternTables | None, specials: SpecialTokens, look: int = _LOOK
+    text: Positioned,
+    size: int,
+    n_parts: int,
+    tables: PatternTables | None,
+    specials: SpecialTokens,
+    look: int = _LOOK,
+    form: Form | None = None,
 ) -> Iterator[int]:
     """Where to cut a text into about `n_parts` parts, at or soon after the places that divide it evenly; ascending, each
     once. Only at special tokens where there are no `tables` of a pattern; `look` is how much is searched for one before
-    it is cut at a boundary."""
+    it is cut at a boundary, and `form` one that the parts may then be put into one by one."""
     part = 1
     if not specials.longest:  # there are none
         look = min(look, _NEAR)
@@ -193,7 +206,7 @@ def find_cuts(
             if position >= size:
                 return
             until = min(position + n_searched, size)
-            cut = _first_cut(text, position, until, size, tables, specials)
+            cut = _first_cut(text, position, until, size, tables, specials, form)
             position = until
             n_searched = max(n_searched, min(2 * n_searched, WINDOW))
         yield cut
@@ -201,11 +214,17 @@ def find_cuts(
 
 
 def _first_cut(
-    text: Positioned, position: int, until: int, size: int, tables: PatternTables | None, specials: SpecialTokens
+    text: Positioned,
+    position: int,
+    until: int,
+    size: int,
+    tables: PatternTables | None,
+    specials: SpecialTokens,
+    form: Form | None,
 ) -> int | None:
     """The first place from `position` to `until` where a special token starts, else where there is a certain boundary.
 
-    No special token reaches across it. None if no place is like that.
+    No special token reaches across it, and the normal `form` changes nothing there. None if no place is like that.
     """
     reach = max(specials.longest, _CONTEXT)
     begin = max(position - reach, 0)
@@ -217,9 +236,25 @@ def _first_cut(
     covered = np.maximum.accumulate(np.concatenate([[0], ends]))  # special tokens that start before may reach up to here
     for places in _places(data, first, stop, len(block), starts, tables):
         free = places[covered[np.searchsorted(starts, places)] <= places] if len(starts) else places
+        if form is not None:
+            free = _kept(data, free, len(block), starts, form)
         if len(free):
             return text.place(begin, int(free[0]))
     return None
+
+
+def _kept(
+    data: NDArray[np.uint8], places: NDArray[np.int64], n_bytes: int, starts: NDArray[np.int64], form: Form
+) -> NDArray[np.int64]:
+    """Some of the places where a block of `n_bytes` bytes may be cut, at which a normal form does not change how the text
+    is split: special tokens, which begin at `starts`, and boundaries beside which it keeps each character."""
+    view = memoryview(data)  # type: ignore[arg-type]
+    for number, place in enumerate(places[:_MOST_TRIED].tolist()):
+        before, after = to_text(view[max(place - _CONTEXT, 0) : place]), to_text(view[place : min(place + _AFTER, n_bytes)])
+        if place in starts or is_kept_between(before, after, form):
+            return places[number : number + 1]
+    # After the text comes padding, which is ASCII.
+    return places[(data[places - 1] | data[places] | data[places + 1] | data[places + 2]) < 128]
 
 
 def _places(

@@ -105,6 +105,21 @@ def _joining() -> str:
     return "".join(filter(joins, later.union(changing)))
 
 
+def is_kept_between(before: str, after: str, form: Form) -> bool:
+    """Whether a normal form keeps the characters beside a place as they are: the last one before it, and the two after it.
+
+    before, after : the text on both sides; three characters of `after` count, of which the first is ASCII. Nothing else in
+        the text matters, as none of these characters joins what comes before it
+    """
+    beside = before[-1:] + after[:3]
+    if beside.isascii():
+        return True
+    joining = _joining()
+    return unicodedata.is_normalized(form, beside[:-1] if len(after) > 2 else beside) and not any(
+        character in joining for character in beside
+    )
+
+
 def normal_part(text: bytes, breaks: NDArray[np.int64], form: Form) -> tuple[bytes, NDArray[np.int64]]:
     """A text in a normal form, and its breaks, which are changed in place; no others are found in the normalized text."""
     if text.isascii():
