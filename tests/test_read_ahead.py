@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from queue import SimpleQueue
 
 import pytest
 from hypothesis import given
@@ -71,3 +72,22 @@ def test_the_thread_ends_with_the_context_wherever_it_is(sizes, n_read):
         read_some()
     assert threading.active_count() == before
     assert source.n_calls <= n_read + 5  # no more than there are blocks for
+
+
+def test_the_thread_may_take_a_block_at_any_moment_of_stopping():
+    class Taken(SimpleQueue):
+        """What is looked at is taken by another thread at once."""
+
+        def empty(self) -> bool:
+            was_empty = super().empty()
+            while not super().empty():
+                super().get()
+            return was_empty
+
+    stream = read_ahead._ReadAhead(Source([]))
+    stream._free = Taken()
+    stream._free.put(memoryview(b""))
+    stopping = threading.Thread(target=stream.stop, daemon=True)
+    stopping.start()
+    stopping.join(5)
+    assert not stopping.is_alive()

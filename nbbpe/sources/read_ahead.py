@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from queue import SimpleQueue
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 
 from ..system.waiting import join, next_item
 from .inputs import Stream
@@ -64,8 +64,9 @@ class _ReadAhead:
 
     def stop(self) -> None:
         """Make the thread end when it has filled its block."""
-        while not self._free.empty():
-            self._free.get()
+        with suppress(Empty):  # the thread may take one between two steps: what is waited for may never come
+            while True:
+                self._free.get_nowait()
         self._free.put(None)
 
     def readinto(self, buffer: memoryview, /) -> int:
