@@ -9,6 +9,8 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -458,6 +460,15 @@ def test_two_runs_at_once_are_told(small, sources, tmp_path, sizes, stopped):
     encode(small, sources["txt"], out, progress=second)
     assert errors
     assert sorted(os.listdir(out)) == ["ids.bin", "ids.bin.json"]
+
+
+def test_a_pool_that_outlives_a_failed_run_does_not_keep_its_folder(small, sources, tmp_path, sizes, stopped):
+    sizes(patience=0.1)
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:  # whose process has all files of this one open
+        stopped(3, small, sources["jsonl"], tmp_path / "out", executor=pool)
+        assert (tmp_path / "out" / "ids.bin.resume").exists()
+        encode(small, sources["jsonl"], tmp_path / "out", executor=pool)
+        assert sorted(os.listdir(tmp_path / "out")) == ["ids.bin", "ids.bin.ends", "ids.bin.json"]
 
 
 def test_a_run_without_it_removes_what_was_kept_when_its_output_is_there(small, sources, tmp_path, stopped):

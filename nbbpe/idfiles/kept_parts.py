@@ -38,13 +38,15 @@ def remove_parts(output_path: Path) -> None:
 
 
 @contextmanager
-def kept_parts(output_path: Path, job: Job) -> Iterator[KeptParts]:
+def kept_parts(output_path: Path, job: Job, unlocks: bool = False) -> Iterator[KeptParts]:
     """The parts that runs of the same job have kept; they stay after an error, if there are any.
+
+    unlocks : see kept_folder
 
     Raises ValueError where the job differs, BlockingIOError while another run is at work, FileExistsError where the
     folder's name is taken.
     """
-    with kept_folder(folder_of(output_path)) as folder:
+    with kept_folder(folder_of(output_path), unlocks) as folder:
         parts = KeptParts(folder, job)
         try:
             yield parts

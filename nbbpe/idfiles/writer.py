@@ -139,7 +139,8 @@ def encode_file(
                 "allowed_special": None if allowed is None else sorted(allowed),
                 "suffix": suffix,
             }
-            kept = stack.enter_context(kept_parts(output_path, _job(tokenizer, options, inputs)))
+            job = _job(tokenizer, options, inputs)
+            kept = stack.enter_context(kept_parts(output_path, job, unlocks=executor is not None))
         parts_folder = kept.folder if kept else folder
         encoder = PartEncoder(tokenizer, output_path, header, separator_id, on_error, allowed, parts_folder)
         n_ids, checksum_of_all = _encode_parts(encoder, inputs, n_workers, progress, kept, executor)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from .scratch import remove_if_left, remove_locked, try_lock
+from .scratch import remove_if_left, remove_locked, try_lock, unlock
 
 _OWNER = ".nbbpe-kept"
 _PATIENCE = 10.0  # seconds to wait for the lock: the workers of a run that was killed end within one
@@ -35,8 +35,11 @@ class KeptFolder:
 
 
 @contextmanager
-def kept_folder(path: str) -> Iterator[KeptFolder]:
+def kept_folder(path: str, unlocks: bool = False) -> Iterator[KeptFolder]:
     """Use the folder of this name, which is made if it is missing.
+
+    unlocks : whether the lock ends with the context also where processes go on that were forked meanwhile, as those of an
+        executor, which never write there
 
     Raises FileExistsError for what is no folder of this kind and user, BlockingIOError while another run uses it, OSError
     where it cannot be made.
@@ -53,6 +56,8 @@ def kept_folder(path: str) -> Iterator[KeptFolder]:
                 remove_kept_folder(path)
                 raise
         else:
+            if unlocks:
+                unlock(owner)
             os.close(owner)
 
 
