@@ -109,6 +109,15 @@ def test_a_sample_of_documents_and_records_is_what_the_digests_say(tmp_path):
             assert documents_of(tmp_path / name, Sample(-5, 0.25, 0.75), [SPECIAL.encode()], part_bytes) == expected
 
 
+def test_a_record_that_spells_a_special_token_is_one_document(tmp_path):
+    records = [f"{letters(2 * i, 20)}{SPECIAL}{letters(2 * i + 1, 20)}" for i in range(100)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": each}) + "\n" for each in records))
+    expected = [each.encode() for each in records if naive_has(each.encode(), 3, 0.25, 0.75)]
+    assert 30 < len(expected) < 70
+    halves = [half for each in expected for half in each.split(SPECIAL.encode())]
+    assert documents_of(tmp_path / "a.jsonl", Sample(3, 0.25, 0.75), [SPECIAL.encode()]) == halves
+
+
 def test_a_file_is_sampled_window_by_window(tmp_path, sizes):
     source = random.Random(6)
     documents = [letters(i, source.choice([0, 1, 30, 300])) for i in range(2000)]

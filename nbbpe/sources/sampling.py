@@ -93,7 +93,11 @@ class SampledPart(NamedTuple):
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
-        with self.part.open(specials, False, NO_ID, tally) as windows:
+        from ..kernels.pieces.special_tokens import new_special_tokens
+
+        # A record is one document, whatever special tokens it spells.
+        within = new_special_tokens([]) if self.part.has_records else specials
+        with self.part.open(within, False, NO_ID, tally) as windows:
             yield DocumentReader(filter(self.sample.has, _documents(windows)), specials, separator)
 
 
