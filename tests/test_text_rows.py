@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 
 import nbbpe
 from nbbpe.kernels.machine.intrinsics import PADDING
+from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.kernels.records.texts import measure_texts, take_texts
 from nbbpe.text.text_rows import RowsReader, cut_rows, rows_of
+from nbbpe.text.windows import NO_ID
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")
 
@@ -177,3 +179,23 @@ def test_a_list_that_changes_while_it_is_encoded_does_no_harm(small):
     finally:
         stop.set()
         thread.join()
+
+
+def test_each_text_is_measured_a_few_times_only():
+    class Measured(np.ndarray):
+        """Counts the numbers that are read."""
+
+        n_read = 0
+
+        def __getitem__(self, key):
+            found = super().__getitem__(key)
+            Measured.n_read += np.size(found)
+            return found
+
+    rows = rows_of(["ab"] * 200_000)
+    reader = RowsReader(rows._replace(sizes=rows.sizes.view(Measured)), 0, len(rows.texts), new_special_tokens([]), NO_ID)
+    n_texts = 0
+    while (window := reader.advance(0)) is not None:
+        n_texts += len(window.breaks)
+    assert n_texts == len(rows.texts)
+    assert Measured.n_read < 3 * n_texts

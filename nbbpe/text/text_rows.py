@@ -83,7 +83,8 @@ class RowsReader:
         first = self._next
         if first == self._last:
             return None
-        room = max(int(sizes[first]) + 1, min(ROWS_WINDOW, int(sizes[first : self._last].sum()) + self._last - first))
+        last = min(self._last, first + _MOST_ROWS)  # to measure all that are left for each window would be quadratic
+        room = max(int(sizes[first]) + 1, min(ROWS_WINDOW, int(sizes[first:last].sum()) + last - first))
         if len(self._out) < room + 2 * PADDING:
             self._out = np.empty(room + 2 * PADDING, dtype=np.uint8)
         self._next, n_bytes = take_texts(texts, first, self._last, self._out, self._breaks, self._separator)
