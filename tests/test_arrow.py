@@ -77,6 +77,20 @@ def test_views_of_strings_are_read(small):
     assert small.encode_arrow(views[5:11]).to_pylist() == wanted(small)[5:11]
 
 
+@pytest.mark.parametrize("kind", ["string_view", "binary_view", "dictionary"])
+def test_runs_of_what_pyarrow_does_not_decode_are_read(small, kind):
+    try:
+        values = column(kind, ["the", None, "cat sat", "the mat"])
+        runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 7, 9], pa.int32()), values)
+    except (AttributeError, pa.ArrowNotImplementedError):
+        pytest.skip("this version of pyarrow has no views, or does not cast them")
+    expected = wanted(small, ["the", "the", None, *["cat sat"] * 4, "the mat", "the mat"])
+    assert small.encode_arrow(runs).to_pylist() == expected
+    for first in range(9):
+        for last in range(first, 10):
+            assert small.encode_arrow(runs[first:last]).to_pylist() == expected[first:last]
+
+
 def test_strings_of_a_fixed_size_are_read(small):
     codes = pa.array([b"the", None, b"cat", b"\xff\x00\xc3"], pa.binary(3))
     assert small.encode_arrow(codes).to_pylist() == wanted(small, codes.to_pylist())

@@ -60,7 +60,9 @@ def as_strings(column: Any) -> Any:
         if hasattr(column.type, "storage_type"):
             column = column.storage
         elif str(column.type).startswith(_RUNS):
-            column = require("pyarrow.compute", "Arrow").run_end_decode(column)
+            # pyarrow decodes no views or dictionaries in runs. Run ends and values are those of all, not of a slice.
+            runs = arrow.RunEndEncodedArray.from_arrays(column.run_ends, as_strings(column.values))
+            column = require("pyarrow.compute", "Arrow").run_end_decode(runs.slice(column.offset, len(column)))
         else:
             if str(wrapped).endswith("_view"):  # a Categorical of polars; pyarrow cannot decode these
                 column = arrow.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(arrow.large_binary()))
