@@ -251,6 +251,8 @@ def test_a_pool_of_processes_encodes_and_its_errors_leave_nothing(text, tmp_path
             tok.encode_file(tmp_path / "a.jsonl", tmp_path / "out" / "other.bin", executor=pool)
         with pytest.raises(TypeError, match="executor= needs a source of files"):
             tok.encode_file(iter(["a"]), tmp_path / "out" / "other.bin", executor=pool)
+        with pytest.raises(ValueError, match="workers must be at least 1"):
+            tok.encode_file(text, tmp_path / "out" / "other.bin", workers=0, executor=pool)
     with pytest.raises(TypeError, match=r"executor must be a concurrent\.futures\.Executor"):
         tok.encode_file(text, tmp_path / "out" / "other.bin", executor=2)
     assert sorted(os.listdir(tmp_path / "out")) == before

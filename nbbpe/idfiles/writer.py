@@ -115,7 +115,9 @@ def encode_file(
         output_path = os.path.join(os.getcwd(), os.fspath(output_path))
     if not isinstance(resume, bool):
         raise TypeError(f"resume must be True or False, not {resume!r}")
-    n_workers = check_workers(workers) if check_executor(executor) is None else _EXECUTORS_WORKERS
+    n_workers = check_workers(workers)
+    if check_executor(executor) is not None:
+        n_workers = _EXECUTORS_WORKERS
     tokenizer = tokenizer._splitting_with(split_with)
     separator_id = find_separator(tokenizer.special_tokens, separator)
     allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
