@@ -358,3 +358,12 @@ def test_the_need_is_counted_from_above():
     """As much as the arrays that the merges begin with; more was measured, see n_bytes_needed."""
     arrays = 10**6 * (1 + 8 + 4 + 4 * 2 + 44 // 4) + 10**5 * 16
     assert merges.n_bytes_needed(10**5, 10**6, 32_000) > arrays
+
+
+def test_the_name_of_a_control_group_may_be_any_bytes(tmp_path):
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_bytes(b"0::/b\xfcro\n")
+    group = tmp_path / "sys/fs/cgroup" / os.fsdecode(b"b\xfcro")
+    write(group / "memory.max", str(200 * 10**6))
+    write(group / "memory.current", str(150 * 10**6))
+    assert memory_left(str(tmp_path)) == 50 * 10**6

@@ -52,7 +52,7 @@ def memory_left(machine_root: str = "/") -> int | None:
 
 
 def _left_in_machine(root: str) -> int | None:
-    with suppress(OSError, ValueError), open(os.path.join(root, "proc/meminfo")) as file:
+    with suppress(OSError, ValueError), open(os.path.join(root, "proc/meminfo"), encoding="utf-8") as file:
         for line in file:
             if line.startswith("MemAvailable:"):
                 return 1024 * int(line.split()[1])
@@ -66,8 +66,8 @@ def _left_in_machine(root: str) -> int | None:
 def _left_in_groups(root: str) -> list[int | None]:
     """What each control group with a limit leaves, of version 1 and 2, from the process's own up to the first."""
     try:
-        with open(os.path.join(root, "proc/self/cgroup")) as file:
-            lines = [line.rstrip("\n").split(":", 2) for line in file]
+        with open(os.path.join(root, "proc/self/cgroup"), "rb") as file:  # a group may have any name
+            lines = [os.fsdecode(line).rstrip("\n").split(":", 2) for line in file]
     except OSError:
         return []
     left = []
@@ -97,13 +97,13 @@ def _left_in_group(folder: str, limit: str, used: str) -> int | None:
 
 
 def _number(path: str) -> int:
-    with open(path) as file:
+    with open(path, encoding="utf-8") as file:
         return int(file.read())
 
 
 def _inactive(folder: str) -> int:
     """What the group holds of files that it has read and that can be dropped."""
-    with suppress(OSError, ValueError), open(os.path.join(folder, "memory.stat")) as file:
+    with suppress(OSError, ValueError), open(os.path.join(folder, "memory.stat"), encoding="utf-8") as file:
         values = dict(line.split() for line in file)
         return int(values.get("total_inactive_file", values.get("inactive_file", 0)))
     return 0

@@ -79,7 +79,7 @@ def remove_leftovers(parent: str) -> None:
 
 def _prefix() -> str:
     host = os.uname().nodename if hasattr(os, "uname") else ""
-    return f".nbbpe-{hashlib.blake2b(host.encode(), digest_size=4).hexdigest()}-"
+    return f".nbbpe-{hashlib.blake2b(os.fsencode(host), digest_size=4).hexdigest()}-"
 
 
 def _make(parent: str) -> tuple[str, int]:

@@ -343,3 +343,12 @@ def test_a_folder_that_may_be_written_and_not_read(nobodys_folder):
     with as_nobody(), scratch_folder(box / "x") as made:
         Path(made, "part").touch()
     assert os.listdir(box) == []
+
+
+def test_the_name_of_this_host_may_be_any_bytes(tmp_path, monkeypatch):
+    uname = os.uname()
+    named = os.uname_result([uname.sysname, os.fsdecode(b"b\xfcro"), *uname[2:]])
+    monkeypatch.setattr(os, "uname", lambda: named)
+    with scratch_folder(tmp_path / "a") as folder:
+        assert os.listdir(tmp_path) == [os.path.basename(folder)]
+    assert os.listdir(tmp_path) == []
