@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 
 import nbbpe
 from nbbpe import cli
+from nbbpe.system import user_warnings
 from nbbpe.system.atomic_files import whole_file
 from nbbpe.system.links import is_device
 
@@ -254,3 +256,22 @@ def test_decode_writes_into_a_pipe_and_leaves_it_there(tmp_path, small):
     reader.join(10)
     assert read == [b"the cat sat"]
     assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use cannot be removed")
+def test_a_working_folder_that_is_gone_does_not_matter_to_whole_paths(tmp_path, monkeypatch, small):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    try:
+        small.save(tmp_path / "saved")
+        text = tmp_path / "text.txt"
+        text.write_text("the cat sat")
+        n_ids = small.encode_file(text, tmp_path / "ids.bin")
+        found = nbbpe.load(tmp_path / "saved"), nbbpe.TokenFile(tmp_path / "ids.bin")
+        with pytest.warns(UserWarning, match="the text ended"):
+            exec("warn('the text ended')", {"warn": user_warnings.warn_user})  # whose file is "<string>"
+    finally:
+        os.chdir(tmp_path)
+    assert found[0].fingerprint == small.fingerprint
+    assert len(found[1]) == n_ids

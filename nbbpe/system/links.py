@@ -38,7 +38,8 @@ def target_of(path: Path) -> str:
         name = os.path.abspath(shown)
         return os.path.realpath(name) if os.path.islink(name) else name
     done = os.sep
-    left = _parts(os.path.join(os.getcwd(), shown))
+    # The working folder may be gone, and does not matter to a whole path.
+    left = _parts(shown if os.path.isabs(shown) else os.path.join(os.getcwd(), shown))
     n_links = 0
     while left:
         part = left.pop()

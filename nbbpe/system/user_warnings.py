@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from contextlib import suppress
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -16,7 +17,13 @@ def warn_user(message: str) -> None:
     """
     level = 2
     frame = sys._getframe(1)
-    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE):
+    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
         level += 1
     warnings.warn(message, stacklevel=level)
+
+
+def _is_ours(file: str) -> bool:
+    with suppress(OSError):  # the working folder is gone
+        return os.path.abspath(file).startswith(_PACKAGE)
+    return False
