@@ -124,6 +124,8 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
     """`compile_all` for another processor, which Numba takes from its settings when it is imported."""
     import subprocess
 
+    from .kernels.compiler.beside import options_for_bytecode
+
     processor, plus, features = label.partition("+")
     settings = {
         "NUMBA_CPU_NAME": processor,
@@ -134,7 +136,8 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
     path = [str(Path(__file__).parents[1]), *(entry for entry in sys.path if isinstance(entry, str))]
     script = f"import sys; sys.path[:] = {path!r}; from nbbpe.warmup import compile_all; print(*compile_all({into!r}))"
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=True
-    )
+        [sys.executable, *options_for_bytecode(), "-c", script],
+        env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
     n_compiled, n_lost = map(int, done.stdout.split())
     return n_compiled, n_lost

@@ -159,3 +159,17 @@ def test_a_process_that_a_thread_waits_for_is_not_ended_by_another_thread(monkey
     assert started == []
     beside.compile_beside([kernel])
     assert started == [[kernel]]
+
+
+def test_the_other_process_writes_bytecode_only_where_this_one_does(monkeypatch, tmp_path):
+    commands = []
+    with monkeypatch.context() as changed:
+        changed.setattr(subprocess, "Popen", lambda command, **_: commands.append(command))
+        changed.setattr(sys, "dont_write_bytecode", True)
+        changed.setattr(sys, "pycache_prefix", str(tmp_path))
+        beside._Beside([], 0)
+    ((*options, _, _),) = commands
+    ask = "import sys; print(sys.dont_write_bytecode, sys.pycache_prefix)"
+    assert options[-1] == "-c"
+    assert subprocess.check_output([*options, ask], text=True).split() == ["True", str(tmp_path)]
+    assert beside.options_for_bytecode() == []

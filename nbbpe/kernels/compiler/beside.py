@@ -45,7 +45,8 @@ class _Beside:
         self.awaited = {kernel.name for kernel in kernels}
         self._said = b""
         places = [f"{kernel.__module__}:{kernel.__name__}" for kernel in kernels]
-        command = [sys.executable, "-I", "-c", _SCRIPT.format(module=__name__), json.dumps(sys.path), *places]
+        script = _SCRIPT.format(module=__name__)
+        command = [sys.executable, "-I", *options_for_bytecode(), "-c", script, json.dumps(sys.path), *places]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=(lock,), bufsize=0
         )
@@ -117,6 +118,12 @@ def _compile_beside(kernels: Sequence[Any]) -> None:
             obtain.wait_elsewhere = _current.wait_for
             atexit.unregister(_end)
             atexit.register(_end)
+
+
+def options_for_bytecode() -> list[str]:
+    """Options by which another Python writes no bytecode, or only where this one does; `-I` ignores the environment."""
+    options = ["-B"] if sys.dont_write_bytecode else []
+    return options + (["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else [])
 
 
 def may_start() -> bool:
