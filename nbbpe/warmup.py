@@ -56,7 +56,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     folder = None if into is None else os.path.abspath(into)
     if folder is not None:
         _check_writable(folder)
-    labels = [target.label_of(target.parse(label)) for label in cpu]
+    labels = [target.label_of(target.parse_wanted(label)) for label in cpu]
     if labels:
         done = [_in_another_process(folder, label) for label in labels]
         n_compiled, n_lost = (sum(numbers) for numbers in zip(*done, strict=True))

@@ -112,12 +112,12 @@ def warmup(into: str | None, cpu: str, as_json: bool) -> int:
     For images, clusters and wheels. Fails if the kernels cannot be stored in any folder.
     """
     from .. import warmup as compile_all
-    from ..kernels.compiler.target import parse
+    from ..kernels.compiler.target import parse_wanted
 
     processors = [name for name in cpu.split(",") if name]
     with as_usage():
         for name in processors:
-            parse(name)
+            parse_wanted(name)
     done = compile_all(into, processors)
     lines = [f"compiled {done.n_compiled} kernels in {done.seconds:.1f} s"]
     if done.n_lost:

@@ -115,6 +115,21 @@ def parse(label: str) -> Target:
     return Target(host().triple, processor, ",".join(f"+{feature}" for feature in sorted(features)))
 
 
+def parse_wanted(label: str) -> Target:
+    """`parse`, of a label that somebody has written. Raises UnknownProcessor also for a feature that LLVM does not know.
+
+    LLVM would say that it ignores the feature, and no machine would ever take the kernels.
+    """
+    wanted = parse(label)
+    known = {each[1:] for each in host().features.split(",")}  # all that there are for x86, whether this machine has them
+    unknown = [each[1:] for each in wanted.features.split(",") if each[1:] not in known]
+    if unknown and host().features and host().triple.startswith("x86_64") and wanted.features:
+        raise UnknownProcessor(
+            f"kernels cannot be made for the processor {label!r}: there is no feature {', '.join(map(repr, unknown))}"
+        )
+    return wanted
+
+
 def label_of(target: Target) -> str:
     """The label, as `parse` takes it; empty for a target that is not a level, and so for one kind of machine only."""
     if target.processor not in LEVELS or "-" in target.features:
