@@ -456,3 +456,37 @@ def test_a_fork_waits_for_what_is_compiled_for_a_call_that_was_interrupted(monke
         os._exit(0)
     assert done
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such signal")
+@pytest.mark.usefixtures("as_known")
+def test_an_error_of_a_signals_handler_is_not_taken_for_numbas(monkeypatch):
+    def end(*_: object) -> None:
+        raise TimeoutError("that took too long")
+
+    monkeypatch.setattr(obtain, "_stored", lambda _: None)
+    monkeypatch.setattr(obtain, "compiled", lambda _: time.sleep(0.5) or b"")
+    monkeypatch.setattr(obtain.kernel_files, "write", lambda *_: None)
+    before = signal.signal(signal.SIGALRM, end)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(TimeoutError, match="that took too long"):
+            obtain.obtain(linked_words.digest_words)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        obtain._finish()
+    assert not plain.is_plain()
+
+
+@pytest.mark.usefixtures("as_known")
+@pytest.mark.parametrize("error", [MemoryError(), OSError(24, "Too many open files")], ids=["memory", "files"])
+def test_what_the_system_lacks_is_not_taken_for_another_numba(monkeypatch, error):
+    def fail(_: Kernel) -> bytes:
+        raise error
+
+    monkeypatch.setattr(obtain, "_stored", lambda _: None)
+    monkeypatch.setattr(obtain, "compiled", fail)
+    with pytest.raises(type(error)):
+        obtain.obtain(linked_words.digest_words)
+    assert not plain.is_plain()

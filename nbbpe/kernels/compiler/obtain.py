@@ -99,12 +99,14 @@ def obtain(kernel: Any) -> Obtained:
                 found = _stored(kernel)
             if found is not None:
                 return found
-            try:
-                content, folder = _uninterrupted(lambda: _compiled_and_stored(kernel, None))
-                return loaded(kernel, content, folder, True)
-            except Exception as error:
-                plain.take_over(error)
-        return Obtained(*plain.compiled(kernel, _say_once))
+            done = _uninterrupted(lambda: _compiled_and_stored(kernel, None))
+            if not isinstance(done, Exception):
+                try:
+                    return loaded(kernel, *done, True)
+                except (UnknownObject, RuntimeError) as error:
+                    done = error
+            plain.take_over(done)
+        return Obtained(*_uninterrupted(lambda: plain.compiled(kernel, _say_once)))
 
 
 def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
@@ -122,14 +124,14 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
         if content:
             return kernel_files.write(kernel.name, content, into), False
         if not plain.is_plain():
-            try:
-                return _uninterrupted(lambda: _compiled_and_stored(kernel, into))[1], True
-            except Exception as error:
-                plain.take_over(error)
+            done = _uninterrupted(lambda: _compiled_and_stored(kernel, into))
+            if not isinstance(done, Exception):
+                return done[1], True
+            plain.take_over(done)
         if into is not None:
             raise RuntimeError("kernels that a plain njit compiles cannot be written to a folder for others")
-        done = kernel.obtained()
-        return done.folder, done.was_compiled
+        found = kernel.obtained()
+        return found.folder, found.was_compiled
 
 
 def _stored(kernel: Any) -> Obtained | None:
@@ -202,9 +204,16 @@ def _finish() -> None:
             pass
 
 
-def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | None]:
-    """The object code of a kernel, compiled now, and the folder that it was written to."""
-    content = compiled(kernel)
+def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | None] | Exception:
+    """The object code of a kernel, compiled now, and the folder that it was written to; or what compiling raised.
+
+    That is returned, because what is raised where this call is waited for may be of a signal's handler, such as a timeout,
+    and says nothing about Numba.
+    """
+    try:
+        content = compiled(kernel)
+    except Exception as error:
+        return error
     return content, kernel_files.write(kernel.name, content, into)
 
 

@@ -35,8 +35,9 @@ def is_plain() -> bool:
 def take_over(why: BaseException) -> None:
     """Compile kernels in this way from now on, and say so. Raises the error if this way could not avoid it."""
     global _took_over
+    # Where memory or files are lacking, a plain njit lacks them, too.
     is_missing = isinstance(why, ImportError) and why.name in ("numba", "llvmlite")
-    if is_missing or isinstance(why, (UnknownLayout, UnknownProcessor)):
+    if is_missing or isinstance(why, (UnknownLayout, UnknownProcessor, MemoryError, OSError)):
         raise why
     if not _took_over:
         _took_over = True
