@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from typing import NamedTuple
@@ -456,6 +457,36 @@ def test_a_fork_waits_for_what_is_compiled_for_a_call_that_was_interrupted(monke
         os._exit(0)
     assert done
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_waits_for_what_another_thread_compiles(monkeypatch):
+    compiling: list[bool] = []
+    has_begun = threading.Event()
+
+    def compile_slowly(_: Kernel) -> bytes:
+        compiling.append(True)
+        has_begun.set()
+        time.sleep(0.1)
+        compiling.pop()
+        return b""
+
+    monkeypatch.setattr(obtain, "_stored", lambda _: None)
+    monkeypatch.setattr(obtain, "compiled", compile_slowly)
+    monkeypatch.setattr(obtain.kernel_files, "write", lambda *_: None)
+    monkeypatch.setattr(obtain, "loaded", lambda *_: None)
+    thread = threading.Thread(target=lambda: [obtain.obtain(linked_words.digest_words) for _ in range(3)])
+    thread.start()
+    assert has_begun.wait(10)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        os._exit(len(compiling))
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+    with obtain.lock():  # which nobody has kept
+        pass
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such signal")

@@ -42,6 +42,7 @@ class Obtained(NamedTuple):
 wait_elsewhere: Callable[[str], None] | None = None
 _direct: dict[str, Any] = {}  # the kernels whose object code others call, by the names that these have for them
 _lock = threading.RLock()
+_locked_for_forks: list[Any] = []  # the lock, while this process forks
 FIRST_USE = (
     "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds (`python -m nbbpe warmup` compiles "
     "all) ..."
@@ -58,6 +59,7 @@ def _after_fork() -> None:
     """A forked process does not have the thread that held the lock, nor the one that compiles."""
     global _lock, _unfinished
     _lock, _unfinished = threading.RLock(), None
+    _locked_for_forks.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -66,11 +68,27 @@ if hasattr(os, "register_at_fork"):
 
 @functools.cache
 def _wait_before_forks() -> None:
-    """A forked process would wait for ever for Numba's lock, which the thread that compiles never gives back there."""
+    """A forked process would wait for ever for Numba's lock, which the thread that compiles never gives back there.
+
+    And no thread begins to compile between the wait and the fork.
+    """
     # What is registered last runs first: so nobody waits while the lock of `logging` is held, which Numba may need.
     importlib.import_module("logging")
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_finish)
+        os.register_at_fork(before=_lock_for_fork, after_in_parent=_unlock_after_fork)
+
+
+def _lock_for_fork() -> None:
+    lock = _lock
+    while not lock.acquire(timeout=_JOIN_SECONDS):
+        pass
+    _locked_for_forks.append(lock)
+    _finish()
+
+
+def _unlock_after_fork() -> None:
+    if _locked_for_forks:  # not where Ctrl-C ended the wait, which Python only reports, and forks
+        _locked_for_forks.pop().release()
 
 
 def lock() -> Any:
@@ -164,9 +182,9 @@ def _uninterrupted(work: Callable[[], T]) -> T:
     this process.
     """
     global _unfinished
+    _wait_before_forks()
     if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
         return work()
-    _wait_before_forks()
     results: list[T] = []
     errors: list[BaseException] = []
 
