@@ -513,6 +513,32 @@ def test_a_processor_that_only_numbas_own_files_name_is_refused(monkeypatch, tmp
     assert kernels_in(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["BOUNDSCHECK", "LOOP_VECTORIZE", "features"])
+def test_what_is_compiled_with_settings_that_the_environment_does_not_have_is_not_stored(
+    compiles, monkeypatch, tmp_path, capfd, name
+):
+    from numba.core import config
+    from numba.core.registry import cpu_target
+
+    obtain._say_why_none_is_kept.cache_clear()
+    with monkeypatch.context() as changed:
+        if name == "LOOP_VECTORIZE":
+            pytest.importorskip("yaml")
+            (tmp_path / ".numba_config.yaml").write_text("loop_vectorize: 0\nnum_threads: 1\n")
+            changed.chdir(tmp_path)
+        elif name == "BOUNDSCHECK":
+            config.reload_config()  # which would take it back
+            changed.setattr(config, name, 1)
+        else:
+            codegen = cpu_target.target_context.codegen()
+            changed.setattr(codegen, "_tm_features", codegen._tm_features + ",+more")
+        found = obtained()
+        assert (found.was_compiled, found.folder) == (True, None)
+        assert f"has other settings than the environment ({'NUMBA_' * name.isupper()}{name})" in capfd.readouterr().err
+    assert compiles()
+    assert not compiles()
+
+
 def test_kernels_for_a_wheel_do_not_hold_where_they_were_made():
     obtain.obtain_object(special_tokens.add_nodes)  # others are looked at if they are stored
     for kernel in KERNELS:

@@ -473,7 +473,7 @@ def test_a_fork_waits_for_what_another_thread_compiles(monkeypatch):
 
     monkeypatch.setattr(obtain, "_stored", lambda _: None)
     monkeypatch.setattr(obtain, "compiled", compile_slowly)
-    monkeypatch.setattr(obtain.kernel_files, "write", lambda *_: None)
+    monkeypatch.setattr(obtain, "store", lambda *_: None)
     monkeypatch.setattr(obtain, "loaded", lambda *_: None)
     thread = threading.Thread(target=lambda: [obtain.obtain(linked_words.digest_words) for _ in range(3)])
     thread.start()
@@ -497,7 +497,7 @@ def test_an_error_of_a_signals_handler_is_not_taken_for_numbas(monkeypatch):
 
     monkeypatch.setattr(obtain, "_stored", lambda _: None)
     monkeypatch.setattr(obtain, "compiled", lambda _: time.sleep(0.5) or b"")
-    monkeypatch.setattr(obtain.kernel_files, "write", lambda *_: None)
+    monkeypatch.setattr(obtain, "store", lambda *_: None)
     before = signal.signal(signal.SIGALRM, end)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)

@@ -197,7 +197,7 @@ def serve(places: Sequence[str]) -> None:
         if kernel_files.read(kernel.name) is None:
             content = obtain.compiled(kernel)
             with _storing:
-                kernel_files.write(kernel.name, content)
+                obtain.store(kernel, content)
         print(kernel.name, flush=True)
 
 

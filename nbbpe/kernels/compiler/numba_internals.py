@@ -18,6 +18,7 @@ behaves differently, kernels are compiled by a plain `njit` instead, see plain.p
     cpu_target.typing_context         `refresh`, `resolve_value_type`: an intrinsic's type
     target_context                    `codegen`, `call_conv`, `make_array`, `make_helper`, `make_tuple`
     codegen                           `_tm`, the target machine, `_tm_features`, and `_create_empty_module`
+    config                            `_env_reloader.old_environ`: the settings of the environment and of .numba_config.yaml
     global_compiler_lock              Numba compiles in one thread at a time
 """
 
@@ -25,13 +26,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import types as python_types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numba
 from llvmlite import binding, ir
-from numba.core import base, cgutils, entrypoints, errors, event, lowering, typeinfer
+from numba.core import base, cgutils, config, entrypoints, errors, event, lowering, typeinfer
 from numba.core import ir as numba_ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -53,6 +55,15 @@ from numba.extending import intrinsic
 from .numba_types import numba_type
 from .signature import Scalar
 from .target import DECISIVE, LEVELS, UnknownProcessor, present
+
+# Settings that change what is compiled: in numba.config, in the environment, and what they are where nobody has set them.
+_USUAL = (
+    ("BOUNDSCHECK", "NUMBA_BOUNDSCHECK", None),
+    ("DEBUGINFO_DEFAULT", "NUMBA_DEBUGINFO", 0),
+    ("LOOP_VECTORIZE", "NUMBA_LOOP_VECTORIZE", 1),
+    ("OPT", "NUMBA_OPT", 3),
+)
+_OF_RUNS = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER")  # settings that change nothing there
 
 njit: Any = numba.njit  # its type annotations lack some of its options
 
@@ -318,6 +329,23 @@ def _check_features(features: str) -> None:
             f"Numba is set to compile without {', '.join(missing)}, by .numba_config.yaml or numba.config: set "
             "NUMBA_CPU_NAME, NUMBA_CPU_FEATURES or NUMBA_ENABLE_AVX in the environment, before nbbpe is imported"
         )
+
+
+def settings_of_its_own() -> list[str]:
+    """Numba's settings, and "features", that are not as the environment says, by which kernels are stored: they are of
+    .numba_config.yaml, or of a program that has set numba.config."""
+    given: dict[str, Any] = getattr(getattr(config, "_env_reloader", None), "old_environ", {})  # of the file, too
+    found = {name for name, value in given.items() if os.environ.get(name) != value and name not in _OF_RUNS}
+    for name, variable, usual in _USUAL:
+        if variable not in os.environ and getattr(config, name, usual) != usual:
+            found.add(variable)
+    if _split(cpu_target.target_context.codegen()._tm_features) != _split(present().features):
+        found.add("features")
+    return sorted(found)
+
+
+def _split(features: str) -> set[str]:
+    return {each for each in features.split(",") if each}
 
 
 def declare_compiled(module: ir.Module, context: Any, compiled: Any) -> ir.Function:

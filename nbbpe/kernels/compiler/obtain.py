@@ -8,6 +8,7 @@ import functools
 import gc
 import importlib
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
@@ -232,7 +233,25 @@ def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | No
         content = compiled(kernel)
     except Exception as error:
         return error
-    return content, kernel_files.write(kernel.name, content, into)
+    return content, store(kernel, content, into)
+
+
+def store(kernel: Any, content: bytes, into: str | None = None) -> str | None:
+    """Write what was compiled now to a folder, see kernel_files.write, if the name of its file says how it was compiled."""
+    internals = sys.modules.get(f"{__package__}.numba_internals")  # nothing was compiled without it, but in tests
+    others = internals.settings_of_its_own() if internals else []
+    if others:
+        _say_why_none_is_kept(", ".join(others))
+        return None
+    return kernel_files.write(kernel.name, content, into)
+
+
+@functools.cache
+def _say_why_none_is_kept(settings: str) -> None:
+    say(
+        "kernels that are compiled now are not stored, as .numba_config.yaml or numba.config has other settings than the "
+        f"environment ({settings}): set them in the environment, before nbbpe is imported"
+    )
 
 
 def compiled(kernel: Any) -> bytes:
