@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
+from ..kernels.machine.large_pages import zeros
 from ..kernels.training.linked_words import digest_words
 
 
@@ -41,9 +42,9 @@ def words_from_texts(counts: dict[str, int]) -> WordCounts:
 def empty_words(n_words: int, n_bytes: int) -> WordCounts:
     """Room for words (memory is touched only where it is filled)."""
     return WordCounts(
-        np.empty(n_bytes + PADDING, dtype=np.uint8),
-        np.empty(n_words + 1, dtype=np.int64),
-        np.empty(n_words, dtype=np.int64),
+        zeros(-(-(n_bytes + PADDING) // 8)).view(np.uint8)[: n_bytes + PADDING],
+        zeros(n_words + 1).view(np.int64),
+        zeros(n_words).view(np.int64),
     )
 
 
