@@ -187,6 +187,20 @@ def test_encode_to_stdout_has_a_line_for_each_line(run, small):
     assert run("encode", "empty.txt", "-t", "tok") == (0, "", "")
 
 
+def test_decode_does_not_replace_the_ids_that_it_reads(run, tmp_path, small, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small.save("tok")
+    small.encode_file(documents=["the cat"], output_path="ids.bin")
+    os.link("ids.bin", "other.bin")
+    before = Path("ids.bin").read_bytes()
+    for target in "ids.bin", "./ids.bin", tmp_path / "other.bin":
+        done = run("decode", "ids.bin", "-o", target, "-t", "tok")
+        assert done.code == 1
+        assert done.err == "nbbpe: error: 'ids.bin' cannot be both input and output\n"
+        assert Path("ids.bin").read_bytes() == before
+    assert run("decode", "ids.bin", "-o", "/dev/stdout", "-t", "tok").code == 0
+
+
 def test_decode_of_text_and_of_nothing(run, tmp_path):
     (tmp_path / "ids").write_text("104 101\n\n  108\t108 111")
     assert run("decode", tmp_path / "ids", "-t", "tok") == (0, "hello", "")

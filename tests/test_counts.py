@@ -348,6 +348,16 @@ def test_the_name_of_the_output_says_what_it_is(tmp_path):
         nbbpe.count_words(documents=["a"], output=tmp_path / "counts.csv")
 
 
+def test_counts_do_not_replace_the_text_that_they_are_of(tmp_path):
+    path = tmp_path / "data.parquet"
+    parquet.write_table(pa.table({"text": ["the cat"]}), path)
+    os.symlink(path, tmp_path / "link.parquet")
+    for source, output in (path, path), ([path], tmp_path / "link.parquet"), (tmp_path / "d*.parquet", path):
+        with pytest.raises(ValueError, match=r"data\.parquet' cannot be both input and output"):
+            nbbpe.count_words(source, output=output)
+    assert parquet.read_table(path)["text"].to_pylist() == ["the cat"]
+
+
 def test_where_nothing_can_be_written_nothing_is_read(tmp_path):
     documents = iter(["a"])
     with pytest.raises(FileNotFoundError, match="missing"):

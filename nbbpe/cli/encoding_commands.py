@@ -11,6 +11,8 @@ import click
 
 from ..encoding.special_choice import Choice, allowed_in, find_separator
 from ..inspection import count_tokens, encoded
+from ..system.links import is_device
+from ..system.paths import check_not_read
 from ..tokenizer import Tokenizer
 from . import tables
 from .options import (
@@ -136,6 +138,8 @@ def _encode_to_stdout(tokenizer: Tokenizer, inputs: Sequence[str], form: str, op
 def decode(source: str, target: str, form: str | None, tokenizer: str, patterns: Sequence[str]) -> None:
     """Turn the ids in the file IDS, or of stdin, back into text, byte for byte."""
     decoder = read_with_pattern(tokenizer, patterns)
+    if STDIN not in (source, target) and not is_device(target):
+        check_not_read([source], target)
     done = 0
     with output(target) as file:
         for ids in read_ids(source, form, decoder):

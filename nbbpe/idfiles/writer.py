@@ -21,7 +21,7 @@ from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
 from ..system.links import target_of
 from ..system.part_joiner import Joiner
-from ..system.paths import Path
+from ..system.paths import Path, check_not_read
 from ..system.progress import Progress, ProgressOption
 from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
@@ -126,10 +126,7 @@ def encode_file(
         target = target_of(output_path)
         with publishing(target, shared=True):  # what another run puts there is not looked at half-done
             check_replaceable(target)
-            for path in (each.path() for each in inputs):
-                for output in target, sidecar_path(target), ends_path(target):
-                    if path is not None and _is_same_file(path, output):
-                        raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
+            check_not_read((each.path() for each in inputs), target, sidecar_path(target), ends_path(target))
             folder = stack.enter_context(scratch_folder(output_path))
         header = _NPY_HEADER if suffix == ".npy" else 0
         kept = None
@@ -176,13 +173,6 @@ def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Inpu
         "unicode": unidata_version,
     }
     return Job(tokenizer.fingerprint, made_by, options, describe_sources(inputs))
-
-
-def _is_same_file(path: Path, output: Path) -> bool:
-    try:
-        return os.path.samefile(path, output)
-    except OSError:  # one of them does not exist, or not any more
-        return False
 
 
 class Division(NamedTuple):

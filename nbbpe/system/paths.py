@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 
 Path = str | os.PathLike[str]
 
@@ -21,3 +22,21 @@ def file_size(path: Path | int) -> int | None:
     """The size of a regular file in bytes, by its path or its number where it is open; None for a pipe or the like."""
     status = os.stat(path)
     return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def check_not_read(inputs: Iterable[Path | None], *outputs: Path) -> None:
+    """Raise ValueError if one of the files that are read is one of those that are written, which would replace it.
+
+    inputs : None for what has no path
+    """
+    for path in inputs:
+        for output in outputs:
+            if path is not None and _is_same_file(path, output):
+                raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
+
+
+def _is_same_file(path: Path, output: Path) -> bool:
+    try:
+        return os.path.samefile(path, output)
+    except OSError:  # one of them does not exist, or not any more
+        return False

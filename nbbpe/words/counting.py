@@ -9,7 +9,7 @@ from typing import Any
 from ..model.special_tokens import check_special_tokens
 from ..system.atomic_files import whole_file
 from ..system.memory_limits import MemoryLimit
-from ..system.paths import Path
+from ..system.paths import Path, check_not_read
 from ..system.progress import ProgressOption
 from ..text.pattern import PatternLike, get_pattern, splits_by_regex
 from ..text.utf8 import Text
@@ -83,7 +83,8 @@ def count_words(
     Raises
     ------
     TypeError, ValueError, OSError, ImportError
-        As `train`; ImportError also if pyarrow is missing, ValueError for a name of `output` with another ending.
+        As `train`; ImportError also if pyarrow is missing, ValueError for a name of `output` with another ending,
+        or that is a file of the source.
     OverflowError
         If the counts, times the weights in whole numbers, do not fit in int64.
 
@@ -108,6 +109,8 @@ def count_words(
     if output is not None:
         check_output(output)
     text = CountedText(asked, source, documents, weights, split, specials)
+    if output is not None:
+        check_not_read((each.path() for each in text.inputs()), output)
     with ExitStack() as stack:
         # What could fail after long work is tried before it.
         path = None if output is None else stack.enter_context(whole_file(output))
