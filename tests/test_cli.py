@@ -201,6 +201,15 @@ def test_decode_does_not_replace_the_ids_that_it_reads(run, tmp_path, small, mon
     assert run("decode", "ids.bin", "-o", "/dev/stdout", "-t", "tok").code == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_decode_of_an_array_in_a_pipe_says_to_give_a_file(run, tmp_path, small):
+    small.save(tmp_path / "tok")
+    os.mkfifo(tmp_path / "ids.npy")
+    done = run("decode", tmp_path / "ids.npy", "-t", tmp_path / "tok")
+    assert done.code == 1
+    assert "ids.npy is a pipe or a device, and ids are mapped from a file" in done.err
+
+
 def test_decode_of_text_and_of_nothing(run, tmp_path):
     (tmp_path / "ids").write_text("104 101\n\n  108\t108 111")
     assert run("decode", tmp_path / "ids", "-t", "tok") == (0, "hello", "")

@@ -549,6 +549,15 @@ def test_a_file_without_ids_is_an_error(small, tmp_path):
             nbbpe.TokenFile(tmp_path / name, dtype=np.uint16)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+@pytest.mark.parametrize("name", ["ids.bin", "ids.npy"])
+def test_a_pipe_is_an_error_and_not_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    for path in tmp_path / name, os.devnull:
+        with pytest.raises(ValueError, match=f"{path} is a pipe or a device"):
+            nbbpe.TokenFile(path, dtype=np.uint16)
+
+
 def test_what_is_no_file_of_ids_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nothing\.bin"):
         nbbpe.TokenFile(tmp_path / "nothing.bin")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..system.atomic_files import name_in_errors, whole_file
 from ..system.lazy import imported_on_use
 from ..system.links import is_device, target_of
-from ..system.paths import Path
+from ..system.paths import Path, check_mappable
 from ..tokenizer import Tokenizer
 
 tempfile: Any = imported_on_use("tempfile")
@@ -140,6 +140,7 @@ def _npy_array(path: str) -> NDArray[Any]:
     """The ids in a .npy file, mapped into memory. ValueError that names the file where it holds none."""
     from ..idfiles.token_file import read_npy_header
 
+    check_mappable(path)
     with open(path, "rb") as file:
         dtype, offset, n_ids = read_npy_header(file, path)
         n_there = (os.fstat(file.fileno()).st_size - offset) / dtype.itemsize

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..system.excerpt import cut, shown
 from ..system.integers import check_integer
-from ..system.paths import Path
+from ..system.paths import Path, check_mappable
 from ..system.wrong_argument import WrongArgument
 from .checksum import checksum, concatenated
 from .document_ends import checked_ends, map_ends
@@ -61,7 +61,8 @@ class TokenFile:
     the file has changed. While it is open it keeps the old ids, even if the file is replaced.
 
     Raises FileNotFoundError; TypeError for a dtype that is not of integers; ValueError for a file without ids, of a size
-    that does not fit the dtype or the sidecar, with a broken or missing sidecar, of another tokenizer, or as `verify` does.
+    that does not fit the dtype or the sidecar, with a broken or missing sidecar, of another tokenizer, or as `verify` does,
+    and for a pipe or a device.
 
     >>> import nbbpe
     >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
@@ -325,6 +326,7 @@ def _open(path: str, dtype: np.dtype[Any] | None) -> _Opened:
 
 def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
     """See _open. While the files are replaced, one may be missing or not fit the others."""
+    check_mappable(path)
     with open(path, "rb") as file:
         beside, about = find_sidecar(path)
         found, offset, n_ids = _measure(file, path, dtype, about)

@@ -18,6 +18,16 @@ def check_readable(path: Path) -> None:
         open(path, "rb").close()
 
 
+def check_mappable(path: Path) -> None:
+    """Raise ValueError for a pipe, a device or the like, which cannot be mapped, and FileNotFoundError for nothing.
+
+    To open a named pipe would wait for a writer without end.
+    """
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError(f"{os.fspath(path)} is a pipe or a device, and ids are mapped from a file: write them to one")
+
+
 def file_size(path: Path | int) -> int | None:
     """The size of a regular file in bytes, by its path or its number where it is open; None for a pipe or the like."""
     status = os.stat(path)
