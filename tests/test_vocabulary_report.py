@@ -270,3 +270,11 @@ def test_the_command_writes_the_same_page(small, tmp_path):
     done = subprocess.run([*command[:-1], "r.txt"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert "must end in .html" in done.stderr
+
+
+def test_a_page_does_not_replace_the_text_that_it_is_about(small, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("the cat")
+    with pytest.warns(UserWarning, match="markup"), pytest.raises(ValueError, match="cannot be both input and output"):
+        small.report(path, on=[path])
+    assert path.read_text() == "the cat"

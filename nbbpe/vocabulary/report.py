@@ -12,7 +12,7 @@ from ..model.version import __version__
 from ..sources import Input, find_inputs, total_size
 from ..system.atomic_files import whole_file
 from ..system.excerpt import printable, shown_token
-from ..system.paths import Path
+from ..system.paths import Path, check_not_read
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import check_workers
 from .charts import Series, line_chart
@@ -57,8 +57,9 @@ def write_report(
     """See Tokenizer.report; `name` is what the page calls the tokenizer."""
     n_workers = check_workers(workers)
     texts = _texts(on, field, on_error)
+    inputs = [each for of_text in texts.values() for each in of_text]
+    check_not_read((each.path() for each in inputs), path)
     with whole_file(path) as whole:  # what could fail after long work is tried before it
-        inputs = [each for of_text in texts.values() for each in of_text]
         with Progress(progress, "count words", total_size(inputs), "B") as bar:
             figures = report_figures(model, texts, n_workers, bar.advance, on_error)
         with open(whole, "w", encoding="utf-8", newline="\n") as file:
