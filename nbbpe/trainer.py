@@ -206,6 +206,9 @@ def train(
             raise WrongArgument("superwords are learned from text, as counts have lost what stands beside a word")
         if any(each.is_read_once() for each in supply.inputs()):
             raise WrongArgument("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
+        joined, windows = phrases(split, superwords), phrases(split, superwords, superwords.window)
+        for each in joined, windows:
+            splits_by_regex(each, split_with)
 
     def learned(words: WordCounts, merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
         """Merges up to `n` tokens, after those that there are; and whether a signal stopped them."""
@@ -244,9 +247,8 @@ def train(
     words, left_out = supply.count(n_tokens)
     merges, stopping = learned(words, none, n_first, split, terms.rules)
     if superwords is not None:
-        joined = phrases(split, superwords)
         if not stopping():
-            words, left_out = supply.count(n_tokens, phrases(split, superwords, superwords.window))
+            words, left_out = supply.count(n_tokens, windows)
             most_words = min(superwords.max_words, terms.rules.max_words or superwords.max_words)
             across = replace(terms.rules, max_words=most_words, seeds=())
             merges, stopping = learned(words, merges, n_tokens, joined, across)

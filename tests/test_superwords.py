@@ -148,6 +148,11 @@ def test_invalid_arguments_are_refused(arguments, error, message):
             "superwords need a pattern of one regex",
         ),
         ({"superwords": nbbpe.Superwords(after=300), "documents": iter(["a"])}, ValueError, "read twice: not an iterator"),
+        (
+            {"superwords": nbbpe.Superwords(after=300, phrase=r"\b\w+"), "split_with": "compiled"},
+            ValueError,
+            r"cannot be compiled: .b",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(arguments, error, message):
