@@ -262,3 +262,15 @@ def test_weights_that_are_too_large_are_refused():
 def test_a_source_that_is_missing_is_named_by_its_path():
     with pytest.raises(FileNotFoundError, match=r"missing\.txt"):
         nbbpe.train(nbbpe.Mixture({"a": "missing.txt"}), 300)
+
+
+@pytest.mark.parametrize("superwords", [None, nbbpe.Superwords(after=262)])
+@pytest.mark.parametrize("held_out", [0, 0.3])
+@pytest.mark.parametrize("is_mixed", [True, False])
+def test_a_source_that_is_read_again_brings_one_warning_of_its_records(tmp_path, is_mixed, held_out, superwords):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"text": "the end of {i} the end"}}\n' for i in range(50)) + '{"x": 1}\n')
+    source = nbbpe.Mixture({"a": path}, held_out=held_out) if is_mixed else path
+    with pytest.warns(UserWarning, match="was skipped") as warned:
+        nbbpe.train(source, 264, on_error="skip", superwords=superwords)
+    assert [str(each.message)[:31] for each in warned] == ["1 malformed record was skipped:"]

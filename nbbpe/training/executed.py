@@ -91,6 +91,7 @@ def count_on(
     report: Callable[[int], None],
     on_error: str,
     by_regex: bool,
+    warns: bool = True,
 ) -> Iterator[WordCounts]:
     """Count the words of files on an executor; the words of each part, as they come."""
     total = sum(each.n_text() for each in inputs)
@@ -105,4 +106,5 @@ def count_on(
         if done.skipped.n:
             skipped[done.number] = done.skipped
         yield done.words.words()
-    warn_of_skipped(skipped[number] for number in sorted(skipped))
+    if warns:
+        warn_of_skipped(skipped[number] for number in sorted(skipped))

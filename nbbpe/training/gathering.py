@@ -240,23 +240,24 @@ def gather_inputs(
     by_regex: bool = False,
     factor: int = 1,
     executor: Any = None,
+    warns: bool = True,
 ) -> None:
     """Count the words of inputs, see `count_files`, and add them, with their counts multiplied by a factor.
 
     executor : counts them, where there is one, in place of own workers
     """
     if executor is not None:
-        for words in count_on(executor, inputs, pattern, special_tokens, report, on_error, by_regex):
+        for words in count_on(executor, inputs, pattern, special_tokens, report, on_error, by_regex, warns):
             gathering.add(words, factor)
         return
     if limit.runs is None:
-        words = count_files(inputs, pattern, special_tokens, n_workers, report, on_error, by_regex)
+        words = count_files(inputs, pattern, special_tokens, n_workers, report, on_error, by_regex, warns)
         gathering.add(words, factor)
         return
     most_bytes = limit.table_bytes(workers_that_pay(inputs, n_workers))
     make = partial(BoundedCounter, pattern, special_tokens, on_error, by_regex, limit.runs, most_bytes)
     counter = make()
-    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
+    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report, warns)
     result = counter.finish(n_workers)
     if isinstance(result, WordCounts):
         gathering.add(result, factor)

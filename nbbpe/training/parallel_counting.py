@@ -36,15 +36,16 @@ def count_files(
     report: Callable[[int], None],
     on_error: str = "raise",
     by_regex: bool = False,
+    warns: bool = True,
 ) -> WordCounts:
     """Count the words of files and iterables, in `n_workers` processes where that pays.
 
     `report` is called with the bytes read. With on_error="skip", malformed records are skipped, and one warning says which.
-    With `by_regex`, pieces are split by `regex`.
+    With `by_regex`, pieces are split by `regex`. `warns` is False where the inputs are read again, after that warning.
     """
     make = partial(make_counter, pattern, special_tokens, on_error, by_regex)
     counter = make()
-    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
+    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report, warns)
     return counter.finish(n_workers)
 
 
@@ -56,6 +57,7 @@ def run_counters(
     special_tokens: Sequence[bytes],
     n_workers: int,
     report: Callable[[int], None],
+    warns: bool = True,
 ) -> None:
     """Count the words of inputs by a counter in this process, and by others that `make` makes in processes of their own.
 
@@ -75,7 +77,8 @@ def run_counters(
                 skipped[number] = result
         elif result is not ENDED:
             report(result)
-    warn_of_skipped(skipped[number] for number in sorted(skipped))
+    if warns:
+        warn_of_skipped(skipped[number] for number in sorted(skipped))
 
 
 def workers_that_pay(inputs: Sequence[Input], n_workers: int) -> int:

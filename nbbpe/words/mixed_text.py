@@ -66,8 +66,8 @@ class MixedText(Supply):
         size = None if size is None or measures is None else size + measures
         with Progress(asked.progress, "count words", size, "B") as bar:
 
-            def count(inputs: list[Input]) -> WordCounts:
-                how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
+            def count(inputs: list[Input], again: bool = False) -> WordCounts:
+                how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex, self._warns and not again
                 if self._model is not None:
                     return count_words(self._model, inputs, *how)
                 return count_files(inputs, split, separators, *how)

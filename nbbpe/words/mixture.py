@@ -138,18 +138,18 @@ def find_mixture(
 
 
 def count_mixture(
-    mixture: Mixture, found: Mapping[str, list[Input]], count: Callable[[list[Input]], WordCounts]
+    mixture: Mixture, found: Mapping[str, list[Input]], count: Callable[[list[Input], bool], WordCounts]
 ) -> tuple[dict[str, WordCounts], dict[str, WordCounts], dict[str, dict[str, Any]]]:
-    """Count the words of all sources, with a function that counts the words of inputs.
+    """Count the words of all sources, with a function that counts the words of inputs, and is told if it reads them again.
 
     Returns the words to train on, with weighted counts, by source; the words that are held out, by source; and what the
     provenance says of each source.
     """
 
-    def counted(inputs: list[Input], low: float, high: float) -> WordCounts:
+    def counted(inputs: list[Input], low: float, high: float, again: bool = False) -> WordCounts:
         if (low, high) == (0.0, 1.0):
-            return count(inputs)
-        return count([SampledInput(each, Sample(mixture.seed, low, high)) for each in inputs])
+            return count(inputs, again)
+        return count([SampledInput(each, Sample(mixture.seed, low, high)) for each in inputs], again)
 
     trained, held_out, sizes = {}, {}, {}
     for name, inputs in found.items():
@@ -160,7 +160,7 @@ def count_mixture(
         trained[name] = counted(inputs, mixture.held_out, mixture.held_out + (1 - mixture.held_out) * share)
         sizes[name] = n_bytes(trained[name])
         if mixture.held_out:
-            held_out[name] = counted(inputs, 0.0, mixture.held_out)
+            held_out[name] = counted(inputs, 0.0, mixture.held_out, again=True)
     multipliers = _multipliers(mixture, sizes)
     # A source without words counts as one, as NumPy must take its multiplier, too.
     total = sum(max(int(words.counts.sum()), 1) * multipliers[name] for name, words in trained.items())

@@ -33,15 +33,16 @@ def count_words(
     report: Callable[[int], None],
     on_error: str = "raise",
     by_regex: bool = False,
+    warns: bool = True,
 ) -> WordCounts:
     """Count the words of a source. Special tokens are no words, and no word reaches across one, in records neither.
 
-    `report` is called with the bytes read. Where the model normalizes text, or prepares it otherwise, this process reads
-    alone, as the work is done in Python.
+    `report` is called with the bytes read; for `warns` see `count_files`. Where the model normalizes text, or prepares it
+    otherwise, this process reads alone, as the work is done in Python.
     """
     if not is_prepared(model):
         separators = [token.encode() for token in model.special]
-        return count_files(inputs, model.pattern, separators, n_workers, report, on_error, by_regex)
+        return count_files(inputs, model.pattern, separators, n_workers, report, on_error, by_regex, warns)
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
     counter = make_counter(model.pattern, [], on_error, by_regex)
@@ -58,5 +59,6 @@ def count_words(
                     report(tally.newly_read())
             report(tally.newly_read())
             skipped.append(tally.skipped())
-    warn_of_skipped(skipped)
+    if warns:
+        warn_of_skipped(skipped)
     return counter.finish()

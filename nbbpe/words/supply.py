@@ -36,6 +36,7 @@ class Supply(ABC):
 
     def __init__(self, asked: Asked, split: Pattern, special_tokens: list[str], denominator: int = 1) -> None:
         self._asked = asked
+        self._warns = True  # of malformed records: not where the source is read again
         self.split = split
         self.special_tokens = special_tokens
         self.denominator = denominator
@@ -49,6 +50,7 @@ class Supply(ABC):
 
         with self.limited() as limit:
             gathered = self.gathered(split or self.split, limit)
+            self._warns = False
             return words_that_fit(gathered, n_tokens, limit, self._asked.least_count, self.denominator)
 
     def limited(self) -> AbstractContextManager[Limit]:
