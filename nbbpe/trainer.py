@@ -28,8 +28,8 @@ from .words.counting import GPT2, is_said
 
 if TYPE_CHECKING:
     from .training.fitting import MinWordCount
-    from .training.word_counts import WordCounts
     from .words.mixture import Mixture
+    from .words.supply import Stage
 
 Merges = NDArray[np.int32]  # [n, 2]: ids of left and right
 
@@ -210,11 +210,11 @@ def train(
         for each in joined, windows:
             splits_by_regex(each, split_with)
 
-    def learned(words: WordCounts, merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
+    def learned(stages: list[Stage], merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
         """Merges up to `n` tokens, after those that there are; and whether a signal stopped them."""
         limits = terms.least_count, terms.max_token_length
         with Progress(progress, "learn merges", n, "") as bar, stopping_on_signals(terms.keeps) as stopping:
-            for stage in supply.stages(words, n):
+            for stage in stages:
                 at = None
                 if len(merges) or rules.seeds:
                     model = with_seeds(Model.trained(merges, [], split, {}), rules.seeds, n, tie_break)
@@ -245,15 +245,26 @@ def train(
     compile_beside_counting()
     say_outcome = supply.forecasted(n_tokens)
     words, left_out = supply.count(n_tokens)
-    merges, stopping = learned(words, none, n_first, split, terms.rules)
+    n_words = len(words.counts) if left_out is None else left_out.n_all_words
+    stages = supply.stages(words, n_first)
+    second = None
+    if superwords is not None and isinstance(asked.least_count, int):
+        # Before merges are learned, as there is an error where none occurs often enough. Few do, so there is room for them.
+        second = supply.count(n_tokens, windows)
+    merges, stopping = learned(stages, none, n_first, split, terms.rules)
     if superwords is not None:
+        del stages
+        if second is None and not stopping():
+            second = supply.count(n_tokens, windows)
+        if second is not None:
+            words = second[0]
+            stages = supply.stages(words, n_tokens)
         if not stopping():
-            words, left_out = supply.count(n_tokens, windows)
             most_words = min(superwords.max_words, terms.rules.max_words or superwords.max_words)
             across = replace(terms.rules, max_words=most_words, seeds=())
-            merges, stopping = learned(words, merges, n_tokens, joined, across)
+            merges, stopping = learned(stages, merges, n_tokens, joined, across)
         split = joined
-    say_outcome(len(words.counts) if left_out is None else left_out.n_all_words)
+    say_outcome(n_words)
     has = f"{256 + len(merges) + len(special_tokens):,} tokens"
     is_interrupted = warn_if_fewer(stopping, len(merges), n_tokens - 256, "merges", vocab_size, has)
     training = terms.record(vocab_size, words, is_interrupted)
@@ -263,6 +274,8 @@ def train(
         training["rules"] = record
     if superwords is not None:
         training["superwords"] = asdict(superwords)
+        if second is not None and second[1] is not None:
+            training["superwords"]["left_out"] = second[1]._asdict()
     model = Model.trained(merges, special_tokens, split, training)
     return Tokenizer._of(model.with_training(supply.told(model)))
 

@@ -173,3 +173,27 @@ def test_a_source_that_can_be_read_only_once_is_refused(tmp_path):
     for source in sources:
         with pytest.raises(ValueError, match="read twice: not an iterator, Arrow data or a pipe"):
             nbbpe.train(source, 300, superwords=nbbpe.Superwords(after=280))
+
+
+@pytest.mark.filterwarnings("ignore:the text has pairs for only")
+def test_words_and_windows_that_are_left_out_are_both_told():
+    tok = nbbpe.train(documents=[TEXT], vocab_size=300, superwords=nbbpe.Superwords(after=280), min_word_count=4)
+    told = tok.provenance["training"]
+    words = naive.count_words([TEXT.encode()], regex.compile(GPT2))
+    windows = naive.count_words([TEXT.encode()], regex.compile(f"(?:{PHRASE}){{1,8}}|{GPT2}"))
+    for counts, left_out in (words, told["left_out"]), (windows, told["superwords"]["left_out"]):
+        assert left_out["n_all_words"] == len(counts)
+        assert left_out["n_words"] == sum(n < 4 for n in counts.values())
+
+
+def test_windows_that_do_not_occur_often_enough_are_an_error_before_merges_are_learned():
+    said = []
+    with pytest.raises(ValueError, match="min_word_count=3 skips every word"):
+        nbbpe.train(
+            documents=["the end of the end of the end"],
+            vocab_size=300,
+            superwords=nbbpe.Superwords(after=260),
+            min_word_count=3,
+            progress=lambda *each: said.append(each[0]),
+        )
+    assert set(said) == {"count words"}
