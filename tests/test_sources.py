@@ -998,3 +998,29 @@ def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
         tracemalloc.stop()
     assert n_bytes > 16 << 20
     assert most < 6 << 20
+
+
+@pytest.mark.parametrize("name", ["train", "count_words", "extend", "frequencies", "encode_file", "mixture", "report"])
+@pytest.mark.parametrize("is_iterator", [True, False])
+def test_a_field_is_refused_beside_documents_which_have_none(small, tmp_path, name, is_iterator):
+    texts = ["the end"]
+    source = {"source": iter(texts)} if is_iterator else {"documents": texts}
+    of_file = {"input_path": iter(texts)} if is_iterator else {"documents": texts}
+    calls = {
+        "train": lambda: nbbpe.train(**source, vocab_size=258, field="body"),
+        "count_words": lambda: nbbpe.count_words(**source, field="body"),
+        "extend": lambda: small.extend(**source, vocab_size=len(small) + 1, field="body"),
+        "frequencies": lambda: small.frequencies(**source, field="body"),
+        "encode_file": lambda: small.encode_file(**of_file, output_path=tmp_path / "ids.bin", field="body"),
+        "mixture": lambda: nbbpe.train(nbbpe.Mixture({"a": iter(texts)}), 258, field="body"),
+        "report": lambda: small.report(tmp_path / "r.html", {"a": iter(texts), "b": iter(texts)}, field="body"),
+    }
+    with pytest.raises(ValueError, match="field='body' names a field of records, and documents are texts themselves"):
+        calls[name]()
+
+
+def test_a_field_may_be_of_one_of_several_sources_beside_documents(small, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(json_lines(["the the the"], field="body"))
+    sources = {"a": tmp_path / "a.jsonl", "b": iter(["the cat"])}
+    assert nbbpe.train(nbbpe.Mixture(sources), 258, field="body").merges == [(b"t", b"h"), (b"th", b"e")]
+    small.report(tmp_path / "r.html", {**sources, "b": iter(["the cat"])}, field="body")

@@ -65,13 +65,13 @@ def find_inputs(
         check_texts(documents)
         if not isinstance(documents, Iterable):
             raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
-        return [Documents(documents)]
+        return _fieldless(Documents(documents), field, is_one_of_several)
     named = _FIELD if field is None else field  # "" is a name like others
     if is_arrow(source):
         return [ArrowColumn(source, named)]
     paths = _paths(source, argument)
     if paths is None:
-        return [Documents(source)]  # type: ignore[arg-type]
+        return _fieldless(Documents(source), field, is_one_of_several)  # type: ignore[arg-type]
     inputs = [_input(file, named) for path in paths for file in find_files(path)]
     if not is_one_of_several:
         check_field(field, inputs)
@@ -84,13 +84,23 @@ def find_inputs(
 
 
 def check_field(field: str | None, inputs: Sequence[Input]) -> None:
-    """Raise ValueError for a field where all inputs are plain text, of which none has one."""
-    plain = [each for each in inputs if isinstance(each, PlainText)]
-    if field is not None and inputs and len(plain) == len(inputs):
+    """Raise ValueError for a field where all inputs are plain text or documents, of which none has one."""
+    if field is None or not inputs or not all(isinstance(each, (PlainText, Documents)) for each in inputs):
+        return
+    first = inputs[0]
+    if isinstance(first, PlainText):
         raise WrongArgument(
-            f"field={field!r} names a field of records, and {plain[0].file.name!r} is plain text by its name: records are "
+            f"field={field!r} names a field of records, and {first.file.name!r} is plain text by its name: records are "
             f"files of {', '.join((*_JSON_LINES, _JSON, *_PARQUET))}"
         )
+    raise WrongArgument(f"field={field!r} names a field of records, and documents are texts themselves: leave field out")
+
+
+def _fieldless(documents: Documents, field: str | None, is_one_of_several: bool) -> list[Input]:
+    """The documents as the inputs of a source. Raises ValueError for a field, unless it may be that of another source."""
+    if not is_one_of_several:
+        check_field(field, [documents])
+    return [documents]
 
 
 def _input(file: File, field: str) -> Input:

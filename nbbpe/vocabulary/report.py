@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from html import escape
 
 from ..model.model import Model
 from ..model.version import __version__
-from ..sources import Input, find_inputs, total_size
+from ..sources import Input, check_field, find_inputs, total_size
 from ..system.atomic_files import whole_file
 from ..system.excerpt import printable, shown_token
 from ..system.paths import Path, check_not_read
@@ -82,20 +81,9 @@ def _texts(on: Mapping[str, object] | Sequence[Path] | Path, field: str | None, 
     for name in sources:
         if not isinstance(name, str):
             raise TypeError(f"on must have names as its keys, and has {name!r}")
-    return {name: _inputs(source, field, on_error, len(sources) > 1) for name, source in sources.items()}
-
-
-def _inputs(source: object, field: str | None, on_error: str, is_one_of_several: bool) -> list[Input]:
-    """The inputs of a text. A field is of records, and some of several texts may be plain."""
-    try:
-        return find_inputs(source, field, on_error, "on")
-    except ValueError:
-        if field is not None and is_one_of_several:
-            with suppress(ValueError):
-                inputs = find_inputs(source, None, on_error, "on")
-                if not any(each.has_records for each in inputs):
-                    return inputs
-        raise
+    texts = {name: find_inputs(source, field, on_error, "on", is_one_of_several=True) for name, source in sources.items()}
+    check_field(field, [each for inputs in texts.values() for each in inputs])
+    return texts
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
