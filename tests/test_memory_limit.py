@@ -317,6 +317,13 @@ def test_a_threshold_counts_occurrences_whatever_the_denominator(place):
     assert halves.merges == naive.train({b"often": 50}, 300)[0]
 
 
+@pytest.mark.parametrize("least", [1, 3])
+def test_a_denominator_that_does_not_fit_in_64_bits_leaves_no_word(place, least):
+    options = {"documents": ["the cat"], "weights": [5e-324], "vocab_size": 258}
+    with pytest.raises(ValueError, match=f"min_word_count={least} skips every word"):
+        nbbpe.train(**options, min_word_count=least)
+
+
 def test_a_threshold_is_found_whatever_the_denominator(place):
     counts = nbbpe.count_words(documents=documents_of(lengthened(RARE, times=1)), pattern=None)
     limited = {"counts": [counts], "vocab_size": 300, "memory_limit": "64MB"}

@@ -61,7 +61,9 @@ class _Sizes:
 
     def add(self, words: WordCounts) -> None:
         """Add words to the numbers."""
-        lengths, times = np.diff(words.starts), np.minimum(words.counts // self.unit, _MOST_EXACT)
+        lengths = np.diff(words.starts)
+        # Of tiny weights, the unit may exceed all counts, and int64.
+        times = np.minimum(words.counts // self.unit, _MOST_EXACT) if self.unit < 2**63 else np.zeros_like(words.counts)
         self.n_words += np.bincount(times, minlength=_MOST_EXACT + 1)
         self.n_bytes += np.bincount(times, lengths, minlength=_MOST_EXACT + 1).astype(np.int64)
         kept = words.counts >= self.threshold
