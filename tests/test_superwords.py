@@ -149,6 +149,11 @@ def test_invalid_arguments_are_refused(arguments, error, message):
         ),
         ({"superwords": nbbpe.Superwords(after=300), "documents": iter(["a"])}, ValueError, "read twice: not an iterator"),
         (
+            {"superwords": nbbpe.Superwords(after=300, phrase=r" ?([a-z])+"), "pattern": r"(\d)\1|\D+|."},
+            ValueError,
+            "has groups that are numbered",
+        ),
+        (
             {"superwords": nbbpe.Superwords(after=300, phrase=r"\b\w+"), "split_with": "compiled"},
             ValueError,
             r"cannot be compiled: .b",

@@ -477,6 +477,15 @@ def regex_pattern(text: str) -> Pattern:
 SPLIT_WITH = "auto", "compiled", "regex"
 
 
+def n_groups(text: str) -> int:
+    """How many numbered groups a valid regex has.
+
+    >>> n_groups(r"(a)(?:b)")
+    1
+    """
+    return int(regex.compile(text).groups)
+
+
 def splits_by_regex(pattern: Pattern, split_with: str | None) -> bool:
     """Whether `regex` splits the pieces of a pattern that can be compiled, as `split_with` says; None is "auto".
 

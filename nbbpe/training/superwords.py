@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument
-from ..text.pattern import Pattern, get_pattern
+from ..text.pattern import Pattern, get_pattern, n_groups
 
 _PHRASE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+"  # of GPT-2's pattern: contractions, and letters with a space before them
 
@@ -70,6 +70,13 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
     if pattern.regex is None or pattern.then:
         raise WrongArgument("superwords need a pattern of one regex")
     phrases(pattern, superwords)
+    if not pattern.is_compiled:  # else it has no back-reference
+        own, joined = n_groups(pattern.regex), n_groups(f"(?:{superwords.phrase})|{pattern.regex}")
+        if own and joined > own:
+            raise WrongArgument(
+                f"the phrase {superwords.phrase!r} has groups that are numbered, by which a back-reference of the pattern "
+                "would name another group: write them as (?:...)"
+            )
 
 
 def phrases(pattern: Pattern, superwords: Superwords, window: int | None = None) -> Pattern:
