@@ -502,6 +502,36 @@ def test_without_avx_as_a_setting_of_numba_says_kernels_are_made_for_what_numba_
     assert target.present().features == codegen.get_host_cpu_features()
 
 
+@pytest.mark.parametrize("name", ["ivybridge", "nocona", "skylake"])
+def test_where_numba_uses_no_avx_by_itself_kernels_are_made_for_what_numba_compiles(monkeypatch, name):
+    from numba.core import codegen, config
+
+    with monkeypatch.context() as changed:
+        changed.setenv("NUMBA_CPU_NAME", name)
+        changed.delenv("NUMBA_ENABLE_AVX", raising=False)
+        config.reload_config()
+        assert target.present().features == codegen.get_host_cpu_features()
+    config.reload_config()
+
+
+def test_where_the_system_says_nothing_of_the_processor_kernels_are_made_for_what_numba_compiles(monkeypatch, tmp_path):
+    from numba.core import codegen, config
+
+    (tmp_path / "cpuinfo").write_bytes(b"")
+    real = open
+
+    def open_empty(path, *arguments, **options):
+        return real(tmp_path / "cpuinfo" if path == "/proc/cpuinfo" else path, *arguments, **options)
+
+    target._present.cache_clear()
+    with monkeypatch.context() as changed:
+        changed.delenv("NUMBA_ENABLE_AVX", raising=False)
+        changed.setattr("builtins.open", open_empty)
+        changed.setattr(config, "ENABLE_AVX", config._os_supports_avx())
+        assert target.present().features == codegen.get_host_cpu_features()
+    target._present.cache_clear()
+
+
 @pytest.mark.skipif(not target.present().has("avx2"), reason="other processors have one form")
 def test_a_processor_that_only_numbas_own_files_name_is_refused(monkeypatch, tmp_path):
     from numba.core.registry import cpu_target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import itertools
@@ -17,6 +16,8 @@ _V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsa
 _V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 # Levels of processors, and the features that a processor of each must have.
 LEVELS = {"generic": set[str](), "x86-64": set[str](), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+# With these Numba uses no AVX unless it is told to: it was slow there, or is said to be there and is not.
+_WITHOUT_AVX = {"corei7-avx", "core-avx-i", "sandybridge", "ivybridge", "nocona"}
 DECISIVE = ("avx2", "avx512vbmi2")  # the features by which intrinsics are written in one form or another
 
 # What /proc/cpuinfo says of a processor and does not change while the machine runs.
@@ -96,10 +97,31 @@ def _present(processor: str | None, features: str | None, enable_avx: str | None
     own = host()
     if features is None:  # as Numba has it
         features = "" if processor == "generic" else own.features
-        with contextlib.suppress(ValueError):
-            if int(enable_avx or "1") == 0:
-                features = features.replace("+avx", "-avx")
+        if not _enables_avx(processor or own.processor, enable_avx):
+            features = features.replace("+avx", "-avx")
     return Target(own.triple, processor or own.processor, features)
+
+
+def _enables_avx(processor: str, setting: str | None) -> bool:
+    """Whether Numba compiles with AVX for a processor that has it, with this NUMBA_ENABLE_AVX or none."""
+    if setting is None:
+        return processor not in _WITHOUT_AVX and not _hides_avx()
+    try:
+        return int(setting) != 0
+    except ValueError:
+        return True
+
+
+def _hides_avx() -> bool:
+    """Whether Linux does not say of a processor of x86 that it has AVX: so where /proc/cpuinfo is empty."""
+    if not host().triple.startswith("x86_64"):
+        return False
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            flags = next((line for line in file if line.startswith("flags")), "")
+    except OSError:
+        return False
+    return "avx" not in flags.split()
 
 
 def parse(label: str) -> Target:
