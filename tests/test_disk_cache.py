@@ -569,6 +569,23 @@ def test_what_is_compiled_with_settings_that_the_environment_does_not_have_is_no
     assert not compiles()
 
 
+@pytest.mark.parametrize("where", ["file", "profiling"])
+def test_settings_that_change_no_kernel_or_are_in_its_name_leave_it_stored(compiles, monkeypatch, tmp_path, where):
+    from numba.core import config
+
+    with monkeypatch.context() as changed:
+        if where == "file":
+            pytest.importorskip("yaml")
+            (tmp_path / ".numba_config.yaml").write_text("color_scheme: dark_bg\nwarnings: 0\ncuda_log_level: debug\n")
+            changed.chdir(tmp_path)
+        else:
+            changed.setenv("NUMBA_ENABLE_PROFILING", "1")
+        config.reload_config()
+        assert compiles()
+        assert not compiles()
+    config.reload_config()
+
+
 def test_kernels_for_a_wheel_do_not_hold_where_they_were_made():
     obtain.obtain_object(special_tokens.add_nodes)  # others are looked at if they are stored
     for kernel in KERNELS:

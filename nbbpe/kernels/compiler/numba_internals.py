@@ -63,7 +63,12 @@ _USUAL = (
     ("LOOP_VECTORIZE", "NUMBA_LOOP_VECTORIZE", 1),
     ("OPT", "NUMBA_OPT", 3),
 )
-_OF_RUNS = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER")  # settings that change nothing there
+# Settings that change nothing there: where things are and run, and what is written about it.
+_OF_RUNS = (
+    "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY", "NUMBA_COLOR_SCHEME",
+    "NUMBA_WARNINGS", "NUMBA_DISABLE_PERFORMANCE_WARNINGS", "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "NUMBA_SHOW_HELP",
+    "NUMBA_FULL_TRACEBACKS", "NUMBA_DEVELOPER_MODE", "NUMBA_CAPTURED_ERRORS", "NUMBA_DEBUG_CACHE",
+)  # fmt: skip
 
 njit: Any = numba.njit  # its type annotations lack some of its options
 
@@ -335,9 +340,15 @@ def settings_of_its_own() -> list[str]:
     """Numba's settings, and "features", that are not as the environment says, by which kernels are stored: they are of
     .numba_config.yaml, or of a program that has set numba.config."""
     given: dict[str, Any] = getattr(getattr(config, "_env_reloader", None), "old_environ", {})  # of the file, too
-    found = {name for name, value in given.items() if os.environ.get(name) != value and name not in _OF_RUNS}
+    found = {
+        name
+        for name, value in given.items()
+        if os.environ.get(name) != value and name not in _OF_RUNS and not name.startswith("NUMBA_CUDA_")
+    }
     for name, variable, usual in _USUAL:
-        if variable not in os.environ and getattr(config, name, usual) != usual:
+        # Profiling has debug information by default.
+        set_by = {variable, "NUMBA_ENABLE_PROFILING"} if name == "DEBUGINFO_DEFAULT" else {variable}
+        if set_by.isdisjoint(os.environ) and getattr(config, name, usual) != usual:
             found.add(variable)
     if _split(cpu_target.target_context.codegen()._tm_features) != _split(present().features):
         found.add("features")
