@@ -336,6 +336,24 @@ def test_what_is_not_as_known_in_numba_gives_one_warning_and_the_same_results(mo
     assert found.entry(1) == 2
 
 
+@pytest.mark.usefixtures("as_known")
+def test_where_a_program_has_disabled_the_jit_kernels_are_compiled_as_ever(monkeypatch):
+    from numba.core import config
+
+    def double(number):
+        return 2 * number
+
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)
+    monkeypatch.setattr(obtain, "_stored", lambda _: None)
+    monkeypatch.setattr(obtain, "store", lambda *_: None)
+    config.reload_config()  # which would take it back
+    monkeypatch.setattr(config, "DISABLE_JIT", 1)
+    assert Kernel(double, (int64,))(21) == 42
+    assert config.DISABLE_JIT == 1
+    assert not plain.is_plain()
+
+
 @pytest.mark.parametrize(
     "why",
     [ImportError("No module named 'numba'", name="numba"), layouts.UnknownLayout("it is free-threaded")],
@@ -511,7 +529,15 @@ def test_an_error_of_a_signals_handler_is_not_taken_for_numbas(monkeypatch):
 
 
 @pytest.mark.usefixtures("as_known")
-@pytest.mark.parametrize("error", [MemoryError(), OSError(24, "Too many open files")], ids=["memory", "files"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(24, "Too many open files"),
+        ImportError("failed to map segment from shared object", name="numba._helperlib", path="/numba/_helperlib.so"),
+    ],
+    ids=["memory", "files", "memory for a library"],
+)
 def test_what_the_system_lacks_is_not_taken_for_another_numba(monkeypatch, error):
     def fail(_: Kernel) -> bytes:
         raise error

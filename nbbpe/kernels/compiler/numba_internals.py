@@ -53,6 +53,7 @@ from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, 
 from numba.extending import intrinsic
 
 from .numba_types import numba_type
+from .plain import jit_enabled
 from .signature import Scalar
 from .target import DECISIVE, LEVELS, UnknownProcessor, present
 
@@ -191,10 +192,11 @@ def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
     compiler = _NeverInlinedCompiler if inlines is False else _PartCompiler
     options = {} if inlines is None else {"forceinline": inlines}
     # `error_model="numpy"` omits the checks for division by zero, which no kernel does.
-    dispatcher: Any = njit(
-        _nrt=False, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True,
-        pipeline_class=compiler, **options,
-    )(function)  # fmt: skip
+    with global_compiler_lock, jit_enabled():
+        dispatcher: Any = njit(
+            _nrt=False, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True,
+            pipeline_class=compiler, **options,
+        )(function)  # fmt: skip
 
     def add_overload(compiled: Any) -> None:
         dispatcher.overloads[tuple(compiled.signature.args)] = compiled
@@ -309,7 +311,7 @@ def compile_to_object(
     emit : called as emit(module, context, compiled, functions) to emit these functions, see entry.py
     """
     kinds = tuple(numba_type(each) for each in types)
-    with global_compiler_lock, _with_shortcuts():
+    with global_compiler_lock, _with_shortcuts(), jit_enabled():
         dispatcher.compile(kinds)
         compiled = dispatcher.overloads[kinds]
         codegen = compiled.target_context.codegen()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import sys
 import types as python_types
 import warnings
 from collections.abc import Callable, Iterator
@@ -35,8 +36,12 @@ def is_plain() -> bool:
 def take_over(why: BaseException) -> None:
     """Compile kernels in this way from now on, and say so. Raises the error if this way could not avoid it."""
     global _took_over
-    # Where memory or files are lacking, a plain njit lacks them, too.
-    is_missing = isinstance(why, ImportError) and why.name in ("numba", "llvmlite")
+    # Where memory, files, or what Numba is made of are lacking, a plain njit lacks them, too.
+    is_missing = isinstance(why, ImportError) and (
+        why.name in ("numba", "llvmlite")
+        or "numba" not in sys.modules  # which has failed
+        or not (why.path or ".py").endswith((".py", ".pyc"))  # a library that was not loaded, perhaps for its memory
+    )
     if is_missing or isinstance(why, (UnknownLayout, UnknownProcessor, MemoryError, OSError)):
         raise why
     if not _took_over:
@@ -63,7 +68,7 @@ def compiled(kernel: Any, before: Callable[[], None]) -> tuple[Callable[..., Any
     kinds = tuple(numba_type(each) for each in kernel.types)
     # Numba would use any folder, and checks only the file of a kernel itself to decide whether its code is outdated.
     folder = _trusted_folder()
-    with _jit_enabled(), _setting("CACHE_DIR", folder or ""):
+    with jit_enabled(), _setting("CACHE_DIR", folder or ""):
         if folder is None or not _indices(folder, f"{kernel.name}-"):
             before()
         dispatcher: Any = numba.njit(cache=folder is not None, **_OPTIONS)(_with_made_globals(kernel.function))
@@ -94,7 +99,7 @@ def made(declared: Any) -> Any:
 
         if hasattr(declared, "inlines"):
             options = {} if declared.inlines is None else {"forceinline": declared.inlines}
-            with _jit_enabled():
+            with jit_enabled():
                 _made[declared] = numba.njit(**_OPTIONS, **options)(_with_made_globals(declared.function))
         else:
             _made[declared] = intrinsic(declared.function)
@@ -120,8 +125,9 @@ def _is_declared(value: Any) -> bool:
     return getattr(type(value), "is_declared", False)
 
 
-def _jit_enabled() -> contextlib.AbstractContextManager[None]:
-    """NUMBA_DISABLE_JIT applies to the user's functions only: intrinsics have no form that Python can run."""
+def jit_enabled() -> contextlib.AbstractContextManager[None]:
+    """A context in which Numba compiles. DISABLE_JIT applies to the user's functions only: intrinsics have no form that
+    Python can run."""
     return _setting("DISABLE_JIT", 0)
 
 
