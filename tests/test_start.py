@@ -507,6 +507,46 @@ def test_a_fork_waits_for_what_another_thread_compiles(monkeypatch):
         pass
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_of_the_thread_that_compiles_does_not_wait_for_itself():
+    script = (
+        "import os\n"
+        "from nbbpe.kernels.compiler import obtain\n"
+        "from nbbpe.kernels.training import linked_words\n"
+        "def fork(_):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        os._exit(0)\n"
+        "    return b'' if os.waitpid(child, 0)[1] == 0 else None\n"
+        "obtain._stored, obtain.compiled = lambda _: None, fork\n"
+        "obtain.store, obtain.loaded = lambda *_: None, lambda *arguments: arguments[1]\n"
+        "print(obtain.obtain(linked_words.digest_words))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=20, check=True)
+    assert done.stdout.split() == [b"b''"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_that_did_not_wait_leaves_the_lock_to_the_thread_that_has_it(monkeypatch):
+    monkeypatch.setattr(obtain, "_locked_for_forks", [])
+    entered, leave = threading.Event(), threading.Event()
+
+    def fork_slowly() -> None:
+        obtain._lock_for_fork()
+        entered.set()
+        leave.wait(10)
+        obtain._unlock_after_fork()
+
+    thread = threading.Thread(target=fork_slowly)
+    thread.start()
+    assert entered.wait(10)
+    obtain._unlock_after_fork()  # as after Ctrl-C while this thread waited
+    leave.set()
+    thread.join()
+    assert obtain.lock().acquire(timeout=1)
+    obtain.lock().release()
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such signal")
 @pytest.mark.usefixtures("as_known")
 def test_an_error_of_a_signals_handler_is_not_taken_for_numbas(monkeypatch):

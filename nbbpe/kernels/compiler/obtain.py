@@ -43,7 +43,7 @@ class Obtained(NamedTuple):
 wait_elsewhere: Callable[[str], None] | None = None
 _direct: dict[str, Any] = {}  # the kernels whose object code others call, by the names that these have for them
 _lock = threading.RLock()
-_locked_for_forks: list[Any] = []  # the lock, while this process forks
+_locked_for_forks: list[tuple[int, Any]] = []  # the thread that holds the lock while it forks, and the lock
 FIRST_USE = (
     "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds (`python -m nbbpe warmup` compiles "
     "all) ..."
@@ -81,15 +81,18 @@ def _wait_before_forks() -> None:
 
 def _lock_for_fork() -> None:
     lock = _lock
+    if _unfinished is not None and _unfinished[0] is threading.current_thread():
+        return  # who holds the lock waits for this thread
     while not lock.acquire(timeout=_JOIN_SECONDS):
         pass
-    _locked_for_forks.append(lock)
+    _locked_for_forks.append((threading.get_ident(), lock))
     _finish()
 
 
 def _unlock_after_fork() -> None:
-    if _locked_for_forks:  # not where Ctrl-C ended the wait, which Python only reports, and forks
-        _locked_for_forks.pop().release()
+    # Not where Ctrl-C ended the wait, which Python only reports, and forks: another thread may have the lock then.
+    if _locked_for_forks and _locked_for_forks[-1][0] == threading.get_ident():
+        _locked_for_forks.pop()[1].release()
 
 
 def lock() -> Any:
