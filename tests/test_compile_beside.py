@@ -69,6 +69,28 @@ def test_without_the_other_process_the_kernel_is_compiled_here(fault, tmp_path):
     assert kernels_in(tmp_path) == 1
 
 
+def test_a_fork_of_another_thread_waits_until_the_other_process_is_started(tmp_path):
+    script = START + (
+        "import threading\n"
+        "started, real = threading.Event(), beside._Beside.__init__\n"
+        "def begin(self, *arguments):\n"
+        "    started.set()\n"
+        "    time.sleep(0.5)\n"
+        "    real(self, *arguments)\n"
+        "beside._Beside.__init__ = begin\n"
+        "thread = threading.Thread(target=lambda: beside.compile_beside([words.digest_words]))\n"
+        "thread.start()\n"
+        "started.wait()\n"
+        "child = os.fork()\n"
+        "is_there = beside._current is not None\n"
+        "if child == 0: os._exit(is_there)\n"
+        "print(is_there, os.waitpid(child, 0)[1])\n"
+        "thread.join()\n"
+        "beside._end()\n"
+    )
+    assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["True", "0"]
+
+
 def test_one_process_of_a_store_has_another_beside_it(tmp_path):
     script = START + SILENT + BEGIN + "print(beside._current is not None, flush=True)\nsys.stdin.read()"
     environment = processes.environment(NUMBA_CACHE_DIR=str(tmp_path))

@@ -111,6 +111,7 @@ def _compile_beside(kernels: Sequence[Any]) -> None:
     with contextlib.suppress(OSError, ValueError, TypeError):  # no such program, or a strange module search path
         lock = _lock() if may_start() else None
         if lock is not None:
+            obtain.wait_before_forks()
             try:
                 _current = _Beside(kernels, lock)
             finally:

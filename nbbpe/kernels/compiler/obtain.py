@@ -68,10 +68,11 @@ if hasattr(os, "register_at_fork"):
 
 
 @functools.cache
-def _wait_before_forks() -> None:
-    """A forked process would wait for ever for Numba's lock, which the thread that compiles never gives back there.
+def wait_before_forks() -> None:
+    """Have forks wait for the thread that compiles, or that starts a process: no other begins before the fork.
 
-    And no thread begins to compile between the wait and the fork.
+    A forked process would wait for ever for Numba's lock, which the thread that compiles never gives back there. And it
+    would keep the pipes of a process that is just being started, which tell when that ends.
     """
     # What is registered last runs first: so nobody waits while the lock of `logging` is held, which Numba may need.
     importlib.import_module("logging")
@@ -186,7 +187,7 @@ def _uninterrupted(work: Callable[[], T]) -> T:
     this process.
     """
     global _unfinished
-    _wait_before_forks()
+    wait_before_forks()
     if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
         return work()
     results: list[T] = []
