@@ -346,14 +346,15 @@ def test_a_process_that_is_killed_while_it_writes_a_kernel_leaves_none_that_is_r
 def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
     folder = trusted_folders.PrivateFolder(str(tmp_path / "kernels"))
     folder.write("one.nbk", b"1")
-    left, new, other = (tmp_path / "kernels" / f"{name}.0123456789abcdef" for name in ("one.nbk", "two.nbk", "x"))
-    for path in left, new, other:
+    names = "one.nbk", "former.nbk", "two.nbk", "x"
+    left, former, new, other = (tmp_path / "kernels" / f"{name}.0123456789abcdef" for name in names)
+    for path in left, former, new, other:
         path.write_bytes(b"half")
-    for path in left, other:
+    for path in left, former, other:
         os.utime(path, (0, 0))
     folder.write("one.nbk", b"2")
     folder.write("two.nbk", b"2")
-    assert [left.exists(), new.exists(), other.exists()] == [False, True, True]
+    assert [left.exists(), former.exists(), new.exists(), other.exists()] == [False, False, True, True]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")

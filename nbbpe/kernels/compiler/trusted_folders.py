@@ -87,7 +87,9 @@ class Folder(ABC):
             with contextlib.suppress(OSError):
                 os.remove(partial)
             raise
-        for left in glob.glob(f"{glob.escape(path)}.{'[0-9a-f]' * 16}"):
+        # Also under names that nobody writes again, as of former sources.
+        kind = os.path.splitext(name)[1]
+        for left in glob.glob(os.path.join(glob.escape(folder), f"*{glob.escape(kind)}.{'[0-9a-f]' * 16}")):
             with contextlib.suppress(OSError):
                 if os.stat(left).st_mtime < time.time() - _LONGEST_WRITE:
                     os.remove(left)
