@@ -357,6 +357,15 @@ def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
     assert [left.exists(), former.exists(), new.exists(), other.exists()] == [False, False, True, True]
 
 
+def test_an_error_of_a_signals_handler_while_a_kernel_is_read_is_not_lost(monkeypatch):
+    def read(*_):
+        raise TimeoutError("that took too long")
+
+    monkeypatch.setattr(trusted_folders.Folder, "read", read)
+    with pytest.raises(TimeoutError, match="that took too long"):
+        kernel_files.read(special_tokens.add_nodes.name)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_on_a_full_disk_a_kernel_runs_and_nothing_is_left(compiles, tmp_path):
     import resource

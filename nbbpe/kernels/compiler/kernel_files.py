@@ -83,7 +83,7 @@ def _read_for_kind(kernel: str) -> Found | None:
     beginning = f"{kernel}.{_PYTHON}.{sources()}.for-"
     usable = set()
     for folder in store.searched():
-        with contextlib.suppress(Untrusted, OSError):
+        with store.without_what_cannot_be_used():
             for path in glob.glob(os.path.join(glob.escape(folder.check()), f"{beginning}*.nbk")):
                 label = os.path.basename(path)[len(beginning) :].rpartition(".")[0].rpartition(".")[0]
                 with contextlib.suppress(UnknownProcessor):

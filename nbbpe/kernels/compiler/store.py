@@ -14,6 +14,7 @@ import hashlib
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .notices import say
@@ -119,12 +120,27 @@ def find(names: list[str]) -> Found | None:
     for folder in searched():
         for name in names:
             # Missing, unreadable, untrusted, or damaged by a crash: it is compiled and written again.
-            with contextlib.suppress(Untrusted, OSError):
+            with without_what_cannot_be_used():
                 data = folder.read(name)
                 digest, content = data[:_DIGEST], data[_DIGEST:]
                 if digest == _digest(name, content):
                     return Found(content, folder.path)
     return None
+
+
+@contextlib.contextmanager
+def without_what_cannot_be_used() -> Iterator[None]:
+    """A context that a folder or file ends which is not trusted or cannot be read, and nothing else.
+
+    A signal's handler may raise TimeoutError, which is an OSError without a number.
+    """
+    try:
+        yield
+    except Untrusted:
+        pass
+    except OSError as error:
+        if error.errno is None:
+            raise
 
 
 @functools.cache
