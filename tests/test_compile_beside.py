@@ -172,6 +172,20 @@ def test_another_list_is_given_when_the_former_is_stored_and_not_before(tmp_path
     assert kernels_in(tmp_path) == 2
 
 
+def test_nothing_of_the_other_process_is_left_when_its_last_kernel_is_stored(tmp_path):
+    script = (
+        START
+        + BEGIN
+        + (
+            "process = beside._current.process\n"
+            "words.digest_words.obtained()\n"
+            "ended = process.returncode is not None, process.stdin.closed, process.stdout.closed\n"
+            "print(*ended, words.digest_words.was_compiled)\n"
+        )
+    )
+    assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["True", "True", "True", "False"]
+
+
 def test_a_process_that_a_thread_waits_for_is_not_ended_by_another_thread(monkeypatch):
     kernel = Kernel(abs, (int64,))
     started: list[object] = []

@@ -65,6 +65,8 @@ class _Beside:
                     self.end()
                 self._said += said
                 self.awaited.difference_update(self._said.decode().split("\n")[:-1])
+                if not self.awaited:  # nobody would ask how it ended
+                    self.end()
         except BaseException:
             self.end()
             raise
