@@ -172,6 +172,35 @@ def test_a_merge_that_comes_twice_is_read_by_nobody_else_as_here(tmp_path, end):
         nbbpe.Tokenizer.from_files(*paths)
 
 
+def test_a_special_token_that_merges_also_make_has_its_id_again(tmp_path):
+    face = "\N{GRINNING FACE}"
+    trained = nbbpe.train(documents=[face * 9 + " the cat"], vocab_size=262)
+    tokenizer = trained.with_special_tokens([face, "<a>"])
+    paths = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    tokenizer.save_gpt2(*paths)
+    assert nbbpe.Tokenizer.from_files(*paths, special_tokens=[face, "<a>"]) == tokenizer
+    assert nbbpe.Tokenizer.from_files(*paths, special_tokens=["<b>", face, "<a>"]).special_tokens == {
+        "<b>": 264,
+        face: 262,
+        "<a>": 263,
+    }
+
+
+def test_an_entry_with_the_bytes_of_a_merge_is_not_taken_for_it(tmp_path):
+    first, second, third = map(byte_characters().get, "日".encode())
+    vocab = {spelling.spell(token): token_id for token_id, token in BYTES.items()}
+    paths = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    paths[0].write_text(json.dumps(vocab | {"日": 256, first + second: 257, first + second + third: 258}))
+    paths[1].write_text(f"{first} {second}\n{first + second} {third}\n", encoding="utf-8")
+    for special in None, ["<a>"], {"日": 400}:
+        with pytest.raises(ValueError, match=r"vocab\.json: id 256, '日', and id 258, 'æĹ¥', both stand for"):
+            nbbpe.Tokenizer.from_files(*paths, special_tokens=special)
+    for special in ["日"], {"日": 256}:
+        tokenizer = nbbpe.Tokenizer.from_files(*paths, special_tokens=special)
+        assert tokenizer.encode("日") == [256]
+        assert tokenizer.encode_ordinary("日") == [258]
+
+
 def test_gpt2s_files_cannot_hold_two_special_tokens_of_one_id(tmp_path):
     tiktoken = pytest.importorskip("tiktoken")
     ranks = {token: token_id for token_id, token in BYTES.items()}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
 from ..model.provenance import Sides
-from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids
+from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, check_given, tokens_of_merges
 from ..system.atomic_files import name_in_errors, whole_file
 from ..system.excerpt import naming, shown
 from ..system.links import target_of
@@ -25,7 +25,7 @@ from ..text.pattern import PatternLike, get_pattern
 from .collector import paused_collector
 from .json_text import read_json
 from .packed_entries import has_twice, packed_entries, packed_merges
-from .spelling import spelled_lines, spelled_tokens, token_of, unspell, unspelled
+from .spelling import spell, spelled_lines, spelled_tokens, token_of, unspell, unspelled
 
 _END = "<|endoftext|>"
 _ENDING_WORDS = {bytes([byte]) + b"</w>" for byte in range(256)}
@@ -38,10 +38,17 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[PackedVocab, list[tuple[b
 
     A vocab entry with characters that stand for no byte (a special token added by hand) means its own UTF-8.
     """
+    return _read(vocab_path, merges_path)[:2]
+
+
+def _read(
+    vocab_path: Path, merges_path: Path
+) -> tuple[PackedVocab, list[tuple[bytes, bytes]] | NDArray[np.int32], dict[str, int]]:
+    """What `read` gives, and the ids of entries that mean their own UTF-8 where another entry spells the same bytes."""
     entries = _read_entries(vocab_path)
     packed = packed_entries(entries)
     if packed is not None and (packed_ids := _read_packed_merges(merges_path, entries)) is not None:
-        return packed, packed_ids
+        return packed, packed_ids, {}
     tokens = unspelled(entries)
     vocab = vocab_of(entries, tokens, os.fspath(vocab_path))
     merges = read_merges(merges_path, tokens)
@@ -53,7 +60,9 @@ def read(vocab_path: Path, merges_path: Path) -> tuple[PackedVocab, list[tuple[b
                     f"{os.fspath(merges_path)}, line {number}: merges {shown(left)} and {shown(right)}, but {shown(token)} "
                     f"is not in {os.fspath(vocab_path)}"
                 )
-    return PackedVocab.of(vocab), list(merges.values())
+    spelled = set(tokens.values())
+    twins = {text: entries[text] for text in entries if text not in tokens and text.encode() in spelled}
+    return PackedVocab.of(vocab), list(merges.values()), twins
 
 
 @paused_collector()
@@ -64,7 +73,7 @@ def read_model(
     pattern: PatternLike = "gpt2",
 ) -> Model:
     """See Tokenizer.from_files; without special tokens, GPT-2's own is one if the vocab has it."""
-    vocab, merges = read(vocab_path, merges_path)
+    vocab, merges, twins = _read(vocab_path, merges_path)
     if len(vocab.among(_ENDING_WORDS)) == len(_ENDING_WORDS):
         raise ValueError(
             f"{os.fspath(vocab_path)}: has each byte also with </w> behind it, which is the end of a word in tokenizers "
@@ -82,7 +91,32 @@ def read_model(
     split = get_pattern(pattern)
     with naming(vocab_path):
         check_bytes(vocab)
-        return Model.fitting(vocab, merges, special_tokens, split)
+        if not twins:
+            return Model.fitting(vocab, merges, special_tokens, split)
+        wanted = check_given(special_tokens)
+        if isinstance(wanted, list) and not twins.keys().isdisjoint(wanted):
+            # Merges make the bytes of the other entry: this one is the special token's own.
+            others = Model.fitting(vocab, merges, [token for token in wanted if token not in twins], split).special
+            wanted = {token: twins[token] if token in twins else others[token] for token in wanted}
+        is_special = wanted.items() if isinstance(wanted, dict) else ()
+        _check_twins(vocab, merges, dict(twins.items() - is_special))
+        return Model.fitting(vocab, merges, wanted, split)
+
+
+def _check_twins(
+    vocab: PackedVocab, merges: list[tuple[bytes, bytes]] | NDArray[np.int32], twins: Mapping[str, int]
+) -> None:
+    """Raise ValueError where one of these entries would be taken for the token that merges make, as its id is lower."""
+    needed = tokens_of_merges(merges) if isinstance(merges, list) and twins else set()
+    for text, token_id in twins.items():
+        token = text.encode()
+        following = [other for other in vocab.among({token}) if other > token_id]
+        if token in needed and following:
+            raise ValueError(
+                f"id {token_id}, {shown(text)}, and id {following[-1]}, {shown(spell(token))}, both stand for "
+                f"{shown(token)}, of which merges make the second; if the first is a special token, give it with "
+                "special_tokens"
+            )
 
 
 def _twice(path: Path) -> ValueError:
