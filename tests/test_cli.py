@@ -376,6 +376,21 @@ def test_inspect_shows_as_many_tokens_as_it_is_asked_for(run, longest, frequent,
     assert "the first learned being" in out or not unused
 
 
+def test_inspect_ignores_no_option(run, tmp_path, small):
+    path = tmp_path / "ids.bin"
+    small.encode_file(iter([TEXT]), path)
+    of_text = ["--frequent", "10"], ["--unused", "1"], ["--field", "x"], ["--on-error", "raise"]
+    for option in of_text:
+        assert_one_line_error(run("inspect", "tok", *option), 2, f"{option[0]} needs --on")
+    for option in *of_text, ["--longest", "3"], ["--pattern", "gpt2"]:
+        assert_one_line_error(run("inspect", path, *option), 2, f"{option[0]} is for tokenizers", "is a file of ids")
+    for option in *of_text[:2], ["--longest", "3"]:
+        assert_one_line_error(run("inspect", "--pattern", "gpt2", *option), 2, f"{option[0]} is for tokenizers")
+    assert_one_line_error(run("inspect", "--pattern", "gpt2", "--field", "x"), 2, "--field needs --on")
+    assert run("inspect", "tok", "--longest", "3").code == 0
+    assert run("inspect", "tok", "--on", "text.txt", *of_text[0], *of_text[1]).code == 0
+
+
 @pytest.mark.parametrize("suffix", [".bin", ".npy"])
 def test_inspect_shows_what_a_file_of_ids_holds_and_checks_it_on_wish(run, tmp_path, small, suffix):
     path = tmp_path / f"ids{suffix}"

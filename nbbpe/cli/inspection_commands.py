@@ -39,6 +39,8 @@ from .options import (
 from .streams import as_path
 
 _SHOWN_BYTES = 2000  # of a text that a pattern is shown on
+_OF_TOKENS = "longest", "frequent", "unused"
+_OF_RECORDS = "field", "on_error"
 
 
 @command(
@@ -112,6 +114,9 @@ def inspect(
     if patterns and tokenizer is None:
         if verify or plot is not None or dtype:
             raise click.UsageError("--verify, --dtype and --plot cannot be used with --pattern")
+        _check_used(context, _OF_TOKENS, "is for tokenizers, and --pattern is explained without one")
+        if text is None:
+            _check_used(context, _OF_RECORDS, "needs --on")
         _inspect_pattern(patterns, text, draw, as_json, {"field": field, "on_error": on_error})
         return
     if draw:
@@ -122,11 +127,15 @@ def inspect(
     if tokenizer.endswith((".bin", ".npy")):
         if text is not None or plot is not None:
             raise click.UsageError(f"--on and --plot are for tokenizers, and {shown_path(tokenizer)} is a file of ids")
+        why = f"is for tokenizers, and {shown_path(tokenizer)} is a file of ids"
+        _check_used(context, (*_OF_TOKENS, *_OF_RECORDS, "patterns"), why)
         _inspect_ids(tokenizer, dtype, verify, as_json)
         return
     if verify or dtype:
         option = "--verify" if verify else "--dtype"
         raise click.UsageError(f"{option} is for files of ids, .bin or .npy, and {shown_path(tokenizer)} is not one")
+    if text is None:
+        _check_used(context, ("frequent", "unused", *_OF_RECORDS), "needs --on")
     if plot is not None:
         from .plots import check_plot
         from .plots import draw as draw_figures
@@ -147,6 +156,13 @@ def inspect(
     if plot:
         lines += ["", f"drawn into {shown_path(plot)}"]
     print_figures({"vocabulary": vocabulary, **({"text": on_text} if on_text else {})}, lines, as_json)
+
+
+def _check_used(context: click.Context, names: Sequence[str], why: str) -> None:
+    """Raise UsageError where one of these options is given, which would be ignored."""
+    for parameter in context.command.params:
+        if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} {why}")
 
 
 def _first_bytes(path: Path, options: dict[str, Any]) -> bytes:
