@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .encoding.special_choice import ALL, Choice
 from .model.special_tokens import check_special_tokens
 from .sources import Skipped, check_on_error, warn_of_skipped
 from .sources.arrow import ArrowColumn
@@ -119,15 +120,23 @@ def add_up_counts(tables: Iterable[Any]) -> Any:
 
 
 def encode_batches(
-    batches: Iterable[Any], *, tokenizer: Tokenizer, field: str = "text", to: str = "ids", id_type: Any = None
+    batches: Iterable[Any],
+    *,
+    tokenizer: Tokenizer,
+    field: str = "text",
+    to: str = "ids",
+    id_type: Any = None,
+    allowed_special: Choice = ALL,
 ) -> Iterator[Any]:
     """Record batches with one more column: the ids of the text in a column, as lists; null where the text is.
 
-    The other columns stay as they are, and so does the metadata. All special tokens in the text become their ids.
+    The other columns stay as they are, and so does the metadata.
 
     field   : the column that holds the text
     to      : the name of the new column; one of this name is replaced
     id_type : an Arrow type for the ids, such as pyarrow.int32(), for engines that lack `tokenizer.dtype` (Spark)
+    allowed_special : which special tokens in the text become their ids, as in `Tokenizer.encode`: by default all; () for
+        records of strangers, in which they are text
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -137,7 +146,7 @@ def encode_batches(
     """
     pa = require("pyarrow", "Arrow data")
     for batch in batches:
-        (ids,) = tokenizer.encode_arrow(batch, field=field).chunks
+        (ids,) = tokenizer.encode_arrow(batch, field=field, allowed_special=allowed_special).chunks
         if id_type is not None:
             ids = ids.cast(pa.list_(id_type))
         # By number, as two columns may have one name.
@@ -147,7 +156,15 @@ def encode_batches(
         yield pa.RecordBatch.from_arrays([*map(batch.column, kept), ids], schema=schema)
 
 
-def encode_table(table: Any, *, tokenizer: Tokenizer, field: str = "text", to: str = "ids", id_type: Any = None) -> Any:
+def encode_table(
+    table: Any,
+    *,
+    tokenizer: Tokenizer,
+    field: str = "text",
+    to: str = "ids",
+    id_type: Any = None,
+    allowed_special: Choice = ALL,
+) -> Any:
     """A table, or anything with Arrow's C interface, with the ids of a column of text: see `encode_batches`.
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
@@ -160,4 +177,6 @@ def encode_table(table: Any, *, tokenizer: Tokenizer, field: str = "text", to: s
     # A table without rows has no batch, and its result has the column all the same.
     empty = pa.RecordBatch.from_arrays([pa.array([], each.type) for each in whole.schema], schema=whole.schema)
     batches = whole.to_batches() or [empty]
-    return pa.Table.from_batches(encode_batches(batches, tokenizer=tokenizer, field=field, to=to, id_type=id_type))
+    return pa.Table.from_batches(
+        encode_batches(batches, tokenizer=tokenizer, field=field, to=to, id_type=id_type, allowed_special=allowed_special)
+    )

@@ -300,6 +300,17 @@ def test_an_id_column_takes_the_place_of_one_of_its_name_and_the_type_that_is_wa
         arrow_functions.encode_table(table, tokenizer=tok, field="body")
 
 
+def test_special_tokens_in_texts_of_strangers_stay_text_if_asked():
+    tok = nbbpe.train(iter(["the cat"]), 258, ["<|endoftext|>"])
+    table = pa.table({"text": ["the<|endoftext|>", "<|endoftext|>"]})
+    for choice, encode in ("all", tok.encode), ((), tok.encode_ordinary), (["<|endoftext|>"], tok.encode):
+        wanted = [encode(row) for row in table["text"].to_pylist()]
+        found = arrow_functions.encode_table(table, tokenizer=tok, allowed_special=choice)
+        assert found["ids"].to_pylist() == wanted
+        batches = arrow_functions.encode_batches(table.to_batches(), tokenizer=tok, allowed_special=choice)
+        assert pa.Table.from_batches(batches).equals(found)
+
+
 def test_other_columns_and_metadata_stay_as_they_are(table):
     """Two columns may have one name: a column that is looked up by it would come twice, and the other be lost."""
     text = pa.field("text", pa.string(), nullable=False, metadata={"language": "en"})
