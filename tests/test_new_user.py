@@ -139,7 +139,9 @@ def test_arrays_of_json_are_records(tmp_path, sizes, small, indent, block):
         ('[{"text": "a"}, {"te', r"record 1 \(from 0\): this is not JSON"),
         ('"text"', "must be a JSON array of records, or JSON lines"),
         ('{\n  "data": [{"text": "a"}]\n}', "must be a JSON array of records, or JSON lines"),
-        ("", "the array has no end"),
+        ("[", "the array has no end"),
+        ("", r"a\.json' is empty: it must be a JSON array of records, such as \[\], or JSON lines"),
+        (" \n", r"a\.json' is empty"),
     ],
 )
 def test_broken_arrays_are_named(tmp_path, content, message):

@@ -104,6 +104,8 @@ def _records(stream: Stream, name: str) -> Iterator[object]:
         elif is_whole:
             if wanted == "nothing":
                 return
+            if wanted == "[":
+                raise ValueError(f"{name!r} is empty: it must be a JSON array of records, such as [], or JSON lines")
             raise ValueError(f"{name!r}: the array has no end")
         # At least twice as long as what was not understood, or a long record would be looked through again and again.
         text = text[place:]
