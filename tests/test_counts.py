@@ -367,7 +367,7 @@ def test_where_nothing_can_be_written_nothing_is_read(tmp_path):
 
 def test_without_pyarrow_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r'pip install "nbbpe\[data\]"'):
+    with pytest.raises(ImportError, match=r'^a table of counts needs pyarrow .*pip install "nbbpe\[data\]"'):
         nbbpe.count_words(documents=["a b"])
     with pytest.raises(ImportError, match=r'pip install "nbbpe\[data\]"'):
         nbbpe.train(counts=Path("a.parquet"), vocab_size=300)

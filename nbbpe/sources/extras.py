@@ -10,13 +10,17 @@ from typing import Any
 from .inputs import File
 
 
-def require(module: str, name: str) -> Any:
-    """A module of the extra `data`. Raises ImportError that says what needs it, and how to get it."""
+def require(module: str, name: str, what: str | None = None) -> Any:
+    """A module of the extra `data`. Raises ImportError that says what needs it, and how to get it.
+
+    name : of what is read with it; what : what else needs it, if nothing is read
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.split(".")[0]
-        raise ImportError(f'reading {name!r} needs {package} ({error}): pip install "nbbpe[data]"', name=package) from error
+        needing = what or f"reading {name!r}"
+        raise ImportError(f'{needing} needs {package} ({error}): pip install "nbbpe[data]"', name=package) from error
 
 
 @contextmanager

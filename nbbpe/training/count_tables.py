@@ -23,7 +23,7 @@ _MOST_BINARY = 2**31 - 1  # bytes of the words of a batch whose type is binary
 
 def arrow() -> Any:
     """pyarrow. Raises ImportError that says how to get it."""
-    return require("pyarrow", "counts")
+    return require("pyarrow", "counts", "a table of counts")
 
 
 def schema_of(description: Description, longest: int = 0) -> Any:
