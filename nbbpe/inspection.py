@@ -250,7 +250,8 @@ def compare(
     """Two tokenizers on one text: a path, a list of paths, or `documents`, a list. It is read by both at the same time.
 
     Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises ValueError where one of
-    the tokenizers has a normalizer that the other has not, and that changes the text: it is not one text then.
+    the tokenizers changes the text in a way that the other does not, by a normalizer, by putting a space in front or by
+    dropping space: it is not one text then.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -272,8 +273,10 @@ def compare(
         encoded(a, source, "compare", progress, field=field, on_error=on_error, documents=documents),
         encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False, documents=documents),
     )
+    extras = [each._model.extras for each in (a, b)]
+    may_change = a.normalizer != b.normalizer or any(each.prefix_space or each.cutter for each in extras)
     for ids in _aligned(streams, vocabs):
-        if a.normalizer != b.normalizer and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
+        if may_change and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
             raise _different_texts()
         ends = _ends(vocabs, ids)
         common = np.intersect1d(ends[0], ends[1], assume_unique=True)
@@ -383,8 +386,8 @@ def _ends(vocabs: Sequence[PackedVocab], ids: Sequence[NDArray[Any]]) -> list[ND
 
 def _different_texts() -> ValueError:
     return ValueError(
-        "the normalizers of the two tokenizers make different texts of this one, so that they cannot be compared on it: "
-        "normalize it beforehand"
+        "the two tokenizers make different texts of this one (by a normalizer, a space in front, or dropped space), so "
+        "that they cannot be compared on it: give a text that both leave as it is"
     )
 
 

@@ -25,6 +25,9 @@ from nbbpe import inspection
 from nbbpe.encoding.normalizing_encoder import NormalizingEncoder
 from nbbpe.formats.spelling import spell
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
+from nbbpe.model.extras import Extras
+from nbbpe.model.model import Model
+from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.sources import NO_ID, Tally, find_inputs
 from nbbpe.text import normalization, windows
 from nbbpe.text.normalization import FORMS
@@ -550,3 +553,16 @@ def test_figures_say_it_and_two_different_texts_are_not_compared(nfc, plain):
     for text in ["cafe\u0301 x"], ["x cafe\u0301"], ["\u212b"]:
         with pytest.raises(ValueError, match="make different texts of this one"):
             inspection.compare(nfc, plain, documents=text)
+
+
+def test_texts_with_spaces_in_front_of_other_parts_are_not_compared(tmp_path, plain):
+    """As many spaces in both, so that sizes alone do not tell."""
+    packed = PackedVocab.of({byte: bytes([byte]) for byte in range(256)})
+    extras = Extras(prefix_space=True)
+    a, b = (nbbpe.Tokenizer._of(Model.fitting(packed, [], [special], "gpt2", extras=extras)) for special in ("<a>", "<b>"))
+    assert inspection.compare(a, b, documents=["x"]).n_differing == 0
+    path = tmp_path / "text.txt"
+    for one, other, text in (a, b, "x<a>yyyyyyyyy<b>z"), (a, plain, "x"):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"make different texts of this one .*a space in front"):
+            inspection.compare(one, other, path)
