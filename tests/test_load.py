@@ -197,6 +197,8 @@ def test_a_pipe_is_an_error_and_not_waited_for(tmp_path):
         ("tokenizer_config.json", {"pad_token": "<pad>"}, "the special token '<pad>'"),
         ("added_tokens.json", {"<b>": 500}, "the special token '<b>'"),
         ("special_tokens_map.json", {"additional_special_tokens": ["<c>"]}, "the special token '<c>'"),
+        ("tokenizer_config.json", {"extra_special_tokens": ["<d>"]}, "the special token '<d>'"),
+        ("tokenizer_config.json", {"extra_special_tokens": {"image_token": "<e>"}}, "the special token '<e>'"),
     ],
 )
 def test_gpt2s_files_that_are_not_all_of_a_tokenizer_are_refused(tokenizer, tmp_path, name, content, part):
@@ -209,6 +211,15 @@ def test_gpt2s_files_that_are_not_all_of_a_tokenizer_are_refused(tokenizer, tmp_
             nbbpe.load(path)
     assert nbbpe.load(pair) == tokenizer  # who names both means them
     assert read_tokenizer(tmp_path, pattern="gpt2", special_tokens=[texts.SPECIAL]) == tokenizer
+
+
+def test_gpt2s_files_without_the_special_token_that_stands_beside_them_are_refused(tmp_path):
+    """transformers gives it an id, and here it would be text."""
+    nbbpe.train(documents=["the cat"], vocab_size=258).save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    assert nbbpe.load(tmp_path).special_tokens == {}
+    (tmp_path / "added_tokens.json").write_text(json.dumps({texts.SPECIAL: 258}))
+    with pytest.raises(ValueError, match=r"the special token '<\|endoftext\|>'"):
+        nbbpe.load(tmp_path)
 
 
 def test_gpt2s_files_with_what_transformers_writes_beside_them_are_read(tokenizer, tmp_path):

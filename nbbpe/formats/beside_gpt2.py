@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from ..system.excerpt import shown
 from ..system.paths import Path
-from .for_transformers import CONFIG, ROLES
+from .for_transformers import CONFIG, LISTS, ROLES
 from .json_text import read_json
 
 _CLASSES = ("GPT2Tokenizer", "GPT2TokenizerFast")
 _ADDED = "added_tokens.json"
 _MAP = "special_tokens_map.json"
-_END = "<|endoftext|>"
 
 
-def check_plain_gpt2(vocab_path: Path) -> None:
+def check_plain_gpt2(vocab_path: Path, special: Container[str]) -> None:
     """Raise ValueError if the files beside a vocab.json say that its tokenizer is not GPT-2's, or has more tokens.
+
+    special : the special tokens that were found in the two files
 
     The two files alone would be read with GPT-2's pattern and its special token, and give other ids than their owner's.
     """
     folder = os.path.dirname(os.fspath(vocab_path))
     config, added, roles = (_object(os.path.join(folder, name)) for name in (CONFIG, _ADDED, _MAP))
     kind = config.get("tokenizer_class")
-    others = [token for token in (*added, *_named(config), *_named(roles)) if token != _END]
+    others = [token for token in (*added, *_named(config), *_named(roles)) if token not in special]
     if isinstance(kind, str) and kind not in _CLASSES:
         what = f"{CONFIG} says that it is a {shown(kind)}"
     elif config.get("add_prefix_space"):
@@ -51,12 +52,10 @@ def _object(path: str) -> dict[str, Any]:
 
 def _named(config: Mapping[str, Any]) -> Iterator[str]:
     """The special tokens that a configuration names."""
-    decoder, more = config.get("added_tokens_decoder"), config.get("additional_special_tokens")
-    values = [
-        *(decoder.values() if isinstance(decoder, dict) else ()),
-        *(more if isinstance(more, list) else ()),
-        *(config.get(role) for role in ROLES),
-    ]
+    values = [config.get(role) for role in ROLES]
+    for name in ("added_tokens_decoder", *LISTS):
+        entry = config.get(name)
+        values += entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
     for value in values:
         token = value.get("content") if isinstance(value, dict) else value
         if isinstance(token, str):

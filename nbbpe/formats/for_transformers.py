@@ -23,7 +23,7 @@ ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_t
 NAMES = (JSON, CONFIG)
 _CLASSES = ("PreTrainedTokenizerFast", "NbbpeTokenizerFast")
 _OTHER_READERS = ("auto_map", "fast_tokenizer_files")  # a class whose code lies in the folder, a file for each version
-_LISTS = ("additional_special_tokens", "extra_special_tokens")
+LISTS = ("additional_special_tokens", "extra_special_tokens")
 _NO_LIMIT = int(1e30)  # as transformers writes it
 
 
@@ -99,7 +99,7 @@ def _fitting(path: str, model: Model) -> dict[str, Any]:
     for role in ROLES:
         if kept.get(role) is not None and not is_known(kept[role]):
             del kept[role]
-    for name in _LISTS:
+    for name in LISTS:
         tokens = kept.pop(name, None)
         if isinstance(tokens, list):
             kept[name] = [token for token in tokens if is_known(token)]

@@ -39,8 +39,6 @@ class Found(NamedTuple):
 def read_model(source: object, check: bool = True) -> Model:
     """See nbbpe.load."""
     found = recognised(source)
-    if found.kind == "gpt2" and isinstance(source, (str, os.PathLike)):  # who names both files means them
-        check_plain_gpt2(found.sources[0])
     readers: dict[Kind, Callable[..., Model]] = {
         "nbbpe": functools.partial(folder.read_model, check=check),
         "huggingface": huggingface.read_model,
@@ -48,7 +46,10 @@ def read_model(source: object, check: bool = True) -> Model:
         "tekken": tekken.read_model,
         "gpt2": gpt2.read_model,
     }
-    return readers[found.kind](*found.sources)
+    model = readers[found.kind](*found.sources)
+    if found.kind == "gpt2" and isinstance(source, (str, os.PathLike)):  # who names both files means them
+        check_plain_gpt2(found.sources[0], model.special)
+    return model
 
 
 def recognised(source: object) -> Found:
