@@ -138,6 +138,13 @@ def test_regex_gives_up_where_it_backtracks_without_end(sizes):
     assert time.perf_counter() - began < 60
 
 
+@pytest.mark.parametrize("patterns", ["(?R)a", [r"\S+|\s+", "(?P<x>(?&x)?a)|b"]])
+def test_a_pattern_that_calls_itself_first_is_an_error_where_a_text_is_split(patterns):
+    """Before that it is not seen, as `regex` looks for the a first."""
+    with pytest.raises(ValueError, match=r"pattern '.*' calls itself without end, .* in a text of 3 characters: 'aaa'"):
+        get_pattern(patterns).split("aaa")
+
+
 @pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer"])
 def test_a_step_of_a_tokenizer_json_that_backtracks_without_end_is_named(sizes, tmp_path, part):
     path = tmp_path / "tokenizer.json"

@@ -382,9 +382,8 @@ def _name_of(*regexes: str) -> str | None:
 _LIKE_A_NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 _LONG_NAME = 40  # characters: no misspelt name has as many
 _ALL_NAMES = "`nbbpe inspect --help` lists the names (in Python, nbbpe.text.pattern.NAMED and ALIASES have them)"
-# A group that calls itself before it has matched anything goes on until `regex` has 600 MB. A call in time looks at some
-# thousands of steps, and needs a handful.
-_CALLS = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+# A group that calls itself before it has matched anything goes on until `regex` has 600 MB; where it needs some characters,
+# that is not seen before a text is split. A call in time looks at some thousands of steps, and needs a handful.
 _CALL_SECONDS = 0.005
 
 
@@ -435,9 +434,11 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     if name in NAMED:
         return NAMED[name]
     check_repeats(pattern)
+    from .regex_splitter import CALLS
+
     try:
         compiled = regex.compile(pattern)
-        matches_nothing = compiled.search("", timeout=_CALL_SECONDS if _CALLS.search(pattern) else None) is not None
+        matches_nothing = compiled.search("", timeout=_CALL_SECONDS if CALLS.search(pattern) else None) is not None
     except regex.error as error:
         raise ValueError(f"pattern {shown(pattern)} is neither a name nor a valid regex: {error}; {_ALL_NAMES}") from None
     except TimeoutError:

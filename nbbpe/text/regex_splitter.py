@@ -22,6 +22,8 @@ _ALLOWED_FLAGS = regex.UNICODE | regex.VERSION0 | regex.IGNORECASE | regex.MULTI
 # Syntax that means something else, or may do so, inside another regex: references to groups and calls of them, conditions,
 # \G, \K, verbs, and fuzzy matching (braces that neither count nor name a property or character).
 _NOT_WITHIN = regex.compile(r"\\[1-9gGKL]|\(\?(?:[R&(]|[-+]?\d|P[=>&])|\(\*|(?<!\\[pPN])\{(?!\d*+,?\d*+\})")
+# A group that is called, by number or name.
+CALLS = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
 
 
 class RegexSplitter:
@@ -61,6 +63,24 @@ class RegexSplitter:
 
     def stream(self, text: str) -> Iterator[list[str]]:
         """As `split`, in lists of about AT_ONCE parts: a part takes ten times the memory of its text."""
+        return self._stream_of_calls(text) if self._calls else self._stream(text)
+
+    @lazy
+    def _calls(self) -> bool:
+        """Whether a group is called."""
+        return CALLS.search(self._pattern) is not None
+
+    def _stream_of_calls(self, text: str) -> Iterator[list[str]]:
+        """`_stream`, for a pattern that may call itself until `regex` gives up, at 600 MB."""
+        try:
+            yield from self._stream(text)
+        except MemoryError:
+            raise ValueError(
+                f"pattern {_shown(self._pattern)} calls itself without end, or more often than `regex` has memory for, in "
+                f"a text of {len(text):,} characters: {_shown(text)}. A call should come after something that is matched"
+            ) from None
+
+    def _stream(self, text: str) -> Iterator[list[str]]:
         limit = seconds_for(text)
         if len(text) <= _PIECE and self._is_one(text, limit):
             yield [text]
