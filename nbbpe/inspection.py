@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
 from .sources import Tally, find_inputs, total_size, warn_of_skipped
+from .sources.arrow_data import ArrowData
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
-Source = Path | Sequence[Path] | Iterator[Text]  # what `nbbpe.train` takes
+Source = Path | Sequence[Path] | Iterator[Text] | ArrowData  # what `nbbpe.train` takes
 _MAX_STRETCHES = 200_000  # distinct stretches that are split differently, counted at most
 _LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
 

@@ -18,6 +18,7 @@ from .text.utf8 import Text
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from .sources.arrow_data import ArrowData
     from .system.memory_limits import MemoryLimit
     from .training.fitting import MinWordCount
     from .training.token_rules import TokenRules
@@ -48,7 +49,7 @@ class TokenizerVocabulary:
 
     def extend(
         self,
-        source: Path | Sequence[Path] | Iterator[Text] | Mixture | None = None,
+        source: Path | Sequence[Path] | Iterator[Text] | ArrowData | Mixture | None = None,
         vocab_size: int | None = None,
         *,
         tie_break: str | None = None,
@@ -129,7 +130,7 @@ class TokenizerVocabulary:
 
     def prune(
         self,
-        source: Path | Sequence[Path] | Iterator[Text] | None = None,
+        source: Path | Sequence[Path] | Iterator[Text] | ArrowData | None = None,
         n: int | None = None,
         *,
         renumber: bool = True,
@@ -183,7 +184,7 @@ class TokenizerVocabulary:
 
     def unused(
         self,
-        source: Path | Sequence[Path] | Iterator[Text] | None = None,
+        source: Path | Sequence[Path] | Iterator[Text] | ArrowData | None = None,
         workers: int | None = None,
         progress: ProgressOption = None,
         **options: Any,

@@ -27,6 +27,7 @@ from .training.token_rules import Ruling, TokenRules
 from .words.counting import GPT2, is_said
 
 if TYPE_CHECKING:
+    from .sources.arrow_data import ArrowData
     from .training.fitting import MinWordCount
     from .words.mixture import Mixture
     from .words.supply import Stage
@@ -35,7 +36,7 @@ Merges = NDArray[np.int32]  # [n, 2]: ids of left and right
 
 
 def train(
-    source: Path | Sequence[Path] | Iterator[Text] | Mixture | None = None,
+    source: Path | Sequence[Path] | Iterator[Text] | ArrowData | Mixture | None = None,
     vocab_size: int | None = None,
     special_tokens: Sequence[str] = (),
     *,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+from typing import get_args
 
 import pytest
 import texts
 
 import nbbpe
+from nbbpe.sources.arrow_data import ArrowData
 
 pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
 
@@ -283,3 +286,10 @@ def test_other_libraries(small, module):
     else:
         frame = library.DataFrame({"text": DOCUMENTS})
     assert small.encode_arrow(frame).to_pylist() == wanted(small)
+
+
+@pytest.mark.parametrize("function", [nbbpe.train, nbbpe.count_words, nbbpe.Tokenizer.extend, nbbpe.Tokenizer.frequencies])
+def test_annotations_of_sources_have_arrow_data(function):
+    assert "ArrowData" in inspect.signature(function).parameters["source"].annotation
+    for data in pa.array(["a"]), pa.table({"text": ["a"]}):
+        assert any(hasattr(data, name) for kind in get_args(ArrowData) for name in vars(kind) if name.startswith("__arrow"))

@@ -16,6 +16,7 @@ import numpy as np
 from ..encoding.special_choice import Choice, find_separator
 from ..model.provenance import describe_pattern
 from ..sources import Input, Part, find_inputs, shared_by_threads, total_size, warn_of_skipped
+from ..sources.arrow_data import ArrowData
 from ..system.atomic_files import name_in_errors
 from ..system.executors import check_executor
 from ..system.lazy import imported_on_use
@@ -47,7 +48,7 @@ _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
 
 def encode_file(
     tokenizer: EncodesFiles,
-    input_path: Path | Sequence[Path] | Iterator[Text] | None = None,
+    input_path: Path | Sequence[Path] | Iterator[Text] | ArrowData | None = None,
     output_path: Path | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,

@@ -15,6 +15,7 @@ from ..idfiles.writer import divide
 from ..model.model import Model
 from ..model.packed_vocab import has_few_gaps
 from ..sources import NO_ID, Part, Skipped, Tally, find_inputs, total_size, warn_of_skipped
+from ..sources.arrow_data import ArrowData
 from ..system.paths import Path
 from ..system.progress import Progress, ProgressOption
 from ..system.workers import ENDED, check_workers, run_jobs
@@ -25,7 +26,7 @@ _SMALL = 1 << 24  # ids for which an array is small enough, whatever the gaps
 
 def frequencies(
     tokenizer: EncodesFiles,
-    source: Path | Sequence[Path] | Iterator[Text] | None = None,
+    source: Path | Sequence[Path] | Iterator[Text] | ArrowData | None = None,
     workers: int | None = None,
     progress: ProgressOption = None,
     *,

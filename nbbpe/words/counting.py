@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ..model.special_tokens import check_special_tokens
+from ..sources.arrow_data import ArrowData
 from ..system.atomic_files import whole_file
 from ..system.memory_limits import MemoryLimit
 from ..system.paths import Path, check_not_read
@@ -29,7 +30,7 @@ def is_said(pattern: PatternLike) -> bool:
 
 
 def count_words(
-    source: Path | Sequence[Path] | Iterator[Text] | None = None,
+    source: Path | Sequence[Path] | Iterator[Text] | ArrowData | None = None,
     *,
     pattern: PatternLike = "gpt2",
     special_tokens: Sequence[str] = (),
