@@ -91,7 +91,7 @@ def test_a_possessive_count_is_spelled_as_each_engine_takes_it():
         (r"^a", r"'\^a' \(character 0"),
         (r"a\b", r"\\b"),
         (r"\Aa", r"\\A"),
-        (r"a\Z", r"\\Z"),
+        (r"a\z", r"\\z"),
         (r"\X", r"\\X"),
         (r"\h", r"\\h"),
         (r"(a)\1", r"\\1"),
@@ -137,6 +137,14 @@ def test_what_could_mean_something_else_is_an_error_that_shows_it(pattern, part,
         return
     with pytest.raises(ValueError, match=part):
         translated(pattern, "regex", target)
+
+
+@pytest.mark.parametrize("other", ["Oniguruma", "fancy-regex"])
+def test_the_end_of_a_text_has_another_letter_in_regex(other):
+    assert translated(r"a\Z|b", "regex", other) == r"a\z|b"
+    assert translated(r"a\z|b", other, "regex") == r"a\Z|b"
+    with pytest.raises(ValueError, match=r"\\Z"):
+        translated(r"a\Z|b", other, "regex")
 
 
 def test_oniguruma_has_a_word_character_of_its_own():

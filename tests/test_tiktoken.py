@@ -507,3 +507,14 @@ def test_two_special_tokens_may_have_one_id(tmp_path):
 def test_a_special_token_that_cannot_be_is_an_error(write, special, error, message):
     with pytest.raises(error, match=message):
         nbbpe.Tokenizer.from_tiktoken(write(GOOD), "gpt2", special)
+
+
+def test_the_end_of_a_text_is_written_as_tiktoken_means_it():
+    r"""Read as \Z of `regex`, which fancy-regex takes for the place before a last newline, too."""
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+    theirs = tiktoken.Encoding("x", pat_str=r"ab$|[ab\n]", mergeable_ranks=ranks, special_tokens={})
+    ours = nbbpe.load(theirs)
+    back = ours.to_tiktoken()
+    for text in "ab", "ab\n", "abab", "ab\nab":
+        assert ours.encode(text) == back.encode(text) == theirs.encode(text) == nbbpe.load(back).encode(text)

@@ -30,6 +30,7 @@ _PIECE = regex.compile(
     | (?P<bar> \| )
     | (?P<dot> \. )
     | (?P<end> \$ )
+    | (?P<last> \\[zZ] )
     | (?P<literal> [^\\()\[\]{}*+?|.^$] )""",
     regex.VERBOSE | regex.DOTALL,
 )
@@ -119,6 +120,10 @@ class _Translation:
             self.out.append(text)
             self.atom = None
             return
+        if kind == "last":
+            if text != _last(self.source):
+                raise self.refuse(text, "has different meanings")
+            text = _last(self.target)
         start, width, looks = len(self.out), 1, False
         if kind == "open":
             self.groups.append(_Group(start, caseless or "i" in text, text[-1] in "=!"))
@@ -131,6 +136,8 @@ class _Translation:
             text = self.character_class(text)
         elif kind == "word":
             text = self.word(text, in_class=False)
+        elif kind == "last":
+            width, looks = 0, True
         elif kind == "border":
             if "Oniguruma" in (self.source, self.target):
                 raise self.refuse(text, "has different meanings")
@@ -222,6 +229,11 @@ class _Translation:
         return "".join(parts) + "]"
 
 
+def _last(dialect: Dialect) -> str:
+    """What matches the end of the text and no place before it."""
+    return r"\Z" if dialect == "regex" else r"\z"
+
+
 def translated(pattern: str, source: Dialect, target: Dialect) -> str:
     """The regex that matches in one engine what `pattern` matches in another.
 
@@ -237,7 +249,7 @@ def translated(pattern: str, source: Dialect, target: Dialect) -> str:
 # place before a last newline, and so on; && and a bracket in a set are letters to `regex`. For $ after all whitespace see
 # `_Translation.take`.
 _OTHERWISE = regex.compile(
-    r"(?P<escape> \\[hHNKZ<>] ) | \\."
+    r"(?P<escape> \\[hHNKZ<>] ) | (?P<last> \\z ) | \\."
     r"| \[\^?\]? (?: \[:\^?\w+:\] | (?P<set> && | -- | ~~ | \[ ) | (?P<member> \\[hHN] ) | \\. | [^\]\\] )*+ \]"
     r"| (?<=\\s[+*]?\+) \$ | (?P<end> \$ )",
     regex.VERBOSE | regex.DOTALL,
@@ -259,7 +271,8 @@ def of_fancy_regex(pattern: str) -> str:
                 f"{shown(other)} in the split pattern {shown(pattern)} means one thing to tiktoken's fancy-regex and "
                 "another to `regex`"
             )
-        if match["end"] and not _BY_LINES.search(pattern):  # to `regex` also the place before a last newline
+        # To `regex`, $ is also the place before a last newline, and \z is unknown to its older versions.
+        if match["last"] or (match["end"] and not _BY_LINES.search(pattern)):
             parts += [pattern[done : match.start()], r"\Z"]
             done = match.end()
     return "".join([*parts, pattern[done:]])
