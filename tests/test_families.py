@@ -316,6 +316,32 @@ def test_runs_of_spaces_are_text(trained):
     assert ours.decode(ours.encode("<s>" + text), skip_special_tokens=True) == text
 
 
+def test_tokens_of_whitespace_are_found_where_accents_were(trained, sizes):
+    """Also where a cut would divide the token."""
+    sizes(window=32)
+    strips = norm.StripAccents()
+    for added in RUNS, [Added("\t", normalized=True, rstrip=True)], [Added("\n\n", normalized=True)]:
+        theirs = theirs_with(trained, normalizer=strips, added=added)
+        ours = nbbpe.load(theirs)
+        strings = [
+            "a \u0301 b",
+            "a\t\u0301 b",
+            "x \u0301\u0301  \u0301 y\n\u0301\n",
+            "a" * 9 + " \u0301 b\t\u0301 c\n\u0308\n" * 30,
+        ]
+        assert_same(ours, theirs, strings)
+        for text in strings:
+            assert ours.encode(io.BytesIO(text.encode())) == ours.encode(text)
+
+
+def test_the_rule_of_a_normalized_token_is_about_normalized_text(trained):
+    added = [Added("\t", normalized=True, rstrip=True), Added("\v", normalized=True, single_word=True)]
+    theirs = theirs_with(trained, normalizer=norm.NFKC(), added=added)
+    assert_same(nbbpe.load(theirs), theirs, ["\t\u00a8a", "\u2122\v", "a \v \t a"])  # a space and a mark; TM
+    theirs = theirs_with(trained, normalizer=norm.NFC(), added=added)
+    assert_same(nbbpe.load(theirs), theirs, ["\U0001d15e\v", "\v\u00e9", "-\v-"])  # a sign and a mark
+
+
 # The real files
 
 

@@ -77,4 +77,6 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
     spaces = any(any(map(str.isspace, token)) for token in normalized)
     if first and (alone or (strips and spaces) or find_overlap(first, normalized)):
         return normalized
+    if not chain.keeps_neighbours and any(_RULES.intersection(extras.flags[token]) for token in normalized):
+        return normalized
     return [] if all(map(chain.keeps, normalized)) else normalized

@@ -107,6 +107,11 @@ class Chain(Steps):
                     return False
         return True
 
+    @lazy
+    def keeps_neighbours(self) -> bool:
+        """Whether what is beside a token stays whitespace, or a letter, or neither. In NFC, U+1D15E ends in a mark."""
+        return all(step["type"] == "Lowercase" for step in self.steps)
+
     def keeps(self, token: str) -> bool:
         """Whether a token is in the normalized text exactly where it is in the original text."""
         return all(_keeps(step, token) for step in self.steps)
@@ -200,7 +205,8 @@ def _keeps(step: dict[str, Any], token: str) -> bool:
     if kind in FORMS:
         return not set(token) & _changing(kind)
     # Whitespace alone, and steps that neither add nor remove any: for example GPT-NeoX's runs of spaces in lower case.
-    if kind in ("Lowercase", "StripAccents"):
+    # Accents may stand between two spaces.
+    if kind == "Lowercase" or (kind == "StripAccents" and len(token) == 1):
         return token.isspace() and token.isascii()
     return False
 

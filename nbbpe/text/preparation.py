@@ -261,7 +261,10 @@ def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
     later : the tokens that are looked for in normalized text, normalized: none may reach across such a place
     """
     later = list(later)
-    if later and {step["type"] for step in chain.steps} - {*FORMS, "Lowercase", "StripAccents"}:
+    kinds = {step["type"] for step in chain.steps}
+    if later and kinds - {*FORMS, "Lowercase", "StripAccents"}:
+        return False
+    if "StripAccents" in kinds and any(regex.search(r"\s\s", token) for token in later):  # an accent may be before the cut
         return False
     return chain.can_be_cut and not any(regex.search(r"\S\s", token) for token in later)
 
