@@ -208,6 +208,30 @@ def test_documents_are_held_out_whole_where_text_is_normalized(tmp_path):
     assert normal.provenance["training"]["mixture"] == plain.provenance["training"]["mixture"]
 
 
+@pytest.mark.parametrize(("normalizer", "normalized"), [("NFC", False), ("Lowercase", True)])
+def test_runs_of_spaces_divide_no_documents_but_normalized_tokens_do(normalizer, normalized, tmp_path):
+    """Plain text is sampled as records of the same documents are."""
+    documents = [letters(i, 300).replace("e", "  ") for i in range(60)]
+    (tmp_path / "a.txt").write_text(SPECIAL.join(documents), newline="")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": document}) + "\n" for document in documents))
+    vocab = {byte: bytes([byte]) for byte in range(256)}
+    nbbpe.Tokenizer(vocab, [], [SPECIAL, "  "]).to_hf(tmp_path / "tokenizer.json")
+    document = json.loads((tmp_path / "tokenizer.json").read_text())
+    document["normalizer"] = {"type": normalizer}
+    for token in document["added_tokens"]:
+        is_space = token["content"].isspace()
+        token.update(normalized=is_space or normalized, special=not is_space)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    tokenizer = nbbpe.load(tmp_path / "tokenizer.json")
+    of_text, of_records = (
+        tokenizer.extend(nbbpe.Mixture({"a": tmp_path / name}, held_out=0.3), 300) for name in ("a.txt", "a.jsonl")
+    )
+    assert of_text.merges == of_records.merges
+    told = of_text.provenance["training"]["mixture"]
+    assert told == of_records.provenance["training"]["mixture"]
+    assert 0 < told["sources"]["a"]["bytes"] < sum(map(len, documents))
+
+
 def test_the_number_of_workers_changes_nothing(tmp_path, sizes):
     sizes(for_workers=0)
     for name in "ab":

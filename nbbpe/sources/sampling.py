@@ -75,15 +75,21 @@ class SampledInput(Input):
             parts = self._source.cut(part_bytes, pattern, special_tokens, form)
             return [SampledPart(part, self._sample) for part in parts]
         file, compression = self._source.file, self._source.compression
-        part = TextPart(file, compression, WHOLE, True) if special_tokens else LinesPart(file, compression)
-        return [SampledPart(part, self._sample)]
+        if not special_tokens:
+            return [SampledPart(LinesPart(file, compression), self._sample)]
+        return [SampledPart(TextPart(file, compression, WHOLE, True), self._sample, tuple(special_tokens))]
 
 
 class SampledPart(NamedTuple):
-    """The documents of a part that are in a sample; see Part."""
+    """The documents of a part that are in a sample; see Part.
+
+    dividers : the special tokens that divide its text into documents; none where it has documents, whatever they spell.
+        Those that are looked for in documents may be others: runs of spaces, for example, divide none
+    """
 
     part: Part
     sample: Sample
+    dividers: tuple[bytes, ...] = ()
     has_records: bool = True
 
     def span(self) -> tuple[int, int | None]:
@@ -95,9 +101,7 @@ class SampledPart(NamedTuple):
         """See Part."""
         from ..kernels.pieces.special_tokens import new_special_tokens
 
-        # A record is one document, whatever special tokens it spells.
-        within = new_special_tokens([]) if self.part.has_records else specials
-        with self.part.open(within, False, NO_ID, tally) as windows:
+        with self.part.open(new_special_tokens(list(self.dividers)), False, NO_ID, tally) as windows:
             yield DocumentReader(filter(self.sample.has, _documents(windows)), specials, separator)
 
 

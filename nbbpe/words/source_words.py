@@ -46,7 +46,7 @@ def count_words(
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
     counter = make_counter(model.pattern, [], on_error, by_regex)
-    separators = [token.encode() for token in model.choosable] if sought.longest else []
+    separators = [token.encode() for token in model.choosable]
     skipped = []
     for each in inputs:
         for part in each.cut(each.n_text() + 1, model.pattern, separators):
