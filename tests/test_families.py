@@ -19,10 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.encoding import prepared_encoder
 from nbbpe.encoding.special_choice import pack_special_tokens
 from nbbpe.formats.spelling import spell
 from nbbpe.text.preparation import last_cut
-from nbbpe.text.windows import concatenated
+from nbbpe.text.windows import Window, concatenated
 
 tokenizers = pytest.importorskip("tokenizers", reason="needs Hugging Face's tokenizers")
 
@@ -554,13 +555,36 @@ def test_what_is_prepared_can_be_split_by_regex(trained, shared, tmp_path):
         assert nbbpe.TokenFile(tmp_path / "a.bin", ours).ids.tolist() == ids
 
 
+@pytest.mark.parametrize("between", ["", " ", "\n\n ", " a"])
+@pytest.mark.parametrize("name", ["Prepend", "RoBERTa, BART", "single_word", "rstrip", "in two turns", "Strip left"])
+def test_texts_of_special_tokens_are_cut_between_these(trained, name, between, sizes, monkeypatch):
+    theirs = theirs_with(trained, **FAMILIES[name])
+    ours = nbbpe.load(theirs)
+    text = between.join([*ours.special_tokens] * 300)
+    wanted = ours.encode(text)
+    assert wanted == theirs.encode(text, add_special_tokens=False).ids
+    sizes(window=64)
+    longest = 0
+
+    def watched(window: Window, rules: Any) -> int:
+        nonlocal longest
+        longest = max(longest, window.end - window.start)
+        return last_cut(window, rules)
+
+    monkeypatch.setattr(prepared_encoder, "last_cut", watched)
+    assert ours.encode(io.BytesIO(text.encode())) == wanted
+    rules = ours._encoder._preparation.rules.values()
+    if between.strip() or not any(rule.rstrip or (rule.single_word and not between) for rule in rules):
+        assert longest < 1000 < len(text)
+
+
 @pytest.mark.parametrize("space", [" ", "\n"])
 def test_where_a_text_may_be_cut_is_found_in_linear_time(space):
     seconds = []
     for text in f"\u3000{space}" * 400_000, "\u3000 \u3000\n" * 200_000:
         window = concatenated([text.encode()], pack_special_tokens({}))
         began = time.process_time()
-        assert last_cut(window) == 0  # each space follows another one
+        assert last_cut(window, {}) == 0  # each space follows another one
         seconds.append(time.process_time() - began)
     # Without the other kind of space, all of the text was searched for one at each place.
     assert seconds[0] < 2.5 * seconds[1]

@@ -92,7 +92,7 @@ class PreparedEncoder(RewritingEncoder):
 
     def reading(self, reader: Windows) -> Windows:
         """See Encoder. The tokens of the first turn are found already; those of the second turn are as in `allowing`."""
-        return RewritingReader(reader, last_cut, self._rewrite(self._allowed[1]))
+        return RewritingReader(reader, partial(last_cut, rules=self._preparation.rules), self._rewrite(self._allowed[1]))
 
     def window_of(self, document: bytes, specials: SpecialTokens | None) -> Window:
         first, later = self._turns(specials)

@@ -269,8 +269,11 @@ def can_be_cut(chain: Chain, later: Iterable[str]) -> bool:
     return chain.can_be_cut and not any(regex.search(r"\S\s", token) for token in later)
 
 
-def last_cut(window: Window) -> int:
-    """The last such place of a window before its limit, where no token ends; the window's start if there is none."""
+def last_cut(window: Window, rules: Mapping[int, Rule]) -> int:
+    """The last such place of a window before its limit, unless a token ends there that takes the whitespace.
+
+    If there is none, the last end of a token, where no rule looks behind one; else the window's start.
+    """
     data = window.data[window.start : window.limit].tobytes()
     ends = window.breaks[:, 1] - window.start
     stop = len(data)
@@ -290,4 +293,8 @@ def last_cut(window: Window) -> int:
             row = int(np.searchsorted(ends, stop))
             if row == len(ends) or window.breaks[row, 0] - window.start >= stop:
                 return window.start + stop
-    return window.start
+            if ends[row] == stop and not rules.get(int(window.breaks[row, 2]), Rule()).rstrip:
+                return window.start + stop
+    if any(rule.single_word or rule.rstrip for rule in rules.values()):
+        return window.start
+    return max(window.breaks[-1:, 1].tolist(), default=window.start)
