@@ -533,13 +533,15 @@ def test_where_the_system_says_nothing_of_the_processor_kernels_are_made_for_wha
     def open_empty(path, *arguments, **options):
         return real(tmp_path / "cpuinfo" if path == "/proc/cpuinfo" else path, *arguments, **options)
 
-    target._present.cache_clear()
+    for cached in target._present, target._first_processor:
+        cached.cache_clear()
     with monkeypatch.context() as changed:
         changed.delenv("NUMBA_ENABLE_AVX", raising=False)
         changed.setattr("builtins.open", open_empty)
         changed.setattr(config, "ENABLE_AVX", config._os_supports_avx())
         assert target.present().features == codegen.get_host_cpu_features()
-    target._present.cache_clear()
+    for cached in target._present, target._first_processor:
+        cached.cache_clear()
 
 
 @pytest.mark.skipif(not target.present().has("avx2"), reason="other processors have one form")

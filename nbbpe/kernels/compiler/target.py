@@ -65,15 +65,20 @@ def host() -> Target:
     return Target(*json.loads(found))
 
 
-def _about_processor() -> list[str] | None:
-    """The lines in which Linux describes the first processor, without those that change; None on other systems."""
+@functools.cache
+def _first_processor() -> list[str] | None:
+    """The lines in which Linux describes the first processor; None on other systems."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            lines = list(itertools.takewhile(str.strip, file))
+            return list(itertools.takewhile(str.strip, file))
     except OSError:
         return None
-    kept = [line for line in lines if line.partition(":")[0].strip() in _CONSTANT]
-    # With the features: "flags" of x86, "Features" of ARM. Without them it says too little.
+
+
+def _about_processor() -> list[str] | None:
+    """What `_first_processor` says, without the lines that change; None where it says too little."""
+    kept = [line for line in _first_processor() or () if line.partition(":")[0].strip() in _CONSTANT]
+    # With the features: "flags" of x86, "Features" of ARM.
     return kept if any(line.lower().startswith(("flags", "features")) for line in kept) else None
 
 
@@ -114,14 +119,10 @@ def _enables_avx(processor: str, setting: str | None) -> bool:
 
 def _hides_avx() -> bool:
     """Whether Linux does not say of a processor of x86 that it has AVX: so where /proc/cpuinfo is empty."""
-    if not host().triple.startswith("x86_64"):
+    lines = _first_processor()
+    if lines is None or not host().triple.startswith("x86_64"):
         return False
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            flags = next((line for line in file if line.startswith("flags")), "")
-    except OSError:
-        return False
-    return "avx" not in flags.split()
+    return not any(line.startswith("flags") and "avx" in line.split() for line in lines)
 
 
 def parse(label: str) -> Target:
