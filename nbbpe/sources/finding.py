@@ -59,20 +59,21 @@ def find_inputs(
     if field is not None and not isinstance(field, str):
         raise TypeError(f"field must be the name of a field or a column, not {field!r}")
     check_on_error(on_error)
+    named = _FIELD if field is None else field  # "" is a name like others
+    inputs: list[Input]
     if documents is not None:
         if source is not None:
             raise TypeError(f"give {argument} or documents, not both")
         check_texts(documents)
         if not isinstance(documents, Iterable):
             raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
-        return _fieldless(Documents(documents), field, is_one_of_several)
-    named = _FIELD if field is None else field  # "" is a name like others
-    if is_arrow(source):
-        return [ArrowColumn(source, named)]
-    paths = _paths(source, argument)
-    if paths is None:
-        return _fieldless(Documents(source), field, is_one_of_several)  # type: ignore[arg-type]
-    inputs = [_input(file, named) for path in paths for file in find_files(path)]
+        inputs = [Documents(documents)]
+    elif is_arrow(source):
+        inputs = [ArrowColumn(source, named)]
+    elif (paths := _paths(source, argument)) is None:
+        inputs = [Documents(source)]  # type: ignore[arg-type]
+    else:
+        inputs = [_input(file, named) for path in paths for file in find_files(path)]
     if not is_one_of_several:
         check_field(field, inputs)
     for each in inputs:
@@ -94,13 +95,6 @@ def check_field(field: str | None, inputs: Sequence[Input]) -> None:
             f"files of {', '.join((*_JSON_LINES, _JSON, *_PARQUET))}"
         )
     raise WrongArgument(f"field={field!r} names a field of records, and documents are texts themselves: leave field out")
-
-
-def _fieldless(documents: Documents, field: str | None, is_one_of_several: bool) -> list[Input]:
-    """The documents as the inputs of a source. Raises ValueError for a field, unless it may be that of another source."""
-    if not is_one_of_several:
-        check_field(field, [documents])
-    return [documents]
 
 
 def _input(file: File, field: str) -> Input:
