@@ -143,33 +143,30 @@ def test_superwords_that_were_interrupted_do_not_go_on(after):
     assert kept.extend(documents=DOCUMENTS, vocab_size=310).merges[: len(kept.merges)] == kept.merges
 
 
+def mixture(**parity) -> nbbpe.Mixture:
+    return nbbpe.Mixture({"a": iter(DOCUMENTS[:1]), "b": iter(DOCUMENTS[1:])}, parity=nbbpe.Parity(**parity))
+
+
 @pytest.mark.filterwarnings("ignore:training was interrupted")
 def test_parity_with_a_window_does_not_go_on():
     """Which sources the last merges were for is known no more: other ones may wait."""
-
-    def mixture(window):
-        return nbbpe.Mixture({"a": iter(DOCUMENTS[:1]), "b": iter(DOCUMENTS[1:])}, parity=nbbpe.Parity(window=window))
-
     stop = sends(signal.SIGINT, "learn merges", after=10)
-    kept = nbbpe.train(mixture(4), 320, on_interrupt="keep", progress=stop)
+    kept = nbbpe.train(mixture(window=4), 320, on_interrupt="keep", progress=stop)
     with pytest.raises(ValueError, match="window is about the last merges, and start does not tell"):
-        nbbpe.train(mixture(4), 320, start=kept)
-    assert nbbpe.train(mixture(None), 320, start=kept).merges[: len(kept.merges)] == kept.merges
-    assert kept.extend(mixture(4), 320).vocab_size == 320
+        nbbpe.train(mixture(window=4), 320, start=kept)
+    assert nbbpe.train(mixture(), 320, start=kept).merges[: len(kept.merges)] == kept.merges
+    assert kept.extend(mixture(window=4), 320).vocab_size == 320
 
 
 @pytest.mark.filterwarnings("ignore:training was interrupted")
 def test_parity_after_so_many_tokens_goes_on_when_these_are_there():
-    def mixture(after):
-        return nbbpe.Mixture({"a": iter(DOCUMENTS[:1]), "b": iter(DOCUMENTS[1:])}, parity=nbbpe.Parity(after=after))
-
     stop = sends(signal.SIGINT, "learn merges", after=10)
-    kept = nbbpe.train(mixture(260), 320, on_interrupt="keep", progress=stop)
+    kept = nbbpe.train(mixture(after=260), 320, on_interrupt="keep", progress=stop)
     with pytest.raises(ValueError, match="has its first tokens; leave after out"):
-        nbbpe.train(mixture(260), 320, start=kept)
-    assert nbbpe.train(mixture(None), 320, start=kept).merges == nbbpe.train(mixture(260), 320).merges
+        nbbpe.train(mixture(after=260), 320, start=kept)
+    assert nbbpe.train(mixture(), 320, start=kept).merges == nbbpe.train(mixture(after=260), 320).merges
     with pytest.raises(ValueError, match=r"start has \d+ tokens, fewer than after=300, .* train from the bytes again"):
-        nbbpe.train(mixture(300), 320, start=kept)
+        nbbpe.train(mixture(after=300), 320, start=kept)
 
 
 @pytest.mark.filterwarnings("ignore:training was interrupted")
