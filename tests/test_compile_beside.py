@@ -186,6 +186,14 @@ def test_nothing_of_the_other_process_is_left_when_its_last_kernel_is_stored(tmp
     assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["True", "True", "True", "False"]
 
 
+@pytest.mark.parametrize("ends", ["when its kernel is stored", "by a fault"])
+def test_a_kernel_that_is_obtained_after_the_other_process_has_ended_is_compiled_here(ends, tmp_path):
+    script = START + ("" if ends != "by a fault" else FAULTS["fails"][0]) + BEGIN
+    script += "words.digest_words.obtained()\nwords.link_symbols.obtained()\nprint(words.link_symbols.was_compiled)\n"
+    assert processes.run(script, NUMBA_CACHE_DIR=str(tmp_path)).split() == ["True"]
+    assert kernels_in(tmp_path) == 2
+
+
 def test_a_process_that_a_thread_waits_for_is_not_ended_by_another_thread(monkeypatch):
     kernel = Kernel(abs, (int64,))
     started: list[object] = []
@@ -208,4 +216,6 @@ def test_the_other_process_writes_bytecode_only_where_this_one_does(monkeypatch,
     ask = "import sys; print(sys.dont_write_bytecode, sys.pycache_prefix)"
     assert options[-1] == "-c"
     assert subprocess.check_output([*options, ask], text=True).split() == ["True", str(tmp_path)]
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)  # as the environment of this run may say
+    monkeypatch.setattr(sys, "pycache_prefix", None)
     assert beside.options_for_bytecode() == []

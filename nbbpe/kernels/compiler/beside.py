@@ -53,6 +53,8 @@ class _Beside:
 
     def wait_for(self, name: str) -> None:
         """Return when a kernel is stored, or will not be. After an error, as Ctrl-C, there is no such process any more."""
+        if name not in self.awaited:  # nor is there a pipe to wait for, where it has ended
+            return
         assert self.process.stdout is not None
         poll = select.poll()
         poll.register(self.process.stdout, select.POLLIN | select.POLLHUP)
