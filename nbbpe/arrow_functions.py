@@ -107,7 +107,7 @@ def add_up_counts(tables: Iterable[Any]) -> Any:
     gathering = Gathering(Limit())
     opened = [each for number, table in enumerate(tables) for each in open_counts(table, f"tables[{number}]")]
     if not opened:
-        raise ValueError("there are no tables of counts to add up")
+        raise ValueError("give at least one table of counts: there is nothing to add up")
     said = {(each.metadata or {}).get(KEY) for each in opened}
     if len(said) > 1:
         raise ValueError("the tables have different metadata of nbbpe: they were counted in different ways")

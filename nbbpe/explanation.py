@@ -98,7 +98,7 @@ class Explanation:
         Raises ValueError where the pattern is not compiled, IndexError where it has no such level.
         """
         if not self.levels:
-            raise ValueError(f"there is no automaton to draw: {self.not_compiled}")
+            raise ValueError(f"the pattern has no automaton to draw: {self.not_compiled}")
         labels = [_short(each) for each in self.levels[level].classes]
         drawn = draw_automaton(self._automata[level], labels, [str(each) for each in self.levels[level].classes])
         with whole_file(path) as whole, open(whole, "w", encoding="utf-8", newline="\n") as file:
@@ -125,7 +125,7 @@ def explain_pattern(pattern: PatternLike, text: str | None = None) -> Explanatio
     found = get_pattern(pattern)
     from .text.pattern_tables import join_levels
 
-    # Without a pattern, a document is one pretoken, and there is no automaton.
+    # Without a pattern, a document is one pretoken, and nothing needs an automaton.
     automata = tuple(found.automata) if found.is_compiled else ()
     pretokens = tuple(found.split(text)) if text else ()
     is_certain: tuple[bool, ...] = (False,) * len(pretokens)

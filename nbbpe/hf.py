@@ -207,7 +207,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     def _encode_plain(
         self, texts: Any, options: Mapping[str, Any], with_tokenizers: Callable[[], Any]
     ) -> NbbpeEncoding | None:
-        """A batch of texts, by nbbpe; None if they are no batch of texts, or more than ids and masks is asked for."""
+        """A batch of texts, by nbbpe; None if they are not a batch of texts, or more than ids and masks is asked for."""
         if not isinstance(texts, (list, tuple)) or not texts or not all(isinstance(text, str) for text in texts):
             return None
         if any(value for name, value in options.items() if name not in _PLAIN):

@@ -132,7 +132,7 @@ class Encoding(Tokenizer):
         return batches.encode_segments(segments, super().encode, super().encode_ordinary)
 
     def decode_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> bytes:
-        """The bytes that ids stand for. Raises KeyError for an unknown id, TypeError for what is no integer."""
+        """The bytes that ids stand for. Raises KeyError for an unknown id, TypeError for what is not an integer."""
         if hasattr(tokens, "__next__"):
             tokens = list(tokens)  # to look at them again
         try:

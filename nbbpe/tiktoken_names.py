@@ -74,7 +74,7 @@ class TiktokenNames:
         return found
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one token. Raises KeyError for an unknown id, TypeError for what is no integer.
+        """The bytes of one token. Raises KeyError for an unknown id, TypeError for what is not an integer.
 
         >>> tok.decode_single_token_bytes(258)
         b'the'
@@ -82,7 +82,7 @@ class TiktokenNames:
         return self._model.vocab[operator.index(token)]
 
     def decode_tokens_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> list[bytes]:
-        """The bytes of each id. Raises KeyError for an unknown id, TypeError for what is no integer.
+        """The bytes of each id. Raises KeyError for an unknown id, TypeError for what is not an integer.
 
         >>> tok.decode_tokens_bytes([258, 261])
         [b'the', b' cat']

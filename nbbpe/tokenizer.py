@@ -175,7 +175,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         return self._ids.get(to_bytes(token))
 
     def id_to_token(self, token_id: int) -> bytes | None:
-        """The bytes of a token, special tokens included, or None if no token has this id. TypeError for what is no integer.
+        """The bytes of a token, special tokens included, or None if no token has this id.
+
+        Raises TypeError for what is not an integer.
 
         >>> tok.id_to_token(258), tok.id_to_token(1000)
         (b'the', None)

@@ -305,7 +305,7 @@ def train_bpe(
 
 
 def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: PatternLike) -> None:
-    """Raise TypeError or ValueError for a start that is no tokenizer, or beside which something else is asked for."""
+    """Raise TypeError or ValueError for a start that is not a Tokenizer, or beside which something else is asked for."""
     if not isinstance(start, Tokenizer):
         raise TypeError(f"start must be a Tokenizer or None, not {type(start).__name__}; nbbpe.load reads one")
     for token in special_tokens:

@@ -133,7 +133,7 @@ def test_a_token_is_found_by_its_number(small):
     assert tokens[-1] == list(tokens)[-1] == tokens[np.int64(len(tokens) - 1)]
     assert all(type(value) is int for value in (tokens[0].id, *tokens[0].byte_offsets, *tokens[0].char_offsets))
     for number in len(tokens), -len(tokens) - 1:
-        with pytest.raises(IndexError, match=rf"there is no token {number}: there are {len(tokens)} tokens"):
+        with pytest.raises(IndexError, match=rf"token {number} does not exist: there are {len(tokens)} tokens"):
             tokens[number]
     for wrong in slice(0, 1), "a", (0, 1):
         with pytest.raises(TypeError, match=r"the number of a token must be an integer, not .*; ids, tokens, offsets have"):

@@ -44,7 +44,7 @@ class CompiledEncoder(Encoder):
         self._specials = specials
         self._id_size = dtype.itemsize
         self._encode_pieces = encode_text.compiled_encode_pieces()
-        # Append and pop are atomic, so there is no lock that a fork could leave locked. At the limit, the state that was
+        # Append and pop are atomic, so no lock is needed, which a fork could leave locked. At the limit, the state that was
         # unused for longest is dropped.
         self._idle: deque[EncoderState] = deque(maxlen=_MOST_IDLE)
         self._idle_bytes = _IDLE_BYTES * default_workers()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 14  # pretokens that one call of a kernel merges
 _FIRST_SCRATCH = 256  # bytes of the longest pretoken that scratch has room for at first
-_NAME = b"nbbpe dropout"  # so that digests are no others'
+_NAME = b"nbbpe dropout"  # makes these digests differ from any others
 
 
 def check_dropout(dropout: object, seed: object) -> tuple[float, int | None]:

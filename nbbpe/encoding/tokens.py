@@ -94,7 +94,7 @@ class Tokens:
         try:
             place = range(len(self.tokens))[number]
         except IndexError:
-            raise IndexError(f"there is no token {number}: there are {len(self.tokens):,} tokens") from None
+            raise IndexError(f"token {number} does not exist: there are {len(self.tokens):,} tokens") from None
         start, end = self.byte_offsets[place].tolist()
         first, last = self.char_offsets[place].tolist()
         return Token(int(self.ids[place]), self.tokens[place], (start, end), (first, last))

@@ -241,7 +241,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
             "this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot say. A tokenizer.json "
             "(Tokenizer.to_hf) can, and a file of ranks (Tokenizer.save_tiktoken) if ranks give the same ids"
         )
-    model.listed_merges()  # which raises where there is no list
+    model.listed_merges()  # which raises where the model has no list
     try:
         check_distinct_ids(model.special)
     except ValueError as error:

@@ -65,7 +65,7 @@ def _of_hub(name: str) -> Any:
         offline = problem is not None
         try:
             paths = tuple(huggingface_hub.hf_hub_download(name, file, local_files_only=offline) for file in files)
-        except LocalEntryNotFoundError as error:  # there is no network, and it is not in the cache
+        except LocalEntryNotFoundError as error:  # no network, and not in the cache
             problem = problem or error
             continue
         except EntryNotFoundError:

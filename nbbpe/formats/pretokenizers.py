@@ -52,7 +52,7 @@ def read(steps: Sequence[dict[str, Any]]) -> tuple[Pattern, bool, Cutter | None]
     if not isinstance(prefix_space, bool):
         raise ValueError(f"pre_tokenizer: add_prefix_space must be true or false, and is {shown(prefix_space)}")
     patterns = [_pattern(step) for step in steps[:place]]
-    # Up to the last step that is no pattern, all cut in Python; so do all if each of their parts gets a space in front.
+    # Up to the last step that is not a pattern, all cut in Python; so do all if each of their parts gets a space in front.
     n_cuts = place if prefix_space else next((i + 1 for i in reversed(range(place)) if patterns[i] is None), 0)
     cutter = Cutter.of([_cut_step(step) for step in steps[:n_cuts]]) if n_cuts else None
     splits = [each for each in patterns[n_cuts:] if each is not None]

@@ -1,6 +1,6 @@
 """A file of ids with its sidecar and its ends of documents, published together under a lock.
 
-No system gives several files their names at once. So while the others change, there are no ids under the output's name: who
+No system gives several files their names at once. So while the others change, nothing stands under the output's name: who
 reads it at that moment finds no file, and a run that is killed then leaves none, but never ids with another's JSON.
 (To change the ids last, over the older ones, would describe those wrongly until then; to change them first, the new ones.)
 That moment takes a few renames, and `TokenFile` waits for it to pass. Who has the older ids mapped keeps them.

@@ -335,7 +335,8 @@ def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
         if not n_ids:
             raise ValueError(f"{path} holds no ids: the text it was made from was empty")
         ends = map_ends(beside) if about and about["document_ends"] else None
-        # The other files change only while there are no ids. If the ids are still the same, so is all that was read.
+        # The other files change only while the file of ids does not exist. If that is still the same, so is all that was
+        # read.
         if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
             raise ValueError(f"{path} was replaced while it was opened: open it again")
         return np.memmap(file, dtype=found, mode="r", offset=offset, shape=(n_ids,)), ends, about

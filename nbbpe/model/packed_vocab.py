@@ -76,7 +76,7 @@ class PackedVocab:
 
     @lazy
     def _table(self) -> NDArray[np.int64] | None:
-        """The place of each id, or None where there are no gaps, or too many: a look-up takes a tenth of a search."""
+        """The place of each id, or None where ids have no gaps, or too many: a look-up takes a tenth of a search."""
         n, highest = len(self.ids), int(self.ids[-1])
         if not n <= highest < _MOST_GAPS * n:
             return None
@@ -85,7 +85,7 @@ class PackedVocab:
         return table
 
     def numbers_of(self, ids: NDArray[Any]) -> NDArray[Any]:
-        """The places of ids that the vocabulary has (unchecked), integers[n]; `ids` itself where there are no gaps."""
+        """The places of ids that the vocabulary has (unchecked), integers[n]; `ids` itself where they have no gaps."""
         if (self.ids[-1:] < len(self.ids)).all():
             return ids
         return np.searchsorted(self.ids, ids) if self._table is None else self._table[ids]

@@ -36,7 +36,7 @@ def pairs_by_result(vocab: Mapping[int, bytes]) -> dict[int, list[Pair]]:
 def ordered_pairs(vocab: Mapping[int, bytes]) -> list[Pair]:
     """The pairs of a vocabulary of ranks as a list of merges that gives the same ids.
 
-    Raises ValueError that names a token for which there is no such order.
+    Raises ValueError that names a token that no such order makes.
     """
     found = pairs_by_result(vocab)
     _check_sides(vocab, found)

@@ -64,13 +64,13 @@ def recovered_merges(vocab: PackedVocab) -> tuple[NDArray[np.int32], int | None]
     vocab : tokens by rank, which is the id; all single bytes are in it, except some that no valid UTF-8 has, and no token
         twice (where one is, its second rank is that of a token without two sides, and no list of merges is found)
 
-    Returns (merges, None): for each merge in order the ids of left, right and result, int32[n, 3]. Where there is no such
-    list, because a token's bytes do not end as exactly two tokens when they are merged by ranks below its own (see
+    Returns (merges, None): for each merge in order the ids of left, right and result, int32[n, 3]. Where no such
+    list exists, because a token's bytes do not end as exactly two tokens when they are merged by ranks below its own (see
     kernels/encoding/rank_tables.py), returns (the merges of the tokens before it, the rank of the first such token).
     """
     tokens = _Tokens(vocab)
     n = len(tokens.ranks)
-    # Symbols are the bytes, also such as are no token, and then the longer tokens by rank.
+    # Symbols are the bytes, also those that are not tokens, and then the longer tokens by rank.
     is_byte = np.diff(tokens.starts) == 1
     symbols = np.where(is_byte, tokens.text[tokens.starts[:-1]], 255 + np.cumsum(~is_byte))
     id_of_symbol = np.full(256 + int((~is_byte).sum()), -1, dtype=np.int32)
@@ -85,7 +85,7 @@ def recovered_merges(vocab: PackedVocab) -> tuple[NDArray[np.int32], int | None]
         numbers = secret.fresh()
     merged = np.flatnonzero(~is_byte[:done])
     found = np.column_stack([id_of_symbol[sides[merged]], tokens.ranks[merged]])
-    without_id = np.flatnonzero((found < 0).any(axis=1))  # a side is a byte that is no token
+    without_id = np.flatnonzero((found < 0).any(axis=1))  # a side is a byte that is not a token
     if len(without_id):
         done = int(merged[without_id[0]])
         found = found[: without_id[0]]

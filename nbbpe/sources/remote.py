@@ -92,6 +92,6 @@ def naming_errors(url: str) -> Iterator[None]:
         reason = str(error) if type(error) in kinds else f"{type(error).__name__}: {error}"
         if "range requests" in reason:
             reason = "its server sends no parts of files, which this format needs (HTTP range requests); download it first"
-        # If a host cannot be reached, fsspec says that there is no such file; its cause has the reason.
+        # If a host cannot be reached, fsspec says that the file does not exist; its cause has the reason.
         cause = f" ({error.__cause__})" if error.__cause__ else ""
         raise kind(f"{url!r} cannot be read: {reason}{cause}") from error

@@ -48,7 +48,7 @@ class Sample(NamedTuple):
 class SampledInput(Input):
     """The documents of an input that are in a sample; see Input.
 
-    In plain text they are what special tokens divide, or lines where there are no special tokens.
+    In plain text they are what special tokens divide, or lines without special tokens.
     """
 
     has_records = True

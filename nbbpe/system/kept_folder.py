@@ -41,8 +41,8 @@ def kept_folder(path: str, unlocks: bool = False) -> Iterator[KeptFolder]:
     unlocks : whether the lock ends with the context also where processes go on that were forked meanwhile, as those of an
         executor, which never write there
 
-    Raises FileExistsError for what is no folder of this kind and user, BlockingIOError while another run uses it, OSError
-    where it cannot be made.
+    Raises FileExistsError for what is not a folder of this kind and user, BlockingIOError while another run uses it,
+    OSError where it cannot be made.
     """
     owner = _take(path)
     folder = KeptFolder(path)

@@ -86,7 +86,7 @@ def _check_trusted(link: str, is_file: bool, shown: str) -> None:
 
 
 def _user(uid: int) -> str:
-    """The name of a user, or the number if there is no name."""
+    """The name of a user, or the number of one without a name."""
     try:
         import pwd
 

@@ -24,7 +24,7 @@ def _takes(stream: Any, is_terminal: bool) -> bool:
     """Whether text can be written to a stream, and whether it is a terminal where that is asked.
 
     In a background process it may be None or closed; and a program may put any object in its place that has a `write`,
-    perhaps of bytes. To one that is no terminal, where that is asked, nothing is written, not even an empty text: a log
+    perhaps of bytes. To one that is not a terminal, where that is asked, nothing is written, not even an empty text: a log
     may have a line for each.
     """
     try:

@@ -231,7 +231,7 @@ class _Parser:
             return _literal(chr(_CONTROL[letter]), flags)
         if in_set and self._takes("b"):
             return _literal("\b", flags)
-        if not letter or letter.isalnum():  # also \p before what is no name: there `regex` takes p literally, or raises
+        if not letter or letter.isalnum():  # also \p before what is not a name: there `regex` takes p literally, or raises
             raise Unsupported(f"\\{letter}")
         return _literal(self._take(1), flags)
 

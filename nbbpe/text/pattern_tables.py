@@ -429,7 +429,7 @@ def _harm_of(automaton: Automaton, letters: set[int]) -> tuple[set[int], set[int
     clean = others - harm - keep
     if leads_to_harm(after(alive, clean) | {START}, letters | keep):
         return None
-    # Characters of these classes that are no seam letters keep harm as these do.
+    # Characters of these classes that are not seam letters keep harm as these do.
     return harm, keep | letters if harm else keep
 
 

@@ -99,7 +99,7 @@ def check_columns(schema: Any, name: str) -> None:
 def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
     """The words of a record batch, whose first row has a number in the table. Equal words stay apart.
 
-    Raises ValueError that names the row for what is no word or no count.
+    Raises ValueError that names the row for what is not a word or not a count.
     """
     pa = arrow()
     check_columns(batch.schema, name)

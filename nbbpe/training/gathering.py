@@ -157,7 +157,7 @@ class Gathered:
         return self._limit.runs.merge(self._runs)
 
     def is_empty(self) -> bool:
-        """Whether there is no word."""
+        """Whether nothing was counted."""
         return self.words is not None and not len(self.words.counts)
 
     def longest(self) -> int:

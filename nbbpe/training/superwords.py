@@ -52,7 +52,7 @@ class Superwords:
         if self.after < 256:
             raise ValueError(f"after={self.after} is too small: the 256 bytes are tokens, too")
         if self.window < 2:
-            raise ValueError("window must be at least 2: within one word there are no superwords")
+            raise ValueError("window must be at least 2: one word is never a superword")
         if not isinstance(self.phrase, str) or not self.phrase:
             raise TypeError(f"phrase must be a regex, not {self.phrase!r}")
 

@@ -110,7 +110,8 @@ def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -
     elif parity is not None and parity.window is not None:
         cause = "window is about the last merges, and start does not tell which sources these were for"
     elif parity is not None and parity.after is not None and len(model.ordinary) < parity.after:
-        cause = f"start has {len(model.ordinary):,} tokens, fewer than after={parity.after:,}, before which is no parity"
+        n = len(model.ordinary)
+        cause = f"start has {n:,} tokens, fewer than after={parity.after:,}, before which parity does not apply"
     else:
         return
     raise ValueError(

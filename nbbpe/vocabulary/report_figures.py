@@ -118,7 +118,7 @@ def report_figures(
 ) -> ReportFigures:
     """The figures of a model on texts; `report` is called with the bytes read.
 
-    Raises ValueError where there is no text at all, or where ids leave gaps much larger than the vocabulary.
+    Raises ValueError where all texts are empty, or where ids leave gaps much larger than the vocabulary.
     """
     n_ids = check_gaps(model)
     labels: dict[str, int] = {}

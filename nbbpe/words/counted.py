@@ -47,7 +47,7 @@ class CountedTables(Supply):
         self._tables = [(table, factor) for (table, _), factor in zip(tables, factors, strict=True)]
 
     def gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        """The words of all tables. Raises ValueError where there are none, or where a row is no word with a count."""
+        """The words of all tables. Raises ValueError where there are none, or where a row is not a word with a count."""
         gathering = Gathering(limit)
         with Progress(self._asked.progress, "read counts", None, "words") as bar:
             for table, factor in self._tables:

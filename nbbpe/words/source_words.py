@@ -35,7 +35,7 @@ def count_words(
     by_regex: bool = False,
     warns: bool = True,
 ) -> WordCounts:
-    """Count the words of a source. Special tokens are no words, and no word reaches across one, in records neither.
+    """Count the words of a source. Special tokens are not words, and no word reaches across one, in records neither.
 
     `report` is called with the bytes read; for `warns` see `count_files`. Where the model normalizes text, or prepares it
     otherwise, this process reads alone, as the work is done in Python.

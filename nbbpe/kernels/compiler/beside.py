@@ -4,7 +4,7 @@ The first use on a machine takes seconds, all of them in Numba, which uses one p
 it compiles: it is found, checked and loaded as any stored kernel. Whoever needs a kernel of its list waits for it.
 
 The risk is to wait for nothing, to leave a process behind, or to start too many. So this process goes on alone where there
-is no other processor, no folder to store kernels in, or no Python to start (a frozen application); in worker processes; and
+is only one processor, no folder to store kernels in, or no Python to start (a frozen application); in worker processes; and
 where another process has one for the same store, which a lock on the folder says. If it dies, or has nothing ready in time,
 the kernel is compiled here. It ends when this process does, or no longer waits for it, as its input ends then.
 """
@@ -52,7 +52,7 @@ class _Beside:
         )
 
     def wait_for(self, name: str) -> None:
-        """Return when a kernel is stored, or will not be. After an error, as Ctrl-C, there is no such process any more."""
+        """Return when a kernel is stored, or will not be. After an error, as Ctrl-C, that process has ended."""
         if name not in self.awaited:  # nor is there a pipe to wait for, where it has ended
             return
         assert self.process.stdout is not None
@@ -150,7 +150,7 @@ def _is_idle() -> bool:
 
 
 def _lock() -> int | None:
-    """A descriptor of the store, locked while anybody has it open; None if another process has, or there is no store."""
+    """A descriptor of the store, locked while anybody has it open; None if another process has, or without a store."""
     folder = store.writable_folder()
     if folder is None:
         return None

@@ -11,7 +11,7 @@ behaves differently, kernels are compiled by a plain `njit` instead, see plain.p
                                       what it calls, `_final_module`, `_finalized`, `_ensure_finalized`,
                                       `_linking_libraries`, `_get_module_for_linking`, `get_pointer_to_function`, `codegen`
     PassManager, and passes           those that kernels need; `_runPass`, without Numba's checks of each pass
-    `_shortcuts`                      what these name is cached or left out while we compile
+    `_shortcuts`                      what these name is cached or omitted while we compile
     ExternalFunction                  a function in other object code
     Dispatcher                        `_compile_for_args`, `add_overload`, `overloads`; of an overload `library`, `fndesc`,
                                       `target_context`, `signature`
@@ -89,7 +89,7 @@ class _LinkedOnly(JITCodeLibrary):
     def _get_module_for_linking(self) -> binding.ModuleRef:
         """This function with everything that it calls, for a kernel, or for a function of the user's."""
         self._ensure_finalized()
-        # Nothing is left out before all is there, as LLVM does with what nothing refers to yet, where it may.
+        # Nothing is removed before all is there, as LLVM does with what nothing refers to yet, where it may.
         gathered = binding.parse_assembly(str(self._codegen._create_empty_module(self.name)))
         for module in _modules(self, set()):
             gathered.link_in(module, preserve=True)

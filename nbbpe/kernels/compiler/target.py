@@ -148,7 +148,8 @@ def parse_wanted(label: str) -> Target:
     unknown = [each[1:] for each in wanted.features.split(",") if each[1:] not in known]
     if unknown and host().features and host().triple.startswith("x86_64") and wanted.features:
         raise UnknownProcessor(
-            f"kernels cannot be made for the processor {label!r}: there is no feature {', '.join(map(repr, unknown))}"
+            f"kernels cannot be made for the processor {label!r}: LLVM does not know the feature "
+            f"{', '.join(map(repr, unknown))}"
         )
     return wanted
 

@@ -56,7 +56,7 @@ def decode_ids(state_at, ids, ids_at, n):
     ids      : an IdsArgument; if it is not a list, the ids are int64[n] at the address `ids_at`; n < 0 for no ids
 
     Returns the number of bytes of all tokens, even if `out` has no room for all: then it holds the first of them only.
-    UNKNOWN if an id has no token, or if there are no ids. Cost: one step for each 16 bytes of a token, or part of them; 2
+    UNKNOWN if an id has no token, or if none is given. Cost: one step for each 16 bytes of a token, or part of them; 2
     ns an id.
     """
     state = read_fields(DecodeState, state_at)

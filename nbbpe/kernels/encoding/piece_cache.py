@@ -103,7 +103,7 @@ def cache_ids(cache, slot, key_at, length, low, high, ids_at, n_bytes):
     slot, key_at, length, low, high : as for piece_table.insert
     ids_at, n_bytes : the ids; SPARE_BYTES more may be read
 
-    Returns False, and stores nothing, if there is no room: the table or a pool must grow, or be emptied at the limits. A
+    Returns False, and stores nothing, where room is missing: the table or a pool must grow, or be emptied at the limits. A
     piece that would not even fit into an empty cache is not stored, and True is returned; likewise if the slot is NO_SLOT.
     """
     if slot == NO_SLOT:

@@ -100,7 +100,7 @@ def word_end(at, end, pattern_at):
     after = first_letter + n_letters
     if after >= end:  # what follows the text may be letters, too
         return end if first_letter + least <= end else np.int64(0)
-    # Letters up to the end of the 32 bytes may go on: then this one is no end.
+    # Letters up to the end of the 32 bytes may go on: then this is not the end.
     return after if is_ascii_of(after, number_of(pattern_at, WORD_ENDS), pattern_at) else np.int64(0)
 
 

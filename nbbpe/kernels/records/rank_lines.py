@@ -6,7 +6,7 @@ from ..compiler.jit import kernel
 from ..compiler.signature import int32, int64, reads, uint8
 
 _SPACE, _NEWLINE, _ZERO, _PAD = (np.uint8(ord(character)) for character in " \n0=")
-_NO_DIGIT = 64  # the value of a byte that is no digit of base64
+_NO_DIGIT = 64  # the value of a byte that is not a digit of base64
 _MAX_RANK = 2**31 - 2
 
 # The values of the digits of base64.

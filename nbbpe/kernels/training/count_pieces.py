@@ -168,8 +168,8 @@ def take_words(table, first_slot, end_slot, position, text, starts, counts):
     position   : int64                      where the first word starts in the text
     text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    the padding is not written to
 
-    Returns (slot, number of words): all keys before the slot are taken. It is less than `end_slot` where there is no room
-    for the next key. Cost: one pass over the slots.
+    Returns (slot, number of words): all keys before the slot are taken. It is less than `end_slot` where the next key
+    has no room. Cost: one pass over the slots.
     """
     text_at, table_at = address_of(text), table_addresses(table)
     n_words = 0
