@@ -15,7 +15,7 @@ from ..kernels.machine.large_pages import zeros
 from .workers import Stopped
 
 _HELD_BYTES = 16 << 20  # buffered of a part whose turn has not come; unused memory costs nothing
-_KEPT_BYTES = 2 << 20  # of memory that a buffer may take between its uses
+_KEPT_BYTES = 4 << 20  # of memory that a buffer may take between its uses
 
 
 class Sink(Protocol):
