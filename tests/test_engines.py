@@ -344,7 +344,7 @@ def test_a_tree_of_sums_is_one_sum(table):
     assert arrow_functions.add_up_counts(lost).schema.metadata in (None, {})
     with pytest.raises(ValueError, match="different metadata"):
         arrow_functions.add_up_counts([whole, lost[0]])
-    with pytest.raises(ValueError, match="no tables"):
+    with pytest.raises(ValueError, match="at least one table"):
         arrow_functions.add_up_counts([])
 
 

@@ -119,7 +119,7 @@ def test_buffers_are_left_to_the_next_unless_they_take_much_memory(held_bytes):
         return {room.ctypes.data for room in rooms[-2:]}
 
     used = addresses(1000)
-    assert addresses(3 << 20) == used
+    assert addresses(5 << 20) == used
     assert not addresses(1000) & used
     held_bytes(10)
     addresses(10)
