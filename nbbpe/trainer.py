@@ -141,8 +141,8 @@ def train(
         Bytes of memory, or a str such as "4GB", for all processes together; None for three quarters of what the machine
         and its control groups leave. Counts that exceed it are written to a temporary folder (of the system, or the
         environment variable TMPDIR) and merged from there. What the merges need is known before they begin: if the words
-        do not fit, training ends with an error that says which `min_word_count` would fit. The words of a `Mixture`, and of
-        text that a tokenizer to extend normalizes, are counted in memory whatever the limit; it holds for the merges then.
+        do not fit, training ends with an error that says which `min_word_count` would fit. The words that a `Mixture` holds
+        out, and all words of one with `parity`, are in memory together whatever the limit.
     min_word_count
         Words that occur less often are skipped. None skips none; "auto" as few as have to be, so that the rest fits
         in `memory_limit`, with a warning that says how much of the text that is. The provenance has the figures.

@@ -27,6 +27,9 @@ pytestmark = pytest.mark.usefixtures("quiet")
 pa = pytest.importorskip("pyarrow")
 
 
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+
+
 # What limits are
 
 
@@ -227,6 +230,63 @@ def test_weighted_sources_in_runs(tiny, written, tmp_path):
     parts = [naive.count_words([path.read_bytes()], nbbpe.text.pattern.NAMED["gpt2"].compiled) for path in paths]
     expected = {word: 6 * parts[0][word] + parts[1][word] for word in parts[0] | parts[1]}
     assert counts.to_pylist() == [{"word": word, "count": n} for word, n in naive.add_up(expected.items())]
+
+
+@pytest.mark.parametrize("room", ["tables", "sources"])  # what has none in memory
+@pytest.mark.parametrize("normalizer", [None, "NFC"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"weights": {"b": 3}},
+        {"shares": {"a": 1, "b": 2, "c": 1}},
+        {"held_out": 0.3, "seed": 5},
+        {"parity": True},
+        {"parity": nbbpe.Parity(parallel=dict.fromkeys("abc", "parallel.txt"), window=3)},
+    ],
+    ids=["weights", "shares", "held out", "parity", "parallel"],
+)
+def test_a_mixture_in_runs_is_that_in_memory(arguments, normalizer, room, tiny, written, sizes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for i, name in enumerate("abc"):
+        lines = [f"{word}{name} the" for word in words(15 * i + 25).split(" ")]
+        Path(f"{name}.txt").write_text("\n".join(lines + lines[10:]) + " e\u0301", encoding="utf-8")
+    Path("empty.txt").touch()
+    Path("parallel.txt").write_text(words(20), encoding="utf-8")
+    sources = {name: f"{name}.txt" for name in "abc"}
+    if "shares" not in arguments and not arguments.get("parity"):
+        sources["empty"] = "empty.txt"
+    start = nbbpe.Tokenizer(BYTES, [], normalizer=normalizer)
+    sizes(first_slots=64)
+    if room == "sources":
+        sizes(table_share=1)
+    if room == "sources" or normalizer is not None:  # what a table spills may wait in memory there
+        sizes(sort_room=10**12)
+
+    def trained():
+        return start.extend(nbbpe.Mixture(sources, **arguments), 330, min_word_count=4, memory_limit="100MB")
+
+    in_runs = trained()
+    assert len(written) > 2
+    assert os.listdir(tiny) == []
+    written.clear()
+    sizes(table_share=1, sort_room=4, table_of_text=0)
+    in_memory = trained()
+    assert not written
+    assert in_runs.merges == in_memory.merges
+    told = [tokenizer.provenance["training"] for tokenizer in (in_runs, in_memory)]
+    for name in "mixture", "corpus", "left_out":
+        assert told[0][name] == told[1][name]
+
+
+def test_text_that_a_tokenizer_prepares_is_counted_within_a_limit(tiny, written, sizes):
+    sizes(sort_room=10**12, first_slots=64)
+    start = nbbpe.Tokenizer(BYTES, [], normalizer="NFC")
+    documents = [words(100) + "e\u0301", words(150)]
+    in_runs = start.extend(documents=documents, vocab_size=400)
+    assert len(written) > 4
+    assert os.listdir(tiny) == []
+    sizes(table_of_text=0)
+    assert start.extend(documents=documents, vocab_size=400).merges == in_runs.merges
 
 
 def test_what_fails_leaves_no_run(tiny, written, sizes):

@@ -24,6 +24,7 @@ from .sorted_runs import (
     concatenate,
     in_blocks,
     n_bytes_of,
+    n_text_of,
     sorted_words,
     total_of,
 )
@@ -57,6 +58,10 @@ class Limit:
         """How large a table each of several processes may have."""
         assert self.n_bytes is not None
         return int(max(self.n_bytes // n_workers - _OWN_BYTES, _OWN_BYTES // 4) * _TABLE_SHARE)
+
+    def is_reached(self, n_bytes: int) -> bool:
+        """Whether words of so many bytes go to runs, which they must where there would be no room to sort them."""
+        return self.n_bytes is not None and self.runs is not None and n_bytes * _SORT_ROOM > self.n_bytes - _OWN_BYTES
 
 
 @contextmanager
@@ -156,9 +161,39 @@ class Gathered:
         assert self._limit.runs is not None
         return self._limit.runs.merge(self._runs)
 
+    def in_memory(self) -> WordCounts:
+        """All words, in memory whatever the limit. What is in runs can be read once only."""
+        return concatenate(list(self.sorted_batches())) if self.words is None else self.words
+
+    def add_to(self, gathering: Gathering, factor: int) -> None:
+        """Add all words to others, with their counts multiplied by a factor."""
+        if self.words is not None:
+            gathering.add(self.words, factor)
+        for run in self._runs:
+            gathering.add_run(run, factor)
+
+    def n_bytes(self) -> int:
+        """The memory that the words take: none for those in runs."""
+        return 0 if self.words is None else n_bytes_of(self.words)
+
+    def move_to_run(self) -> None:
+        """Write the words to a run, if they are in memory."""
+        if self.words is not None and len(self.words.counts):
+            assert self._limit.runs is not None
+            parts, self.words = [self.words], None
+            self._runs.append(_run_of(parts, self._limit.runs))
+
     def is_empty(self) -> bool:
         """Whether nothing was counted."""
         return self.words is not None and not len(self.words.counts)
+
+    def total(self) -> int:
+        """The sum of all counts."""
+        return sum(run.total for run in self._runs) if self.words is None else total_of(self.words.counts)
+
+    def n_text(self) -> int:
+        """The bytes of the text that the words were counted in."""
+        return sum(run.n_text for run in self._runs) if self.words is None else n_text_of(self.words)
 
     def longest(self) -> int:
         """The bytes of the longest word."""
@@ -171,7 +206,7 @@ class Gathering:
     """Adds up words from several counters, tables and files."""
 
     def __init__(self, limit: Limit) -> None:
-        self._limit = limit
+        self.limit = limit
         self._parts: list[WordCounts] = []
         self._are_distinct = True  # whether each part has each of its words once
         self._n_bytes = 0
@@ -189,9 +224,13 @@ class Gathering:
         self._parts.append(words)
         self._n_bytes += n_bytes_of(words)
         self._are_distinct = self._are_distinct and are_distinct
-        limit = self._limit
-        if limit.n_bytes is not None and limit.runs is not None and self._n_bytes * _SORT_ROOM > limit.n_bytes - _OWN_BYTES:
-            self._spill(limit.runs)
+        if self.limit.is_reached(self._n_bytes):
+            self._spill()
+
+    def add_parts(self, parts: list[WordCounts]) -> None:
+        """Add words in parts that may have words in common. The list is emptied, so that their memory is free early."""
+        while parts:
+            self.add(parts.pop(), are_distinct=False)
 
     def add_run(self, run: Run, factor: int = 1) -> None:
         """Add the words of a run, with their counts multiplied by a factor."""
@@ -207,17 +246,17 @@ class Gathering:
                 "smaller common denominator, or smaller counts"
             )
 
-    def _spill(self, runs: RunFolder) -> None:
-        self._runs.append(_run_of(self._parts, runs))
+    def _spill(self) -> None:
+        assert self.limit.runs is not None
+        self._runs.append(_run_of(self._parts, self.limit.runs))
         self._n_bytes = 0
 
     def finish(self) -> Gathered:
         """All words that were added."""
-        limit = self._limit
+        limit = self.limit
         if self._runs:
-            assert limit.runs is not None
             if self._n_bytes:
-                self._spill(limit.runs)
+                self._spill()
             return Gathered(None, self._runs, limit)
         if limit.n_bytes is not None and self._n_bytes * _TABLE_ROOM > limit.n_bytes and len(self._parts) > 1:
             words = concatenate(self._parts)
@@ -230,7 +269,6 @@ class Gathering:
 
 def gather_inputs(
     gathering: Gathering,
-    limit: Limit,
     inputs: Sequence[Input],
     pattern: Pattern,
     special_tokens: Sequence[bytes],
@@ -250,6 +288,7 @@ def gather_inputs(
         for words in count_on(executor, inputs, pattern, special_tokens, report, on_error, by_regex, warns):
             gathering.add(words, factor)
         return
+    limit = gathering.limit
     if limit.runs is None:
         words = count_files(inputs, pattern, special_tokens, n_workers, report, on_error, by_regex, warns)
         gathering.add(words, factor)

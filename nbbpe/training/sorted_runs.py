@@ -31,6 +31,7 @@ class Run(NamedTuple):
 
     longest : the bytes of the longest word
     total   : the sum of all counts
+    n_text  : the bytes of all words, each as often as it was counted
     factor  : what each count is multiplied by when the run is read
     """
 
@@ -38,6 +39,7 @@ class Run(NamedTuple):
     n_words: int
     longest: int
     total: int
+    n_text: int
     factor: int = 1
 
 
@@ -49,6 +51,12 @@ def n_bytes_of(words: WordCounts) -> int:
 def total_of(counts: NDArray[np.int64]) -> int:
     """The sum of counts >= 0, exactly, however large."""
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
+def n_text_of(words: WordCounts) -> int:
+    """The bytes of all words, each as often as it was counted, exactly."""
+    lengths, counts = np.diff(words.starts), words.counts
+    return (int(lengths @ (counts >> 32)) << 32) + int(lengths @ (counts & 0xFFFFFFFF))
 
 
 def concatenate(parts: Sequence[WordCounts]) -> WordCounts:
@@ -108,7 +116,7 @@ def in_blocks(words: WordCounts, n_bytes: int) -> Iterator[WordCounts]:
 
 def write_run(path: str, batches: Iterable[WordCounts]) -> Run:
     """Write sorted words, batch after batch, as a run. Raises OSError that names the folder and how to choose another."""
-    n_words = longest = total = 0
+    n_words = longest = total = n_text = 0
     with _naming_folder(path), open(path, "wb") as file:
         for batch in batches:
             for block in in_blocks(batch, _BLOCK_BYTES):
@@ -121,7 +129,8 @@ def write_run(path: str, batches: Iterable[WordCounts]) -> Run:
                 n_words += len(block.counts)
                 longest = max(longest, int(np.diff(block.starts).max(initial=0)))
                 total += total_of(block.counts)
-    return Run(path, n_words, longest, total)
+                n_text += n_text_of(block)
+    return Run(path, n_words, longest, total, n_text)
 
 
 @contextmanager

@@ -70,12 +70,8 @@ class CountedText(Supply):
         with Progress(asked.progress, "count words", total_size(self._inputs), "B") as bar:
             how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
             for factor, inputs in self._groups.items():
-                gather_inputs(gathering, limit, inputs, split, separators, *how, factor, asked.executor, self._warns)
+                gather_inputs(gathering, inputs, split, separators, *how, factor, asked.executor, self._warns)
         return self._checked(gathering.finish())
-
-    def _n_text(self) -> int | None:
-        sizes = [each.n_text() for each in self._inputs]
-        return sum(sizes) if all(sizes) else None
 
 
 def _by_item(items: list[Any], inputs: list[Input]) -> Iterator[list[Input]]:

@@ -13,13 +13,13 @@ from ..sources import total_size
 from ..system.progress import Progress
 from ..system.user_warnings import warn_user
 from ..text.pattern import Pattern
-from ..training.gathering import Gathered, Limit
+from ..training.gathering import Gathered, Gathering, Limit
 from .asked import Asked
 from .counted_text import CountedText
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .parity import Parity
-from .source_words import changes_text, count_words, is_prepared
+from .source_words import changes_text, gather_words, is_prepared
 from .supply import Supply, say_nothing
 
 
@@ -76,9 +76,10 @@ class _PreparedText(CountedText):
 
     def gathered(self, split: Pattern, limit: Limit) -> Gathered:
         asked = self._asked
+        gathering = Gathering(limit)
         with Progress(asked.progress, "count words", total_size(self._inputs), "B") as bar:
-            words = count_words(self._model, self._inputs, 1, bar.advance, asked.on_error, asked.by_regex)
-        return self._checked(Gathered(words, [], limit))
+            gather_words(gathering, self._model, self._inputs, 1, bar.advance, asked.on_error, asked.by_regex)
+        return self._checked(gathering.finish())
 
 
 def _check_only_counts(source: object, documents: object, asked: Asked) -> None:

@@ -13,15 +13,13 @@ from ..sources import Input, total_size
 from ..system.progress import Progress
 from ..text.pattern import Pattern
 from ..training.fitting import LeftOut
-from ..training.gathering import Gathered, Limit
-from ..training.parallel_counting import count_files
-from ..training.sorted_runs import concatenate
+from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
+from ..training.sorted_runs import concatenate, n_text_of
 from ..training.word_counts import WordCounts
-from ..training.word_table import WordTable
 from .asked import Asked
-from .mixture import Mixture, count_mixture, denominator_of, find_mixture, n_bytes
+from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture
 from .parity import Parity, with_groups, words_between
-from .source_words import count_words
+from .source_words import gather_words
 from .supply import Stage, Supply
 
 
@@ -50,13 +48,14 @@ class MixedText(Supply):
         return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._told}}
 
     def gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        table = WordTable()
-        for words in self._count(split).values():
-            table.add(words)
-        return self._checked(Gathered(table.take(), [], limit))
+        counted = self._count(split, limit)
+        gathering = Gathering(limit)
+        for name, words in counted.trained.items():
+            words.add_to(gathering, counted.multipliers[name])
+        return self._checked(gathering.finish())
 
-    def _count(self, split: Pattern) -> dict[str, WordCounts]:
-        """The words of each source, with weighted counts."""
+    def _count(self, split: Pattern, limit: Limit) -> CountedMixture:
+        """The words of each source."""
         asked = self._asked
         separators = [token.encode() for token in self.special_tokens]
         size = total_size([each for inputs in self._found.values() for each in inputs])
@@ -66,15 +65,20 @@ class MixedText(Supply):
         size = None if size is None or measures is None else size + measures
         with Progress(asked.progress, "count words", size, "B") as bar:
 
-            def count(inputs: list[Input], again: bool = False) -> WordCounts:
-                how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex, self._warns and not again
+            def count(inputs: list[Input], again: bool = False) -> Gathered:
+                gathering = Gathering(limit)
+                how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
+                warns = self._warns and not again
                 if self._model is not None:
-                    return count_words(self._model, inputs, *how)
-                return count_files(inputs, split, separators, *how)
+                    gather_words(gathering, self._model, inputs, *how, warns)
+                else:
+                    gather_inputs(gathering, inputs, split, separators, *how, warns=warns)
+                return gathering.finish()
 
-            words, self._held_out, self._told = count_mixture(self._mixture, self._found, count)
-            self._parallel = {name: count(inputs) for name, inputs in self._found_parallel.items()}
-        return words
+            counted = count_mixture(self._mixture, self._found, limit, count)
+            self._held_out, self._told = counted.held_out, counted.told
+            self._parallel = {name: count(inputs).in_memory() for name, inputs in self._found_parallel.items()}
+        return counted
 
 
 class ParityText(MixedText):
@@ -117,18 +121,21 @@ class ParityText(MixedText):
         return told
 
     def gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        by_name = self._count(split)
-        parts = [by_name[name] for name in self._names]
+        counted = self._count(split, limit)
+        parts = []
+        for name in self._names:
+            words = counted.trained[name].in_memory()
+            parts.append(words._replace(counts=words.counts * counted.multipliers[name]))
         self._counts = [part.counts for part in parts]
         for name, words in self._parallel.items():
-            if not len(words.counts) and len(by_name[name].counts):
+            if not len(words.counts) and not counted.trained[name].is_empty():
                 raise ValueError(f"the parallel text of {name!r} is empty, so it cannot say how well that is compressed")
         return self._checked(Gathered(concatenate(parts), [], limit))
 
 
 def _bytes_per_token(words: WordCounts, model: Model) -> float | None:
     """How well a model compresses the text of some words; None for no text."""
-    return n_bytes(words) / _n_tokens(words, model) if len(words.counts) else None
+    return n_text_of(words) / _n_tokens(words, model) if len(words.counts) else None
 
 
 def _n_tokens(words: WordCounts, model: Model) -> int:

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import lcm
 from numbers import Rational
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..sources import Input, check_field, find_inputs
 from ..sources.sampling import Sample, SampledInput
 from ..system.excerpt import shown, shown_count
 from ..system.integers import check_integer, check_positive
+from ..training.gathering import Gathered, Limit
 from ..training.word_counts import WordCounts
 from .parity import Parity, check_names, check_parity
 
@@ -137,40 +136,57 @@ def find_mixture(
     return found, parallel
 
 
-def count_mixture(
-    mixture: Mixture, found: Mapping[str, list[Input]], count: Callable[[list[Input], bool], WordCounts]
-) -> tuple[dict[str, WordCounts], dict[str, WordCounts], dict[str, dict[str, Any]]]:
-    """Count the words of all sources, with a function that counts the words of inputs, and is told if it reads them again.
+class CountedMixture(NamedTuple):
+    """The words of each source of a mixture, by the source's name.
 
-    Returns the words to train on, with weighted counts, by source; the words that are held out, by source; and what the
-    provenance says of each source.
+    trained     : those to train on
+    multipliers : what their counts are to be multiplied by
+    held_out    : those that are held out
+    told        : what the provenance says of the source
     """
 
-    def counted(inputs: list[Input], low: float, high: float, again: bool = False) -> WordCounts:
+    trained: dict[str, Gathered]
+    multipliers: dict[str, int]
+    held_out: dict[str, WordCounts]
+    told: dict[str, dict[str, Any]]
+
+
+def count_mixture(
+    mixture: Mixture, found: Mapping[str, list[Input]], limit: Limit, count: Callable[[list[Input], bool], Gathered]
+) -> CountedMixture:
+    """Count the words of all sources, with a function that counts the words of inputs, and is told if it reads them again.
+
+    Raises OverflowError where the weighted counts do not fit in int64.
+    """
+
+    def counted(inputs: list[Input], low: float, high: float, again: bool = False) -> Gathered:
         if (low, high) == (0.0, 1.0):
             return count(inputs, again)
         return count([SampledInput(each, Sample(mixture.seed, low, high)) for each in inputs], again)
 
-    trained, held_out, sizes = {}, {}, {}
+    trained: dict[str, Gathered] = {}
+    held_out, sizes = {}, {}
     for name, inputs in found.items():
-        share, limit = 1.0, _max_bytes(mixture, name)
-        if limit is not None:
+        share, most_bytes = 1.0, _max_bytes(mixture, name)
+        if most_bytes is not None:
             size = (1 - mixture.held_out) * sum(each.n_text() for each in inputs)  # what is held out is not trained on
-            share = min(1.0, limit / size) if size else 1.0
+            share = min(1.0, most_bytes / size) if size else 1.0
         trained[name] = counted(inputs, mixture.held_out, mixture.held_out + (1 - mixture.held_out) * share)
-        sizes[name] = n_bytes(trained[name])
+        sizes[name] = trained[name].n_text()
+        if limit.is_reached(sum(words.n_bytes() for words in trained.values())):
+            for words in trained.values():
+                words.move_to_run()
         if mixture.held_out:
-            held_out[name] = counted(inputs, 0.0, mixture.held_out, again=True)
+            held_out[name] = counted(inputs, 0.0, mixture.held_out, again=True).in_memory()
     multipliers = _multipliers(mixture, sizes)
     # A source without words counts as one, as NumPy must take its multiplier, too.
-    total = sum(max(int(words.counts.sum()), 1) * multipliers[name] for name, words in trained.items())
+    total = sum(max(words.total(), 1) * multipliers[name] for name, words in trained.items())
     if total >= 2**63:
         raise OverflowError(
             f"the weighted words are {shown_count(total)}, which does not fit in 64 bits: use smaller weights"
         )
-    weighted = {name: words._replace(counts=words.counts * multipliers[name]) for name, words in trained.items()}
     told = {name: {"bytes": sizes[name], "multiplier": multipliers[name]} for name in trained}
-    return weighted, held_out, told
+    return CountedMixture(trained, multipliers, held_out, told)
 
 
 def _max_bytes(mixture: Mixture, name: str) -> int | None:
@@ -195,8 +211,3 @@ def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
     weights = {name: Fraction((mixture.weights or {}).get(name, 1)) for name in mixture.sources}
     unit = denominator_of(mixture)
     return {name: int(weight * unit) for name, weight in weights.items()}
-
-
-def n_bytes(words: WordCounts) -> int:
-    """The bytes of a text, from its words."""
-    return int(np.diff(words.starts) @ words.counts)

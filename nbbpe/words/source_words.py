@@ -11,7 +11,7 @@ from ..encoding.special_choice import pack_special_tokens
 from ..model.model import Model
 from ..sources import NO_ID, Input, Tally, warn_of_skipped
 from ..training.counters import make_counter
-from ..training.parallel_counting import count_files
+from ..training.gathering import Gathering, Limit, gather_inputs
 from ..training.word_counts import WordCounts
 
 
@@ -27,6 +27,16 @@ def changes_text(model: Model) -> bool:
 
 
 def count_words(
+    model: Model, inputs: Sequence[Input], n_workers: int, report: Callable[[int], None], on_error: str
+) -> WordCounts:
+    """The words of a source, in memory; see gather_words."""
+    gathering = Gathering(Limit())
+    gather_words(gathering, model, inputs, n_workers, report, on_error)
+    return gathering.finish().in_memory()
+
+
+def gather_words(
+    gathering: Gathering,
     model: Model,
     inputs: Sequence[Input],
     n_workers: int,
@@ -34,7 +44,7 @@ def count_words(
     on_error: str = "raise",
     by_regex: bool = False,
     warns: bool = True,
-) -> WordCounts:
+) -> None:
     """Count the words of a source. Special tokens are not words, and no word reaches across one, in records neither.
 
     `report` is called with the bytes read; for `warns` see `count_files`. Where the model normalizes text, or prepares it
@@ -42,10 +52,14 @@ def count_words(
     """
     if not is_prepared(model):
         separators = [token.encode() for token in model.special]
-        return count_files(inputs, model.pattern, separators, n_workers, report, on_error, by_regex, warns)
+        gather_inputs(gathering, inputs, model.pattern, separators, n_workers, report, on_error, by_regex, warns=warns)
+        return
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
     counter = make_counter(model.pattern, [], on_error, by_regex)
+    limit = gathering.limit
+    if limit.runs is not None:
+        counter.bound(limit.table_bytes(n_workers=1), gathering.add_parts)
     separators = [token.encode() for token in model.choosable]
     skipped = []
     for each in inputs:
@@ -61,4 +75,4 @@ def count_words(
             skipped.append(tally.skipped())
     if warns:
         warn_of_skipped(skipped)
-    return counter.finish()
+    gathering.add(counter.finish())

@@ -82,7 +82,8 @@ class Supply(ABC):
 
     def _n_text(self) -> int | None:
         """The bytes of text; None where nobody knows."""
-        return None
+        sizes = [each.n_text() for each in self.inputs()]
+        return sum(sizes) if sizes and all(sizes) else None
 
     def _checked(self, gathered: Gathered) -> Gathered:
         """The words of text. Raises ValueError where there are none."""
