@@ -298,3 +298,18 @@ def test_a_source_that_is_read_again_brings_one_warning_of_its_records(tmp_path,
     with pytest.warns(UserWarning, match="was skipped") as warned:
         nbbpe.train(source, 264, on_error="skip", superwords=superwords)
     assert [str(each.message)[:31] for each in warned] == ["1 malformed record was skipped:"]
+
+
+@pytest.mark.parametrize("parity", [False, True])
+def test_one_warning_is_of_the_records_of_all_sources(tmp_path, parity):
+    sources = {}
+    for name in "b", "a", "parallel":
+        sources[name] = tmp_path / f"{name}.jsonl"
+        sources[name].write_text('{"text": "the end the end"}\n{"x": 1}\n')
+    measure = sources.pop("parallel")
+    mixture = nbbpe.Mixture(sources, parity=nbbpe.Parity(parallel=dict.fromkeys(sources, measure)) if parity else False)
+    with pytest.warns(UserWarning, match="were skipped") as warned:
+        nbbpe.train(mixture, 260, on_error="skip")
+    (told,) = [str(each.message) for each in warned]
+    assert told.startswith(f"{4 if parity else 2} malformed records were skipped: ")
+    assert 0 < told.index("b.jsonl") < told.index("a.jsonl")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
-from ..sources import Input, Part, Skipped, warn_of_skipped
+from ..sources import Input, Part, Skipped
 from ..sources.elsewhere import for_elsewhere
 from ..system.executors import run_on
 from ..text.pattern import Pattern
@@ -91,20 +91,14 @@ def count_on(
     report: Callable[[int], None],
     on_error: str,
     by_regex: bool,
-    warns: bool = True,
-) -> Iterator[WordCounts]:
-    """Count the words of files on an executor; the words of each part, as they come."""
+) -> Iterator[CountedPart]:
+    """Count the words of files on an executor: the parts as they come, in any order."""
     total = sum(each.n_text() for each in inputs)
     part_bytes = min(max(total // _N_PARTS, _LEAST_BYTES), _MOST_BYTES)
     n_parts = max(-(-total // part_bytes), 1)
     part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)  # of one file alike, and even, so that no worker waits long
     parts = [for_elsewhere(part) for each in inputs for part in each.cut(part_bytes, pattern, special_tokens)]
     count = partial(count_part, pattern=pattern, special_tokens=special_tokens, on_error=on_error, by_regex=by_regex)
-    skipped: dict[int, Skipped] = {}
     for done in run_on(executor, count, list(enumerate(parts))):
         report(done.n_read)
-        if done.skipped.n:
-            skipped[done.number] = done.skipped
-        yield done.words.words()
-    if warns:
-        warn_of_skipped(skipped[number] for number in sorted(skipped))
+        yield done

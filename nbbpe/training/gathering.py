@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..sources import Input, Part
+from ..sources import Input, Part, Skipped
 from ..system.excerpt import shown_count
 from ..system.scratch import scratch_folder
 from ..text.pattern import Pattern
-from .counters import make_counter
+from .counters import Counter, make_counter
 from .executed import count_on
-from .parallel_counting import count_files, run_counters, workers_that_pay
+from .parallel_counting import run_counters, workers_that_pay
 from .sorted_runs import (
     Run,
     RunFolder,
@@ -146,11 +146,15 @@ def _run_of(parts: list[WordCounts], runs: RunFolder) -> Run:
 class Gathered:
     """Distinct words with their counts: in memory, or in runs.
 
-    words : WordCounts, in no order; None where they are in runs
+    words   : WordCounts, in no order; None where they are in runs
+    skipped : the malformed records of the text that were skipped
     """
 
-    def __init__(self, words: WordCounts | None, runs: Sequence[Run], limit: Limit) -> None:
+    def __init__(
+        self, words: WordCounts | None, runs: Sequence[Run], limit: Limit, skipped: Sequence[Skipped] = ()
+    ) -> None:
         self.words = words
+        self.skipped = skipped
         self._runs = list(runs)
         self._limit = limit
 
@@ -203,10 +207,14 @@ class Gathered:
 
 
 class Gathering:
-    """Adds up words from several counters, tables and files."""
+    """Adds up words from several counters, tables and files.
+
+    skipped : the malformed records of their text that were skipped, in order
+    """
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
+        self.skipped: list[Skipped] = []
         self._parts: list[WordCounts] = []
         self._are_distinct = True  # whether each part has each of its words once
         self._n_bytes = 0
@@ -253,18 +261,18 @@ class Gathering:
 
     def finish(self) -> Gathered:
         """All words that were added."""
-        limit = self.limit
+        limit, skipped = self.limit, self.skipped
         if self._runs:
             if self._n_bytes:
                 self._spill()
-            return Gathered(None, self._runs, limit)
+            return Gathered(None, self._runs, limit, skipped)
         if limit.n_bytes is not None and self._n_bytes * _TABLE_ROOM > limit.n_bytes and len(self._parts) > 1:
             words = concatenate(self._parts)
             self._parts.clear()
-            return Gathered(sorted_words(words), [], limit)
+            return Gathered(sorted_words(words), [], limit, skipped)
         if self._are_distinct or not self._parts:
-            return Gathered(add_up(self._parts), [], limit)
-        return Gathered(add_up([*self._parts, concatenate([])]), [], limit)
+            return Gathered(add_up(self._parts), [], limit, skipped)
+        return Gathered(add_up([*self._parts, concatenate([])]), [], limit, skipped)
 
 
 def gather_inputs(
@@ -278,25 +286,26 @@ def gather_inputs(
     by_regex: bool = False,
     factor: int = 1,
     executor: Any = None,
-    warns: bool = True,
 ) -> None:
     """Count the words of inputs, see `count_files`, and add them, with their counts multiplied by a factor.
 
+    on_error : "skip" adds malformed records to those that were skipped, and goes on
     executor : counts them, where there is one, in place of own workers
     """
     if executor is not None:
-        for words in count_on(executor, inputs, pattern, special_tokens, report, on_error, by_regex, warns):
-            gathering.add(words, factor)
+        skipped = {}
+        for part in count_on(executor, inputs, pattern, special_tokens, report, on_error, by_regex):
+            gathering.add(part.words.words(), factor)
+            skipped[part.number] = part.skipped
+        gathering.skipped += [skipped[number] for number in sorted(skipped)]
         return
     limit = gathering.limit
-    if limit.runs is None:
-        words = count_files(inputs, pattern, special_tokens, n_workers, report, on_error, by_regex, warns)
-        gathering.add(words, factor)
-        return
-    most_bytes = limit.table_bytes(workers_that_pay(inputs, n_workers))
-    make = partial(BoundedCounter, pattern, special_tokens, on_error, by_regex, limit.runs, most_bytes)
+    make: Callable[[], Counter | BoundedCounter] = partial(make_counter, pattern, special_tokens, on_error, by_regex)
+    if limit.runs is not None:
+        most_bytes = limit.table_bytes(workers_that_pay(inputs, n_workers))
+        make = partial(BoundedCounter, pattern, special_tokens, on_error, by_regex, limit.runs, most_bytes)
     counter = make()
-    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report, warns)
+    gathering.skipped += run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
     result = counter.finish(n_workers)
     if isinstance(result, WordCounts):
         gathering.add(result, factor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from ..sources import Documents, Input, Skipped, warn_of_skipped
+from ..sources import Documents, Input, Skipped
 from ..system.workers import ENDED, SharedJob, run_jobs
 from ..text.pattern import Pattern
 from ..text.utf8 import Text
@@ -34,18 +34,15 @@ def count_files(
     special_tokens: Sequence[bytes],
     n_workers: int,
     report: Callable[[int], None],
-    on_error: str = "raise",
     by_regex: bool = False,
-    warns: bool = True,
 ) -> WordCounts:
     """Count the words of files and iterables, in `n_workers` processes where that pays.
 
-    `report` is called with the bytes read. With on_error="skip", malformed records are skipped, and one warning says which.
-    With `by_regex`, pieces are split by `regex`. `warns` is False where the inputs are read again, after that warning.
+    `report` is called with the bytes read. With `by_regex`, pieces are split by `regex`. A malformed record is an error.
     """
-    make = partial(make_counter, pattern, special_tokens, on_error, by_regex)
+    make = partial(make_counter, pattern, special_tokens, by_regex=by_regex)
     counter = make()
-    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report, warns)
+    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
     return counter.finish(n_workers)
 
 
@@ -57,11 +54,11 @@ def run_counters(
     special_tokens: Sequence[bytes],
     n_workers: int,
     report: Callable[[int], None],
-    warns: bool = True,
-) -> None:
+) -> list[Skipped]:
     """Count the words of inputs by a counter in this process, and by others that `make` makes in processes of their own.
 
-    In the end, `counter` has taken over what they have counted. For the other arguments see `count_files`.
+    In the end, `counter` has taken over what they have counted. Returns the malformed records that were skipped, in their
+    order. For the other arguments see `count_files`.
     """
     n_workers = workers_that_pay(inputs, n_workers)
     total = sum(each.n_text() for each in inputs)
@@ -77,8 +74,7 @@ def run_counters(
                 skipped[number] = result
         elif result is not ENDED:
             report(result)
-    if warns:
-        warn_of_skipped(skipped[number] for number in sorted(skipped))
+    return [skipped[number] for number in sorted(skipped)]
 
 
 def workers_that_pay(inputs: Sequence[Input], n_workers: int) -> int:

@@ -46,15 +46,15 @@ class CountedTables(Supply):
         super().__init__(asked, description.pattern, description.special_tokens, denominator)
         self._tables = [(table, factor) for (table, _), factor in zip(tables, factors, strict=True)]
 
-    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        """The words of all tables. Raises ValueError where there are none, or where a row is not a word with a count."""
+    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+        """The words of all tables. Raises ValueError where a row is not a word with a count."""
         gathering = Gathering(limit)
         with Progress(self._asked.progress, "read counts", None, "words") as bar:
             for table, factor in self._tables:
                 for words in words_in(table):
                     gathering.add(words, factor, are_distinct=False)
                     bar.advance(len(words.counts))
-        gathered = gathering.finish()
-        if gathered.is_empty():
-            raise ValueError("there is nothing to train on: the tables of counts have no rows")
-        return gathered
+        return gathering.finish()
+
+    def _says_empty(self) -> str:
+        return "there is nothing to train on: the tables of counts have no rows"

@@ -63,15 +63,15 @@ class CountedText(Supply):
         began = time.perf_counter()
         return lambda n_words: say(forecast.outcome(time.perf_counter() - began, n_words))
 
-    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         asked = self._asked
         separators = [token.encode() for token in self.special_tokens]
         gathering = Gathering(limit)
         with Progress(asked.progress, "count words", total_size(self._inputs), "B") as bar:
             how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
             for factor, inputs in self._groups.items():
-                gather_inputs(gathering, inputs, split, separators, *how, factor, asked.executor, self._warns)
-        return self._checked(gathering.finish())
+                gather_inputs(gathering, inputs, split, separators, *how, factor, asked.executor)
+        return gathering.finish()
 
 
 def _by_item(items: list[Any], inputs: list[Input]) -> Iterator[list[Input]]:

@@ -74,12 +74,12 @@ class _PreparedText(CountedText):
     def forecasted(self, n_tokens: int | None) -> Callable[[int], None]:
         return say_nothing
 
-    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         asked = self._asked
         gathering = Gathering(limit)
         with Progress(asked.progress, "count words", total_size(self._inputs), "B") as bar:
             gather_words(gathering, self._model, self._inputs, 1, bar.advance, asked.on_error, asked.by_regex)
-        return self._checked(gathering.finish())
+        return gathering.finish()
 
 
 def _check_only_counts(source: object, documents: object, asked: Asked) -> None:

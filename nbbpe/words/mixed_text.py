@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..encoding.pretoken_ids import pretoken_ids
 from ..model.model import Model
-from ..sources import Input, total_size
+from ..sources import Input, Skipped, total_size
 from ..system.progress import Progress
 from ..text.pattern import Pattern
 from ..training.fitting import LeftOut
@@ -36,6 +36,7 @@ class MixedText(Supply):
         self._held_out: dict[str, WordCounts] = {}
         self._parallel: dict[str, WordCounts] = {}
         self._told: dict[str, dict[str, Any]] = {}
+        self._skipped: list[Skipped] = []
 
     def inputs(self) -> list[Input]:
         found = [*self._found.values(), *self._found_parallel.values()]
@@ -47,12 +48,13 @@ class MixedText(Supply):
         mixture = self._mixture
         return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._told}}
 
-    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)
         gathering = Gathering(limit)
         for name, words in counted.trained.items():
             words.add_to(gathering, counted.multipliers[name])
-        return self._checked(gathering.finish())
+        gathering.skipped += self._skipped
+        return gathering.finish()
 
     def _count(self, split: Pattern, limit: Limit) -> CountedMixture:
         """The words of each source."""
@@ -65,19 +67,20 @@ class MixedText(Supply):
         size = None if size is None or measures is None else size + measures
         with Progress(asked.progress, "count words", size, "B") as bar:
 
-            def count(inputs: list[Input], again: bool = False) -> Gathered:
+            def count(inputs: list[Input]) -> Gathered:
                 gathering = Gathering(limit)
                 how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
-                warns = self._warns and not again
                 if self._model is not None:
-                    gather_words(gathering, self._model, inputs, *how, warns)
+                    gather_words(gathering, self._model, inputs, *how)
                 else:
-                    gather_inputs(gathering, inputs, split, separators, *how, warns=warns)
+                    gather_inputs(gathering, inputs, split, separators, *how)
                 return gathering.finish()
 
             counted = count_mixture(self._mixture, self._found, limit, count)
             self._held_out, self._told = counted.held_out, counted.told
-            self._parallel = {name: count(inputs).in_memory() for name, inputs in self._found_parallel.items()}
+            parallel = {name: count(inputs) for name, inputs in self._found_parallel.items()}
+        self._parallel = {name: gathered.in_memory() for name, gathered in parallel.items()}
+        self._skipped = [each for gathered in (*counted.trained.values(), *parallel.values()) for each in gathered.skipped]
         return counted
 
 
@@ -120,7 +123,7 @@ class ParityText(MixedText):
         told["mixture"]["parity"] = {"after": parity.after, "window": parity.window}
         return told
 
-    def gathered(self, split: Pattern, limit: Limit) -> Gathered:
+    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)
         parts = []
         for name in self._names:
@@ -130,7 +133,7 @@ class ParityText(MixedText):
         for name, words in self._parallel.items():
             if not len(words.counts) and not counted.trained[name].is_empty():
                 raise ValueError(f"the parallel text of {name!r} is empty, so it cannot say how well that is compressed")
-        return self._checked(Gathered(concatenate(parts), [], limit))
+        return Gathered(concatenate(parts), [], limit, self._skipped)
 
 
 def _bytes_per_token(words: WordCounts, model: Model) -> float | None:

@@ -152,17 +152,17 @@ class CountedMixture(NamedTuple):
 
 
 def count_mixture(
-    mixture: Mixture, found: Mapping[str, list[Input]], limit: Limit, count: Callable[[list[Input], bool], Gathered]
+    mixture: Mixture, found: Mapping[str, list[Input]], limit: Limit, count: Callable[[list[Input]], Gathered]
 ) -> CountedMixture:
-    """Count the words of all sources, with a function that counts the words of inputs, and is told if it reads them again.
+    """Count the words of all sources, with a function that counts the words of inputs.
 
     Raises OverflowError where the weighted counts do not fit in int64.
     """
 
-    def counted(inputs: list[Input], low: float, high: float, again: bool = False) -> Gathered:
+    def counted(inputs: list[Input], low: float, high: float) -> Gathered:
         if (low, high) == (0.0, 1.0):
-            return count(inputs, again)
-        return count([SampledInput(each, Sample(mixture.seed, low, high)) for each in inputs], again)
+            return count(inputs)
+        return count([SampledInput(each, Sample(mixture.seed, low, high)) for each in inputs])
 
     trained: dict[str, Gathered] = {}
     held_out, sizes = {}, {}
@@ -177,7 +177,7 @@ def count_mixture(
             for words in trained.values():
                 words.move_to_run()
         if mixture.held_out:
-            held_out[name] = counted(inputs, 0.0, mixture.held_out, again=True).in_memory()
+            held_out[name] = counted(inputs, 0.0, mixture.held_out).in_memory()
     multipliers = _multipliers(mixture, sizes)
     # A source without words counts as one, as NumPy must take its multiplier, too.
     total = sum(max(words.total(), 1) * multipliers[name] for name, words in trained.items())

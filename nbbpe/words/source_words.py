@@ -29,9 +29,10 @@ def changes_text(model: Model) -> bool:
 def count_words(
     model: Model, inputs: Sequence[Input], n_workers: int, report: Callable[[int], None], on_error: str
 ) -> WordCounts:
-    """The words of a source, in memory; see gather_words."""
+    """The words of a source, in memory; one warning says which malformed records were skipped. See `gather_words`."""
     gathering = Gathering(Limit())
     gather_words(gathering, model, inputs, n_workers, report, on_error)
+    warn_of_skipped(gathering.skipped)
     return gathering.finish().in_memory()
 
 
@@ -43,16 +44,15 @@ def gather_words(
     report: Callable[[int], None],
     on_error: str = "raise",
     by_regex: bool = False,
-    warns: bool = True,
 ) -> None:
     """Count the words of a source. Special tokens are not words, and no word reaches across one, in records neither.
 
-    `report` is called with the bytes read; for `warns` see `count_files`. Where the model normalizes text, or prepares it
-    otherwise, this process reads alone, as the work is done in Python.
+    For the arguments see `gather_inputs`. Where the model normalizes text, or prepares it otherwise, this process reads
+    alone, as the work is done in Python.
     """
     if not is_prepared(model):
         separators = [token.encode() for token in model.special]
-        gather_inputs(gathering, inputs, model.pattern, separators, n_workers, report, on_error, by_regex, warns=warns)
+        gather_inputs(gathering, inputs, model.pattern, separators, n_workers, report, on_error, by_regex)
         return
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
@@ -61,7 +61,6 @@ def gather_words(
     if limit.runs is not None:
         counter.bound(limit.table_bytes(n_workers=1), gathering.add_parts)
     separators = [token.encode() for token in model.choosable]
-    skipped = []
     for each in inputs:
         for part in each.cut(each.n_text() + 1, model.pattern, separators):
             tally = Tally(on_error)
@@ -72,7 +71,5 @@ def gather_words(
                     taken = counter.count(window)
                     report(tally.newly_read())
             report(tally.newly_read())
-            skipped.append(tally.skipped())
-    if warns:
-        warn_of_skipped(skipped)
+            gathering.skipped.append(tally.skipped())
     gathering.add(counter.finish())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..sources import Input, warn_of_skipped
 from ..text.pattern import Pattern
 from ..training.gathering import Gathered, Limit, limited
 from ..training.word_counts import WordCounts
@@ -14,7 +15,6 @@ from .asked import Asked
 
 if TYPE_CHECKING:
     from ..model.model import Model
-    from ..sources import Input
     from ..training.fitting import LeftOut
     from ..training.parity_queues import Groups
 
@@ -36,7 +36,7 @@ class Supply(ABC):
 
     def __init__(self, asked: Asked, split: Pattern, special_tokens: list[str], denominator: int = 1) -> None:
         self._asked = asked
-        self._warns = True  # of malformed records: not where the source is read again
+        self._was_read = False
         self.split = split
         self.special_tokens = special_tokens
         self.denominator = denominator
@@ -50,7 +50,6 @@ class Supply(ABC):
 
         with self.limited() as limit:
             gathered = self.gathered(split or self.split, limit)
-            self._warns = False
             return words_that_fit(gathered, n_tokens, limit, self._asked.least_count, self.denominator)
 
     def limited(self) -> AbstractContextManager[Limit]:
@@ -76,21 +75,32 @@ class Supply(ABC):
         """The text that is counted, with what measures it; none where it was counted before."""
         return []
 
-    @abstractmethod
     def gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        """The words, counted with a pattern. Raises ValueError where there are none."""
+        """The words, counted with a pattern. Raises ValueError where there are none.
+
+        One warning says which malformed records were skipped, when the text is read for the first time.
+        """
+        gathered = self._gathered(split, limit)
+        if not self._was_read:
+            warn_of_skipped(gathered.skipped)
+            self._was_read = True
+        if gathered.is_empty():
+            raise ValueError(self._says_empty())
+        return gathered
+
+    @abstractmethod
+    def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
+        """The words, counted with a pattern."""
+
+    def _says_empty(self) -> str:
+        """What an error says where there are no words."""
+        skipped = " and malformed records, which were skipped" if self._asked.on_error == "skip" else ""
+        return f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}"
 
     def _n_text(self) -> int | None:
         """The bytes of text; None where nobody knows."""
         sizes = [each.n_text() for each in self.inputs()]
         return sum(sizes) if sizes and all(sizes) else None
-
-    def _checked(self, gathered: Gathered) -> Gathered:
-        """The words of text. Raises ValueError where there are none."""
-        if gathered.is_empty():
-            skipped = " and malformed records, which were skipped" if self._asked.on_error == "skip" else ""
-            raise ValueError(f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}")
-        return gathered
 
 
 def say_nothing(n_words: int) -> None:
