@@ -662,6 +662,18 @@ def test_the_output_is_none_of_the_inputs(small, tmp_path):
     assert (tmp_path / "b.bin").read_text() == "b"
 
 
+def test_a_url_of_this_machine_is_the_file_that_it_names(small, tmp_path, assert_refused):
+    needs("fsspec")
+    path = write(tmp_path / "a.jsonl", DOCUMENTS)
+    for url in f"file://{path}", f"file://{tmp_path}/*.jsonl", f"local://{tmp_path}/a.jsonl":
+        assert encoded(small, url, tmp_path) == ids_of(small, DOCUMENTS)
+    (tmp_path / "b.bin").write_text("b")
+    with pytest.raises(ValueError, match=r"b\.bin' cannot be both input and output"):
+        small.encode_file(f"file://{tmp_path}/b.bin", tmp_path / "b.bin")
+    assert (tmp_path / "b.bin").read_text() == "b"
+    assert_refused(f"file://{tmp_path}/missing.txt", FileNotFoundError, "missing.txt")
+
+
 def test_a_pipe_of_json_lines_is_read(small, tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     writer = threading.Thread(target=lambda: (tmp_path / "pipe.jsonl").write_bytes(json_lines(DOCUMENTS)))

@@ -21,7 +21,7 @@ from .local import find_local, matching_files
 from .other_formats import warn_of_other_formats
 from .parquet import ParquetTable
 from .plain import PlainText
-from .remote import find_remote, is_url
+from .remote import find_remote, is_url, local_path
 from .tally import check_on_error
 
 _JSON_LINES = (".jsonl", ".ndjson")
@@ -126,7 +126,10 @@ def name_of(file: File) -> str:
 def find_files(path: Path) -> Sequence[File]:
     """The files that a path, a pattern or a URL names."""
     if isinstance(path, str) and is_url(path):
-        return find_remote(path)
+        local = local_path(path)
+        if local is None:
+            return find_remote(path)
+        path = local
     found = None if os.path.exists(path) else matching_files(path)
     if found is None:
         return [find_local(path)]

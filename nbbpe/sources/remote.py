@@ -46,6 +46,17 @@ def is_url(name: str) -> bool:
     return _URL.fullmatch(name) is not None
 
 
+def local_path(url: str) -> str | None:
+    """The path that a URL of this machine's own file system names; None for any other URL.
+
+    Its files are read as those that are named by a path: so it is known which file it is, and whether it is to be written.
+    """
+    if url.partition(":")[0] not in ("file", "local"):
+        return None
+    with naming_errors(url):
+        return str(_resolve(url)[1])
+
+
 def find_remote(url: str) -> list[RemoteFile]:
     """The file that a URL names, or the files, sorted by name, that it matches as a pattern.
 
