@@ -444,6 +444,16 @@ def test_the_packages_folder_is_as_good_as_its_sources(private):
         folder.read("x")
     private.chmod(0o770)  # who can write here can change the sources
     assert folder.read("x") == b"1"
+    os.chmod(f"{folder.path}/x", 0o660)  # as a wheel's files are after an installation with a umask of 002
+    assert folder.read("x") == b"1"
+    os.chmod(f"{folder.path}/x", 0o662)
+    with pytest.raises(Untrusted, match="others can write to"):
+        folder.read("x")
+    os.chmod(f"{folder.path}/x", 0o660)
+    os.chmod(folder.path, 0o700)
+    private.chmod(0o700)
+    with pytest.raises(Untrusted, match="others can write to"):
+        folder.read("x")
     shutil.rmtree(folder.path)
     os.symlink(private, folder.path)
     with pytest.raises(Untrusted, match="is not a folder"):

@@ -49,6 +49,10 @@ class Folder(ABC):
         """The users whose files may be read."""
         return {0, os.geteuid()} if _HAS_OWNERS else set()
 
+    def is_trusted(self, found: os.stat_result) -> bool:
+        """Whether only the owners can write to what was found here."""
+        return not _HAS_OWNERS or (found.st_uid in self.owners() and not found.st_mode & _BY_OTHERS)
+
     def read(self, name: str) -> bytes:
         """The content of a file. Raises Untrusted where others could have written it, OSError where it cannot be read."""
         path = os.path.join(self.check(), name)
@@ -59,7 +63,7 @@ class Folder(ABC):
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise Untrusted(f"{path} is not a regular file")
-            if _HAS_OWNERS and (found.st_uid not in self.owners() or found.st_mode & _BY_OTHERS):
+            if not self.is_trusted(found):
                 raise Untrusted(f"others can write to {path}")
             with open(descriptor, "rb", closefd=False) as file:
                 return file.read()
@@ -133,15 +137,23 @@ class InstalledFolder(Folder):
     def owners(self) -> set[int]:
         return super().owners() | {os.stat(self._sources).st_uid}
 
+    def is_trusted(self, found: os.stat_result) -> bool:
+        """Whether only the owners, and those who can write to the folder of the sources, can write to what was found here.
+
+        With a umask of 002, pip lets the group write to each file and folder that it installs.
+        """
+        if not _HAS_OWNERS:
+            return True
+        sources = os.stat(self._sources)
+        also = sources.st_mode if found.st_gid == sources.st_gid else sources.st_mode & ~stat.S_IWGRP
+        return found.st_uid in self.owners() and not found.st_mode & _BY_OTHERS & ~also
+
     def check(self) -> str:
         found = os.lstat(self.path)
         if not stat.S_ISDIR(found.st_mode):
             raise Untrusted(f"{self.path} is not a folder")
-        if _HAS_OWNERS:
-            sources = os.stat(self._sources)
-            also = sources.st_mode if found.st_gid == sources.st_gid else sources.st_mode & ~stat.S_IWGRP
-            if found.st_uid not in self.owners() or found.st_mode & _BY_OTHERS & ~also:
-                raise Untrusted(f"{self.path} can be written to by others than the folder that contains it")
+        if not self.is_trusted(found):
+            raise Untrusted(f"{self.path} can be written to by others than the folder that contains it")
         return self.path
 
     def make(self) -> str:
