@@ -9,7 +9,9 @@ import sys
 import threading
 import time
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import compiled
 import numpy as np
@@ -545,6 +547,22 @@ def test_a_fork_that_did_not_wait_leaves_the_lock_to_the_thread_that_has_it(monk
     thread.join()
     assert obtain.lock().acquire(timeout=1)
     obtain.lock().release()
+
+
+@pytest.mark.usefixtures("as_known")
+def test_a_thread_deep_in_recursion_has_its_kernel_compiled(monkeypatch):
+    depth = sys.getrecursionlimit() // 2 + 10
+
+    def deep(function: Callable[[], Any], n: int = depth) -> Any:
+        return deep(function, n - 1) if n else function()
+
+    monkeypatch.setattr(obtain, "_stored", lambda _: None)
+    monkeypatch.setattr(obtain, "compiled", lambda _: deep(lambda: b"compiled"))
+    monkeypatch.setattr(obtain, "store", lambda *_: None)
+    monkeypatch.setattr(obtain, "loaded", lambda *arguments: arguments[1])
+    with ThreadPoolExecutor(1) as thread:
+        found: Any = thread.submit(deep, lambda: obtain.obtain(linked_words.digest_words)).result()
+    assert found == b"compiled"
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such signal")

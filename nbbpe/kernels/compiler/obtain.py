@@ -181,15 +181,13 @@ def loaded(kernel: Any, content: bytes, folder: str | None, was_compiled: bool) 
 
 
 def _uninterrupted(work: Callable[[], T]) -> T:
-    """What a call returns that Ctrl-C does not interrupt: it goes on to its end in a thread.
+    """What a call returns that Ctrl-C does not interrupt, nor a deep stack: it goes on to its end in a thread.
 
     An exception in the middle of an import of Numba, or of what it sets up at its first use, would leave it unusable for
     this process.
     """
     global _unfinished
     wait_before_forks()
-    if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
-        return work()
     results: list[T] = []
     errors: list[BaseException] = []
 
