@@ -20,7 +20,7 @@ import pytest
 from effort import mostly_slow
 from test_elf import IS_PLACED_HERE
 
-from nbbpe.kernels.compiler import layouts, numba_internals, obtain, plain
+from nbbpe.kernels.compiler import kernel_files, layouts, numba_internals, obtain, plain
 from nbbpe.kernels.compiler.jit import Kernel
 from nbbpe.kernels.compiler.signature import boolean, int64, reads, structure, uint8, uint64
 from nbbpe.kernels.training import linked_words
@@ -587,14 +587,31 @@ def test_an_error_of_a_signals_handler_is_not_taken_for_numbas(monkeypatch):
 
 
 @pytest.mark.usefixtures("as_known")
+@pytest.mark.parametrize("error", [RuntimeError("that took too long"), RecursionError()], ids=["handler", "recursion"])
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_an_error_while_a_kernel_is_loaded_is_not_taken_for_a_bad_kernel(monkeypatch, error, is_stored):
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(kernel_files, "read", lambda _: (b"", "") if is_stored else None)
+    monkeypatch.setattr(obtain, "compiled", lambda _: b"")
+    monkeypatch.setattr(obtain, "store", lambda *_: None)
+    monkeypatch.setattr(obtain, "loaded", fail)
+    with pytest.raises(type(error)):
+        obtain.obtain(linked_words.digest_words)
+    assert not plain.is_plain()
+
+
+@pytest.mark.usefixtures("as_known")
 @pytest.mark.parametrize(
     "error",
     [
         MemoryError(),
         OSError(24, "Too many open files"),
+        RecursionError(),
         ImportError("failed to map segment from shared object", name="numba._helperlib", path="/numba/_helperlib.so"),
     ],
-    ids=["memory", "files", "memory for a library"],
+    ids=["memory", "files", "recursion", "memory for a library"],
 )
 def test_what_the_system_lacks_is_not_taken_for_another_numba(monkeypatch, error):
     def fail(_: Kernel) -> bytes:

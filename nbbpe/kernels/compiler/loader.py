@@ -46,7 +46,7 @@ def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping
 
 
 def place_with_llvm(content: bytes, functions: Sequence[str], allowed: Mapping[str, int]) -> tuple[list[int], Any]:
-    """As elf.place, for any object code that LLVM knows. Raises UnknownObject, or RuntimeError, which is llvmlite's."""
+    """As elf.place, for any object code that LLVM knows. Raises UnknownObject."""
     from llvmlite import binding
 
     for name, address in allowed.items():

@@ -126,7 +126,7 @@ def obtain(kernel: Any) -> Obtained:
             if not isinstance(done, Exception):
                 try:
                     return loaded(kernel, *done, True)
-                except (UnknownObject, RuntimeError) as error:
+                except UnknownObject as error:
                     done = error
             plain.take_over(done)
         return Obtained(*_uninterrupted(lambda: plain.compiled(kernel, _say_once)))
@@ -165,12 +165,12 @@ def _stored(kernel: Any) -> Obtained | None:
     content, folder = found
     try:
         return loaded(kernel, content, folder, False)
-    except (UnknownObject, RuntimeError):  # llvmlite raises the second for invalid object code
+    except UnknownObject:
         return None
 
 
 def loaded(kernel: Any, content: bytes, folder: str | None, was_compiled: bool) -> Obtained:
-    """A kernel from its object code. Raises UnknownObject or RuntimeError."""
+    """A kernel from its object code. Raises UnknownObject."""
     allowed = addresses(structures_of(kernel.types))
     for name in sorted(referred(content).intersection(_direct)):
         allowed[name] = _direct[name].obtained().direct

@@ -36,13 +36,13 @@ def is_plain() -> bool:
 def take_over(why: BaseException) -> None:
     """Compile kernels in this way from now on, and say so. Raises the error if this way could not avoid it."""
     global _took_over
-    # Where memory, files, or what Numba is made of are lacking, a plain njit lacks them, too.
+    # Where memory, files, a higher limit of recursion, or what Numba is made of are lacking, a plain njit lacks them, too.
     is_missing = isinstance(why, ImportError) and (
         why.name in ("numba", "llvmlite")
         or "numba" not in sys.modules  # which has failed
         or not (why.path or ".py").endswith((".py", ".pyc"))  # a library that was not loaded, perhaps for its memory
     )
-    if is_missing or isinstance(why, (UnknownLayout, UnknownProcessor, MemoryError, OSError)):
+    if is_missing or isinstance(why, (UnknownLayout, UnknownProcessor, MemoryError, RecursionError, OSError)):
         raise why
     if not _took_over:
         _took_over = True
