@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import itertools
 import mmap
@@ -388,7 +389,10 @@ def test_what_is_no_text_is_an_error(small, bad):
         list(small.encode_iterable(["a", bad]))
 
 
-@pytest.mark.parametrize("one", ["ab", b"ab", bytearray(b"ab"), np.zeros(2, dtype=np.uint8), mmap.mmap(-1, 4)])
+ONE_TEXT = ["ab", b"ab", bytearray(b"ab"), np.zeros(2, dtype=np.uint8), mmap.mmap(-1, 4), ctypes.create_string_buffer(2)]
+
+
+@pytest.mark.parametrize("one", ONE_TEXT)
 def test_one_text_is_no_batch(small, one):
     for encode in small.encode_batch, small.encode_batch_flat:
         with pytest.raises(TypeError, match="texts must be a list of texts, or any iterable of them, not one"):
@@ -404,7 +408,7 @@ def test_texts_in_an_array_are_a_batch(small):
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 1000, 30_000])
-@pytest.mark.parametrize("kind", ["bytearray", "memoryview", "read-only", "array", "mmap"])
+@pytest.mark.parametrize("kind", ["bytearray", "memoryview", "read-only", "array", "ctypes", "mmap"])
 def test_bytes_may_lie_in_any_object_that_lends_them(trained, tmp_path, sizes, kind, n_bytes):
     sizes(window=8000, text_window=8000)  # above 500 bytes, text is read where it lies
     data = (texts.SAMPLE.encode() + b" <|end|> \xff\xc3") * (n_bytes // 500 + 1)
@@ -453,6 +457,8 @@ def lent(data, kind, folder):
     elif kind == "memoryview":
         with memoryview(bytearray(data)) as text:
             yield text
+    elif kind == "ctypes":
+        yield (ctypes.c_ubyte * len(data)).from_buffer_copy(data)
     else:
         array = np.frombuffer(data, dtype=np.uint8)
         yield array if kind == "read-only" else array.copy()

@@ -59,7 +59,7 @@ def has_surrogates(text: str) -> bool:
 def check_texts(texts: object) -> None:
     """Raise TypeError for one text instead of many: its letters, or bytes, would become texts."""
     try:
-        is_one = isinstance(texts, str) or memoryview(texts).format in ("B", "b", "c")  # type: ignore[arg-type]
+        is_one = isinstance(texts, str) or memoryview(texts).format.lstrip("<>") in ("B", "b", "c")  # type: ignore[arg-type]
     except (TypeError, ValueError):  # NumPy raises ValueError for an array of StringDType
         return
     if is_one:
@@ -103,12 +103,15 @@ def to_data(text: Text | Source) -> Data:
             raise TypeError(f"text must be str or bytes here, and not an open file ({kind}): read it first") from None
         of_a_file = ' (of a file, open(path, "rb"))' if isinstance(text, (io.IOBase, os.PathLike)) else ""
         raise TypeError(f"text must be str or bytes{of_a_file}, not {type(text).__name__}") from None
-    if view.format not in ("B", "c") or view.ndim != 1 or not view.c_contiguous:
+    if view.format.lstrip("<>") not in ("B", "c") or view.ndim != 1 or not view.c_contiguous:
         raise TypeError(
             f"text must be str or bytes, not {type(text).__name__} of format {view.format!r} and shape {view.shape}, "
             "which is not a contiguous row of bytes (uint8)"
         )
-    return view.tobytes() if is_copied(len(view)) else view
+    if is_copied(len(view)):
+        return view.tobytes()
+    # An array of ctypes, as of multiprocessing, says the byte order, too; a view of such a format has no elements.
+    return view if len(view.format) == 1 else memoryview(np.frombuffer(view, dtype=np.uint8))  # type: ignore[arg-type]
 
 
 class Lent:
