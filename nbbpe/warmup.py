@@ -40,7 +40,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     A process looks for kernels in the folder `nbbpe` of its NUMBA_CACHE_DIR, and in `nbbpe/kernels/objects` of the
     installed package. Python, NumPy and system must be the same where they are used. Takes about 20 seconds for each
     processor, or one where nothing is to be done. Raises ValueError for a processor that is unknown, OSError for a folder
-    `into` that cannot be written to, or that others can write to.
+    `into` that cannot be written to, or that others can write to, RuntimeError for `cpu` in a program that embeds Python.
 
     >>> import nbbpe
     >>> warm = nbbpe.warmup()
@@ -124,8 +124,13 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
     """`compile_all` for another processor, which Numba takes from its settings when it is imported."""
     import subprocess
 
-    from .kernels.compiler.beside import options_for_bytecode
+    from .kernels.compiler.beside import is_python, options_for_bytecode
 
+    if not is_python():
+        raise RuntimeError(
+            f"kernels for other processors are compiled by another Python process, and {sys.executable!r} (sys.executable) "
+            "is not a Python that can be started: use python -m nbbpe warmup"
+        )
     processor, plus, features = label.partition("+")
     settings = {
         "NUMBA_CPU_NAME": processor,

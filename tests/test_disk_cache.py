@@ -605,6 +605,13 @@ def test_kernels_for_a_wheel_do_not_hold_where_they_were_made():
         assert found is None or os.fsencode(store.KERNELS) not in found.content, kernel.name
 
 
+@pytest.mark.parametrize("executable", [None, "", "/opt/blender"])
+def test_warmup_for_another_processor_says_that_there_is_no_python_to_start(executable, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", executable)
+    with pytest.raises(RuntimeError, match=f"{executable!r} .sys.executable. is not a Python that can be started"):
+        nbbpe.warmup(tmp_path / "objects", ["generic"])
+
+
 def test_warmup_for_another_processor_runs_no_code_of_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "nbbpe").mkdir()
     (tmp_path / "nbbpe" / "__init__.py").write_text("raise SystemExit(3)")

@@ -131,12 +131,16 @@ def options_for_bytecode() -> list[str]:
     return options + (["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else [])
 
 
+def is_python() -> bool:
+    """Whether `sys.executable` starts another Python: not where Python is part of another program."""
+    return os.path.basename(sys.executable or "").lower().startswith("python") and not getattr(sys, "frozen", False)
+
+
 def may_start() -> bool:
     """Whether a second process can be started from this one, and has a processor to run on."""
-    is_python = os.path.basename(sys.executable or "").startswith("python") and not getattr(sys, "frozen", False)
     # A worker of multiprocessing has it imported. A daemonic one must have no children, and others are many.
     processes = sys.modules.get("multiprocessing.process")
-    if not is_python or not hasattr(select, "poll") or (processes and processes.parent_process() is not None):
+    if not is_python() or not hasattr(select, "poll") or (processes and processes.parent_process() is not None):
         return False
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return usable > 1 and _is_idle()
