@@ -538,6 +538,13 @@ REFUSED = {
         lambda: {**added({"content": "Ġx"})(), "model": document()["model"] | {"ignore_merges": True}},
         "added token 'Ġx' is spelled like b' x'",
     ),
+    "an added word that is not found in all text, looked up whole": (
+        lambda: {
+            **added({"content": "the", "single_word": True})(),
+            "model": document()["model"] | {"ignore_merges": True, "vocab": vocab_with(the=257)()["model"]["vocab"]},
+        },
+        "added token 'the' of model.vocab may be a pretoken",
+    ),
     "Digits of bytes, looked up whole": (
         lambda: {
             **changed("pre_tokenizer", sequence(LEVEL, {"type": "Digits", "individual_digits": False}))(),
@@ -595,6 +602,23 @@ def test_the_file_that_these_change_is_good(tmp_path):
     again = changed("pre_tokenizer", sequence(sequence(SPLIT), sequence(LEVEL)))()
     path.write_text(json.dumps(again), encoding="utf-8")
     assert nbbpe.Tokenizer.from_hf(path).pattern == r"\p{L}+|\P{L}+"
+
+
+@pytest.mark.parametrize(("normalizer", "single_word"), [({"type": "Lowercase"}, False), (None, True)])
+def test_a_special_token_that_is_a_word_is_not_looked_up_whole_by_others(tmp_path, normalizer, single_word):
+    good = {**document(), "normalizer": normalizer}
+    good["model"] |= {"ignore_merges": True, "vocab": good["model"]["vocab"] | {"xyz": 257}}
+    good["added_tokens"] = [TOKEN | {"id": 258, "content": "the", "single_word": single_word}]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(good), encoding="utf-8")
+    ours = nbbpe.Tokenizer.from_hf(path)
+    text = "The 1the_ xyz a the"
+    assert ours.encode(text) == theirs_of(path).encode(text).ids
+    ours.to_hf(path)
+    assert ours.encode(text) == theirs_of(path).encode(text).ids
+    assert nbbpe.load(path) == ours
+    with pytest.raises(ValueError, match="special token 'the' may be a pretoken of ordinary text"):
+        ours.with_special_tokens({"<x>": 900}).to_hf(path)
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"model": {"vocab": {"a": 0', "[" * 100_000, '{"a": 1, "a": 2}', "\ufeff{}"])

@@ -29,7 +29,7 @@ from .gpt2 import vocab_of
 from .json_text import parse_json, read_json
 from .packed_entries import has_twice, packed_entries, packed_pairs
 from .spelling import spell, token_of, unspell, unspelled
-from .to_huggingface import TOKEN_FLAGS
+from .to_huggingface import TOKEN_FLAGS, may_be_pretoken
 
 _PARTS = {
     *("version", "truncation", "padding", "added_tokens", "normalizer"),
@@ -135,6 +135,12 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
             merges = pretokenizers.without_mixed(merges, steps)
     found = Model.fitting(vocab, merges, special, pattern, form, extras)
     if whole:
+        for token in special:
+            if token in entries and may_be_pretoken(found, token):
+                raise ValueError(
+                    f"added token {shown(token)} of model.vocab may be a pretoken of ordinary text, which tokenizers "
+                    "would take for it with ignore_merges, and nbbpe would not"
+                )
         from ..model.rank_vocab import with_whole_tokens
 
         # In most files merging gives each token from its bytes, so nothing needs to be looked up.

@@ -43,9 +43,17 @@ def content(model: Model) -> str:
                 f"special token {shown(token)} is spelled like {shown(token_of(token))}, for which tokenizers would "
                 "take it, as this tokenizer looks up pretokens"
             )
+    # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
+    mistaken = next((token for token in model.special if whole and may_be_pretoken(model, token)), None)
+    following = range(len(entries), len(entries) + len(model.special))
+    if mistaken is not None and sorted(model.special.values()) != list(following):
+        raise ValueError(
+            f"special token {shown(mistaken)} may be a pretoken of ordinary text, which tokenizers would take for it, as "
+            "this tokenizer looks up pretokens"
+        )
+    enter = entries.setdefault if mistaken is None else entries.get
     for token, token_id in model.special.items():
-        # tokenizers gives ids to added tokens one after another, unless the vocab has them, where it looks by their text.
-        if entries.setdefault(token, token_id) != token_id:
+        if enter(token, token_id) != token_id:
             raise ValueError(
                 f"special token {shown(token)} (id {token_id}) is spelled like token {shown(unspell(token))} (id "
                 f"{entries[token]}), so tokenizer.json cannot tell them apart"
@@ -89,6 +97,20 @@ def content(model: Model) -> str:
         place = parts[max(error.start - 40, 0) : error.end]
         raise ValueError(f"tokenizer.json cannot hold a lone surrogate, which is here after {shown(place)}") from None
     return f'{parts[:-2]}, "merges": {merges}}}}}\n'
+
+
+def may_be_pretoken(model: Model, token: str) -> bool:
+    """Whether a special token may be a pretoken of ordinary text, which tokenizers takes for it with ignore_merges if it is
+    in model.vocab: one that is spelled as its own bytes, and that is not found in all text.
+
+    It is not found within a word if it must be one of its own, nor where only the normalizer makes it.
+    """
+    flags, chain, cutter = model.extras.flags.get(token, ()), model.chain, model.extras.cutter
+    is_made = bool(chain.steps) and not ("normalized" in flags and chain.apply(token, set()) == token)
+    if not (is_made or "single_word" in flags) or not (token.isascii() and token.isprintable() and " " not in token):
+        return False
+    parts = [token] if cutter is None else cutter.parts(token)
+    return [pretoken for part in parts for pretoken in model.pattern.split(part)] == [token]
 
 
 def _merges(model: Model) -> tuple[str, bool]:
