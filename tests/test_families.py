@@ -365,6 +365,8 @@ def test_gpt_neox(neox, shared, tmp_path):
         ours.encode(b"abc\xff")
     with pytest.raises(ValueError, match="byte 2 of the text is 0xc0"):
         ours.encode_batch(["abc", b"ab\xc0"])
+    with pytest.raises(ValueError, match="byte 2 of the text is 0xc0"):
+        ours.encode_file(documents=["abc", b"ab\xc0"], output_path=tmp_path / "a.bin", separator="<|endoftext|>")
     (tmp_path / "broken.txt").write_bytes(b"x " * 2_000_000 + b"\xf5")
     with pytest.raises(ValueError, match="byte 4,000,000 of the text is 0xf5"):
         ours.encode_file(tmp_path / "broken.txt", tmp_path / "broken.bin", workers=1)
@@ -440,6 +442,20 @@ def test_what_other_formats_lack_is_named_at_once(neox, tmp_path):
         with pytest.raises(ValueError, match=message):
             write()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("rules", [["lstrip"], ["rstrip"], ["single_word"], ["lstrip", "rstrip", "single_word"]])
+def test_rules_of_a_token_are_not_about_the_separator_of_documents(trained, tmp_path, rules):
+    rules = dict.fromkeys(rules, True)
+    ours = nbbpe.load(theirs_with(trained, added=[Added("<e>", special=True, normalized=False, **rules)]))
+    documents = ["the", " cat ", "", "\n\nsat", "x"]
+    wanted = [token_id for each in documents for token_id in [*ours.encode(each), ours.special_tokens["<e>"]]]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"text": each}) + "\n" for each in documents), encoding="utf-8")
+    ours.encode_file(path, tmp_path / "a.bin", separator="<e>")
+    ours.encode_file(documents=documents, output_path=tmp_path / "b.bin", separator="<e>")
+    for name in "a.bin", "b.bin":
+        assert nbbpe.TokenFile(tmp_path / name).ids.tolist() == wanted
 
 
 # What is refused, by the part's name

@@ -46,7 +46,7 @@ class Rule(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A token in a text, or (`is_border`) a border that no rule looks across."""
+    """A token in a text, or (`is_border`) a border that no rule looks across, such as what separates two documents."""
 
     start: int
     end: int
@@ -90,15 +90,15 @@ class Preparation:
     ) -> tuple[bytes, NDArray[np.int64]]:
         """A part of a text, prepared for splitting, and its breaks.
 
-        rows  : int64[n, 3], the special tokens found in the original text, and the breaks without id between documents
+        rows  : int64[n, 3], the special tokens found in the original text, and the breaks between documents
         later : the tokens to look for in normalized text
         """
-        data, found = self._normalized(text, self._ruled(text, _as_rows(rows)), progress)
+        data, found = self._normalized(text, self._ruled(text, _as_rows(rows, text)), progress)
         if later.longest:
             window = padded(data)
             new = find_breaks(window, 0, len(data), len(data), later)
             borders = [row._replace(is_border=True) for row in found]
-            found = self._ruled(data, sorted([*borders, *_as_rows(new)]))
+            found = self._ruled(data, sorted([*borders, *_as_rows(new, data)]))
         if self.cutter is not None:
             return _cut(data, found, self.cutter, self.prefix_space)
         if self.prefix_space:
@@ -123,7 +123,7 @@ class Preparation:
                 found.append(row._replace(start=n_bytes, end=n_bytes + 1))
                 n_bytes += 1
                 progress.begun.clear()
-                if row.token_id < 0:
+                if row.is_border:
                     of_document, progress.n_bytes = row.end, 0
         progress.n_bytes += len(text) - of_document
         return b"".join(parts), found
@@ -178,8 +178,10 @@ class Preparation:
         return found
 
 
-def _as_rows(rows: NDArray[np.int64]) -> list[_Row]:
-    return [_Row(start, end, token_id, token_id < 0) for start, end, token_id in rows.tolist()]
+def _as_rows(rows: NDArray[np.int64], text: bytes) -> list[_Row]:
+    # A special token may be what separates documents, too, and its rules are about text that has it.
+    separator = SEPARATOR[0]
+    return [_Row(start, end, token_id, token_id < 0 or text[start] == separator) for start, end, token_id in rows.tolist()]
 
 
 def _with_spaces(data: bytes, rows: list[_Row], progress: Progress) -> tuple[bytes, list[_Row]]:
