@@ -274,8 +274,7 @@ def compare(
         encoded(a, source, "compare", progress, field=field, on_error=on_error, documents=documents),
         encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False, documents=documents),
     )
-    extras = [each._model.extras for each in (a, b)]
-    may_change = a.normalizer != b.normalizer or any(each.prefix_space or each.cutter for each in extras)
+    may_change = a.normalizer != b.normalizer or a._model.is_prepared or b._model.is_prepared
     for ids in _aligned(streams, vocabs):
         if may_change and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
             raise _different_texts()

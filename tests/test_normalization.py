@@ -566,3 +566,16 @@ def test_texts_with_spaces_in_front_of_other_parts_are_not_compared(tmp_path, pl
         path.write_text(text)
         with pytest.raises(ValueError, match=r"make different texts of this one .*a space in front"):
             inspection.compare(one, other, path)
+
+
+def test_texts_of_which_tokens_take_other_spaces_are_not_compared(tmp_path):
+    packed = PackedVocab.of({byte: bytes([byte]) for byte in range(256)})
+    a, b = (
+        nbbpe.Tokenizer._of(Model.fitting(packed, [], ["<m>"], "gpt2", extras=Extras({"<m>": (rule,)})))
+        for rule in ("lstrip", "rstrip")
+    )
+    path = tmp_path / "text.txt"
+    path.write_text("x <m> y")
+    assert inspection.compare(a, a, path).n_differing == 0
+    with pytest.raises(ValueError, match="make different texts of this one"):
+        inspection.compare(a, b, path)
