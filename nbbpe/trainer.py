@@ -249,9 +249,11 @@ def train(
     n_words = len(words.counts) if left_out is None else left_out.n_all_words
     stages = supply.stages(words, n_first)
     second = None
-    if superwords is not None and isinstance(asked.least_count, int):
-        # Before merges are learned, as there is an error where none occurs often enough. Few do, so there is room for them.
-        second = supply.count(n_tokens, windows)
+    if superwords is not None:
+        supply.split = joined
+        if isinstance(asked.least_count, int):
+            # Before merges are learned, as there is an error where none occurs often enough. Few do, so there is room.
+            second = supply.count(n_tokens, windows)
     merges, stopping = learned(stages, none, n_first, split, terms.rules)
     if superwords is not None:
         del stages

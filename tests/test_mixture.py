@@ -163,6 +163,16 @@ def test_what_is_held_out_is_not_trained_on_and_told(tmp_path):
     assert nbbpe.load(tmp_path / "tok").provenance["training"]["mixture"] == told
 
 
+def test_what_is_held_out_is_measured_as_the_tokenizer_splits_it(tmp_path):
+    documents = ["and " * (i % 3) + f"so it was that {letters(i, 9)} and so it was" for i in range(60)]
+    (tmp_path / "a.txt").write_text(SPECIAL.join(documents), newline="")
+    superwords = nbbpe.Superwords(after=300, window=2)
+    tok = nbbpe.train(nbbpe.Mixture({"a": tmp_path / "a.txt"}, held_out=0.2), 340, [SPECIAL], superwords=superwords)
+    held_out = [each for each in documents if naive_has(each.encode(), 0, 0.0, 0.2)]
+    told = tok.provenance["training"]["mixture"]["sources"]["a"]["held_out_bytes_per_token"]
+    assert told == pytest.approx(sum(map(len, held_out)) / sum(tok.count(each) for each in held_out))
+
+
 def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
     (tmp_path / "a.txt").write_text("".join(letters(i, 100) for i in range(2000)), newline="")
     (tmp_path / "b.txt").write_text(letters(5, 3000), newline="")

@@ -348,6 +348,16 @@ def test_superwords_go_with_parity(tmp_path):
     assert len(tok) == 400
 
 
+def test_parallel_texts_are_measured_as_the_tokenizer_splits_them(tmp_path):
+    for name, text in PROSE.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = {name: tmp_path / name for name in PROSE}
+    mixture = nbbpe.Mixture(files, parity=nbbpe.Parity(parallel=files))
+    tok = nbbpe.train(mixture, 400, superwords=nbbpe.Superwords(after=320, window=2))
+    told = tok.provenance["training"]["mixture"]["sources"]
+    assert {name: told[name]["parallel_tokens"] for name in told} == {name: tok.count(PROSE[name]) for name in PROSE}
+
+
 def test_a_vocabulary_is_extended_for_parity():
     start = nbbpe.train(documents=[PROSE["en"]], vocab_size=290)
     for parallel in None, sources_of(PARALLEL):

@@ -67,18 +67,21 @@ class MixedText(Supply):
         size = None if size is None or measures is None else size + measures
         with Progress(asked.progress, "count words", size, "B") as bar:
 
-            def count(inputs: list[Input]) -> Gathered:
+            def count(inputs: list[Input], by: Pattern = split) -> Gathered:
                 gathering = Gathering(limit)
                 how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
                 if self._model is not None:
                     gather_words(gathering, self._model, inputs, *how)
                 else:
-                    gather_inputs(gathering, inputs, split, separators, *how)
+                    gather_inputs(gathering, inputs, by, separators, *how)
                 return gathering.finish()
 
-            counted = count_mixture(self._mixture, self._found, limit, count)
+            def measure(inputs: list[Input]) -> WordCounts:
+                return count(inputs, self.split).in_memory()
+
+            counted = count_mixture(self._mixture, self._found, limit, count, measure)
             self._held_out, self._told = counted.held_out, counted.told
-            parallel = {name: count(inputs) for name, inputs in self._found_parallel.items()}
+            parallel = {name: count(inputs, self.split) for name, inputs in self._found_parallel.items()}
         self._parallel = {name: gathered.in_memory() for name, gathered in parallel.items()}
         self._skipped = [each for gathered in (*counted.trained.values(), *parallel.values()) for each in gathered.skipped]
         return counted

@@ -152,17 +152,21 @@ class CountedMixture(NamedTuple):
 
 
 def count_mixture(
-    mixture: Mixture, found: Mapping[str, list[Input]], limit: Limit, count: Callable[[list[Input]], Gathered]
+    mixture: Mixture,
+    found: Mapping[str, list[Input]],
+    limit: Limit,
+    count: Callable[[list[Input]], Gathered],
+    measure: Callable[[list[Input]], WordCounts],
 ) -> CountedMixture:
-    """Count the words of all sources, with a function that counts the words of inputs.
+    """Count the words of all sources, with a function for inputs to train on, and one for what is held out.
 
     Raises OverflowError where the weighted counts do not fit in int64.
     """
 
-    def counted(inputs: list[Input], low: float, high: float) -> Gathered:
+    def sampled(inputs: list[Input], low: float, high: float) -> list[Input]:
         if (low, high) == (0.0, 1.0):
-            return count(inputs)
-        return count([SampledInput(each, Sample(mixture.seed, low, high)) for each in inputs])
+            return inputs
+        return [SampledInput(each, Sample(mixture.seed, low, high)) for each in inputs]
 
     trained: dict[str, Gathered] = {}
     held_out, sizes = {}, {}
@@ -171,13 +175,13 @@ def count_mixture(
         if most_bytes is not None:
             size = (1 - mixture.held_out) * sum(each.n_text() for each in inputs)  # what is held out is not trained on
             share = min(1.0, most_bytes / size) if size else 1.0
-        trained[name] = counted(inputs, mixture.held_out, mixture.held_out + (1 - mixture.held_out) * share)
+        trained[name] = count(sampled(inputs, mixture.held_out, mixture.held_out + (1 - mixture.held_out) * share))
         sizes[name] = trained[name].n_text()
         if limit.is_reached(sum(words.n_bytes() for words in trained.values())):
             for words in trained.values():
                 words.move_to_run()
         if mixture.held_out:
-            held_out[name] = counted(inputs, 0.0, mixture.held_out).in_memory()
+            held_out[name] = measure(sampled(inputs, 0.0, mixture.held_out))
     multipliers = _multipliers(mixture, sizes)
     # A source without words counts as one, as NumPy must take its multiplier, too.
     total = sum(max(words.total(), 1) * multipliers[name] for name, words in trained.items())

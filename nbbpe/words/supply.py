@@ -30,7 +30,7 @@ class Stage(NamedTuple):
 class Supply(ABC):
     """Words with counts.
 
-    split, special_tokens : what makes words of text
+    split, special_tokens : what makes words of text, as the tokenizer will
     denominator           : what counts must be divided by, because weights are fractions
     """
 
@@ -42,7 +42,8 @@ class Supply(ABC):
         self.denominator = denominator
 
     def count(self, n_tokens: int, split: Pattern | None = None) -> tuple[WordCounts, LeftOut | None]:
-        """The words, as far as they fit for training `n_tokens` tokens; with another pattern if one is given.
+        """The words, as far as they fit for training `n_tokens` tokens; with another pattern if one is given, but not of
+        text that only measures.
 
         Raises ValueError if there are none.
         """
