@@ -336,6 +336,13 @@ def test_wrong_tables_are_errors(tmp_path, counts):
         nbbpe.train(counts=iter([counts, counts.replace_schema_metadata(None)]), vocab_size=300)
 
 
+@pytest.mark.parametrize("ending", ["arrow", "parquet"])
+def test_a_pipe_is_no_file_of_counts(ending, tmp_path):
+    os.mkfifo(tmp_path / f"a.{ending}")  # nobody writes to it: whoever opened it would wait
+    with pytest.raises(ValueError, match=rf"a\.{ending}' has no known size \(a pipe\?\), and counts are not read in order"):
+        nbbpe.train(counts=tmp_path / f"a.{ending}", vocab_size=300)
+
+
 @pytest.mark.parametrize("name", ["source", "documents", "field", "split_with", "on_error", "executor"])
 def test_arguments_about_text_are_refused_beside_counts(counts, name):
     value = {"on_error": "skip", "executor": ThreadPoolExecutor(1)}.get(name, "auto")

@@ -89,6 +89,8 @@ def _file_counts(file: File) -> Counts:
     if not name.endswith(ENDINGS):
         raise ValueError(f"{file.name!r} is not a file of counts by its name: those end in {', '.join(ENDINGS)}")
     file.check()
+    if file.size() is None:
+        raise ValueError(f"{file.name!r} has no known size (a pipe?), and counts are not read in order: give a file")
     is_parquet = name.endswith(PARQUET)
     with file.open() as raw, naming_arrow_errors(file, "a file of counts"):
         schema = _parquet(file, raw).schema_arrow if is_parquet else _ipc(raw).schema
