@@ -183,6 +183,25 @@ def test_a_limit_takes_about_so_many_bytes_of_each_source(tmp_path):
         assert told["b"]["bytes"] == 3000
 
 
+def test_a_limit_needs_the_size_of_a_remote_file():
+    fsspec = pytest.importorskip("fsspec")
+    memory = pytest.importorskip("fsspec.implementations.memory")
+
+    class Sizeless(memory.MemoryFileSystem):
+        """As a web server that does not tell sizes."""
+
+        protocol = "sizeless"
+
+        def info(self, path, **options):
+            return {**super().info(path, **options), "size": None}
+
+    fsspec.register_implementation("sizeless", Sizeless, clobber=True)
+    with fsspec.open("sizeless://a.txt", "w") as file:
+        file.write("the cat\n" * 1000)
+    with pytest.raises(ValueError, match=r"size of 'a' is not known \(a pipe\?\): max_bytes cannot be applied"):
+        nbbpe.train(nbbpe.Mixture({"a": "sizeless://a.txt"}, max_bytes=10), 300)
+
+
 @pytest.mark.parametrize("held_out", [0.25, 0.75])
 def test_a_limit_is_about_what_is_trained_on_beside_what_is_held_out(tmp_path, held_out):
     (tmp_path / "a.txt").write_text("".join(letters(i, 100) for i in range(4000)), newline="")

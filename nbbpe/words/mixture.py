@@ -123,8 +123,8 @@ def find_mixture(
     )
     check_field(field, [each for inputs in (*found.values(), *parallel.values()) for each in inputs])
     for name, inputs in found.items():
-        if _max_bytes(mixture, name) is not None and any(each.path() and each.size() is None for each in inputs):
-            raise ValueError(f"{name!r} is a pipe, whose size is not known: max_bytes cannot be applied to it")
+        if _max_bytes(mixture, name) is not None and any(each.file and each.size() is None for each in inputs):
+            raise ValueError(f"the size of {name!r} is not known (a pipe?): max_bytes cannot be applied to it")
         if mixture.held_out and any(each.path() and each.is_read_once() for each in inputs):
             raise ValueError(f"{name!r} is a pipe, which cannot be read twice: nothing can be held out of it")
         if not any(each.file is None for each in inputs):
