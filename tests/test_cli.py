@@ -1175,6 +1175,18 @@ def test_a_mixture_is_a_file(run, tmp_path):
     assert len(nbbpe.load(tmp_path / "more")) == 400
 
 
+def test_a_pattern_in_a_mixture_may_begin_in_a_folder_of_any_name(run, tmp_path):
+    folder = tmp_path / "a[1]*"
+    folder.mkdir()
+    for name in "a1.txt", "a2.txt", "a[2].txt":
+        (folder / name).write_text(f"the cat {name}\n" * 20)
+    (folder / "mixture.json").write_text(json.dumps({"sources": {"one": "a*.txt", "two": ["a[2].txt"]}}))
+    done = run("train", "--mixture", folder / "mixture.json", "--vocab-size", 260, "-o", tmp_path / "new")
+    assert (done.code, done.err) == (0, "")
+    sources = nbbpe.load(tmp_path / "new").provenance["training"]["mixture"]["sources"]
+    assert [sources[name]["bytes"] for name in ("one", "two")] == [20 * (15 + 15 + 17), 20 * 17]
+
+
 @pytest.mark.parametrize(
     ("described", "message"),
     [

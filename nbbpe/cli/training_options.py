@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import os
 import pathlib
 from collections.abc import Callable, Mapping
@@ -128,7 +129,11 @@ def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
     def path_of(source: Any, name: str) -> str | pathlib.Path:
         if not isinstance(source, str) or not source:
             raise ValueError(f"{name!r} in `{what}` must be a path, a pattern of paths, a URL or a list of these")
-        return source if "://" in source else pathlib.Path(folder, source)
+        path = pathlib.Path(folder, source)
+        if "://" in source:
+            return source
+        # Only what the file says may be a pattern, not the name of its folder.
+        return pathlib.Path(glob.escape(folder), source) if glob.has_magic(source) and not os.path.exists(path) else path
 
     return {
         name: [path_of(each, name) for each in source] if isinstance(source, list) else path_of(source, name)
