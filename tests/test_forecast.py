@@ -11,8 +11,8 @@ import texts
 
 import nbbpe
 from nbbpe.sources import find_inputs
-from nbbpe.text.pattern import NAMED
-from nbbpe.training import forecast
+from nbbpe.text.pattern import NAMED, get_pattern
+from nbbpe.training import counters, forecast
 
 pytestmark = pytest.mark.usefixtures("quiet")
 LINES = re.compile(
@@ -79,6 +79,24 @@ def test_a_run_does_not_fail_when_nobody_can_read_the_line_after_it(tmp_path, mo
     monkeypatch.setattr("sys.stderr", Gone())
     assert len(nbbpe.train(path, 262, progress=True)) == 262
     assert "will take about" in sys.stderr.getvalue()
+
+
+@pytest.mark.usefixtures("every_run_is_long")
+def test_no_more_than_a_sample_is_split_by_regex(tmp_path, sizes, monkeypatch):
+    sizes(window=1000, forecast_place=1000)
+    counted: list[int] = []
+    count = counters.RegexCounter.count
+
+    def counts(self, window):
+        end = count(self, window)
+        counted.append(end - window.start)
+        return end
+
+    monkeypatch.setattr(counters.RegexCounter, "count", counts)
+    (tmp_path / "a.txt").write_text("the cat sat<|endoftext|>" * 40_000)
+    inputs = find_inputs(tmp_path / "a.txt", None, "raise")
+    assert forecast.forecast(inputs, get_pattern(r"(?<=a)t|.+?"), [b"<|endoftext|>"], 2, 300, None).n_words > 0
+    assert 8 * 900 < sum(counted) < 8 * 3000
 
 
 def test_a_short_run_has_no_forecast(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import sys
 
@@ -18,6 +19,7 @@ from test_memory import MEASURE
 import nbbpe
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.regex_splitter import RegexSplitter
+from nbbpe.training import counters
 
 # Look-behind, word boundaries, anchors, what leaves text between matches, and matches that are empty.
 LEFT = [
@@ -112,6 +114,25 @@ def test_ids_are_the_same_in_parts(n, sizes, tmp_path):
         file = nbbpe.TokenFile(tmp_path / "ids.bin", tokenizer)
         separator = tokenizer.special_tokens[texts.SPECIAL]
         assert file.ids.tolist() == [token for row in wanted for token in (*row, separator)]
+
+
+def test_training_holds_no_more_of_a_file_than_a_window_or_a_document(sizes, tmp_path, monkeypatch):
+    sizes(window=100)
+    held: list[int] = []
+    count = counters.RegexCounter.count
+
+    def counts(self, window):
+        held.append(window.end - window.start)
+        return count(self, window)
+
+    monkeypatch.setattr(counters.RegexCounter, "count", counts)
+    documents = ["the cat é " * (i % 40) + "aab" for i in range(200)]
+    with gzip.open(tmp_path / "a.txt.gz", "wt", encoding="utf-8") as file:
+        file.write(texts.SPECIAL.join(documents))
+    options = {"vocab_size": 260, "special_tokens": [texts.SPECIAL], "pattern": LEFT[0]}
+    tokenizer = nbbpe.train(tmp_path / "a.txt.gz", **options)
+    assert max(held) < 3 * max(len(each.encode()) for each in documents) < 3000
+    assert tokenizer == nbbpe.train(documents=documents, **options)
 
 
 @pytest.mark.exhaustive

@@ -127,8 +127,7 @@ def _documents(windows: Windows) -> Iterator[bytes]:
     """The documents of windows; empty ones are skipped."""
     taken = 0
     while (window := windows.advance(taken)) is not None:
-        if window.limit < window.end:  # the last document may go on in the next one
-            window = window._replace(end=int(window.breaks[-1, 1]) if len(window.breaks) else window.start)
+        window = window.of_whole_documents()
         for document, _ in window.documents():
             if document:
                 yield document

@@ -53,6 +53,12 @@ class Window(NamedTuple):
         i = int(np.searchsorted(self.breaks[:, 0], place))
         return place == (int(self.breaks[i, 0]) if i < len(self.breaks) else self.end)
 
+    def of_whole_documents(self) -> Window:
+        """The same up to its last break where more text follows, as what stands behind may go on in the next window."""
+        if self.limit == self.end:
+            return self
+        return self._replace(end=int(self.breaks[-1, 1]) if len(self.breaks) else self.start)
+
     def documents(self) -> Iterator[tuple[bytes, int]]:
         """Each stretch of text and the id of the break after it, -1 at the end; stretches may be empty."""
         for start, end, break_id in self._stretches():

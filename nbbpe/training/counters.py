@@ -26,8 +26,6 @@ _TEXT_BYTES = 200  # about what a word and its count take as Python objects
 class Counter(ABC):
     """Counts the words of text: a SharedJob for this and other processes."""
 
-    at_once: bool  # whether a chunk must be one window
-
     def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
         self.pattern = pattern
         self.specials = specials
@@ -39,7 +37,7 @@ class Counter(ABC):
         """Count the words of a part of a source; yields the bytes that were read, and at last the skipped records."""
         taken = 0
         tally = Tally(self._on_error)
-        with part.open(self.specials, self.at_once, NO_ID, tally) as reader:
+        with part.open(self.specials, False, NO_ID, tally) as reader:
             while (window := reader.advance(taken)) is not None:
                 taken = self.count(window)
                 yield tally.newly_read()
@@ -70,8 +68,6 @@ class Counter(ABC):
 
 class PieceCounter(Counter):
     """Counts words by pieces, for a compiled pattern; pieces are split by its automaton or by `regex`."""
-
-    at_once = False
 
     def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str, by_regex: bool = False) -> None:
         super().__init__(pattern, specials, on_error)
@@ -132,13 +128,12 @@ class PieceCounter(Counter):
 class RegexCounter(Counter):
     """Counts words by `regex` alone, document by document, for a pattern that is not compiled."""
 
-    at_once = True
-
     def __init__(self, pattern: Pattern, specials: SpecialTokens, on_error: str) -> None:
         super().__init__(pattern, specials, on_error)
         self._counts: collections.Counter[str] = collections.Counter()
 
     def count(self, window: Window) -> int:
+        window = window.of_whole_documents()
         for document, _ in window.texts():
             for words in self.pattern.stream(document):
                 self._counts.update(words)

@@ -64,7 +64,7 @@ def gather_words(
     for each in inputs:
         for part in each.cut(each.n_text() + 1, model.pattern, separators):
             tally = Tally(on_error)
-            with part.open(sought, encoder.at_once or counter.at_once, NO_ID, tally) as opened:
+            with part.open(sought, encoder.at_once, NO_ID, tally) as opened:
                 reader = encoder.reading(opened)
                 taken = 0
                 while (window := reader.advance(taken)) is not None:
