@@ -135,6 +135,27 @@ def test_training_holds_no_more_of_a_file_than_a_window_or_a_document(sizes, tmp
     assert tokenizer == nbbpe.train(documents=documents, **options)
 
 
+def test_encoding_holds_no_more_of_a_stream_than_a_window_or_a_document(sizes):
+    documents = ["the cat é " * (i % 40) + "aab" for i in range(200)]
+    tokenizer = nbbpe.train(documents=documents, vocab_size=260, special_tokens=[texts.SPECIAL], pattern=LEFT[0])
+    whole = texts.SPECIAL.join(documents)
+    sizes(window=100)
+    n_read = 0
+
+    def pieces():
+        nonlocal n_read
+        for i in range(0, len(whole), 7):
+            n_read = i
+            yield whole[i : i + 7]
+
+    ids, n_decoded = [], 0
+    for each in tokenizer.encode_stream(pieces()):
+        assert n_read - n_decoded < 3 * max(map(len, documents))
+        n_decoded += len(tokenizer.decode(each))
+        ids += each.tolist()
+    assert ids == tokenizer.encode(whole)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how much memory a process takes")
 @pytest.mark.parametrize("kind", ["str", "bytes", "file"])

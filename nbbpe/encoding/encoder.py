@@ -24,7 +24,7 @@ class Encoder(ABC):
     A subclass defines how one window is encoded, and how all windows of a reader are. The other methods use these two, and
     are overridden where there is a faster way.
 
-    at_once   : whether a document must be in one window, as `regex` needs it
+    at_once   : whether a text must be in one window, of whatever length, as some ways to prepare it need it
     in_python : whether much of the work runs in Python, so that threads would wait for each other
     cut_by    : the tables of a pattern, at whose certain boundaries a text can be cut for several threads; None where one
         thread encodes all of it

@@ -26,7 +26,7 @@ _IDS_AT_ONCE = 1 << 16  # that are passed on together at least, unless there are
 class RegexEncoder(Encoder):
     """The encoder of a pattern that is not compiled. It caches nothing between texts."""
 
-    at_once = True
+    at_once = False
     in_python = True
 
     def __init__(self, merges: Merges, pattern: Pattern, dtype: np.dtype[Any]) -> None:
@@ -57,6 +57,7 @@ class RegexEncoder(Encoder):
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         taken = 0
         while (window := reader.advance(taken)) is not None:
+            window = window.of_whole_documents()
             taken = window.end
             without_id = window.ends_document()
             parts = [np.empty(0, dtype=self.dtype)]
