@@ -674,12 +674,13 @@ def test_a_url_of_this_machine_is_the_file_that_it_names(small, tmp_path, assert
     assert_refused(f"file://{tmp_path}/missing.txt", FileNotFoundError, "missing.txt")
 
 
-def test_a_pipe_of_json_lines_is_read(small, tmp_path):
-    os.mkfifo(tmp_path / "pipe.jsonl")
-    writer = threading.Thread(target=lambda: (tmp_path / "pipe.jsonl").write_bytes(json_lines(DOCUMENTS)))
+@pytest.mark.parametrize("name", ["pipe.jsonl", "pipe.json"])
+def test_a_pipe_of_json_lines_is_read(small, tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    writer = threading.Thread(target=lambda: (tmp_path / name).write_bytes(b"\n \n" + json_lines(DOCUMENTS)))
     writer.start()
     try:
-        assert encoded(small, tmp_path / "pipe.jsonl", tmp_path) == ids_of(small, DOCUMENTS)
+        assert encoded(small, tmp_path / name, tmp_path) == ids_of(small, DOCUMENTS)
     finally:
         writer.join()
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..text.utf8 import to_bytes
-from ..text.windows import DocumentReader, Windows
-from .compressed import open_stream
+from ..text.windows import DocumentReader, TextStream, Windows
+from .compressed import WHOLE, open_stream
 from .inputs import File, Part, Stream
-from .jsonl import JsonLines, text_of
+from .jsonl import JsonLines, JsonPart, Records, text_of
 from .places import Record
 from .tally import Tally
 
@@ -26,8 +27,8 @@ _SPACE = " \t\n\r"
 _LONGEST_WORD = 16  # characters, or more: of -Infinity, and of an escape
 
 
-class ArrayPart(NamedTuple):
-    """All records of an array."""
+class JsonFilePart(NamedTuple):
+    """All records of a file, of an array or in lines."""
 
     file: File
     compression: str
@@ -42,11 +43,16 @@ class ArrayPart(NamedTuple):
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
         with open_stream(self.file, self.compression, tally) as stream:
-            yield DocumentReader(self.documents(stream, tally), specials, separator)
+            has_lines, blocks = _look_into(_blocks(stream))
+            if has_lines:
+                lines = JsonPart(self.file, self.compression, self.field, WHOLE)
+                yield Records(lines, TextStream(blocks), specials, separator, tally)
+            else:
+                yield DocumentReader(self._documents(blocks, tally), specials, separator)
 
-    def documents(self, stream: Stream, tally: Tally) -> Iterator[bytes]:
-        """The text of each record, as UTF-8."""
-        for number, record in enumerate(_records(stream, self.file.name)):
+    def _documents(self, blocks: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
+        """The text of each record of an array, as UTF-8."""
+        for number, record in enumerate(_records(blocks, self.file.name)):
             try:
                 text = text_of(record, self.field)
             except ValueError as error:
@@ -62,11 +68,24 @@ def _blocks(stream: Stream) -> Iterator[bytes]:
         yield bytes(buffer[:n])
 
 
-def _records(stream: Stream, name: str) -> Iterator[object]:
+def _look_into(blocks: Iterator[bytes]) -> tuple[bool, Iterator[bytes]]:
+    """Whether the first character is that of lines, not of an array; and all blocks, as a pipe can be read once only."""
+    seen = []
+    start = b""  # without the space in it, of which there may be much
+    for block in blocks:
+        seen.append(block)
+        start = (start + block).removeprefix(codecs.BOM_UTF8).lstrip()
+        start = start[:1] + start[1:].lstrip(b" \t\r")
+        if len(start) > len(codecs.BOM_UTF8):
+            break
+    # An object over several lines is neither; reading it as an array says so.
+    return start.startswith(b"{") and start[1:2] != b"\n", itertools.chain(seen, blocks)
+
+
+def _records(blocks: Iterator[bytes], name: str) -> Iterator[object]:
     """The items of an array, which is never held whole. Raises ValueError where it is none, or something follows it."""
     decode = json.JSONDecoder(parse_int=float).raw_decode
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    blocks = _blocks(stream)
     text, place, is_whole, number = "", 0, False, 0
     wanted = "["  # then an item or the end, a comma or the end, and at last nothing
     while True:
@@ -134,19 +153,8 @@ class JsonArray(JsonLines):
     in_python = True
 
     def _whole(self) -> Part:
-        """The records as the first character tells them: of an array, or in lines."""
-        if self.size() is not None:
-            with open_stream(self.file, self.compression, Tally("raise"), reads_ahead=False) as stream:
-                start = b""  # without the space in it, of which there may be gigabytes
-                for block in _blocks(stream):
-                    start = (start + block).removeprefix(codecs.BOM_UTF8).lstrip()
-                    start = start[:1] + start[1:].lstrip(b" \t\r")
-                    if len(start) > len(codecs.BOM_UTF8):
-                        break
-            # An object over several lines is neither; reading it as an array says so.
-            if start.startswith(b"{") and start[1:2] != b"\n":
-                return super()._whole()
-        return ArrayPart(self.file, self.compression, self._field)
+        """All records as one part."""
+        return JsonFilePart(self.file, self.compression, self._field)
 
     def cut(
         self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None

@@ -53,7 +53,7 @@ class JsonPart(NamedTuple):
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
         with open_stream(self.file, self.compression, tally, self.extent) as stream:
-            yield _Records(self, stream, specials, separator, tally)
+            yield Records(self, stream, specials, separator, tally)
 
 
 class JsonChunk(NamedTuple):
@@ -73,7 +73,7 @@ class JsonChunk(NamedTuple):
         """See Part."""
         with self.chunks.chunk(self.number, tally) as (stream, n_before):
             part = self.of._replace(extent=Extent(skip=n_before))
-            yield _Records(part, stream, specials, separator, tally)
+            yield Records(part, stream, specials, separator, tally)
 
 
 def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Sequence[Part]:
@@ -92,7 +92,7 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
     return [JsonChunk(whole, chunks, number) for number in range(n_chunks)]
 
 
-class _Records:
+class Records:
     """Reads the texts of records, those of one window of lines at a time; what one window takes the next uses again."""
 
     def __init__(self, part: JsonPart, stream: Stream, specials: SpecialTokens, separator: int, tally: Tally) -> None:
