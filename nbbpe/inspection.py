@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
-from .sources import Tally, find_inputs, total_size, warn_of_skipped
+from .sources import NO_ID, Input, Tally, find_inputs, total_size, warn_of_skipped
 from .sources.arrow_data import ArrowData
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
+from .system.wrong_argument import WrongArgument
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
@@ -169,6 +170,20 @@ def encoded(
     # A list, which is read for each part.
     allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
     inputs = find_inputs(source, field, on_error, documents=documents)
+    yield from _encoded(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
+
+
+def _encoded(
+    tokenizer: Tokenizer,
+    inputs: Sequence[Input],
+    stage: str,
+    progress: ProgressOption,
+    separator_id: int = NO_ID,
+    on_error: str = "raise",
+    allowed: Sequence[str] | None = None,
+    warn: bool = True,
+) -> Iterator[NDArray[Any]]:
+    """See encoded."""
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:
@@ -250,9 +265,10 @@ def compare(
 ) -> Comparison:
     """Two tokenizers on one text: a path, a list of paths, or `documents`, a list. It is read by both at the same time.
 
-    Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises ValueError where one of
-    the tokenizers changes the text in a way that the other does not, by a normalizer, by putting a space in front or by
-    dropping space: it is not one text then.
+    Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises TypeError for an
+    iterator and ValueError for a pipe, which can be read once only; ValueError also where one of the tokenizers changes the
+    text in a way that the other does not, by a normalizer, by putting a space in front or by dropping space: it is not one
+    text then.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -265,14 +281,23 @@ def compare(
         raise TypeError("source is read twice, so it must be a path or a list, not an iterator")
     if isinstance(documents, Iterator):
         raise TypeError("documents is read twice, so it must be a list, not an iterator")
+    inputs = again = find_inputs(source, field, on_error, documents=documents)
+    for each in inputs:
+        if each.file is not None and each.is_read_once():
+            raise WrongArgument(
+                f"source is read twice, and {each.file.name!r} is a pipe or the like, which can be read once only: write "
+                "the text to a file first"
+            )
+    if any(each.file is None for each in inputs):  # a table is read from its beginning only where it is found again
+        again = find_inputs(source, field, on_error, documents=documents)
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
     vocabs = [tokenizer._model.packed for tokenizer in (a, b)]
     counts = [np.zeros(len(vocab.ids), dtype=np.int64) for vocab in vocabs]
     n_same = n_differing = n_differing_bytes = 0
     stretches: Counter[tuple[bytes, bytes]] = Counter()
     streams = (
-        encoded(a, source, "compare", progress, field=field, on_error=on_error, documents=documents),
-        encoded(b, source, "compare", False, field=field, on_error=on_error, warn=False, documents=documents),
+        _encoded(a, inputs, "compare", progress, on_error=on_error),
+        _encoded(b, again, "compare", False, on_error=on_error, warn=False),
     )
     may_change = a.normalizer != b.normalizer or a._model.is_prepared or b._model.is_prepared
     for ids in _aligned(streams, vocabs):

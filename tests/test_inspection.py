@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections import Counter
 from itertools import pairwise
 from types import SimpleNamespace
@@ -173,3 +175,27 @@ def test_a_source_that_can_be_read_once_is_refused(small):
         inspection.compare(small, small, iter(["a"]))
     with pytest.raises(TypeError, match="documents is read twice"):
         inspection.compare(small, small, documents=(text for text in ["a", "b"]))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_a_text_to_compare_on_is_told_and_not_opened(small, other, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match=r"source is read twice, and '.*pipe' is a pipe or the like"):
+        inspection.compare(small, other, [tmp_path / "pipe"])
+
+
+def test_what_is_odd_about_a_text_to_compare_on_is_told_once(small, other, tmp_path):
+    (tmp_path / "a.csv").write_text("the cat")
+    (tmp_path / "b.jsonl").write_text('{"text": null}\n')
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        inspection.compare(small, other, [tmp_path / "a.csv", tmp_path / "b.jsonl"], on_error="skip")
+    table, skipped = map(str, (each.message for each in warned))
+    assert "is a table" in table
+    assert "1 malformed record was skipped" in skipped
+
+
+def test_a_table_of_arrow_is_compared_on(small, other):
+    arrow = pytest.importorskip("pyarrow")
+    found = inspection.compare(small, other, arrow.table({"text": ["the cat", "a mat"]}))
+    assert found.splits == inspection.compare(small, other, documents=["the cat", "a mat"]).splits
