@@ -660,6 +660,8 @@ def test_help_names_all_commands(run):
         (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),
         (["encode", "text.txt", "-t", "tok", "-o", "-", "--json"], ["--json"]),
         (["encode", "-", "-", "-t", "tok", "-o", "x.bin"], ["once"]),
+        (["encode", "text.txt", "-", "-t", "tok", "-o", "x.bin", "--resume"], ["--resume needs files", "read once only"]),
+        (["encode", "-t", "tok", "-o", "x.bin", "--resume"], ["--resume needs files", "read once only"]),
         (["encode", "text.txt", "-t", "nowhere"], ["nowhere"]),
         (["encode", "nofile", "-t", "tok"], ["nofile"]),
         (["encode", "nofile", "-t", "tok", "-o", "x.bin"], ["nofile"]),

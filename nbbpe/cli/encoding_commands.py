@@ -92,6 +92,8 @@ def encode(
         raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
     if form == "text" or (form == "raw" and not target.endswith(".bin")):
         raise click.UsageError("--format is for ids on stdout; of a file, the name says it: .bin is raw, .npy an array")
+    if resume and STDIN in inputs:
+        raise click.UsageError("--resume needs files, which can be read again; `-` is standard input, read once only")
     encoder = _encoder_of(tokenizer, separator, split_with, patterns)
     with as_paths(inputs) as paths:
         began = time.perf_counter()
