@@ -38,6 +38,13 @@ class Command(click.Command):
         with name_in_errors("stdout"):
             return super().make_context(*arguments, **options)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # click's parser knows the command, and does not say it of all errors
+            raise
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, lines in self._sections.items():
             with formatter.section(title):
