@@ -1013,6 +1013,21 @@ def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
     assert most < 6 << 20
 
 
+@pytest.mark.parametrize("content", [json_lines(["the cat"]) + b"{}\n", b'[{"text": "the cat"}, {}]'])
+def test_space_before_the_first_record_is_not_held(tmp_path, content):
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + (b" " * (1 << 20) + b"\n") * 40 + content))
+    where = "line 42:" if content.startswith(b"{") else r"record 1 \(from 0\)"
+    tracemalloc.start()
+    try:
+        assert documents_of(path, on_error="skip") == [b"the cat"]
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(ValueError, match=where):
+        documents_of(path, on_error="raise")
+
+
 @pytest.mark.parametrize("name", ["train", "count_words", "extend", "frequencies", "encode_file", "mixture", "report"])
 @pytest.mark.parametrize("is_iterator", [True, False])
 def test_a_field_is_refused_beside_documents_which_have_none(small, tmp_path, name, is_iterator):

@@ -43,10 +43,10 @@ class JsonFilePart(NamedTuple):
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:
         """See Part."""
         with open_stream(self.file, self.compression, tally) as stream:
-            has_lines, blocks = _look_into(_blocks(stream))
+            has_lines, n_before, blocks = _look_into(_blocks(stream))
             if has_lines:
                 lines = JsonPart(self.file, self.compression, self.field, WHOLE)
-                yield Records(lines, TextStream(blocks), specials, separator, tally)
+                yield Records(lines, TextStream(blocks), specials, separator, tally, n_before)
             else:
                 yield DocumentReader(self._documents(blocks, tally), specials, separator)
 
@@ -68,18 +68,27 @@ def _blocks(stream: Stream) -> Iterator[bytes]:
         yield bytes(buffer[:n])
 
 
-def _look_into(blocks: Iterator[bytes]) -> tuple[bool, Iterator[bytes]]:
-    """Whether the first character is that of lines, not of an array; and all blocks, as a pipe can be read once only."""
-    seen = []
-    start = b""  # without the space in it, of which there may be much
+def _look_into(blocks: Iterator[bytes]) -> tuple[bool, int, Iterator[bytes]]:
+    """Whether text begins as JSON lines do, not as an array; how many lines come before; and the blocks from there on.
+
+    A pipe can be read once only, and of space before the first record there may be gigabytes.
+    """
+    start = b""
     for block in blocks:
-        seen.append(block)
-        start = (start + block).removeprefix(codecs.BOM_UTF8).lstrip()
-        start = start[:1] + start[1:].lstrip(b" \t\r")
-        if len(start) > len(codecs.BOM_UTF8):
+        start += block
+        if len(start) >= len(codecs.BOM_UTF8):
             break
+    start = start.removeprefix(codecs.BOM_UTF8)
+    n_lines = 0
+    while True:
+        text = start.lstrip(_SPACE.encode())
+        n_lines += start.count(b"\n", 0, len(start) - len(text))
+        start = text[:1] + text[1:].lstrip(b" \t\r")
+        if len(start) > 1 or not (block := next(blocks, b"")):
+            break
+        start += block
     # An object over several lines is neither; reading it as an array says so.
-    return start.startswith(b"{") and start[1:2] != b"\n", itertools.chain(seen, blocks)
+    return start.startswith(b"{") and start[1:2] != b"\n", n_lines, itertools.chain([start], blocks)
 
 
 def _records(blocks: Iterator[bytes], name: str) -> Iterator[object]:

@@ -95,7 +95,10 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
 class Records:
     """Reads the texts of records, those of one window of lines at a time; what one window takes the next uses again."""
 
-    def __init__(self, part: JsonPart, stream: Stream, specials: SpecialTokens, separator: int, tally: Tally) -> None:
+    def __init__(
+        self, part: JsonPart, stream: Stream, specials: SpecialTokens, separator: int, tally: Tally, n_before: int = 0
+    ) -> None:
+        """`n_before` is how many lines of the part are not in the stream."""
         self._part = part
         self._specials = specials
         self._separator = separator
@@ -104,7 +107,7 @@ class Records:
         self._reader = Reader(stream, part.extent.n_bytes(part.compression), _no_specials())
         self._lines: Window | None = None
         self._position = 0  # of the next line in the window
-        self._n_lines = 0  # before it in the part
+        self._n_lines = n_before  # before it in the part
         self._out = np.empty(0, dtype=np.uint8)
         self._breaks = np.empty((_MOST_RECORDS, 3), dtype=np.int64)
 
