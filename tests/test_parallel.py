@@ -303,6 +303,41 @@ def test_the_error_of_a_thread_counts_not_that_of_those_that_waited_for_it():
         list(run_jobs(Waiting, ["wait", "fail"], 2, in_threads=True))
 
 
+class Reading(Adder):
+    """A job one task of which waits for a pipe that nobody writes to, and the other fails or goes on."""
+
+    def run(self, task):
+        if task == "fail":
+            raise LookupError("a task failed")
+        yield "reading"
+        os.read(task, 1)
+        raise AssertionError("what comes after the end is seen by nobody")
+
+
+@pytest.mark.parametrize("error", [GeneratorExit, KeyboardInterrupt, LookupError])
+def test_a_thread_that_waits_for_a_pipe_keeps_nobody(monkeypatch, error):
+    monkeypatch.setattr(workers, "_PATIENCE", 0.2, raising=False)
+    before = threading.active_count()
+    reads, writes = os.pipe()
+    late = threading.Timer(20, os.write, [writes, b"so that a failure of this test is no hang"])
+    late.daemon = True
+    late.start()
+    began = time.monotonic()
+    try:
+        results = run_jobs(Reading, [reads, "fail" if error is LookupError else reads], 2, in_threads=True)
+        assert next(results) == (0, "reading")
+        with pytest.raises(error):
+            list(results) if error is LookupError else results.throw(error)
+        assert time.monotonic() - began < 10
+    finally:
+        late.cancel()
+        os.write(writes, b"ab")
+        while threading.active_count() > before:
+            time.sleep(0.01)
+        os.close(reads)
+        os.close(writes)
+
+
 # A job of this process that does tasks beside its workers
 
 

@@ -7,7 +7,9 @@ SA_RESTART, the system call is restarted instead, and the wait goes on for ever.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Collection
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -36,7 +38,7 @@ def first_done(waiting: Collection[Any]) -> tuple[set[Any], set[Any]]:
             return done, rest
 
 
-def join(thread: threading.Thread) -> None:
-    """Wait until a thread has ended; one that was never started has."""
-    while thread.is_alive():
-        thread.join(_SECONDS)
+def join(thread: threading.Thread, end: float = math.inf) -> None:
+    """Wait until a thread has ended, or until a time of `time.monotonic`; one that was never started has ended."""
+    while thread.is_alive() and (left := end - time.monotonic()) > 0:
+        thread.join(min(left, _SECONDS))

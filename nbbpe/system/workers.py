@@ -37,6 +37,9 @@ _SEND_SECONDS = 0.05
 _NO_MORE = (
     "the system could not start {} ({}): use fewer workers, or let the user have more processes (ulimit -u) or memory"
 )
+# Seconds for which threads are waited for that are to end: one may be reading a pipe to which nobody writes, or a file that
+# a server does not send.
+_PATIENCE = 5.0
 _STOP_SECONDS = 0.05  # between two looks of the thread that serves workers whether it is to stop
 
 
@@ -112,7 +115,8 @@ def run_jobs(
 
     Yields (number of the task, what it yields), tasks mixed, and (number, ENDED) when a task ends; at last (None, what
     `finish` returned) once for each job. An error in a task is raised here. Closing the iterator, an error or Ctrl-C ends
-    the workers: processes at once, threads when they next yield.
+    the workers: processes at once, threads when they next yield; one that does not yield for long is left to itself, and
+    nobody sees what it does then.
 
     With `own`, for processes, that is one of the jobs, and does tasks here, so that one process less is started. In the
     end it has taken over what the others, which `make_job` makes, have gathered; `finish` is called by nobody.
@@ -227,8 +231,9 @@ def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers
                     raise result
     finally:
         stopping.set()
+        end = time.monotonic() + _PATIENCE
         for thread in threads:
-            join(thread)
+            join(thread, end)
 
 
 def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
