@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, part
 from ..compiler.signature import int32, int64, structure, uint8, uint64
-from ..machine.intrinsics import address_of, read_i32, read_u8, read_u64
+from ..machine.intrinsics import address_of, prefetch, read_i32, read_u8, read_u64
 from .pair_table import COUNT, symbols_of
 
 MANTISSA_BITS = 10
@@ -222,6 +222,8 @@ def settle(queue, rows, min_count, ties_at):
         queue.heads[bucket] = _NONE
         while pair != _NONE:
             following = np.int64(queue.links[pair])
+            prefetch(address_of(rows) + 16 * following)  # of NONE, it is nothing, too
+            prefetch(address_of(queue.links) + 4 * following)
             if rows[pair, COUNT] >= min_count:
                 push(queue, pair, rows[pair, COUNT], ties_at)
             pair = following

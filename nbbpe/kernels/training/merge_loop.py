@@ -292,6 +292,7 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
     the structure named room for tokens.state[WANTED] entries (slots: for so many pairs) and call again. After NEED_ANSWER,
     write to tokens.state[ANSWER] whether the pair is allowed; its token's bytes stand in ties.text behind all others.
     Cost: O(log n) for each pair that a merge makes, and O(1) for each occurrence; a call returns several times a second.
+    Without a word of the next pair, 32,000 merges of 3 MB of words took 1.07 times as long.
     """
     state, merges, starts = tokens.state, tokens.merges, ties.starts
     rows, lengths, table_state = table.rows, table.lengths, table.state
@@ -324,12 +325,18 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
             return NEED_OCCURRENCES
 
         pop_heap(queue, ties_at)
+        # The next pair, unless its count falls now: what is read of it first is asked for meanwhile.
+        following = np.int64(queue.heap_pairs[0])
+        prefetch(address_of(rows) + 16 * following)
+        prefetch(address_of(lengths) + 4 * following)
+        prefetch(address_of(table.starts) + 8 * following)
         merges[token - n_at_start, 0] = left
         merges[token - n_at_start, 1] = right
         state[N_TOKENS] = token + 1
         first_new = table_state[N_PAIRS]
         left_length, right_length = starts[left + 1] - starts[left], starts[right + 1] - starts[right]
         apply_merge(pair, token, left_length, right_length, words, table, tokens, found)
+        prefetch(address_of(table.occurrences) + 4 * table.starts[following])
         push_pairs(queue, rows, ties_at, first_new, table_state[N_PAIRS], min_count)
         work += length
     return BATCH_DONE
