@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing.connection import Connection
@@ -91,6 +92,26 @@ def test_calls_run_together_and_give_their_results():
     assert run_together([lambda: 1]) == [1]
     meeting = threading.Barrier(3, timeout=30)
     assert [each >= 0 for each in run_together([meeting.wait] * 3)] == [True] * 3
+
+
+def test_the_last_of_several_calls_runs_here_unless_it_is_long():
+    here = threading.get_ident()
+    assert [each == here for each in run_together([threading.get_ident] * 3)] == [False, False, True]
+    assert here not in run_together([threading.get_ident] * 2, are_long=True)
+    assert run_together([threading.get_ident]) == [here]
+
+
+def test_nothing_holds_what_a_failed_call_used():
+    class Held:
+        def fail(self) -> None:
+            raise ZeroDivisionError
+
+    held = Held()
+    gone = weakref.ref(held)
+    with pytest.raises(ZeroDivisionError):
+        run_together([held.fail, lambda: None])
+    del held
+    assert gone() is None
 
 
 @pytest.fixture

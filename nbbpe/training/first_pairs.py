@@ -26,6 +26,7 @@ from .start import Start
 from .word_counts import WordCounts
 
 _PER_THREAD = 1 << 18  # positions; for less, one more thread does not pay
+_LONG = 1 << 26  # positions; going through more takes 0.2 s or longer, and is to be interrupted by Ctrl-C
 
 
 def _new_table(n_positions: int, n_others: int = 0) -> PairTable:
@@ -53,7 +54,8 @@ def pairs_of_bytes(counted: WordCounts, n_tokens: int, n_threads: int) -> tuple[
 
     def in_parts(work: Callable[[int, int, int], object]) -> None:
         """Call `work` with the number of each part, its first word and the end of its words."""
-        run_together([partial(work, i, first, end) for i, (first, end) in enumerate(pairwise(cuts))])
+        calls = [partial(work, i, first, end) for i, (first, end) in enumerate(pairwise(cuts))]
+        run_together(calls, are_long=n_positions > _LONG)
 
     in_parts(lambda i, first, end: pair_table.count_byte_pairs(text, starts, counts, first, end, lengths[i], sums[i]))
     bytes_of = np.flatnonzero(lengths.any(axis=0))  # left * 256 + right of each pair

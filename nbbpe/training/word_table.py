@@ -6,6 +6,7 @@ import collections
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from ..text.pattern import Pattern
 from ..text.utf8 import to_text
 from .word_counts import WordCounts, empty_words, words_from_texts
 
+T = TypeVar("T")
 _SPLIT_BYTES = 1 << 20  # of pieces that are split at a time
 _SENT_BYTES = 1 << 16  # of words that a worker process sends at a time: small enough to stay in a core's cache
 _WORDS_TOGETHER = 64  # that are added to a table: their cache lines are waited for at once
 _FIRST_SLOTS = 1 << 14  # of a new table
 _THREAD_SLOTS = 1 << 17  # of a table: for less, one more thread does not pay
+_LONG_SLOTS = 1 << 24  # of a table: going through more takes 0.2 s or longer, and is to be interrupted by Ctrl-C
 
 
 class WordTable:
@@ -58,13 +61,13 @@ class WordTable:
     def take(self, n_threads: int = 1) -> WordCounts:
         """Remove and return all words with their counts; so many threads do it, if there are slots enough."""
         cuts = self._cuts(n_threads)
-        measured = run_together([partial(count_pieces.measure_words, self.table, *cut) for cut in pairwise(cuts)])
+        measured = self._together([partial(count_pieces.measure_words, self.table, *cut) for cut in pairwise(cuts)])
         first, position = np.cumsum([(0, 0), *measured], axis=0, dtype=np.int64).T.tolist()
         words = empty_words(first[-1], position[-1])
         # Each part has its own stretch of the text: what follows it belongs to another thread.
         texts = [words.text[: end + PADDING] for end in position[1:]]
         numbers = [(words.starts[i : j + 1], words.counts[i:j]) for i, j in pairwise(first)]
-        run_together(
+        self._together(
             [
                 partial(count_pieces.take_words, self.table, *cut, at, text, *part)
                 for cut, at, text, part in zip(pairwise(cuts), position, texts, numbers, strict=False)
@@ -91,7 +94,7 @@ class WordTable:
             return
         # Only when all are taken, as added words may get slots that were not read yet.
         calls = [partial(self._copies_of_compound, pattern, *cut) for cut in pairwise(self._cuts(n_threads))]
-        for parts in run_together(calls):
+        for parts in self._together(calls):
             for part in parts:
                 self.add(part)
 
@@ -106,6 +109,10 @@ class WordTable:
         n_slots = len(self.table.slots) // piece_table.SLOT
         n_parts = max(min(n_threads, n_slots // _THREAD_SLOTS), 1)
         return [piece_table.SLOT * (n_slots * i // n_parts) for i in range(n_parts + 1)]
+
+    def _together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
+        """Run calls that go through parts of the table, see `run_together`."""
+        return run_together(calls, are_long=len(self.table.slots) > piece_table.SLOT * _LONG_SLOTS)
 
     def take_split(self, pattern: Pattern, by_regex: bool) -> list[WordCounts]:
         """Remove all pieces, and return their pretokens in parts that may have words in common.
