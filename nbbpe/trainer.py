@@ -270,7 +270,7 @@ def train(
     say_outcome(n_words)
     has = f"{256 + len(merges) + len(special_tokens):,} tokens"
     is_interrupted = warn_if_fewer(stopping, len(merges), n_tokens - 256, "merges", vocab_size, has)
-    training = terms.record(vocab_size, words, is_interrupted)
+    training = terms.record(vocab_size, words, is_interrupted, asked.n_workers)
     if left_out is not None:
         training["left_out"] = left_out._asdict()
     if record := terms.rules.record():

@@ -100,8 +100,11 @@ def test_different_merges_of_the_same_bytes_have_different_fingerprints(first, s
 def test_the_digest_of_words_is_that_of_the_twin_in_any_order(counts):
     wanted = f"{naive.digest_words(counts):016x}"
     assert word_counts.corpus_fingerprint(word_counts.words_from_dict(counts)) == wanted
-    backwards = dict(reversed(list(counts.items())))
-    assert word_counts.corpus_fingerprint(word_counts.words_from_dict(backwards)) == wanted
+    backwards = word_counts.words_from_dict(dict(reversed(list(counts.items()))))
+    assert word_counts.corpus_fingerprint(backwards) == wanted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(word_counts, "_WORDS_PER_THREAD", 2)
+        assert word_counts.corpus_fingerprint(backwards, n_threads=3) == wanted
 
 
 def test_a_digest_of_words_tells_counts_and_bytes_apart():

@@ -131,7 +131,7 @@ class Model:
         results = np.arange(256, len(tokens), dtype=np.int32)
         special = {token: len(tokens) + i for i, token in enumerate(special_tokens)}
         merge_ids = np.column_stack([merges, results])
-        return cls(dict(enumerate(tokens)), merge_ids, special, pattern, origin={"training": training})
+        return cls(PackedVocab.of_list(tokens), merge_ids, special, pattern, origin={"training": training})
 
     def with_training(self, told: dict[str, Any]) -> Model:
         """A model whose provenance says more of its training."""

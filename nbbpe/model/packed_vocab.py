@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,15 @@ class PackedVocab:
     def of(cls, vocab: Mapping[int, bytes]) -> PackedVocab:
         """From a dict from id to bytes."""
         ids = sorted(vocab)
-        tokens = [vocab[token_id] for token_id in ids]
-        starts = np.array([0, *accumulate(map(len, tokens))], dtype=np.int64)
-        return cls(np.frombuffer(b"".join(tokens), dtype=np.uint8), starts, np.array(ids, dtype=np.int32))
+        return replace(cls.of_list([vocab[token_id] for token_id in ids]), ids=np.array(ids, dtype=np.int32))
+
+    @classmethod
+    def of_list(cls, tokens: Sequence[bytes]) -> PackedVocab:
+        """From tokens whose ids are their places."""
+        n = len(tokens)
+        starts = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, tokens), dtype=np.int64, count=n), out=starts[1:])
+        return cls(np.frombuffer(b"".join(tokens), dtype=np.uint8), starts, np.arange(n, dtype=np.int32))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PackedVocab, (self.text, self.starts, self.ids)  # another process computes the rest again

@@ -34,7 +34,7 @@ class Terms(NamedTuple):
         """The count of a pair below which it is not merged."""
         return self.min_frequency * self.denominator
 
-    def record(self, vocab_size: int, words: WordCounts, is_interrupted: bool) -> dict[str, Any]:
+    def record(self, vocab_size: int, words: WordCounts, is_interrupted: bool, n_threads: int = 1) -> dict[str, Any]:
         """What the provenance says of training on these words, but for the rules."""
         from .word_counts import corpus_fingerprint
 
@@ -44,7 +44,7 @@ class Terms(NamedTuple):
             "min_frequency": self.min_frequency,
             "max_token_length": self.max_token_length,
             "corpus": {
-                "fingerprint": corpus_fingerprint(words),
+                "fingerprint": corpus_fingerprint(words, n_threads),
                 "words": int(words.counts.sum()),
                 "distinct_words": len(words.counts),
                 **({"denominator": self.denominator} if self.denominator != 1 else {}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +12,10 @@ from numpy.typing import NDArray
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import zeros
 from ..kernels.training.linked_words import digest_words
+from ..system.workers import run_together
+
+_WORDS_PER_THREAD = 1 << 16  # for less, one more thread does not pay
+_LONG = 1 << 28  # bytes of words, a digest of which takes 0.3 s and is to be interrupted by Ctrl-C
 
 
 class WordCounts(NamedTuple):
@@ -48,10 +54,15 @@ def empty_words(n_words: int, n_bytes: int) -> WordCounts:
     )
 
 
-def corpus_fingerprint(words: WordCounts) -> str:
+def corpus_fingerprint(words: WordCounts, n_threads: int = 1) -> str:
     """A digest of what training learns from: the distinct words and their counts, in any order; 16 hex digits.
 
     So it is the same for any number of workers and any order of files or documents, and for the same text from a file or
-    an iterable; another pattern or other special tokens give other words.
+    an iterable; another pattern or other special tokens give other words. So many threads compute it.
     """
-    return f"{digest_words(words.text, words.starts, words.counts):016x}"
+    n_words = len(words.counts)
+    n_parts = max(min(n_threads, n_words // _WORDS_PER_THREAD), 1)
+    cuts = pairwise([n_words * i // n_parts for i in range(n_parts + 1)])
+    calls = [partial(digest_words, words.text, words.starts[at : end + 1], words.counts[at:end]) for at, end in cuts]
+    digest = sum(run_together(calls, are_long=len(words.text) > _LONG)) & 0xFFFF_FFFF_FFFF_FFFF
+    return f"{digest:016x}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..encoding.pretoken_ids import ids_of_each, pretoken_ids, unmerged_ids, without_whole
 from ..model.model import Model
+from ..model.packed_vocab import PackedVocab
 from ..model.special_tokens import MAX_ID
 from ..system.excerpt import shown
 from ..system.integers import check_integer
@@ -129,9 +130,8 @@ def with_special_tokens_last(model: Model) -> Model:
     """The model with the ids that training in one go gives: special tokens after all others, in their order."""
     special = sorted(model.special, key=model.special.__getitem__)
     ordinary = [token for _, token in sorted(model.ordinary.items())]
-    tokens = [*ordinary, *(token.encode() for token in special)]
+    vocab = PackedVocab.of_list([*ordinary, *(token.encode() for token in special)])
     ids = {token: len(ordinary) + i for i, token in enumerate(special)}
-    vocab = dict(enumerate(tokens))
     return Model(vocab, model.merges, ids, model.pattern, model.whole, model.provenance, model.normalizer, model.extras)
 
 
