@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.machine.large_pages import zeros
+from ..kernels.machine.large_pages import zeros_of
 from .workers import Stopped
 
 _HELD_BYTES = 16 << 20  # buffered of a part whose turn has not come; unused memory costs nothing
@@ -40,7 +40,7 @@ class _Held:
 
     def __init__(self, n_bytes: int) -> None:
         # In large pages: the beginning of memory of NumPy's is touched in small ones, which took 5 to 20 us each.
-        self.buffer: NDArray[np.uint8] = zeros(-(-n_bytes // 8)).view(np.uint8)[:n_bytes]
+        self.buffer: NDArray[np.uint8] = zeros_of(np.uint8, n_bytes)
         self.n = 0
         self.most = 0  # that it has held, and so how much memory it takes
 

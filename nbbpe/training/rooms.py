@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.machine.large_pages import zeros_of
 from ..kernels.training.pair_table import MOST_PAIRS, PairTable
 
 _PAIR_FIELDS = ("rows", "starts", "lengths")  # of PairTable, with an entry a pair
@@ -15,7 +16,8 @@ _PAIR_FIELDS = ("rows", "starts", "lengths")  # of PairTable, with an entry a pa
 def with_room(array: NDArray[Any], n: int, used: int, most: int | None = None) -> NDArray[Any]:
     """A copy of `array` with room for at least `n` entries, and for `most` at the most; the first `used` are kept."""
     length = max(n, len(array) + len(array) // 2)
-    larger = np.empty((length if most is None else min(length, most), *array.shape[1:]), dtype=array.dtype)
+    n_entries = length if most is None else min(length, most)
+    larger = zeros_of(array.dtype.type, n_entries * math.prod(array.shape[1:])).reshape(n_entries, *array.shape[1:])
     larger[:used] = array[:used]
     return larger
 

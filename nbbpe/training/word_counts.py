@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
-from ..kernels.machine.large_pages import zeros
+from ..kernels.machine.large_pages import zeros_of
 from ..kernels.training.linked_words import digest_words
 from ..system.workers import run_together
 
@@ -47,11 +47,7 @@ def words_from_texts(counts: dict[str, int]) -> WordCounts:
 
 def empty_words(n_words: int, n_bytes: int) -> WordCounts:
     """Room for words (memory is touched only where it is filled)."""
-    return WordCounts(
-        zeros(-(-(n_bytes + PADDING) // 8)).view(np.uint8)[: n_bytes + PADDING],
-        zeros(n_words + 1).view(np.int64),
-        zeros(n_words).view(np.int64),
-    )
+    return WordCounts(zeros_of(np.uint8, n_bytes + PADDING), zeros_of(np.int64, n_words + 1), zeros_of(np.int64, n_words))
 
 
 def corpus_fingerprint(words: WordCounts, n_threads: int = 1) -> str:

@@ -29,13 +29,18 @@ def zeros(n_words: int) -> NDArray[np.uint64]:
     return np.frombuffer(memory, dtype=np.uint64, count=n_words, offset=start)
 
 
+def zeros_of(dtype: type[np.generic], n: int) -> NDArray[Any]:
+    """Zeros of a type, [n], in memory as of `zeros`. What is not touched takes no memory, but for the rest of its page."""
+    return zeros(-(-n * np.dtype(dtype).itemsize // 8)).view(dtype)[:n]
+
+
 def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uint8]:
     """A copy of the first `n_used` bytes of an array, with room for `n_more` more and for as many again.
 
     It is as long as a large page at least: arrays that grow once have cost less than those that grow often.
     """
     n_bytes = max(2 * (n_used + n_more), _PAGE)
-    larger = zeros(-(-n_bytes // 8)).view(np.uint8)
+    larger = zeros_of(np.uint8, n_bytes)
     larger[:n_used] = array[:n_used]
     return larger
 

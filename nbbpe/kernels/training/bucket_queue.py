@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined, part
 from ..compiler.signature import int32, int64, structure, uint8, uint64
 from ..machine.intrinsics import address_of, prefetch, read_i32, read_u8, read_u64
+from ..machine.large_pages import zeros_of
 from .pair_table import COUNT, symbols_of
 
 MANTISSA_BITS = 10
@@ -65,9 +66,9 @@ def new_queue(n_pairs: int) -> BucketQueue:
     """Make an empty queue for up to `n_pairs` pairs."""
     return BucketQueue(
         heads=np.full(N_BUCKETS, _NONE, dtype=np.int32),
-        links=np.empty(n_pairs, dtype=np.int32),
-        heap_pairs=np.empty(n_pairs, dtype=np.int32),
-        heap_counts=np.empty(n_pairs, dtype=np.int64),
+        links=zeros_of(np.int32, n_pairs),
+        heap_pairs=zeros_of(np.int32, n_pairs),
+        heap_counts=zeros_of(np.int64, n_pairs),
         state=np.array([N_BUCKETS - 1, 0], dtype=np.int64),
     )
 

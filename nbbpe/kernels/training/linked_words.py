@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
+from ..machine.large_pages import zeros_of
 
 NONE = -1  # no pair
 MOST_CELLS = 2**32 - 1  # that four bytes can number
@@ -65,7 +66,7 @@ def new_linked_words(starts: NDArray[np.int64], counts: NDArray[np.int64], n_tok
             "together; use a split pattern that gives shorter pretokens, or less text"
         )
     symbol_bits = n_tokens.bit_length()
-    cells = np.empty(n_cells(n_words, n_bytes), dtype=np.uint32)
+    cells = zeros_of(np.uint32, n_cells(n_words, n_bytes))
     cells[0] = edge_of(symbol_bits)
     frequent = np.flatnonzero(counts >= many_of(symbol_bits))
     return LinkedWords(cells, (starts[frequent] + frequent + 1).astype(np.uint32), counts[frequent], symbol_bits)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
 from ..machine import secret
+from ..machine.large_pages import zeros_of
 from .linked_words import NONE, LinkedWords, new_cell
 
 KEY, COUNT = range(2)  # the columns of PairTable.rows
@@ -66,11 +67,11 @@ def new_pair_table(n_pairs: int, n_occurrences: int) -> PairTable:
     """Make an empty table with room for so many pairs and occurrences (memory is touched only as it fills); no slots."""
     factor = secret.of_process()[secret.PAIRS].view(np.int64)
     return PairTable(
-        rows=np.empty((n_pairs, 2), dtype=np.int64),
-        starts=np.empty(n_pairs, dtype=np.int64),
-        lengths=np.empty(n_pairs, dtype=np.uint32),
+        rows=zeros_of(np.int64, 2 * n_pairs).reshape(-1, 2),
+        starts=zeros_of(np.int64, n_pairs),
+        lengths=zeros_of(np.uint32, n_pairs),
         groups=np.empty(0, dtype=np.int32),
-        occurrences=np.empty(n_occurrences, dtype=np.uint32),
+        occurrences=zeros_of(np.uint32, n_occurrences),
         slots=np.zeros(0, dtype=np.int32),
         state=np.array([0, 0, 0, factor], dtype=np.int64),
     )
@@ -133,7 +134,7 @@ def enter_all_pairs(table):
 def with_slots(table: PairTable, n_pairs: int) -> PairTable:
     """A table with slots for at least so many pairs, in place of those that it has (memory is touched as they fill)."""
     bits = max(SLOTS_PER_PAIR * n_pairs - 1, 1).bit_length()
-    table = table._replace(slots=np.zeros(1 << bits, dtype=np.int32))
+    table = table._replace(slots=zeros_of(np.int32, 1 << bits))
     table.state[SHIFT] = 64 - bits
     enter_all_pairs(table)
     return table
