@@ -388,6 +388,7 @@ class _Desk:
             for result in results:
                 if number is None and result is ENDED:
                     self.active.remove(connection)
+                    self._workers[connection].kill()  # so that its memory is freed while others go on
                     continue
                 if result is ENDED:
                     self._hand_out(connection)
