@@ -80,6 +80,19 @@ def test_shares_make_up_for_sizes():
     assert tok.merges == nbbpe.train(documents=[a] * 16 + [b], vocab_size=300).merges
 
 
+@pytest.mark.parametrize("share", [1e-9, 1e30])
+@pytest.mark.filterwarnings("ignore:the text has pairs for only")
+def test_a_source_without_text_changes_no_count_of_the_others(share):
+    def trained(sources, shares):
+        return nbbpe.train(nbbpe.Mixture(sources, shares=shares), 258, min_frequency=3)
+
+    alone = trained({"a": iter(["the the"])}, {"a": 1})
+    beside = trained({"a": iter(["the the"]), "b": iter([])}, {"a": 1, "b": share})
+    assert beside.merges == alone.merges == []
+    told = beside.provenance["training"]["mixture"]["sources"]
+    assert told == {"a": {"bytes": 7, "multiplier": 1000}, "b": {"bytes": 0, "multiplier": 1000}}
+
+
 def test_a_sample_of_lines_is_what_the_digests_say(tmp_path):
     long_line = ("x" + "é" * _LONGEST_LINE).encode()  # it is cut before a character
     data = letters(3, 200_000).encode() + b"\r\n\xff\xfe\n" + long_line

@@ -36,7 +36,7 @@ class Mixture:
     shares
         In place of weights: by name, the share of a source in all of the text (in bytes), whatever its size. Positive
         numbers, one for each source; only their proportions matter. The source that counts least counts once, all others
-        more often.
+        more often; one without text does not matter.
     max_bytes
         About how many bytes of a source are trained on: for all, or by name. A source that is larger is sampled. Its size
         must be known: no iterator, no Arrow data, no pipe.
@@ -209,9 +209,10 @@ def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
     from fractions import Fraction  # here, as it brings `decimal` with it
 
     if mixture.shares is not None:
-        rates = {name: Fraction(share) / max(sizes[name], 1) for name, share in mixture.shares.items()}
-        least = min(rates.values())
-        return {name: round(_FINENESS * rate / least) for name, rate in rates.items()}
+        # A source without text has no share to be made up for, and must not be the one that counts least.
+        rates = {name: Fraction(share) / sizes[name] for name, share in mixture.shares.items() if sizes[name]}
+        least = min(rates.values(), default=Fraction(1))
+        return {name: round(_FINENESS * rates.get(name, least) / least) for name in sizes}
     weights = {name: Fraction((mixture.weights or {}).get(name, 1)) for name in mixture.sources}
     unit = denominator_of(mixture)
     return {name: int(weight * unit) for name, weight in weights.items()}
