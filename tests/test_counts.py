@@ -231,6 +231,32 @@ def test_weights_multiply_exactly(tmp_path):
     assert nbbpe.train(counts=[thirds, parts[1]], weights=[1, 0.5], vocab_size=270).merges == direct.merges
 
 
+def test_a_file_that_appears_while_a_pattern_is_weighted_moves_no_weight():
+    fsspec = pytest.importorskip("fsspec")
+    memory = pytest.importorskip("fsspec.implementations.memory")
+
+    class Growing(memory.MemoryFileSystem):
+        """To which somebody writes one more file after each look."""
+
+        protocol, store = "growing", {}
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return super()._strip_protocol(path.removeprefix("growing://"))
+
+        def glob(self, path, **options):
+            found = super().glob(path, **options)
+            self.pipe_file(f"growing://a{len(found) + 1}.txt", b"late")
+            return found
+
+    fsspec.register_implementation("growing", Growing, clobber=True)
+    for name, text in ("a1", "once"), ("b", "often"):
+        with fsspec.open(f"growing://{name}.txt", "w") as file:
+            file.write(text)
+    counts = nbbpe.count_words(["growing://a*.txt", "growing://b.txt"], weights=[1, 5])
+    assert counter_of(counts) == {b"often": 5, b"once": 1}
+
+
 def test_weighted_merges_are_those_of_repeated_text():
     once, often = ["low lower lowest " * 2], ["newer wider new " * 3]
     repeated = nbbpe.train(documents=once * 2 + often * 5, vocab_size=280, min_frequency=11)

@@ -42,7 +42,20 @@ def find_inputs(
     documents: object = None,
     is_one_of_several: bool = False,
 ) -> list[Input]:
-    """The inputs that a source stands for, each checked as far as that is cheap.
+    """The inputs that a source stands for, each checked as far as that is cheap. See `find_by_item`."""
+    found = find_by_item(source, field, on_error, argument, documents, is_one_of_several)
+    return [each for inputs in found for each in inputs]
+
+
+def find_by_item(
+    source: object,
+    field: str | None,
+    on_error: str,
+    argument: str = "source",
+    documents: object = None,
+    is_one_of_several: bool = False,
+) -> list[list[Input]]:
+    """The inputs of each item of a source, of which a pattern stands for several: one item where it is not a list.
 
     Parameters
     ----------
@@ -60,20 +73,21 @@ def find_inputs(
         raise TypeError(f"field must be the name of a field or a column, not {field!r}")
     check_on_error(on_error)
     named = _FIELD if field is None else field  # "" is a name like others
-    inputs: list[Input]
+    found: list[list[Input]]
     if documents is not None:
         if source is not None:
             raise TypeError(f"give {argument} or documents, not both")
         check_texts(documents)
         if not isinstance(documents, Iterable):
             raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
-        inputs = [Documents(documents)]
+        found = [[Documents(documents)]]
     elif is_arrow(source):
-        inputs = [ArrowColumn(source, named)]
+        found = [[ArrowColumn(source, named)]]
     elif (paths := _paths(source, argument)) is None:
-        inputs = [Documents(source)]  # type: ignore[arg-type]
+        found = [[Documents(source)]]  # type: ignore[arg-type]
     else:
-        inputs = [_input(file, named) for path in paths for file in find_files(path)]
+        found = [[_input(file, named) for file in find_files(path)] for path in paths]
+    inputs = [each for of_item in found for each in of_item]
     if not is_one_of_several:
         check_field(field, inputs)
     for each in inputs:
@@ -81,7 +95,7 @@ def find_inputs(
     for each in inputs:
         if isinstance(each, PlainText):
             warn_of_other_formats(each)
-    return inputs
+    return found
 
 
 def check_field(field: str | None, inputs: Sequence[Input]) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..kernels.compiler.notices import say
-from ..sources import Input, find_inputs, total_size
-from ..sources.finding import find_files
+from ..sources import Input, total_size
+from ..sources.finding import find_by_item
 from ..system.progress import Progress, shows_bar
 from ..text.pattern import Pattern
 from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
@@ -18,7 +17,7 @@ from .supply import Supply, say_nothing
 
 
 class CountedText(Supply):
-    """A source or documents, checked as far as that is cheap; see `find_inputs`.
+    """A source or documents, checked as far as that is cheap; see `find_by_item`.
 
     weights : a number for each item of the source, None for 1
     """
@@ -32,17 +31,16 @@ class CountedText(Supply):
         split: Pattern,
         special_tokens: list[str],
     ) -> None:
-        self._inputs = find_inputs(source, asked.field, asked.on_error, documents=documents)
+        found = find_by_item(source, asked.field, asked.on_error, documents=documents)
+        self._inputs = [each for inputs in found for each in inputs]
         self._groups = {1: self._inputs}  # by what their counts are multiplied by
         denominator = 1
         if weights is not None:
             from ..training.weights import check_weights, whole_factors
 
-            is_list = isinstance(source, (list, tuple)) and documents is None
-            items = list(source) if is_list else [source]  # type: ignore[call-overload]
-            factors, denominator = whole_factors(check_weights(weights, len(items), "source"))
+            factors, denominator = whole_factors(check_weights(weights, len(found), "source"))
             self._groups = {}
-            for factor, inputs in zip(factors, _by_item(items, self._inputs), strict=True):
+            for factor, inputs in zip(factors, found, strict=True):
                 self._groups.setdefault(factor, []).extend(inputs)
         super().__init__(asked, split, special_tokens, denominator)
 
@@ -72,11 +70,3 @@ class CountedText(Supply):
             for factor, inputs in self._groups.items():
                 gather_inputs(gathering, inputs, split, separators, *how, factor, asked.executor)
         return gathering.finish()
-
-
-def _by_item(items: list[Any], inputs: list[Input]) -> Iterator[list[Input]]:
-    """The inputs of each item, of which a pattern of names may stand for several."""
-    rest = iter(inputs)
-    for item in items:
-        n_files = len(find_files(item)) if isinstance(item, (str, os.PathLike)) else 1
-        yield [next(rest) for _ in range(n_files)]
