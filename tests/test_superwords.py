@@ -125,6 +125,9 @@ def test_the_rule_about_words_holds_in_the_second_stage(most):
         ({"after": 300, "max_words": 0}, ValueError, "max_words must be at least 1, not 0"),
         ({"after": 300, "window": 1}, ValueError, "window must be at least 2"),
         ({"after": 300, "phrase": ""}, TypeError, "phrase must be a regex, not ''"),
+        # Beside the pattern, these would be other regexes.
+        ({"after": 300, "phrase": "["}, ValueError, r"phrase '\[' is not a valid regex: unterminated character set"),
+        ({"after": 300, "phrase": "a)|(?:b"}, ValueError, r"phrase 'a\)\|\(\?:b' is not a valid regex: unbalanced"),
         ({"after": "300"}, TypeError, "after must be a positive integer, not '300'"),
     ],
 )

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from ..system.excerpt import shown
 from ..system.integers import check_positive
+from ..system.lazy import imported_on_use
 from ..system.wrong_argument import WrongArgument
-from ..text.pattern import Pattern, get_pattern, n_groups
+from ..text.pattern import Pattern, check_repeats, get_pattern, n_groups
+
+regex: Any = imported_on_use("regex")
 
 _PHRASE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+"  # of GPT-2's pattern: contractions, and letters with a space before them
 
@@ -55,6 +60,11 @@ class Superwords:
             raise ValueError("window must be at least 2: one word is never a superword")
         if not isinstance(self.phrase, str) or not self.phrase:
             raise TypeError(f"phrase must be a regex, not {self.phrase!r}")
+        check_repeats(self.phrase)
+        try:
+            regex.compile(self.phrase)  # by itself, as an unclosed bracket would take in what `phrases` puts behind it
+        except regex.error as error:
+            raise ValueError(f"phrase {shown(self.phrase)} is not a valid regex: {error}") from None
 
 
 def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> None:
