@@ -708,6 +708,7 @@ def test_help_names_all_commands(run):
         (["convert", "tok", "-"], ["TARGET `-`"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "-"], ["-o `-`"]),
         (["extend", "tok", "text.txt", "--vocab-size", "900", "-o", "-"], ["-o `-`"]),
+        (["extend", "tok", "text.txt", "--vocab-size", "900", "-o", "x.json"], ["-o x.json: give a folder"]),
         (["encode", "text.txt", "-t", "tok", "-o", "x.npy", "--format", "raw"], ["--format is for ids on stdout"]),
         (["encode", "text.txt", "-t", "tok", "-o", "x.bin", "--format", "text"], ["--format is for ids on stdout"]),
         (["report", "tok", "--on", "-", "--on", "stdin", "-o", "r.html"], ["two texts have the name 'stdin'"]),

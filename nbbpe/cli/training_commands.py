@@ -122,11 +122,7 @@ def train(
     INPUTS are files of plain text, JSON lines (.jsonl) or parquet (.parquet), compressed or not (.gz, .zst), patterns of
     such names in quotes, URLs, or `-`.
     """
-    check_no_stdout(target, "-o")
-    if os.path.exists(target) and not os.path.isdir(target):
-        raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
-    if target.endswith(".json") and not os.path.isdir(target):
-        raise click.UsageError(f"-o {target}: give a folder; `nbbpe convert` makes a tokenizer.json of it")
+    _check_folder(target)
     if counts:
         # `--counts counts/*.parquet` without quotes: the shell makes inputs of all but the first.
         more = [name for name in inputs if name.lower().endswith(ENDINGS)]
@@ -278,9 +274,7 @@ def extend(
 
     All ids stay, and new tokens get the next ones. INPUTS are those of `nbbpe train`.
     """
-    check_no_stdout(target, "-o")
-    if os.path.exists(target) and not os.path.isdir(target):
-        raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
+    _check_folder(target)
     if bool(inputs) == (mixture is not None):
         raise click.UsageError("give the texts to learn from, or --mixture; not both")
     start = read_with_pattern(tokenizer, patterns)
@@ -296,3 +290,14 @@ def extend(
     figures = {"tokenizer": target, "n_tokens": len(larger), "n_new": n_new, "seconds": round(seconds, 3)}
     said = f"{shown_path(target)}: {len(larger):,} tokens, {n_new:,} of them new, trained in {seconds:.1f} s"
     print_figures(figures, [said], as_json)
+
+
+def _check_folder(target: str) -> None:
+    """Raise UsageError, or NotADirectoryError, for an -o that is not a folder to save a tokenizer in."""
+    check_no_stdout(target, "-o")
+    if os.path.isdir(target):
+        return
+    if os.path.exists(target):
+        raise NotADirectoryError(f"-o {target!r} is a file; give a folder to save the tokenizer in")
+    if target.endswith(".json"):
+        raise click.UsageError(f"-o {target}: give a folder; `nbbpe convert` makes a tokenizer.json of it")
