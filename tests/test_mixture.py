@@ -323,6 +323,10 @@ def test_weights_that_are_too_large_are_refused():
             nbbpe.train(nbbpe.Mixture({"a": iter([text]), "b": iter(["hat"])}, weights={"a": 10**5000}), 258)
     with pytest.raises(OverflowError, match="does not fit in 64 bits: use smaller weights"):
         nbbpe.train(nbbpe.Mixture({"a": iter(["the the"])}, weights={"a": 2**62}), 300)
+    for parity, huge in (False, 1e21), (True, 1e16):
+        mixture = nbbpe.Mixture({"a": iter(["the" * 999]), "b": iter(["hat"])}, shares={"a": huge, "b": 1}, parity=parity)
+        with pytest.raises(OverflowError, match="shares that differ less"):
+            nbbpe.train(mixture, 300)
 
 
 def test_a_source_that_is_missing_is_named_by_its_path():

@@ -187,7 +187,8 @@ def count_mixture(
     total = sum(max(words.total(), 1) * multipliers[name] for name, words in trained.items())
     if total >= 2**63:
         raise OverflowError(
-            f"the weighted words are {shown_count(total)}, which does not fit in 64 bits: use smaller weights"
+            f"the weighted words are {shown_count(total)}, which does not fit in 64 bits: use smaller weights, or "
+            "shares that differ less"
         )
     told = {name: {"bytes": sizes[name], "multiplier": multipliers[name]} for name in trained}
     return CountedMixture(trained, multipliers, held_out, told)

@@ -99,7 +99,9 @@ def with_groups(
         own = words_between(words, end - n, end)
         lengths = np.diff(own.starts)
         if float(lengths.astype(np.float64) @ own.counts.astype(np.float64)) >= 2.0**62:
-            raise OverflowError("the weighted bytes of a source do not fit in 64 bits: use smaller weights")
+            raise OverflowError(
+                "the weighted bytes of a source do not fit in 64 bits: use smaller weights, or shares that differ less"
+            )
         sizes.append(int(lengths @ own.counts))
     starts = np.cumsum([0, *n_words, *(len(each.counts) for each in measures)], dtype=np.int64)
     n_sources = len(n_words)
