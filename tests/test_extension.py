@@ -21,6 +21,7 @@ import nbbpe
 from nbbpe.kernels.training import linked_words, merge_loop
 from nbbpe.model.model import Model
 from nbbpe.text.pattern import get_pattern
+from nbbpe.training import merges
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.terms import Terms
 from nbbpe.training.tie_break import TIE_BREAKS
@@ -283,6 +284,22 @@ def test_a_token_that_merges_do_not_make_becomes_reachable_and_stays_one_token(q
     assert found.merges == [(b"a", b"b"), (b"ab", b"c"), (b"abc", b"abc")]
     assert found.token_to_id("abc") == 301
     assert found.encode("abcabcabc") == [302, 301]
+
+
+def test_each_merge_is_asked_once_whether_it_makes_a_token_that_is_there(quiet, monkeypatch):
+    """Each one that does allows one more, so that asking about all of them each time took minutes for 50,000 tokens."""
+    spell, n_spelled = merges._spelled, []
+
+    def spelled(ties, first, end):
+        n_spelled.append(end - first)
+        return spell(ties, first, end)
+
+    monkeypatch.setattr(merges, "_spelled", spelled)
+    whole = nbbpe.train(documents=[texts.SAMPLE * 2], vocab_size=400)
+    start = nbbpe.Tokenizer(whole.vocab, [])
+    found = start.extend(documents=[texts.SAMPLE * 2], vocab_size=401)
+    assert found.merges[:144] == whole.merges
+    assert sum(n_spelled) == len(found.merges) == 145
 
 
 def test_a_rank_vocabulary_in_which_old_ranks_take_a_new_token_warns(tmp_path):

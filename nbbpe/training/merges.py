@@ -205,6 +205,7 @@ def learn_merges(
     found = _scratch(table, np.empty(0, dtype=np.int64))
     merges = tokens.merges
     n_known = 0  # merges that add no token
+    n_asked = n_start  # tokens of which that is known
     while True:
         tokens = tokens._replace(merges=merges[: n_wanted + n_known])
         status = queue.merge(linked, table, ties, tokens, found, min_count, limits, BATCH_BUDGET)
@@ -213,9 +214,9 @@ def learn_merges(
             report(learned - n_known)
         is_stopped = stop is not None and stop()
         if status == merge_loop.TOKENS_DONE and start is not None and n_unmade and not is_stopped:
-            n_before = n_known
-            n_known = sum(token in start.unmade for token in _spelled(ties, n_start, learned))
-            if n_known > n_before:
+            n_more = sum(token in start.unmade for token in _spelled(ties, n_asked, learned))
+            n_known, n_asked = n_known + n_more, learned
+            if n_more:
                 continue
         if status in (merge_loop.TOKENS_DONE, merge_loop.NO_PAIRS) or is_stopped:
             return merges[: learned - n_start]
