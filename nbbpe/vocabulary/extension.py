@@ -321,15 +321,16 @@ def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: N
     So a word to which no new token applies is seen to keep its ids.
     """
     short = np.flatnonzero(np.diff(words.starts) <= _LONGEST_CHECKED)
-    chosen = short[:: max(len(short) // _MOST_CHECKED, 1)].tolist()
+    chosen = short[:: max(-(-len(short) // _MOST_CHECKED), 1)].tolist()
     texts = [words.text[words.starts[word] : words.starts[word + 1]].tobytes() for word in chosen]
     ids, ends = ids_of_each(texts, table)
-    ranks = {(left, right): (rank, result) for rank, (left, right, result) in reversed(list(enumerate(merges.tolist())))}
+    rows = merges.tolist()
+    ranks = {(left, right): rank for rank, (left, right, _) in reversed(list(enumerate(rows)))}
     before = started.start.symbol_starts
     differing = []
     for number, word in enumerate(chosen):
         trained = started.encoded[before[word] : before[word + 1]].tolist()
-        if ids[ends[number] : ends[number + 1]].tolist() != _merged(trained, ranks):
+        if ids[ends[number] : ends[number + 1]].tolist() != _merged(trained, rows, ranks):
             differing.append(texts[number])
     if differing:
         named = ", ".join([*map(shown, differing[:_MOST_NAMED]), *(["..."] if len(differing) > _MOST_NAMED else [])])
@@ -339,14 +340,17 @@ def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: N
         )
 
 
-def _merged(ids: list[int], ranks: dict[tuple[int, int], tuple[int, int]]) -> list[int]:
-    """Ids with merges applied, from pairs of ids to rank and result: the first rank first, the leftmost of several."""
-    while True:
-        known = [(*ranks[pair], at) for at, pair in enumerate(itertools.pairwise(ids)) if pair in ranks]
-        if not known:
-            return ids
-        _, result, at = min(known)
-        ids[at : at + 2] = [result]
+def _merged(ids: list[int], merges: list[list[int]], ranks: dict[tuple[int, int], int]) -> list[int]:
+    """Ids with merges applied, of which the ranks are known by pair: the first rank first, the leftmost of several."""
+    none = len(merges)
+    waiting = [ranks.get(pair, none) for pair in itertools.pairwise(ids)]  # the rank of each pair
+    while (rank := min(waiting, default=none)) < none:
+        at = waiting.index(rank)
+        ids[at : at + 2] = merges[rank][2:]
+        del waiting[at]
+        for place in range(max(at - 1, 0), min(at + 1, len(waiting))):
+            waiting[place] = ranks.get((ids[place], ids[place + 1]), none)
+    return ids
 
 
 def tie_break_of(model: Model) -> str:
