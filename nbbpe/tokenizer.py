@@ -158,8 +158,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
                            `max_token_length`, and of the `corpus` the numbers of `words` and `distinct_words` and a
                            `fingerprint`, a digest of the words with their counts (it does not depend on the order of the
                            texts or the number of workers); `rules`, `superwords`, `mixture`, `left_out` (what
-                           `min_word_count` skipped; of the words of the second stage, in `superwords`), `interrupted` and
-                           `start` (what was extended) where there are such
+                           `min_word_count` skipped; of the words of the second stage, in `superwords`), `interrupted`,
+                           `start` (what was extended) and `earlier_starts` (a list of what that was extended from in turn,
+                           the latest first) where there are such
         reduced_from       only after `truncate` or `prune`: the `fingerprint` and `vocab_size` before
         """
         return self._model.provenance

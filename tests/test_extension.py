@@ -354,6 +354,38 @@ def test_a_token_that_older_merges_make_unreachable_is_named():
 # Arguments
 
 
+def test_what_was_extended_very_often_is_saved_and_loaded(quiet, tmp_path):
+    tok = nbbpe.train(documents=["the cat"], vocab_size=257)
+    first = tok.provenance["training"]
+    for size in range(258, 320):
+        tok = tok.extend(documents=[texts.SAMPLE], vocab_size=size)
+    tok.save(tmp_path / "tok")
+    loaded = nbbpe.load(tmp_path / "tok")
+    assert loaded == tok
+    assert loaded.provenance == tok.provenance
+    training = loaded.provenance["training"]
+    starts = [training["start"], *training["earlier_starts"]]
+    assert [start["vocab_size"] for start in starts] == list(range(318, 256, -1))
+    assert starts[0]["training"]["vocab_size"] == 318
+    assert starts[-1]["training"] == first
+    tok.encode_file(documents=["the cat"], output_path=tmp_path / "ids.bin")
+    assert len(nbbpe.TokenFile(tmp_path / "ids.bin", tok))
+
+
+def test_what_was_interrupted_is_told_from_all_starts():
+    def model(*trainings):
+        last, *before = trainings
+        starts = [{"training": training} for training in before]
+        told = {**last, **({"start": starts[0], "earlier_starts": starts[1:]} if starts else {})}
+        return Model.trained(np.empty((0, 2), dtype=np.int32), [], NO_PATTERN, told)
+
+    cut, done, first = {"interrupted": True}, {}, {"interrupted": True, "vocab_size": 1}
+    for trainings in [first], [cut, first], [cut, cut, cut, first]:
+        assert extension.cut_short(model(*trainings)) == first
+    for trainings in [done], [done, first], [cut, done], [cut, done, first], [cut, cut, done, first], [cut, cut, done]:
+        assert extension.cut_short(model(*trainings)) is None
+
+
 def test_a_size_that_is_there_already_changes_nothing(small):
     assert small.extend(documents=["abc"], vocab_size=small.vocab_size) == small
 
@@ -391,7 +423,10 @@ def test_what_contradicts_the_start_is_an_error(small):
         nbbpe.train(documents=["abc"], vocab_size=258, start=start, pattern="gpt2")
 
 
-@pytest.mark.parametrize("told", ["x", [1], {"interrupted": True, "start": [1]}, {"tie_break": ["ids"]}])
+@pytest.mark.parametrize(
+    "told",
+    ["x", [1], {"interrupted": True, "start": [1]}, {"start": 1, "earlier_starts": 2}, {"tie_break": ["ids"]}],
+)
 def test_what_a_file_says_of_training_may_be_anything(told):
     start = nbbpe.train(documents=["the the"], vocab_size=257)
     start = start._with_model(start._model.with_training({}))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _MOST_CHECKED = 5000  # words that are encoded by the new vocabulary, to see that they are as they were trained
 _LONGEST_CHECKED = 200  # bytes of such a word
 _MOST_NAMED = 5  # tokens or words in a warning
+_STARTS = ("start", "earlier_starts")  # what a provenance tells of them in `training`
 
 
 def check_size(model: Model, vocab_size: object) -> int:
@@ -91,8 +92,10 @@ def cut_short(model: Model) -> dict[str, Any] | None:
     """What the provenance tells of the training from the bytes on that made this vocabulary, if that was interrupted, once
     or several times; else None."""
     training = _training_of(model.provenance)
-    while training.get("interrupted") and "start" in training:
-        training = _training_of(training["start"])
+    for start in _starts_of(training):
+        if not training.get("interrupted"):
+            return None
+        training = _training_of(start)
     return training if training.get("interrupted") else None
 
 
@@ -124,6 +127,12 @@ def _training_of(told: Any) -> dict[str, Any]:
     """What a provenance says of training; nothing where a file says what is invalid."""
     training = told.get("training") if isinstance(told, dict) else None
     return training if isinstance(training, dict) else {}
+
+
+def _starts_of(training: Mapping[str, Any]) -> list[Any]:
+    """What training began with, and what that was extended from, in turn: the latest first."""
+    earlier = training.get("earlier_starts")
+    return [training["start"], *(earlier if isinstance(earlier, list) else [])] if "start" in training else []
 
 
 def with_special_tokens_last(model: Model) -> Model:
@@ -295,10 +304,13 @@ def _with_merges(
     """
     listed = None if model.merge_ids is None else np.concatenate([model.merge_ids.reshape(-1, 3), merges])
     before = first.provenance
-    start = {"fingerprint": first.fingerprint, "vocab_size": first.size}
-    if "training" in before:
-        start["training"] = before["training"]
-    origin = {**before, "training": {**training, "start": start}}
+    start: dict[str, Any] = {"fingerprint": first.fingerprint, "vocab_size": first.size}
+    former = _training_of(before)
+    if former:
+        start["training"] = {name: told for name, told in former.items() if name not in _STARTS}
+    # A list: if each start told of its own one, a file of a vocabulary that was extended often were nested too deeply.
+    earlier = _starts_of(former)
+    origin = {**before, "training": {**training, "start": start, **({"earlier_starts": earlier} if earlier else {})}}
     return Model(
         {**model.vocab, **new}, listed, model.special, model.pattern, model.whole, origin, model.normalizer, model.extras
     )
