@@ -301,6 +301,7 @@ def test_wrong_weights_are_errors(weights, error, message):
         ([b"a", b"b"], [-3, 1], ValueError, r"row 0 \(from 0\): the count is -3"),
         ([b"a", b"b"], [1, None], ValueError, r"row 1 \(from 0\): the column 'count' is null"),
         ([None, b"b"], [1, 1], ValueError, r"row 0 \(from 0\): the column 'word' is null"),
+        (pa.DictionaryArray.from_arrays([0, 1], [b"a", None]), [1, 1], ValueError, "row 1 .*: the column 'word' is null"),
         ([b"a", b""], [1, 1], ValueError, r"row 1 \(from 0\): the word is empty"),
         (["a", "b"], [1, 1], ValueError, "of type string, and must hold bytes"),
         ([b"a", b"b"], [1.0, 2.0], ValueError, r"of type double, and must hold whole numbers.*CAST\(SUM"),
