@@ -24,8 +24,8 @@ class Parity:
     compressed worst at that time. It is made in all sources.
 
     A source without a pair that may be merged is passed over. Of sources that are compressed alike, the name that sorts
-    first comes first. Weights and shares change nothing but which pairs reach `min_frequency`, and the merges before
-    `after`.
+    first comes first. Weights and shares change nothing but which pairs reach `min_frequency`, which words reach
+    `min_word_count`, and the merges before `after`.
 
     Parameters
     ----------
