@@ -311,6 +311,14 @@ def test_a_folder_that_cannot_be_made_is_an_error_only_where_a_limit_was_asked_f
     with pytest.raises(FileNotFoundError, match="missing"):
         nbbpe.count_words(tmp_path / "a.txt", memory_limit="100MB")
 
+    def nowhere():  # as in a container where nothing can be written
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
+    assert nbbpe.count_words(tmp_path / "a.txt").num_rows == 2
+    with pytest.raises(FileNotFoundError, match="No usable temporary directory"):
+        nbbpe.count_words(tmp_path / "a.txt", memory_limit="100MB")
+
 
 # Words that do not fit
 

@@ -74,8 +74,8 @@ def limited(n_bytes: int | None, is_asked_for: bool, n_text: int | None) -> Iter
     if n_bytes is None or (n_text is not None and n_text * _TABLE_BYTES_OF_TEXT <= n_bytes):
         yield Limit(n_bytes)
         return
-    folder = scratch_folder(os.path.join(tempfile.gettempdir(), "words"))
     try:
+        folder = scratch_folder(os.path.join(tempfile.gettempdir(), "words"))
         path = folder.__enter__()
     except OSError:
         if is_asked_for:
