@@ -361,6 +361,9 @@ def test_wrong_tables_are_errors(tmp_path, counts):
         nbbpe.train(counts=[], vocab_size=300)
     with pytest.raises(ValueError, match="other metadata of nbbpe"):
         nbbpe.train(counts=iter([counts, counts.replace_schema_metadata(None)]), vocab_size=300)
+    for items, number in ([{"word": b"a", "count": 1}], 0), ([counts, 3], 1):  # not that it tells of no pattern
+        with pytest.raises(TypeError, match=f"item {number} of counts is (dict|int), and must be a record batch"):
+            nbbpe.train(counts=iter(items), vocab_size=300)
 
 
 @pytest.mark.parametrize("ending", ["arrow", "parquet"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -69,19 +68,24 @@ def _stream_counts(stream: Iterator[Any], argument: str) -> Counts:
     first = next(stream, None)
     if first is None:
         return Counts(argument, None, lambda: iter(()))
-    inner = _arrow_counts(first, argument) if is_arrow(first) else None
+    of_first = _batch_counts(first, 0, argument)
 
     def batches() -> Iterator[Any]:
-        for number, item in enumerate(itertools.chain([first], stream)):
-            if not is_arrow(item):
-                raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and must be a record batch")
-            each = _arrow_counts(item, argument) if number else inner
-            assert each is not None
-            if inner is not None and (each.metadata or {}).get(KEY) != (inner.metadata or {}).get(KEY):
+        yield from of_first.batches()
+        for number, item in enumerate(stream, 1):
+            each = _batch_counts(item, number, argument)
+            if (each.metadata or {}).get(KEY) != (of_first.metadata or {}).get(KEY):
                 raise ValueError(f"item {number:,} of {argument} has other metadata of nbbpe than the first")
             yield from each.batches()
 
-    return Counts(argument, inner.metadata if inner else None, batches)
+    return Counts(argument, of_first.metadata, batches)
+
+
+def _batch_counts(item: object, number: int, argument: str) -> Counts:
+    """An item of an iterator, which has a number there."""
+    if not is_arrow(item):
+        raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and must be a record batch")
+    return _arrow_counts(item, argument)
 
 
 def _file_counts(file: File) -> Counts:
