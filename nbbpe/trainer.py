@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .model.model import Model
 from .model.special_tokens import check_special_tokens
 from .system.integers import check_integer
 from .system.memory_limits import MemoryLimit
 from .system.paths import Path
-from .system.progress import Progress, ProgressOption
-from .system.stopping import Stopping, stopping_on_signals
+from .system.progress import ProgressOption
 from .system.wrong_argument import WrongArgument
-from .text.pattern import Pattern, PatternLike, get_pattern, splits_by_regex
+from .text.pattern import PatternLike, get_pattern, splits_by_regex
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
-from .training.superwords import Superwords, check_superwords, phrases
-from .training.terms import how_to_learn, warn_if_fewer
-from .training.token_rules import Ruling, TokenRules
+from .training.superwords import Superwords
+from .training.terms import how_to_learn
+from .training.token_rules import TokenRules
 from .words.counting import GPT2, is_said
 
 if TYPE_CHECKING:
     from .sources.arrow_data import ArrowData
     from .training.fitting import MinWordCount
     from .words.mixture import Mixture
-    from .words.supply import Stage
-
-Merges = NDArray[np.int32]  # [n, 2]: ids of left and right
 
 
 def train(
@@ -174,8 +165,8 @@ def train(
     >>> tok.encode("the cat<|endoftext|>")
     [258, 261, 263]
     """
-    from .training.merges import compile_beside_counting, learn_merges
-    from .vocabulary.extension import check_can_go_on, cut_short, extend, start_from, with_seeds, with_special_tokens_last
+    from .vocabulary.extension import check_can_go_on, cut_short, extend, with_special_tokens_last
+    from .vocabulary.from_bytes import train_from_bytes
     from .words.asked import how_to_count
     from .words.finding import find_supply
 
@@ -193,94 +184,14 @@ def train(
         return Tokenizer._of(model if former is None else with_special_tokens_last(model))
     if vocab_size is None:
         raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
-    n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
+    _check_vocab_size(vocab_size, len(special_tokens))
     said_pattern = get_pattern(pattern) if is_said(pattern) or counts is None else None
     if said_pattern is not None:
         splits_by_regex(said_pattern, split_with)
     supply = find_supply(asked, source, documents, counts, weights, said_pattern, special_tokens)
-    split, special_tokens = supply.split, supply.special_tokens
     terms = terms._replace(denominator=supply.denominator)
-    n_tokens = _check_vocab_size(vocab_size, len(special_tokens))
-    check_superwords(superwords, n_tokens, split)
-    if superwords is not None:
-        if counts is not None:
-            raise WrongArgument("superwords are learned from text, as counts have lost what stands beside a word")
-        if any(each.is_read_once() for each in supply.inputs()):
-            raise WrongArgument("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
-        joined, windows = phrases(split, superwords), phrases(split, superwords, superwords.window)
-        for each in joined, windows:
-            splits_by_regex(each, split_with)
-
-    def learned(stages: list[Stage], merges: Merges, n: int, split: Pattern, rules: TokenRules) -> tuple[Merges, Stopping]:
-        """Merges up to `n` tokens, after those that there are; and whether a signal stopped them."""
-        limits = terms.least_count, terms.max_token_length
-        with Progress(progress, "learn merges", n, "") as bar, stopping_on_signals(terms.keeps) as stopping:
-            for stage in stages:
-                at = None
-                if len(merges) or rules.seeds:
-                    model = with_seeds(Model.trained(merges, [], split, {}), rules.seeds, n, tie_break)
-                    assert model.merge_ids is not None
-                    merges, at = model.merge_ids[:, :2], start_from(model, stage.words).start
-                if stopping() or 256 + len(merges) >= stage.n_tokens:
-                    continue
-                ruling = Ruling(rules, at.tokens if at else ())
-                more = learn_merges(
-                    stage.words,
-                    stage.n_tokens,
-                    tie_break,
-                    *limits,
-                    bar.reach,
-                    ruling,
-                    at,
-                    stopping,
-                    stage.groups,
-                    n_threads=asked.n_workers,
-                )
-                merges = np.concatenate([merges, more])
-        return merges, stopping
-
-    none = np.empty((0, 2), dtype=np.int32)
-    n_first = n_tokens if superwords is None else superwords.after
-    if terms.rules.seeds:  # an error is raised before words are counted
-        with_seeds(Model.trained(none, [], split, {}), terms.rules.seeds, n_first, tie_break)
-    compile_beside_counting()
-    say_outcome = supply.forecasted(n_tokens)
-    words, left_out = supply.count(n_tokens)
-    n_words = len(words.counts) if left_out is None else left_out.n_all_words
-    stages = supply.stages(words, n_first)
-    second = None
-    if superwords is not None:
-        supply.split = joined
-        if isinstance(asked.least_count, int):
-            # Before merges are learned, as there is an error where none occurs often enough. Few do, so there is room.
-            second = supply.count(n_tokens, windows)
-    merges, stopping = learned(stages, none, n_first, split, terms.rules)
-    if superwords is not None:
-        del stages
-        if second is None and not stopping():
-            second = supply.count(n_tokens, windows)
-        if second is not None:
-            words = second[0]
-            stages = supply.stages(words, n_tokens)
-        if not stopping():
-            most_words = min(superwords.max_words, terms.rules.max_words or superwords.max_words)
-            across = replace(terms.rules, max_words=most_words, seeds=())
-            merges, stopping = learned(stages, merges, n_tokens, joined, across)
-        split = joined
-    say_outcome(n_words)
-    has = f"{256 + len(merges) + len(special_tokens):,} tokens"
-    is_interrupted = warn_if_fewer(stopping, len(merges), n_tokens - 256, "merges", vocab_size, has)
-    training = terms.record(vocab_size, words, is_interrupted, asked.n_workers)
-    if left_out is not None:
-        training["left_out"] = left_out._asdict()
-    if record := terms.rules.record():
-        training["rules"] = record
-    if superwords is not None:
-        training["superwords"] = asdict(superwords)
-        if second is not None and second[1] is not None:
-            training["superwords"]["left_out"] = second[1]._asdict()
-    model = Model.trained(merges, special_tokens, split, training)
-    return Tokenizer._of(model.with_training(supply.told(model)))
+    n_tokens = _check_vocab_size(vocab_size, len(supply.special_tokens))
+    return Tokenizer._of(train_from_bytes(supply, asked, terms, superwords, n_tokens, vocab_size))
 
 
 def train_bpe(
