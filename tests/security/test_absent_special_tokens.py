@@ -122,9 +122,9 @@ def test_the_time_is_linear_in_the_file(tmp_path, tokens):
     def seconds(n_bytes: int) -> float:
         with open(tmp_path / "f", "wb") as file:
             file.truncate(n_bytes)
-        began = time.perf_counter()
+        began = time.process_time()
         assert len(chunks.cut_file(tmp_path / "f", MB, OWN, tokens)) == 1
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     seconds(MB)
     assert seconds(256 * MB) < 32 * min(seconds(32 * MB) for _ in range(3)) + 0.2  # 64 times where each place reads on
