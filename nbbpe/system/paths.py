@@ -6,6 +6,8 @@ import os
 import stat
 from collections.abc import Iterable
 
+from .wrong_argument import WrongArgument
+
 Path = str | os.PathLike[str]
 
 
@@ -35,14 +37,14 @@ def file_size(path: Path | int) -> int | None:
 
 
 def check_not_read(inputs: Iterable[Path | None], *outputs: Path) -> None:
-    """Raise ValueError if one of the files that are read is one of those that are written, which would replace it.
+    """Raise WrongArgument if one of the files that are read is one of those that are written, which would replace it.
 
     inputs : None for what has no path
     """
     for path in inputs:
         for output in outputs:
             if path is not None and _is_same_file(path, output):
-                raise ValueError(f"{os.fspath(path)!r} cannot be both input and output")
+                raise WrongArgument(f"{os.fspath(path)!r} cannot be both input and output")
 
 
 def _is_same_file(path: Path, output: Path) -> bool:
