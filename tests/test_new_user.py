@@ -142,10 +142,12 @@ def test_arrays_of_json_are_records(tmp_path, sizes, small, indent, block):
         ("[", "the array has no end"),
         ("", r"a\.json' is empty: it must be a JSON array of records, such as \[\], or JSON lines"),
         (" \n", r"a\.json' is empty"),
+        ('\ufeff\ufeff[{"text": "a"}]', "must be a JSON array of records, or JSON lines"),
+        (' \ufeff[{"text": "a"}]', "must be a JSON array of records, or JSON lines"),
     ],
 )
 def test_broken_arrays_are_named(tmp_path, content, message):
-    (tmp_path / "a.json").write_text(content)
+    (tmp_path / "a.json").write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         nbbpe.train(tmp_path / "a.json", 300)
 

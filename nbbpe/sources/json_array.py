@@ -94,7 +94,7 @@ def _look_into(blocks: Iterator[bytes]) -> tuple[bool, int, Iterator[bytes]]:
 def _records(blocks: Iterator[bytes], name: str) -> Iterator[object]:
     """The items of an array, which is never held whole. Raises ValueError where it is none, or something follows it."""
     decode = json.JSONDecoder(parse_int=float).raw_decode
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    decoder = codecs.getincrementaldecoder("utf-8")()
     text, place, is_whole, number = "", 0, False, 0
     wanted = "["  # then an item or the end, a comma or the end, and at last nothing
     while True:
