@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
-from .sources import NO_ID, Input, Tally, find_inputs, total_size, warn_of_skipped
+from .sources import NO_ID, Input, Tally, check_field, find_inputs, total_size, warn_of_skipped
 from .sources.arrow_data import ArrowData
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
@@ -167,10 +167,14 @@ def encoded(
     [[258, 261, 258]]
     """
     separator_id = find_separator(tokenizer.special_tokens, separator)
-    # A list, which is read for each part.
-    allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
+    allowed = _allowed(tokenizer, allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
     yield from _encoded(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
+
+
+def _allowed(tokenizer: Tokenizer, allowed_special: Choice | None) -> list[str] | None:
+    """The special tokens to recognise, a list, which is read for each part; None for those of each kind of source."""
+    return None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
 
 
 def _encoded(
@@ -244,12 +248,32 @@ def count_tokens(
     >>> nbbpe.inspection.count_tokens(tok, "corpus.txt", field=None, on_error="raise", allowed_special=None)
     (210, 660)
     """
+    (found,) = count_tokens_of_each(tokenizer, [source], field, on_error, allowed_special)
+    return found
+
+
+def count_tokens_of_each(
+    tokenizer: Tokenizer, sources: Sequence[Source], field: str | None, on_error: str, allowed_special: Choice | None
+) -> list[tuple[int, int]]:
+    """As `count_tokens`, of several texts; a field may be that of some of them, and others plain text.
+
+    >>> import nbbpe.inspection
+    >>> tok = nbbpe.train("corpus.txt", 264, ["<|endoftext|>"])
+    >>> nbbpe.inspection.count_tokens_of_each(tok, ["corpus.txt"], field=None, on_error="raise", allowed_special=None)
+    [(210, 660)]
+    """
     lengths_of = tokenizer._model.packed.lengths_of
-    n_tokens = n_bytes = 0
-    for ids in encoded(tokenizer, source, "count tokens", field=field, on_error=on_error, allowed_special=allowed_special):
-        n_tokens += len(ids)
-        n_bytes += int(lengths_of(ids).sum())
-    return n_tokens, n_bytes
+    allowed = _allowed(tokenizer, allowed_special)
+    of_sources = [find_inputs(source, field, on_error, is_one_of_several=True) for source in sources]
+    check_field(field, [each for inputs in of_sources for each in inputs])
+    found = []
+    for inputs in of_sources:
+        n_tokens = n_bytes = 0
+        for ids in _encoded(tokenizer, inputs, "count tokens", None, on_error=on_error, allowed=allowed):
+            n_tokens += len(ids)
+            n_bytes += int(lengths_of(ids).sum())
+        found.append((n_tokens, n_bytes))
+    return found
 
 
 def compare(

@@ -347,6 +347,14 @@ def test_count(run, small):
     assert figures == [{"input": "text.txt", "n_tokens": n_tokens, "n_bytes": len(TEXT)}]
 
 
+def test_a_field_may_be_that_of_some_texts_whose_tokens_are_counted(run, tmp_path, small):
+    (tmp_path / "a.jsonl").write_text('{"body": "the cat"}\n')
+    for names in ([tmp_path / "a.jsonl", "text.txt"], ["text.txt", tmp_path / "a.jsonl"]):
+        done = run("count", *names, "--field", "body", "-t", "tok", "--json")
+        assert {row["n_bytes"] for row in json.loads(done.out)} == {7, len(TEXT)}
+    assert_one_line_error(run("count", *["text.txt"] * 2, "--field", "body", "-t", "tok"), 2, "'text.txt' is plain text")
+
+
 def test_inspect(run, small):
     done = run("inspect", "tok", "--on", "text.txt")
     assert (done.code, done.err) == (0, "")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..encoding.special_choice import Choice, allowed_in, find_separator
-from ..inspection import count_tokens, encoded
+from ..inspection import count_tokens_of_each, encoded
 from ..system.links import is_device
 from ..system.paths import check_not_read
 from ..tokenizer import Tokenizer
@@ -18,7 +18,6 @@ from . import tables
 from .options import (
     as_paths,
     as_usage,
-    check_stdin,
     command,
     json_option,
     pattern_option,
@@ -31,7 +30,7 @@ from .options import (
     tokenizer_option,
     workers_option,
 )
-from .streams import STDIN, as_path, output, read_ids, stdin_blocks, write_ids
+from .streams import STDIN, output, read_ids, stdin_blocks, write_ids
 
 
 @command(
@@ -177,12 +176,11 @@ def count(
     as_json: bool,
 ) -> None:
     """Count the tokens of the texts INPUTS, or of stdin."""
-    check_stdin(inputs)
+    inputs = inputs or [STDIN]
     counter = read_with_pattern(tokenizer, patterns)
-    rows = []
-    for source in inputs or [STDIN]:
-        with as_path(source) as path:
-            rows.append((source, *count_tokens(counter, [path], field, on_error, allowed)))
+    with as_paths(inputs) as paths:
+        counted = count_tokens_of_each(counter, [[path] for path in paths], field, on_error, allowed)
+    rows = [(source, *figures) for source, figures in zip(inputs, counted, strict=True)]
     figures = [{"input": name, "n_tokens": n_tokens, "n_bytes": n_bytes} for name, n_tokens, n_bytes in rows]
     lines = tables.count_lines([(shown_path(name), n_tokens, n_bytes) for name, n_tokens, n_bytes in rows])
     print_figures(figures, lines, as_json)

@@ -195,12 +195,6 @@ def read_with_pattern(path: str, patterns: Sequence[str]) -> Tokenizer:
         raise
 
 
-def check_stdin(inputs: Sequence[str]) -> None:
-    """Raise UsageError where stdin is given twice: the second time nothing would be left of it."""
-    if inputs.count(STDIN) > 1:
-        raise click.UsageError("`-` can be given once")
-
-
 def check_no_stdout(target: str, argument: str) -> None:
     """Raise UsageError where stdout is given for a tokenizer, which would become a folder of this name."""
     if target == STDIN:
@@ -209,8 +203,9 @@ def check_no_stdout(target: str, argument: str) -> None:
 
 @contextmanager
 def as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
-    """The paths of several inputs, one of which may be `-` (see as_path)."""
-    check_stdin(inputs)
+    """The paths of several inputs, one of which may be `-` (see as_path); a second time nothing would be left of it."""
+    if inputs.count(STDIN) > 1:
+        raise click.UsageError("`-` can be given once")
     with ExitStack() as stack:
         yield [stack.enter_context(as_path(source)) for source in inputs]
 
