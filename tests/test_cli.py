@@ -667,6 +667,8 @@ def test_help_names_all_commands(run):
         (["inspect"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
         (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),
         (["encode", "text.txt", "-t", "tok", "-o", "-", "--json"], ["--json"]),
+        (["encode", "text.txt", "-t", "tok", "-o", "-", "--workers", "2"], ["--workers is for files of ids"]),
+        (["encode", "text.txt", "-t", "tok", "--workers", "2"], ["--workers is for files of ids"]),
         (["encode", "text.txt", "-o"], ["nbbpe encode: error: ", "'-o' requires an argument (see nbbpe encode --help)"]),
         (["encode", "text.txt", "--resume=1"], ["nbbpe encode: error: ", "'--resume' does not take a value"]),
         (["encode", "-", "-", "-t", "tok", "-o", "x.bin"], ["once"]),

@@ -82,6 +82,8 @@ def encode(
             raise click.UsageError("--json prints figures, and with -o - stdout is for the ids")
         if resume:
             raise click.UsageError("--resume needs a file of ids: give -o a name that ends in .bin or .npy")
+        if workers is not None:
+            raise click.UsageError("--workers is for files of ids; those for stdout are made by one")
         if form == "raw" and sys.stdout.isatty():
             raise click.UsageError("raw ids are not for a terminal: write them to a file (-o ids.bin) or into a pipe")
         encoder = _encoder_of(tokenizer, separator, split_with, patterns)
