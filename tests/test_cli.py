@@ -666,6 +666,10 @@ def test_help_names_all_commands(run):
         (["encode", "text.txt"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
         (["inspect"], ["no tokenizer is given", "NBBPE_TOKENIZER"]),
         (["encode", "text.txt", "-t", "tok", "-o", "ids.zip"], ["ids.zip", ".npy"]),
+        *[
+            (["encode", "text.txt", "-t", "tok", "-o", target], [f"-o {target!r} must be a name that ends in .bin or .npy"])
+            for target in (".bin", "nowhere/.npy", "ids.txt")
+        ],
         (["encode", "text.txt", "-t", "tok", "-o", "-", "--json"], ["--json"]),
         (["encode", "text.txt", "-t", "tok", "-o", "-", "--workers", "2"], ["--workers is for files of ids"]),
         (["encode", "text.txt", "-t", "tok", "--workers", "2"], ["--workers is for files of ids"]),

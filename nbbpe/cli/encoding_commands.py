@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -89,8 +90,8 @@ def encode(
         encoder = _encoder_of(tokenizer, separator, split_with, patterns)
         _encode_to_stdout(encoder, inputs, form or "text", options)
         return
-    if not target.endswith((".bin", ".npy")):
-        raise click.UsageError(f"-o {target!r} must end in .bin or .npy, or be `-`")
+    if os.path.splitext(target)[1] not in (".bin", ".npy"):
+        raise click.UsageError(f"-o {target!r} must be a name that ends in .bin or .npy, or `-`")
     if form == "text" or (form == "raw" and not target.endswith(".bin")):
         raise click.UsageError("--format is for ids on stdout; of a file, the name says it: .bin is raw, .npy an array")
     if resume and STDIN in inputs:

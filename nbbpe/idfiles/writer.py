@@ -111,7 +111,7 @@ def encode_file(
         raise TypeError("output_path is missing: a .bin or .npy file to write")
     suffix = os.path.splitext(os.fspath(output_path))[1]
     if suffix not in (".bin", ".npy"):
-        raise ValueError(f"output_path must end in .bin (raw ids) or .npy, and is {os.fspath(output_path)!r}")
+        raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {os.fspath(output_path)!r}")
     if not os.path.isabs(output_path):  # documents may come from code that changes the working folder
         output_path = os.path.join(os.getcwd(), os.fspath(output_path))
     if not isinstance(resume, bool):
