@@ -395,6 +395,8 @@ def test_inspect_ignores_no_option(run, tmp_path, small):
     for option in *of_text[:2], ["--longest", "3"]:
         assert_one_line_error(run("inspect", "--pattern", "gpt2", *option), 2, f"{option[0]} is for tokenizers")
     assert_one_line_error(run("inspect", "--pattern", "gpt2", "--field", "x"), 2, "--field needs --on")
+    as_json = ["--json", "--on", "text.txt"]
+    assert_one_line_error(run("inspect", "tok", *as_json, "--unused", "1"), 2, "--unused", "--json has all")
     assert run("inspect", "tok", "--longest", "3").code == 0
     assert run("inspect", "tok", "--on", "text.txt", *of_text[0], *of_text[1]).code == 0
 

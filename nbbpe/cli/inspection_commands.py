@@ -136,6 +136,8 @@ def inspect(
         raise click.UsageError(f"{option} is for files of ids, .bin or .npy, and {shown_path(tokenizer)} is not one")
     if text is None:
         _check_used(context, ("frequent", "unused", *_OF_RECORDS), "needs --on")
+    if as_json:
+        _check_used(context, ["unused"], "says how many unused tokens are shown, and --json has all of them")
     if plot is not None:
         from .plots import check_plot
         from .plots import draw as draw_figures
