@@ -801,6 +801,15 @@ def test_names_with_odd_characters(run, tmp_path, small):
     assert shell("cd $D; nbbpe count -t $T -- -x", tmp_path, D=str(tmp_path), T=str(Path("tok").resolve())).returncode == 0
 
 
+@pytest.mark.parametrize("name", ["two  spaces.jsonl", "memory_limit.jsonl"])
+def test_errors_and_warnings_name_files_as_they_are(run, tmp_path, name):
+    (tmp_path / name).write_text('{"text": 1}\n')
+    done = run("count", tmp_path / name, "-t", "tok")
+    assert_one_line_error(done, 1, f"{str(tmp_path / name)!r}, line 1: the field 'text' is a number")
+    done = run("count", tmp_path / name, "-t", "tok", "--on-error", "skip")
+    assert f"{str(tmp_path / name)!r}, line 1: the field 'text' is a number" in done.err
+
+
 @pytest.mark.parametrize(
     ("token", "shown"),
     [

@@ -90,7 +90,8 @@ _OPTIONS = {
     "resume=True": "--resume",
     "with field=": "with --field",
     "min_word_count=": "--min-word-count ",
-    "memory_limit": "--memory-limit",
+    "memory_limit must": "--memory-limit must",
+    "where memory_limit allows": "where --memory-limit allows",
     "vocab_size=": "--vocab-size ",
     "encode the text with Tokenizer.encode_file, or pass dtype (np.uint16 for a": "pass --dtype (uint16 for a",
     "the argument dtype says": "--dtype says",
@@ -140,7 +141,8 @@ def _message(error: Exception) -> str:
 
 def _told(message: object) -> str:
     """A message in one line, with options in the place of arguments."""
-    text = " ".join(str(message).split())
+    # Of spaces within a line, two may be those of a file's name.
+    text = " ".join(filter(None, map(str.strip, str(message).splitlines())))
     for argument, option in _OPTIONS.items():
         text = text.replace(argument, option)
     return text
