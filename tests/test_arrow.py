@@ -253,6 +253,20 @@ def test_what_cannot_be_meant_is_told(small):
         small.decode_arrow(pa.array([[999]]))
 
 
+@pytest.mark.parametrize("kind", ["array", "chunked", "polars"])
+def test_a_field_beside_a_column_is_refused_unless_it_is_that_of_another_source(small, tmp_path, kind):
+    column = pa.array(["the cat"])
+    if kind == "chunked":
+        column = pa.chunked_array([column])
+    elif kind == "polars":
+        column = pytest.importorskip("polars").Series(["the cat"])
+    with pytest.raises(ValueError, match="field='body' names a column of a table, and the Arrow data is a column"):
+        small.encode_file(column, tmp_path / "a.bin", field="body")
+    (tmp_path / "a.jsonl").write_text('{"body": "the the"}')
+    both = nbbpe.Mixture({"a": tmp_path / "a.jsonl", "b": column})
+    assert nbbpe.train(both, 257, field="body").vocab[256] == b"th"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_and_files_of_ids_from_arrow(small, tmp_path, kind):
     documents = [text for text in DOCUMENTS if text is not None]

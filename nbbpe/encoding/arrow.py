@@ -28,7 +28,8 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     """See Tokenizer.encode_arrow."""
     most = check_threads(num_threads)
     arrow = require("pyarrow", "Arrow data")
-    columns = [as_strings(column) for column in arrow_columns(data, field)]
+    found, _ = arrow_columns(data, field)
+    columns = list(map(as_strings, found))
     n_bytes = sum(map(n_bytes_of, columns))
     n_threads = 1 if encoder.in_python else threads_for(n_bytes, most)
     size = part_bytes(n_bytes, n_threads)

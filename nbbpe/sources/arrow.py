@@ -24,8 +24,8 @@ def is_arrow(data: object) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
-def arrow_columns(data: Any, field: str) -> Iterator[Any]:
-    """The arrays of strings in Arrow data: its chunks, or the column `field` of each of its record batches.
+def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
+    """The arrays of strings in Arrow data, which are its chunks, or the column `field` of a table; and whether it is one.
 
     A stream is read as the arrays are requested. Raises ValueError for data without text, ImportError without pyarrow.
     """
@@ -36,30 +36,32 @@ def arrow_columns(data: Any, field: str) -> Iterator[Any]:
             found = arrow.RecordBatch.from_struct_array(found)
         if not isinstance(found, arrow.RecordBatch):
             check_kind(_NAME, found.type)
-            return iter([found])
+            return iter([found]), False
         check_column(_NAME, found.schema, field)
-        return iter([found.column(field)])
+        return iter([found.column(field)]), True
     if isinstance(data, arrow.ChunkedArray):  # older versions do not take this from a stream
         check_kind(_NAME, data.type)
-        return iter(data.chunks)
+        return iter(data.chunks), False
     try:
         reader = arrow.RecordBatchReader.from_stream(data)
     except (arrow.ArrowInvalid, TypeError, ValueError):  # a column, not a table
         column = arrow.chunked_array(data)
         check_kind(_NAME, column.type)
-        return iter(column.chunks)
+        return iter(column.chunks), False
     check_column(_NAME, reader.schema, field)
-    return (batch.column(reader.schema.names.index(field)) for batch in reader)
+    return (batch.column(reader.schema.names.index(field)) for batch in reader), True
 
 
 class ArrowColumn(ReadOnce):
-    """A column of strings: an Input, and its one Part, which is read once and in this process."""
+    """A column of strings: an Input, and its one Part, which is read once and in this process.
+
+    is_of_table : whether it was found in a table by its name, `field`
+    """
 
     in_python = False
 
     def __init__(self, data: Any, field: str) -> None:
-        self._field = field
-        self._columns = arrow_columns(data, field)
+        self._columns, self.is_of_table = arrow_columns(data, field)
 
     @contextmanager
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> Iterator[Windows]:

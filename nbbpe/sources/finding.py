@@ -99,8 +99,8 @@ def find_by_item(
 
 
 def check_field(field: str | None, inputs: Sequence[Input]) -> None:
-    """Raise ValueError for a field where all inputs are plain text or documents, of which none has one."""
-    if field is None or not inputs or not all(isinstance(each, (PlainText, Documents)) for each in inputs):
+    """Raise ValueError for a field where all inputs are plain text, documents or bare columns, of which none has one."""
+    if field is None or not inputs or any(map(_has_fields, inputs)):
         return
     first = inputs[0]
     if isinstance(first, PlainText):
@@ -108,7 +108,14 @@ def check_field(field: str | None, inputs: Sequence[Input]) -> None:
             f"field={field!r} names a field of records, and {first.file.name!r} is plain text by its name: records are "
             f"files of {', '.join((*_JSON_LINES, _JSON, *_PARQUET))}"
         )
+    if isinstance(first, ArrowColumn):
+        raise WrongArgument(f"field={field!r} names a column of a table, and the Arrow data is a column: leave field out")
     raise WrongArgument(f"field={field!r} names a field of records, and documents are texts themselves: leave field out")
+
+
+def _has_fields(each: Input) -> bool:
+    """Whether the text of an input is found by the name of a field."""
+    return each.is_of_table if isinstance(each, ArrowColumn) else not isinstance(each, (PlainText, Documents))
 
 
 def _input(file: File, field: str) -> Input:
