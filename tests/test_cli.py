@@ -1037,6 +1037,14 @@ EVERY_OUTPUT = {
 }
 
 
+def test_messages_about_stdin_do_not_name_its_copy(folder, tmp_path):
+    script = "printf 'aa\\0b' | nbbpe train - --vocab-size 257 -o new; printf a | nbbpe count --field x"
+    done = shell(script, tmp_path, NBBPE_TOKENIZER=str(folder / "tok"))
+    warning, error = done.stderr.splitlines()
+    assert warning.startswith(b"nbbpe: warning: stdin holds NUL bytes")
+    assert error.startswith(b"nbbpe: error: field='x' names a field of records, and stdin is plain text by its name")
+
+
 def test_ids_in_a_numpy_file_come_from_stdin(folder, small, tmp_path):
     np.save(tmp_path / "ids.npy", small.encode_array(TEXT))
     done = shell("nbbpe decode --format npy -t tok < $IDS", folder, IDS=str(tmp_path / "ids.npy"))

@@ -99,6 +99,7 @@ _OPTIONS = {
     "pass check=False to load it": "pass check=False to nbbpe.load in Python to take it",
     'Pass normalizer="ignore" to Tokenizer.from_hf': "Pass --normalizer ignore to nbbpe convert",
 }
+COPIES: dict[str, str] = {}  # temporary files as messages quote them, and what they are copies of
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 _COMPLETE = "_NBBPE_COMPLETE"  # the environment variable by which a shell asks how a command line may go on
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, OverflowError, LookupError)
@@ -140,11 +141,11 @@ def _message(error: Exception) -> str:
 
 
 def _told(message: object) -> str:
-    """A message in one line, with options in the place of arguments."""
+    """A message in one line, with options in the place of arguments, and no name that only we know."""
     # Of spaces within a line, two may be those of a file's name.
     text = " ".join(filter(None, map(str.strip, str(message).splitlines())))
-    for argument, option in _OPTIONS.items():
-        text = text.replace(argument, option)
+    for ours, theirs in (*_OPTIONS.items(), *COPIES.items()):
+        text = text.replace(ours, theirs)
     return text
 
 

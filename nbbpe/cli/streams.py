@@ -18,6 +18,7 @@ from ..system.lazy import imported_on_use
 from ..system.links import is_device, target_of
 from ..system.paths import Path, check_mappable
 from ..tokenizer import Tokenizer
+from . import COPIES
 
 tempfile: Any = imported_on_use("tempfile")
 STDIN = "-"
@@ -40,6 +41,7 @@ def as_path(source: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="nbbpe-") as folder:
         path = pathlib.Path(folder, "stdin")
+        COPIES[repr(os.fspath(path))] = "stdin"
         try:
             with open(path, "wb") as file:
                 file.writelines(stdin_blocks())
