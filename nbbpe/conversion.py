@@ -93,6 +93,8 @@ def _made(folder: str) -> Iterator[None]:
     while not os.path.exists(path):
         missing.append(path)
         path = os.path.dirname(path)
+    if not os.path.isdir(path):
+        raise NotADirectoryError(f"{path!r} is not a folder; give one to write the tokenizer's files to")
     try:
         os.makedirs(folder, exist_ok=True)
     except PermissionError as error:  # in the words of an atomic write

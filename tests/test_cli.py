@@ -538,6 +538,15 @@ def test_convert_says_where_options_do_not_give_special_tokens_their_ids(run, tm
     assert again.encode(texts.SAMPLE) == moved.encode(texts.SAMPLE)
 
 
+@pytest.mark.parametrize("format_name", ["gpt2", "huggingface"])
+@pytest.mark.parametrize("target", ["a.txt", "a.txt/new"])
+def test_convert_to_a_folder_that_is_a_file_is_told(run, tmp_path, format_name, target):
+    (tmp_path / "a.txt").write_text("precious")
+    done = run("convert", "tok", tmp_path / target, "--to", format_name)
+    assert_one_line_error(done, 2, f"{str(tmp_path / 'a.txt')!r} is not a folder; give one to write")
+    assert (tmp_path / "a.txt").read_text() == "precious"
+
+
 def test_convert_leaves_no_folder_after_an_error(run, tmp_path, small):
     small.with_special_tokens(["Ġ"]).save(tmp_path / "tok")  # as the blank is spelled
     done = run("convert", tmp_path / "tok", tmp_path / "new/deep", "--to", "huggingface")
