@@ -92,6 +92,8 @@ def test_a_field_of_plain_text_is_an_error(tmp_path, small):
     ("name", "content", "message"),
     [
         ("a.csv", b"id,text\n1,hello\n", "is a table, whose separators"),
+        ("a.orc", b"ORC hello", "is a table by its name, and only .parquet is read as one"),
+        ("counts.arrow", b"ARROW1\0\0", "is a table by its name, and only .parquet is read as one"),
         ("a.html", b"<p>hello</p>", "is markup"),
         ("a.pdf", b"%PDF-1.4", "is not a text file by its name"),
         ("a.txt", "hello".encode("utf-16"), r"begins as UTF-16 does: .*iconv -f UTF-16"),
