@@ -1051,7 +1051,7 @@ def test_messages_about_stdin_do_not_name_its_copy(folder, tmp_path):
     done = shell(script, tmp_path, NBBPE_TOKENIZER=str(folder / "tok"))
     warning, error = done.stderr.splitlines()
     assert warning.startswith(b"nbbpe: warning: stdin holds NUL bytes")
-    assert error.startswith(b"nbbpe: error: field='x' names a field of records, and stdin is plain text by its name")
+    assert error.startswith(b"nbbpe: error: --field 'x' names a field of records, and stdin is plain text by its name")
 
 
 def test_ids_in_a_numpy_file_come_from_stdin(folder, small, tmp_path):
@@ -1275,7 +1275,7 @@ def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
 def test_a_field_of_stdin_is_a_usage_error(folder, tmp_path, output):
     script = f"nbbpe encode - -o {output} --field body -t '{folder}/tok' <<< '{{}}'; echo $?"
     done = shell(script, tmp_path)
-    assert (done.stdout, b"field='body' names a field of records" in done.stderr) == (b"2\n", True), done
+    assert (done.stdout, b"--field 'body' names a field of records" in done.stderr) == (b"2\n", True), done
     assert not list(tmp_path.iterdir())
 
 
@@ -1298,14 +1298,16 @@ OF_TEXT = "train text.txt --vocab-size"
             (f"{each} -t tok --field x", "'text.txt' is plain text")
             for each in ("encode text.txt -o a.bin", "count text.txt")
         ],
+        ("count text.txt -t tok --field x", "--field 'x' names a field"),
         (f"{OF_TEXT} 300 -o new --field x", "'text.txt' is plain text"),
-        (f"{OF_TEXT} 300 -o new --weight 1 --weight 2", "weights has 2 numbers"),
+        (f"{OF_TEXT} 300 -o new --weight 1 --weight 2", "--weight has 2 numbers"),
         (f"{OF_TEXT} 10000000000 -o new", "too large"),
-        (f"{OF_TEXT} 300 -o new --superwords 400", "superwords begin after 400"),
+        (f"{OF_TEXT} 300 -o new --superwords 400", "superwords begin after 400 tokens, and --vocab-size asks"),
         (f"{OF_TEXT} 300 -o new --superwords 280 --pattern none", "superwords need a pattern"),
-        (f"{OF_TEXT} 257 -o new --seed-token abcdef", "the seed tokens need"),
+        (f"{OF_TEXT} 257 -o new --seed-token abcdef", "and --vocab-size leaves"),
         (f"{OF_TEXT} 300 -o new --seed-token 'ab cdef'", "the pattern splits it"),
-        ("train --counts c.arrow --vocab-size 300 -o new --special x", "was counted with the special tokens"),
+        ("train --counts c.arrow --vocab-size 300 -o new --special x", "and --special has ['x']"),
+        ("train --counts c.arrow --vocab-size 300 -o new --pattern cl100k", "and --pattern is 'cl100k'"),
         ("train --counts c.arrow --vocab-size 300 -o new --superwords 280", "--superwords is for texts"),
         ("train --counts c.arrow --vocab-size 300 -o new --field x", "--field is for texts"),
         ("train --counts c.arrow --vocab-size 300 -o new --split-with regex", "--split-with regex is for texts"),
