@@ -1312,6 +1312,8 @@ OF_TEXT = "train text.txt --vocab-size"
         ("train --counts c.arrow --vocab-size 300 -o new --field x", "--field is for texts"),
         ("train --counts c.arrow --vocab-size 300 -o new --split-with regex", "--split-with regex is for texts"),
         ("train --counts c.arrow --vocab-size 300 -o new --on-error skip", "--on-error skip is for texts"),
+        ("train --counts tok --vocab-size 300 -o new", "'tok' is not a file of counts by its name"),
+        ("encode /dev/null -t tok -o a.bin --resume", "--resume needs files"),
         ("warmup --cpu nonsense", "the processor 'nonsense'"),
         ("compare tok other --on text.txt --pattern gpt2", "--pattern is for files that do not name a pattern"),
     ],

@@ -16,6 +16,7 @@ from ..sources import Input, Line, Place, Record, Row, Skipped
 from ..sources.compressed import COMPRESSIONS
 from ..sources.sampled_digest import sampled_digest
 from ..system.excerpt import shown
+from ..system.wrong_argument import WrongArgument
 from .checksum import Checksum
 
 NAME = "manifest.jsonl"
@@ -66,7 +67,7 @@ def describe_sources(inputs: Sequence[Input]) -> list[dict[str, Any]]:
         file, size = each.file, each.size()
         if file is None or size is None:
             what = "documents and Arrow data" if file is None else f"pipes and the like, as {file.name!r} is,"
-            raise ValueError(f"resume=True needs files, which can be read again; {what} can be read once only")
+            raise WrongArgument(f"resume=True needs files, which can be read again; {what} can be read once only")
         described.append(
             {"path": file.name, "bytes": size, "mtime_ns": each.mtime_ns(), "digest": sampled_digest(file, size)}
         )

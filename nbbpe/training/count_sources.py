@@ -10,6 +10,7 @@ from ..sources.arrow import is_arrow
 from ..sources.extras import naming_arrow_errors, require
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
+from ..system.wrong_argument import WrongArgument
 from .count_description import KEY
 from .count_tables import COUNT, ENDINGS, PARQUET, WORD, arrow, check_columns, words_of
 from .word_counts import WordCounts
@@ -91,10 +92,10 @@ def _batch_counts(item: object, number: int, argument: str) -> Counts:
 def _file_counts(file: File) -> Counts:
     name = name_of(file).lower()
     if not name.endswith(ENDINGS):
-        raise ValueError(f"{file.name!r} is not a file of counts by its name: those end in {', '.join(ENDINGS)}")
+        raise WrongArgument(f"{file.name!r} is not a file of counts by its name: those end in {', '.join(ENDINGS)}")
     file.check()
     if file.size() is None:
-        raise ValueError(f"{file.name!r} has no known size (a pipe?), and counts are not read in order: give a file")
+        raise WrongArgument(f"{file.name!r} has no known size (a pipe?), and counts are not read in order: give a file")
     is_parquet = name.endswith(PARQUET)
     with file.open() as raw, naming_arrow_errors(file, "a file of counts"):
         schema = _parquet(file, raw).schema_arrow if is_parquet else _ipc(raw).schema
