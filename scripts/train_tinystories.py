@@ -117,7 +117,8 @@ def main(dataset: Dataset, description: str | None) -> None:
             f"{ids_path}: {n_ids:,} ids of {sizes[split]:,} bytes, {sizes[split] / max(n_ids, 1):.3f} bytes each"
         )
     steps.show()
-    longest = max(tokenizer.vocab.values(), key=len)
+    special = tokenizer.special_tokens.values()
+    longest = max((token for token_id, token in tokenizer.vocab.items() if token_id not in special), key=len)
     print(
         f"{arguments.out / 'tokenizer'}: {tokenizer}, longest token {longest.decode(errors='replace')!r}",
         *results,

@@ -347,6 +347,7 @@ def test_main_input(tmp_path, script):
     script("stories").write_stories(tmp_path / "my text.txt", 300_000)
     done = run_job("--input", "my text.txt", "--vocab-size", "500", "--workers", "2", cwd=tmp_path)
     check_result(done, tmp_path, {"train": tmp_path / "my text.txt"}, 500)
+    assert "longest token ' " in done.stdout  # a learned one, which is shorter than the special token
     assert not (tmp_path / "data").exists()
 
 
