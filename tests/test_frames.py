@@ -219,6 +219,18 @@ def test_a_line_longer_than_what_is_searched_is_in_one_part(tmp_path, sizes):
     assert documents_of(path, part_bytes=1) == [text.encode() for text in documents]
 
 
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_few_of_many_frames_without_a_place_to_cut_are_looked_into(tmp_path, compression):
+    path = tmp_path / f"a.txt{compression}"
+    path.write_bytes(frames.frame(b"the cat", compression) * 2000)
+    (each,) = find_inputs(path, None, "raise")
+    looked_into = []
+    extents = each.cut_between_frames(each.n_text() // 4, looked_into.append)
+    assert extents == [Extent()]
+    assert set(looked_into) == {b"the cat"}
+    assert 16 < len(looked_into) <= 4 * 16
+
+
 def test_other_members_of_gzip_are_one_part(tmp_path):
     data = json_lines(DOCUMENTS)
     path = tmp_path / "a.jsonl.gz"

@@ -17,6 +17,7 @@ _COMPRESSED_FACTOR = 4  # text becomes about a quarter of its size
 
 _READ_AHEAD = 1 << 20  # bytes of a compressed file from which on a thread decompresses it in advance
 _LOOK = 1 << 17  # bytes of a frame's text that are searched for a place to cut
+_LOOKS = 16  # into frames for a place to cut, for each part: each opens the file
 _ROOM = 1 << 18  # bytes that are decompressed at a time
 _ZSTD_MAX_WINDOW = 1 << 31  # large dumps are made with --long=31, which readers must allow
 _BLOCK = 1 << 18
@@ -71,10 +72,14 @@ class CompressibleFile(Input):
         n_parts = round(self.n_text() / part_bytes) if self.can_be_cut() else 1
         cuts = [(0, 0)]
         if n_parts > 1:
+            least = 0  # of the next frame that is looked into
             with self.file.open() as raw:
                 for frame in find_frames(raw, self.compression):
-                    if frame.start * n_parts >= len(cuts) * size and (skip := find(self._beginning(frame))) is not None:
+                    if frame.start < least or frame.start * n_parts < len(cuts) * size:
+                        continue
+                    if (skip := find(self._beginning(frame))) is not None:
                         cuts.append((frame.start, skip))
+                    least = frame.start + size // (n_parts * _LOOKS)
         ends: list[tuple[int | None, int]] = [*cuts[1:], (None, 0)]
         return [Extent(start, end, skip, end_skip) for (start, skip), (end, end_skip) in zip(cuts, ends, strict=True)]
 
