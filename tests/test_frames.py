@@ -220,6 +220,23 @@ def test_a_line_longer_than_what_is_searched_is_in_one_part(tmp_path, sizes):
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_frames_of_a_line_each_are_cut(small, tmp_path, cut_everywhere, compression):
+    path = tmp_path / f"a.jsonl{compression}"
+    documents = [f"document {i}" for i in range(60)]
+    lines = [json_lines([document]) for document in documents]
+    lines[40] = b'{"text": 1}\n'
+    path.write_bytes(b"".join(frames.frame(line, compression) for line in lines))
+    wanted = [text.encode() for text in documents if text != "document 40"]
+    for part_bytes in 1, 100, 500:
+        (each,) = find_inputs(path, None, "skip")
+        assert len(each.cut(part_bytes, NAMED["gpt2"], [])) > 4
+        assert documents_of(path, on_error="skip", part_bytes=part_bytes) == wanted
+    cut_everywhere(100)
+    with pytest.raises(ValueError, match=r"', line 41: the field 'text' is a number"):
+        encoded(small, path, tmp_path, 2)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_few_of_many_frames_without_a_place_to_cut_are_looked_into(tmp_path, compression):
     path = tmp_path / f"a.txt{compression}"
     path.write_bytes(frames.frame(b"the cat", compression) * 2000)

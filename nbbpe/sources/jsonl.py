@@ -250,5 +250,5 @@ class JsonLines(CompressibleFile):
 
 
 def _after_newline(text: bytes) -> int | None:
-    """The end of the first newline in the beginning of a frame's text; None if there is none, or nothing after it."""
-    return text.find(b"\n", 0, len(text) - 1) + 1 or None
+    """The end of the first newline in the beginning of a frame's text; None if there is none."""
+    return text.find(b"\n") + 1 or None
