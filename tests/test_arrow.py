@@ -253,6 +253,28 @@ def test_what_cannot_be_meant_is_told(small):
         small.decode_arrow(pa.array([[999]]))
 
 
+class ReadOnce:
+    """A stream that is gone when it has been asked for, as readers of arrays are."""
+
+    def __init__(self, data, kind) -> None:
+        self._data, self._kind = [data], kind
+
+    def __arrow_c_schema__(self):
+        return self._kind.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._data.pop().__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.skipif(not hasattr(pa.ChunkedArray, "__arrow_c_stream__"), reason="an older pyarrow")
+def test_a_stream_is_asked_for_once(small):
+    column = pa.chunked_array([["the cat", None], ["sat"]])
+    table = pa.table({"text": column})
+    for data, kind in (column, column.type), (table, table.schema):
+        ids = small.encode_arrow(ReadOnce(data, kind))
+        assert ids.to_pylist() == [small.encode("the cat"), None, small.encode("sat")]
+
+
 @pytest.mark.parametrize("kind", ["array", "chunked", "polars"])
 def test_a_field_beside_a_column_is_refused_unless_it_is_that_of_another_source(small, tmp_path, kind):
     column = pa.array(["the cat"])

@@ -42,9 +42,13 @@ def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
     if isinstance(data, arrow.ChunkedArray):  # older versions do not take this from a stream
         check_kind(_NAME, data.type)
         return iter(data.chunks), False
+    # What may be asked for its stream once only, such as a reader of arrays, says before whether it is a column.
+    is_column = hasattr(data, "__arrow_c_schema__") and not arrow.types.is_struct(arrow.field(data).type)
     try:
-        reader = arrow.RecordBatchReader.from_stream(data)
-    except (arrow.ArrowInvalid, TypeError, ValueError):  # a column, not a table
+        reader = None if is_column else arrow.RecordBatchReader.from_stream(data)
+    except (arrow.ArrowInvalid, TypeError, ValueError):
+        reader = None
+    if reader is None:
         column = arrow.chunked_array(data)
         check_kind(_NAME, column.type)
         return iter(column.chunks), False
