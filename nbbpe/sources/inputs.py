@@ -14,8 +14,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.normalization import Form
-    from ..text.pattern import Pattern
+    from ..text.chunks import Seams
 
 
 class Extent(NamedTuple):
@@ -127,13 +126,10 @@ class Input(ABC):
         """Raise what reading it would raise at its beginning, as far as that is cheap: before long work is begun."""
 
     @abstractmethod
-    def cut(
-        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
-    ) -> Sequence[Part]:
+    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
         """Parts of about `part_bytes` bytes of text that can be read in any order; at least one.
 
-        Their documents are whole, but those of plain text. It is cut at `special_tokens`, and where `pattern` splits it,
-        also once it is in the normal `form`, if there is one.
+        Their documents are whole, but those of plain text, which is cut at `seams`.
         """
 
 
@@ -160,9 +156,7 @@ class ReadOnce(Input):
     def check(self, on_error: str) -> None:
         """See Input."""
 
-    def cut(
-        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
-    ) -> Sequence[Any]:
+    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Any]:
         """See Input."""
         return [self]
 

@@ -19,8 +19,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.normalization import Form
-    from ..text.pattern import Pattern
+    from ..text.chunks import Seams
 
 _BLOCK = 1 << 20
 _SPACE = " \t\n\r"
@@ -165,8 +164,6 @@ class JsonArray(JsonLines):
         """All records as one part."""
         return JsonFilePart(self.file, self.compression, self._field)
 
-    def cut(
-        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
-    ) -> Sequence[Part]:
+    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
         """See Input. An array is one part: where its records begin only reading can tell."""
         return [self._whole()]

@@ -23,8 +23,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.normalization import Form
-    from ..text.pattern import Pattern
+    from ..text.chunks import Seams
 
 _MOST_RECORDS = 1 << 14  # in a window
 _MOST_ESTIMATE = 2  # times the text that is expected: chunks for so much, as what is left is one chunk
@@ -228,9 +227,7 @@ class JsonLines(CompressibleFile):
         """The complete file as one part."""
         return JsonPart(self.file, self.compression, self._field, WHOLE)
 
-    def cut(
-        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
-    ) -> Sequence[Part]:
+    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
         """See Input. Cut after newlines."""
         extents = [WHOLE]
         if self.compression:

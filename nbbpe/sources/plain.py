@@ -15,8 +15,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.normalization import Form
-    from ..text.pattern import Pattern
+    from ..text.chunks import Seams
 
 
 class TextPart(NamedTuple):
@@ -64,16 +63,14 @@ class PlainText(CompressibleFile):
     has_records = False
     in_python = False
 
-    def cut(
-        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
-    ) -> Sequence[Part]:
+    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
         """See Input. Cut at special tokens or certain boundaries."""
         if self.file.path is None or not self.can_be_cut():
             extents = [WHOLE]
         elif self.compression:
-            find = partial(find_cut, pattern=pattern, special_tokens=special_tokens, form=form)
+            find = partial(find_cut, seams=seams)
             extents = self.cut_between_frames(part_bytes, find)
         else:
-            chunks = cut_file(self.file.path, part_bytes, pattern, special_tokens, form)
+            chunks = cut_file(self.file.path, part_bytes, seams)
             extents = [Extent(chunk.start, chunk.end) for chunk in chunks]
         return [TextPart(self.file, self.compression, extent, extent is extents[-1]) for extent in extents]

@@ -19,8 +19,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.normalization import Form
-    from ..text.pattern import Pattern
+    from ..text.chunks import Seams
 
 _N_DIGESTS = 2**64
 _LONGEST_LINE = 1 << 20  # bytes; longer ones are several documents
@@ -67,17 +66,15 @@ class SampledInput(Input):
         """See Input."""
         self._source.check(on_error)
 
-    def cut(
-        self, part_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
-    ) -> Sequence[Part]:
+    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
         """See Input. A file of plain text is one part, as a cut could divide a document."""
         if not isinstance(self._source, PlainText):
-            parts = self._source.cut(part_bytes, pattern, special_tokens, form)
+            parts = self._source.cut(part_bytes, seams)
             return [SampledPart(part, self._sample) for part in parts]
         file, compression = self._source.file, self._source.compression
-        if not special_tokens:
+        if not seams.special_tokens:
             return [SampledPart(LinesPart(file, compression), self._sample)]
-        return [SampledPart(TextPart(file, compression, WHOLE, True), self._sample, tuple(special_tokens))]
+        return [SampledPart(TextPart(file, compression, WHOLE, True), self._sample, tuple(seams.special_tokens))]
 
 
 class SampledPart(NamedTuple):

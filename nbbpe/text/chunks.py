@@ -39,6 +39,19 @@ class Chunk(NamedTuple):
     end: int | None
 
 
+class Seams(NamedTuple):
+    """Where text may be cut, so that its parts can be split into pretokens one by one.
+
+    pattern        : at its certain boundaries
+    special_tokens : and where one of these begins
+    form           : a normal form that the parts are put into before they are split, also one by one; None for none
+    """
+
+    pattern: Pattern
+    special_tokens: Sequence[bytes]
+    form: Form | None = None
+
+
 def find_chunk_boundaries(file: BinaryIO, desired_num_chunks: int, split_special_token: bytes) -> list[int]:
     """Cut a file into about `desired_num_chunks` chunks of equal size that each start at a special token.
 
@@ -107,43 +120,41 @@ def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
     return b"".join(blocks)
 
 
-def cut_file(
-    path: Path, chunk_bytes: int, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None
-) -> list[Chunk]:
+def cut_file(path: Path, chunk_bytes: int, seams: Seams) -> list[Chunk]:
     """Cut a file into chunks of about `chunk_bytes` that can be processed independently of each other.
 
     At a special token soon after each even place, else at the next certain boundary or special token. A file that cannot be
     cut, or has no size, is one chunk. Only some bytes at each place are read, and no byte more than once, except where a
-    special token may reach across two blocks. With a normal `form`, its parts can also be put into that one by one.
+    special token may reach across two blocks.
     """
     from ..kernels.pieces.special_tokens import new_special_tokens
 
     size = file_size(path)
     if not size:  # files that the system generates during reading (in /proc) have size 0, too
         return [Chunk(path, 0, None)]
-    specials = new_special_tokens(list(special_tokens))
+    specials = new_special_tokens(list(seams.special_tokens))
     # No chunk is shorter than a special token, so that the bytes that are read around one place are less than two chunks.
     n_chunks = max(1, min(round(size / chunk_bytes), size // max(specials.longest, 1)))
     cuts: list[int] = []
     if n_chunks > 1:
         with open(path, "rb", buffering=0) as file:
-            cuts = list(find_cuts(_FileBytes(file), size, n_chunks, pattern.tables, specials, form=form))
+            cuts = list(find_cuts(_FileBytes(file), size, n_chunks, seams.pattern.tables, specials, form=seams.form))
     return [Chunk(path, start, end) for start, end in pairwise([0, *cuts, size])]
 
 
-def find_cut(text: bytes, pattern: Pattern, special_tokens: Sequence[bytes], form: Form | None = None) -> int | None:
+def find_cut(text: bytes, seams: Seams) -> int | None:
     """Where the text that begins in a longer one may be cut, as `cut_file` cuts; None for nowhere.
 
     Not among its first bytes: whether these belong to what comes before, only that would tell.
     """
     from ..kernels.pieces.special_tokens import new_special_tokens
 
-    specials = new_special_tokens(list(special_tokens))
+    specials = new_special_tokens(list(seams.special_tokens))
     reach = max(specials.longest, _CONTEXT)
     until = len(text) - reach
     if reach >= until:
         return None
-    return _first_cut(PositionedBytes(text), reach, until, len(text), pattern.tables, specials, form)
+    return _first_cut(PositionedBytes(text), reach, until, len(text), seams.pattern.tables, specials, seams.form)
 
 
 class Positioned(ABC):
