@@ -65,7 +65,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "long": [(long_merges, "LONG")],
     "decoded": [(decoder, "_FEW"), (decoder, "_MANY"), (decoder, "_VERY_MANY")],
     "dropped": [(dropout, "_AT_ONCE"), (dropout, "_FIRST_SCRATCH")],
-    "ids_looked_at": [(token_file, "_IDS_AT_ONCE")],
+    "ids_looked_at": [(token_file, "_IDS_AT_ONCE"), (token_file, "_DOCUMENTS_AT_ONCE")],
     "tables": [(folder_tables, "LEAST")],
     "rank_lines": [(tiktoken, "_SMALL")],
     # In seconds:

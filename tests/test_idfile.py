@@ -240,6 +240,17 @@ def test_the_documents_of_an_encoded_text_are_its_parts(encoded, small):
         file.document_starts[0] = 1
 
 
+def test_the_first_of_many_documents_needs_no_list_of_all(tmp_path):
+    file = nbbpe.TokenFile(bare(tmp_path / "a.bin", [7, 0] * 200_000), dtype=np.uint16, separator_ids=[0])
+    assert len(file.document_starts) == 200_000
+    tracemalloc.start()
+    try:
+        assert next(file.documents()).tolist() == [7, 0]
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
 def test_without_known_separators_there_are_no_documents(tmp_path):
     file = nbbpe.TokenFile(bare(tmp_path / "a.bin", [1, 2]), dtype=np.uint16)
     for ask in lambda: file.document_starts, file.documents:

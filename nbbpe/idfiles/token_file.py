@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -28,6 +29,7 @@ from .sidecar import (
 )
 
 _IDS_AT_ONCE = 1 << 22  # looked through for separators, or checked, in one step
+_DOCUMENTS_AT_ONCE = 1 << 12  # whose places are Python's integers, of 40 bytes each
 _MOST_HEADER = 1 << 16  # bytes of a .npy file before its ids: NumPy reads a header of 10,000 at most
 
 Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -183,7 +185,16 @@ class TokenFile:
         """
         starts = self.document_starts
         ids = np.asarray(self.ids)  # a slice of a memmap costs five times as much
-        return (ids[start:end] for start, end in zip(starts.tolist(), [*starts[1:].tolist(), self._n_ids], strict=True))
+
+        def documents() -> Iterator[NDArray[Any]]:
+            for first in range(0, len(starts), _DOCUMENTS_AT_ONCE):
+                places = starts[first : first + _DOCUMENTS_AT_ONCE + 1].tolist()
+                if first + _DOCUMENTS_AT_ONCE >= len(starts):
+                    places.append(self._n_ids)
+                for start, end in itertools.pairwise(places):
+                    yield ids[start:end]
+
+        return documents()
 
     # Batches
 
