@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 
@@ -170,6 +171,31 @@ def test_where_no_process_can_be_forked_fewer_do_the_work(few_processes, n_proce
         results = list(run_jobs(Adder, range(10), 3))
     assert sorted(number for number, result in results if result is ENDED) == list(range(10))
     assert len([number for number, _ in results if number is None]) == max(n_processes, 1)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+@pytest.mark.parametrize("n_files", range(1, 8))
+def test_where_no_more_files_can_be_open_an_error_says_what_to_do(n_files):
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 20, limits[1]))
+    taken = []
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        for descriptor in taken[:n_files]:
+            os.close(descriptor)
+        said = r"could not start worker process \d of 9 .*: use fewer workers.* \(ulimit -n\)"
+        with pytest.raises(OSError, match=said) as caught:
+            list(run_jobs(Adder, range(10), 9))
+    finally:
+        for descriptor in taken[n_files:]:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert caught.value.errno == errno.EMFILE
     assert multiprocessing.active_children() == []
 
 

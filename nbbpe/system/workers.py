@@ -33,7 +33,8 @@ _LOOK_SECONDS = 0.5  # between two checks of a worker that its parent is alive
 # that waits for it a processor, which it takes from a worker.
 _SEND_SECONDS = 0.05
 _NO_MORE = (
-    "the system could not start {} ({}): use fewer workers, or let the user have more processes (ulimit -u) or memory"
+    "the system could not start {} ({}): use fewer workers, or let the user have more processes (ulimit -u), open files "
+    "(ulimit -n) or memory"
 )
 # Seconds for which threads are waited for that are to end: one may be reading a pipe to which nobody writes, or a file that
 # a server does not send.
@@ -316,22 +317,26 @@ def _processes(
     workers: dict[Connection, Any] = {}
     lacking = None
     try:
-        for _ in range(n_workers):
-            ours, theirs = context.Pipe()
-            arguments = (theirs, make_job, hand_over, [ours, *workers], os.getpid())
-            process = context.Process(target=_work, args=arguments, daemon=True)
-            with warnings.catch_warnings():
-                # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
-                warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-                try:
+        for number in range(n_workers):
+            pipe: tuple[Any, ...] = ()
+            try:
+                ours, theirs = pipe = context.Pipe()
+                arguments = (theirs, make_job, hand_over, [ours, *workers], os.getpid())
+                process = context.Process(target=_work, args=arguments, daemon=True)
+                with warnings.catch_warnings():
+                    # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
+                    warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
                     process.start()
-                except OSError as error:
-                    ours.close()
-                    theirs.close()
-                    if error.errno not in (errno.EAGAIN, errno.ENOMEM):
-                        raise
-                    lacking = error.strerror
-                    break
+            except OSError as error:
+                for end in pipe:
+                    end.close()
+                if error.errno in (errno.EMFILE, errno.ENFILE):  # the work needs open files, too
+                    what = f"worker process {number + 1} of {n_workers}"
+                    raise OSError(error.errno, _NO_MORE.format(what, error.strerror)) from None
+                if error.errno not in (errno.EAGAIN, errno.ENOMEM):
+                    raise
+                lacking = error.strerror
+                break
             theirs.close()
             workers[ours] = process
         yield workers, lacking
