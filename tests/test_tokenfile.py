@@ -7,6 +7,7 @@ import io
 import json
 import os
 import stat
+import sys
 import threading
 from pathlib import Path
 
@@ -376,6 +377,29 @@ def test_a_disk_that_is_full_is_an_error_that_names_the_output(assert_refused, o
 
     monkeypatch.setattr(block_writer, "open", open_full, raising=False)
     assert_refused(OSError, r"No space left on device: .*old\.bin", workers=workers)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files are concatenated within the kernel on Linux only")
+@pytest.mark.parametrize("n_bytes", [0, 7])
+def test_a_file_system_that_cannot_copy_in_the_kernel_gets_the_ids(
+    small, source, out, monkeypatch, cut_everywhere, n_bytes
+):
+    cut_everywhere(100)
+    original = os.sendfile
+    n_calls = 0
+
+    def sendfile(to: int, of: int, offset: int | None, n: int) -> int:
+        """Copies a few bytes, and then fails, as in ecryptfs."""
+        nonlocal n_calls
+        n_calls += 1
+        if n_bytes and n_calls % 2:
+            return original(to, of, offset, n_bytes)
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "sendfile", sendfile)
+    small.encode_file(source, out / "ids.npy", resume=True)
+    assert n_calls > 1
+    assert read(out / "ids.npy", small.dtype).tolist() == small.encode(DATA)
 
 
 FULL = """

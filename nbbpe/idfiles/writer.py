@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from typing import Any, NamedTuple
 from unicodedata import unidata_version
@@ -328,14 +328,16 @@ class _Joined:
 
 
 def _append(whole: str, part: str) -> None:
-    """Copy the bytes of one file to the end of another; within the kernel, where the system can."""
-    with open(whole, "r+b", buffering=0) as out, open(part, "rb", buffering=0) as file:
-        out.seek(0, os.SEEK_END)
-        if hasattr(os, "sendfile") and sys.platform == "linux":
-            while os.sendfile(out.fileno(), file.fileno(), None, 1 << 30):
-                pass
-        else:
-            shutil.copyfileobj(file, out, 1 << 20)
+    """Copy the bytes of one file to the end of another; within the kernel, where the system and the disk can."""
+    with open(part, "rb", buffering=0) as file:
+        if sys.platform == "linux":
+            # Not every file system can: what is left is copied below, which also says why where it cannot be written.
+            with suppress(OSError), open(whole, "r+b", buffering=0) as out:
+                out.seek(0, os.SEEK_END)
+                while os.sendfile(out.fileno(), file.fileno(), None, 1 << 30):
+                    pass
+        with open(whole, "ab") as rest:
+            shutil.copyfileobj(file, rest, 1 << 20)
 
 
 def _npy_header(dtype: np.dtype[Any], n_ids: int) -> bytes:
