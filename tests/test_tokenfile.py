@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import block_writer
 from nbbpe.idfiles import writer as tokenfile
+from nbbpe.sources import find_inputs
 from nbbpe.system import scratch
 from nbbpe.text.pattern import NAMED
 
@@ -129,6 +130,14 @@ def test_a_file_without_special_tokens_is_cut_at_certain_boundaries(tokenizer, s
     cut_everywhere(100)
     tokenizer.encode_file(source, out / "ids.bin", workers=workers)
     assert np.array_equal(read(out / "ids.bin", tokenizer.dtype), tokenizer.encode_array(data))
+
+
+@pytest.mark.parametrize("workers", [2, 1000])
+def test_many_workers_get_no_tiny_parts(small, tmp_path, workers):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"the cat " * (9 << 17))
+    parts = tokenfile.divide(small, find_inputs(path, None, "raise", "input_path"), None, workers).parts()
+    assert 8 <= len(parts) <= 40
 
 
 @given(data=texts.data(200), n=st.integers(1, 120))

@@ -211,7 +211,9 @@ def divide(
         part_bytes = kept.part_bytes or _kept_part_bytes(n_workers)
     else:
         # One process writes a file for each input; several take turns, in parts small enough that they end together.
-        part_bytes = min(_CHUNK_BYTES, n_text // (4 * n_workers) + 1) if n_workers > 1 else n_text + 1
+        # Parts are no smaller than what pays: each worker makes its own cache, and many that wait for their turn its room.
+        shared = max(n_text // (4 * n_workers), _CHUNK_BYTES // 32) + 1
+        part_bytes = min(_CHUNK_BYTES, shared) if n_workers > 1 else n_text + 1
     recognised = tokenizer.special_tokens if allowed_special is None else allowed_special
     special_tokens = [token.encode() for token in recognised]  # others are text that must not be cut there
     # What is done to a text before it is split may depend on where it begins: then plain text is not cut.
@@ -263,7 +265,7 @@ def _encode_parts(
         joiner = None
         if division.in_threads:
             file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(header)))
-            joiner = Joiner(file, 2 * division.n_workers)
+            joiner = Joiner(file, min(2 * division.n_workers, len(parts)))
         joined = _Joined(folder, first_file, joiner is None, kept.n_joined if kept else 0, finished)
         with name_in_errors(output_path):
             joined.join(finished)
