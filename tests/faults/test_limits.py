@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import processes
@@ -139,6 +141,15 @@ def test_a_run_that_filled_the_disk_is_resumed_when_there_is_room(inputs, small_
     nbbpe.load(inputs / "tok").encode_file(inputs / source, tmp_path / "one" / "ids.bin")
     assert contents(small_disk) == contents(tmp_path / "one")
     assert sorted(os.listdir(small_disk)) == sorted(contents(small_disk))
+
+
+def test_a_full_temporary_folder_of_an_executors_worker_is_named(inputs, small_disk, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
+        nbbpe.load(inputs / "tok").encode_file(inputs / "text.txt", tmp_path / "ids.bin", executor=pool)
+    assert caught.value.filename == str(small_disk)
+    assert os.listdir(small_disk) == []
+    assert sorted(os.listdir(tmp_path)) == ["disk"]
 
 
 @pytest.mark.slow
