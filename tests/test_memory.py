@@ -69,6 +69,21 @@ print((status("VmHWM") - before) / n)
 
 
 @linux_only
+def test_a_pretoken_of_many_megabytes_asks_for_no_more_memory_than_it_takes():
+    script = f"""{MEASURE}
+import resource
+n = 16_000_000
+text = b"a" * n
+tokenizer = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, max_pieces=1000)  # too few for this one
+tokenizer.encode_array(b"a" * 300_000)
+most = status("VmSize") + 32 * n
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+print(len(tokenizer.encode_array(text)))
+"""
+    assert run(script) == "4000000\n"
+
+
+@linux_only
 def test_states_of_threads_that_have_ended_take_little_memory_together():
     script = f"""{MEASURE}
 compiled_encoder._IDLE_BYTES = 1 << 20

@@ -72,7 +72,8 @@ class EncoderState:
     def need_scratch(self, n_bytes: int) -> None:
         """Make room for merging a pretoken of so many bytes."""
         if n_bytes > self._longest:
-            self._longest = 2 * n_bytes
+            # More than that, so that it grows rarely; but of a huge one, twice as much may be more than there is.
+            self._longest = n_bytes + (n_bytes if n_bytes <= _KEPT_SCRATCH else n_bytes // 8)
             self._scratch = merge_pretoken.new_scratch(self._longest, self._fixed.merges)
             self._renew()
 
