@@ -53,6 +53,14 @@ def test_parts_are_the_same_however_many_come_at_once(pattern, n, sizes):
             assert len(lists) > 1
 
 
+@pytest.mark.parametrize("pattern", ["(?a)(?i:k|\u017f)|x", r"(?a)[[:alpha:]]+|\d", r"(?a)\h+|a"])
+def test_a_pattern_of_ascii_alone_is_one_within_a_run_too(pattern):
+    """Within another regex, `regex` reads some of it as if it were of Unicode."""
+    text = "s kK\u212a\u017fx aéI\u0131\xa0日É a1 " * 10
+    wanted = naive.split(text.encode(), regex.compile(pattern))
+    assert [part.encode() for part in RegexSplitter(pattern).split(text)] == wanted
+
+
 @given(
     st.lists(st.sampled_from([LEFT[0], LEFT[2], r"\bx|a+", r"[^\n]+|\n", "b+"]), min_size=2, max_size=3),
     st.text(ALPHABET, max_size=40),

@@ -18,7 +18,8 @@ _GAP = 3  # characters between two matches of a run
 _GROUP = "nbbpe_match"
 _SHOWN = 100  # characters of a pattern and of a text in errors
 
-_ALLOWED_FLAGS = regex.UNICODE | regex.VERSION0 | regex.IGNORECASE | regex.MULTILINE | regex.DOTALL | regex.ASCII
+# Not regex.ASCII: within another regex, `regex` reads \h, and letters whose case is ignored, as if it were not set.
+_ALLOWED_FLAGS = regex.UNICODE | regex.VERSION0 | regex.IGNORECASE | regex.MULTILINE | regex.DOTALL
 # Syntax that means something else, or may do so, inside another regex: references to groups and calls of them, conditions,
 # \G, \K, verbs, and fuzzy matching (braces that neither count nor name a property or character).
 _NOT_WITHIN = regex.compile(r"\\[1-9gGKL]|\(\?(?:[R&(]|[-+]?\d|P[=>&])|\(\*|(?<!\\[pPN])\{(?!\d*+,?\d*+\})")
