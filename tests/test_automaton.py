@@ -11,6 +11,7 @@ import functools
 import itertools
 import math
 import random
+import string
 import time
 
 import naive
@@ -30,7 +31,7 @@ from nbbpe.kernels.machine.intrinsics import BLOCK, address_of
 from nbbpe.kernels.pieces.pretokens import begin_piece, new_split_scratch, pretoken_end
 from nbbpe.text.automaton import Automaton, compile_automaton, split
 from nbbpe.text.boundaries import certain_pairs, certain_triples
-from nbbpe.text.code_points import read_off
+from nbbpe.text.code_points import in_any_case, read_off
 from nbbpe.text.pattern import NAMED, Pattern, get_pattern
 from nbbpe.text.pattern_parser import (
     NO_LIMIT,
@@ -405,6 +406,15 @@ def test_a_pattern_that_regex_takes_otherwise_than_its_meaning_is_left_to_regex(
     assert found.not_compiled.startswith("a difference from `regex`, on ")
     for text in "B", "aB", "xyXYq":
         assert "".join(found.split(text)) == text
+
+
+def test_a_letter_matches_what_it_matches_for_regex_where_case_is_ignored():
+    every = "".join(map(chr, range(0x3000)))
+    for letter in string.ascii_letters:
+        edges = iter(in_any_case(letter))
+        found = [each for first, end in zip(edges, edges, strict=True) for each in map(chr, range(first, end))]
+        assert found == regex.findall(f"(?i:{letter})", every)
+    assert split(automaton_of("(?i:'I)|x"), "'\u0131x") == ["'\u0131", "x"]
 
 
 def test_the_classes_of_an_automaton_are_those_of_its_sets():

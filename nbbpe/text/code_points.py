@@ -105,7 +105,7 @@ def in_any_case(character: str) -> Edges:
     """The code points that a letter matches where case is ignored."""
     if not (character.isascii() and character.isalpha()):
         return read_off(f"(?i:{regex.escape(character)})")
-    some = read_off("(?i:[a-z])")  # the few that any ASCII letter matches are searched once
+    some = read_off("(?i:[A-Za-z])")  # the few that any ASCII letter matches, of which I has one that i has not
     compiled = regex.compile(f"(?i:{character})")
     points = [point for first, end in zip(some[::2], some[1::2], strict=True) for point in range(first, end)]
     return from_ranges((point, point) for point in points if compiled.fullmatch(chr(point)))
