@@ -137,9 +137,11 @@ class Encoding(Tokenizer):
             tokens = list(tokens)  # to look at them again
         try:
             return super().decode_bytes(tokens)
+        except ValueError:
+            plain = [int(operator.index(token)) for token in tokens]  # also of a bool, which is an integer to tiktoken
+        try:
+            return super().decode_bytes(plain)
         except ValueError as error:
-            for token in tokens:
-                operator.index(token)
             raise KeyError(str(error)) from None
 
     def decode(self, tokens: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:  # type: ignore[override]

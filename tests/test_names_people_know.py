@@ -105,6 +105,10 @@ def test_arguments_and_their_errors_are_those_of_tiktoken(both):
         for wrong in 1.0, None, "a":
             with pytest.raises(TypeError):
                 encoding.decode_single_token_bytes(wrong)
+        assert encoding.decode([True, 5000]) == encoding.decode([1, 5000])  # a bool is an integer
+        assert encoding.decode_with_offsets([True])[0] == encoding.decode([1])
+        with pytest.raises(KeyError):
+            encoding.decode([True, 100300])
     assert ours.decode(iter([5000])) == theirs.decode([5000])
     assert ours.id_to_token(Scalar()) == theirs.decode_single_token_bytes(5000)
 
