@@ -18,6 +18,7 @@ class TokenizerFiles:
     """What a Tokenizer reads and writes; each format is a module of `formats`."""
 
     _model: Model
+    name: str
 
     @classmethod
     def _of(cls, model: Model) -> Self:
@@ -197,8 +198,10 @@ class TokenizerFiles:
         """
         gpt2.write(vocab_path, merges_path, self._model, version_line)
 
-    def to_tiktoken(self, name: str = "nbbpe") -> Any:
+    def to_tiktoken(self, name: str | None = None) -> Any:
         """A `tiktoken.Encoding` that gives the same ids; needs tiktoken.
+
+        name : what it is called; None for the property of this name, "nbbpe" unless this is an Encoding of `nbbpe.tiktoken`
 
         Raises ImportError if tiktoken is not installed. Raises ValueError if ranks would give other ids than the merges
         (never for what nbbpe trains), if the pattern or special tokens mean something else in tiktoken, and with a
@@ -210,7 +213,7 @@ class TokenizerFiles:
         """
         from .formats import tiktoken
 
-        return tiktoken.new_encoding(name, self._model)
+        return tiktoken.new_encoding(self.name if name is None else name, self._model)
 
     def save_tiktoken(self, path: Path) -> None:
         """Write a `.tiktoken` file of ranks. The file does not hold the pattern and the special tokens, so pass

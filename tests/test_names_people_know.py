@@ -149,6 +149,7 @@ def test_an_encoding_is_made_and_extended_as_people_do_it(both):
     assert extended[0].encode(text, allowed_special="all") == extended[1].encode(text, allowed_special="all")
     assert pickle.loads(pickle.dumps(extended[0])).encode("x", allowed_special="all") == extended[0].encode("x")
     assert pickle.loads(pickle.dumps(ours)).name == "cl100k_base"
+    assert [extended[0].to_tiktoken(*name).name for name in ((), ("other",))] == ["cl100k_im", "other"]
     with pytest.raises(ValueError, match="explicit_n_vocab is 3, and there are"):
         nbbpe.tiktoken.Encoding(
             "x", pat_str=ours._pat_str, mergeable_ranks=ours._mergeable_ranks, special_tokens={}, explicit_n_vocab=3
