@@ -15,6 +15,7 @@ from .text.automaton import UNDECODABLE, Automaton
 from .text.automaton_drawing import draw_automaton
 from .text.boundaries import certain_pairs, certain_triples
 from .text.pattern import PatternLike, get_pattern
+from .text.utf8 import Text, to_bytes, to_text
 
 if TYPE_CHECKING:
     from .text.pattern_tables import Levels
@@ -69,7 +70,7 @@ class Explanation:
     is_compiled  : whether it runs as automata; else `regex` splits all text
     not_compiled : why it is not compiled, or ""
     levels       : each regex as an automaton; empty if it is not compiled
-    text         : the text to split, or None
+    text         : the text to split, or None; of bytes, each that is invalid UTF-8 is a character (surrogateescape)
     pretokens    : the pretokens of the text, in order
     is_certain   : whether each pretoken begins at a certain boundary (of all levels together); False for the first
     """
@@ -105,11 +106,11 @@ class Explanation:
             file.write(drawn)
 
 
-def explain_pattern(pattern: PatternLike, text: str | None = None) -> Explanation:
+def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanation:
     """Explain a split pattern: whether it is compiled, its automata, and its certain boundaries.
 
     pattern : as in `train`: a name, a regex, a list of these that split in turn, or None
-    text    : a text to split with the pattern, or None
+    text    : a text to split with the pattern, str or bytes, or None
 
     Returns an Explanation, which prints as a page. Raises ValueError for an invalid pattern.
 
@@ -123,6 +124,8 @@ def explain_pattern(pattern: PatternLike, text: str | None = None) -> Explanatio
     '\\\\b'
     """
     found = get_pattern(pattern)
+    if text is not None and not isinstance(text, str):
+        text = to_text(to_bytes(text))
     from .text.pattern_tables import join_levels
 
     # Without a pattern, a document is one pretoken, and nothing needs an automaton.

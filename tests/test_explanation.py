@@ -89,6 +89,18 @@ def test_the_page_shows_classes_boundaries_and_the_text():
     ]
 
 
+def test_a_text_may_be_bytes_and_is_decoded_as_patterns_split_it():
+    data = "the caf\u00e9".encode() + b"\xff 12"
+    for text in data, bytearray(data), memoryview(data):
+        found = nbbpe.explain_pattern("gpt2", text)
+        assert found == nbbpe.explain_pattern("gpt2", data.decode(errors="surrogateescape"))
+        assert found.pretokens == ("the", " caf\u00e9", "\udcff", " 12")
+        assert r"\xff" in str(found)
+    for wrong in 5, ["the"]:
+        with pytest.raises(TypeError, match="text must be str or bytes"):
+            nbbpe.explain_pattern("gpt2", wrong)
+
+
 def test_the_page_shows_the_beginning_of_a_long_text():
     found = nbbpe.explain_pattern("gpt2", "the cat " * 2000 + "x" * 99)
     lines = str(found).splitlines()
