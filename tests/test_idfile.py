@@ -156,11 +156,14 @@ def test_a_token_file_is_the_ids_of_the_text(encoded, small):
     assert "ids of uint16" in repr(file)
     with pytest.raises(ValueError, match="read-only"):
         file.ids[0] = 1
+    for place in len(file), -len(file) - 1, 2**63:
+        with pytest.raises(IndexError, match=f"{place} is out of bounds"):
+            file[place]
 
 
 def test_a_token_file_needs_no_tokenizer_and_takes_any_kind_of_path(encoded, monkeypatch, small):
     monkeypatch.chdir(encoded.parent)
-    for path in encoded, str(encoded), encoded.name:
+    for path in encoded, str(encoded), encoded.name, os.fsencode(encoded):
         file = nbbpe.TokenFile(path)
         assert file.path == str(encoded)
         assert small.decode_bytes(file.ids) == DATA

@@ -88,7 +88,7 @@ class TokenFile:
     ) -> None:
         if tokenizer is not None and not hasattr(tokenizer, "fingerprint"):
             raise TypeError(f"tokenizer must be a Tokenizer (see nbbpe.load) or None, not {tokenizer!r:.100}")
-        self.path = os.path.abspath(os.fspath(path))
+        self.path = os.path.abspath(os.fsdecode(path))
         self._given_dtype = None if dtype is None else _id_dtype(dtype)
         about = self._open()
         self.vocab_size: int | None = about["vocab_size"] if about else None
@@ -127,7 +127,10 @@ class TokenFile:
 
     def __getitem__(self, place: int | slice | NDArray[Any]) -> Any:
         """The id at a place, an int; of a slice or an array of places, the ids, a view or an array of `dtype`."""
-        found = np.asarray(self.ids)[place]
+        try:
+            found = np.asarray(self.ids)[place]
+        except OverflowError:  # of NumPy, for an integer of more than 64 bits
+            raise IndexError(f"index {place} is out of bounds for {len(self):,} ids") from None
         return found if isinstance(found, np.ndarray) else int(found)
 
     def __repr__(self) -> str:
