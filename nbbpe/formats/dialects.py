@@ -41,7 +41,8 @@ _MEMBER = regex.compile(
     regex.VERBOSE | regex.DOTALL,
 )
 _LESS = regex.compile(r"\[(?P<members>(?:[^\\\[\]&^]|\\.|\\[pP]\{\w+\})+)&&\[\^(?P<without>\\p\{\w+\})\]\]")
-_NESTED = regex.compile(rf"\[(?P<members> {_ONE}+ )\]", regex.VERBOSE | regex.DOTALL)
+_POSIX_CLASS = r"\[:\^?\w+:\]"
+_NESTED = regex.compile(rf"(?!{_POSIX_CLASS})\[(?P<members> {_ONE}+ )\]", regex.VERBOSE | regex.DOTALL)
 # The characters of \w, to `regex` and to Rust; Oniguruma's own \w has ² and ½ and lacks joiners.
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}"
 # Where case is ignored, Oniguruma takes these for one character too (ß, ﬁ), and `regex` takes i for the Turkish letters.
@@ -250,10 +251,18 @@ def translated(pattern: str, source: Dialect, target: Dialect) -> str:
 # `_Translation.take`.
 _OTHERWISE = regex.compile(
     r"(?P<escape> \\[hHNKZ<>] ) | (?P<last> \\z ) | \\."
-    r"| \[\^?\]? (?: \[:\^?\w+:\] | (?P<set> && | -- | ~~ | \[ ) | (?P<member> \\[hHN] ) | \\. | [^\]\\] )*+ \]"
+    rf"| \[\^?\]? (?: (?P<posix> {_POSIX_CLASS} )"
+    r"| (?P<set> && | -- | ~~ | \[ ) | (?P<member> \\[hHN] ) | \\. | [^\]\\] )*+ \]"
     r"| (?<=\\s[+*]?\+) \$ | (?P<end> \$ )",
     regex.VERBOSE | regex.DOTALL,
 )
+# What POSIX classes have in Rust's engines; those of `regex` have characters beyond ASCII, too.
+_POSIX = {
+    **{"[:alnum:]": "0-9A-Za-z", "[:alpha:]": "A-Za-z", "[:ascii:]": r"\x00-\x7F", "[:blank:]": r"\t\x20"},
+    **{"[:cntrl:]": r"\x00-\x1F\x7F", "[:digit:]": "0-9", "[:graph:]": r"!-\~", "[:lower:]": "a-z"},
+    **{"[:print:]": r"\x20-\~", "[:punct:]": r"!-/:-@\[-`{-\~", "[:space:]": r"\t\n\v\f\r\x20"},
+    **{"[:upper:]": "A-Z", "[:word:]": "0-9A-Za-z_", "[:xdigit:]": "0-9A-Fa-f"},
+}
 _BY_LINES = regex.compile(r"\(\?[A-Za-z]*m")
 
 
@@ -266,11 +275,15 @@ def of_fancy_regex(pattern: str) -> str:
     for match in _OTHERWISE.finditer(pattern):
         if match["set"]:
             return translated(pattern, "fancy-regex", "regex")
-        if other := match["escape"] or match["member"]:
+        unknown = [each for each in match.captures("posix") if each not in _POSIX]
+        if other := match["escape"] or match["member"] or (unknown and unknown[0]):
             raise ValueError(
                 f"{shown(other)} in the split pattern {shown(pattern)} means one thing to tiktoken's fancy-regex and "
                 "another to `regex`"
             )
+        for start, end in match.spans("posix"):
+            parts += [pattern[done:start], _POSIX[pattern[start:end]]]
+            done = end
         # To `regex`, $ is also the place before a last newline, and \z is unknown to its older versions.
         if match["last"] or (match["end"] and not _BY_LINES.search(pattern)):
             parts += [pattern[done : match.start()], r"\Z"]
