@@ -150,6 +150,11 @@ def test_the_end_of_a_text_has_another_letter_in_regex(other):
 def test_oniguruma_has_a_word_character_of_its_own():
     with pytest.raises(ValueError, match=r"'\\\\w' \(character 1 of the split pattern .* has different members"):
         translated(r"a\w+", "Oniguruma", "regex")
+    # \u00b2 is a word there, and digits that are not of ASCII are no hexadecimal ones.
+    for pattern in r"a\p{Word}+", r"a|[\p{^WORD}b]", r"\P{word}", r"\p{XDigit}a", r"[^\p{x_digit}]":
+        for engines in ("Oniguruma", "regex"), ("regex", "Oniguruma"):
+            with pytest.raises(ValueError, match="is not known to mean the same"):
+                translated(pattern, *engines)
 
 
 PARTS = [*"abs 1\n'.|()()", r"\s", r"\S", r"\d", r"\w", r"\W", r"\p{L}", r"\P{Lu}", "[ab]", r"[^a\s]", "[a-f1]", r"[\w-]"]

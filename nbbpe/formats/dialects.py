@@ -18,8 +18,11 @@ from ..system.excerpt import shown
 
 Dialect = Literal["regex", "Oniguruma", "fancy-regex"]
 
+# Word and XDigit have other members in Oniguruma than in `regex`.
+_PROPERTY = r"\\[pP]\{(?!\^?(?i:word|x_*digit)\})\^?[A-Za-z_]+\}"
 _PIECE = regex.compile(
-    r"""(?P<property> \\[pP]\{\^?[A-Za-z_]+\})
+    rf"(?P<property> {_PROPERTY} )"
+    r"""
     | (?P<word> \\[wW])
     | (?P<border> \\[bB])
     | (?P<escape> \\(?: [sSdDtnrfv] | x[0-7][0-9A-Fa-f] | u[0-9A-Fa-f]{4} | [!-/:-@\[-`{-~\ ] ))
@@ -36,7 +39,7 @@ _PIECE = regex.compile(
 )
 _ONE = r"(?: \\(?: [tnrfv] | x[0-7][0-9A-Fa-f] | u[0-9A-Fa-f]{4} | [!-/:-@\[-`{-~\ ] ) | [^\\\[\]^&|~-] )"
 _MEMBER = regex.compile(
-    rf"(?P<range> {_ONE}-{_ONE} ) | (?P<one> {_ONE} ) | (?P<set> \\[sSdD] | \\w | \\[pP]\{{\^?[A-Za-z_]+\}} )"
+    rf"(?P<range> {_ONE}-{_ONE} ) | (?P<one> {_ONE} ) | (?P<set> \\[sSdD] | \\w | {_PROPERTY} )"
     r"| (?P<dash> - ) | (?P<sign> (?P<own>[&|~^])(?!\g<own>) )",
     regex.VERBOSE | regex.DOTALL,
 )
