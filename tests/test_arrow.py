@@ -37,6 +37,8 @@ class Prose(pa.ExtensionType):
 def column(kind: str, documents=DOCUMENTS):
     strings = pa.array(documents, pa.string())
     if kind.startswith("extension"):
+        if kind.endswith("runs") and int(pa.__version__.split(".")[0]) < 26:
+            pytest.skip("pyarrow before 26 passes on no table with a column of this type")
         stored = column("runs", documents) if kind.endswith("runs") else strings
         return pa.ExtensionArray.from_storage(Prose(stored.type), stored)
     if kind == "runs":

@@ -39,7 +39,7 @@ class PreparedEncoder(RewritingEncoder):
         self._preparation = Preparation(chain, rules, extras.prefix_space, model.lacking, extras.cutter)
         self._special = model.special
         self._always = {model.special[token] for token in extras.text_tokens}
-        # As tokenizers finds them; of two tokens that are equal once normalized, the first.
+        # Of two tokens that are equal once normalized, the first; tokenizers takes any of them.
         self._later = {token: chain.apply(token, set()) for token in model.later}
         alone = any("single_word" in of_token and token[:1].isspace() for token, of_token in extras.flags.items())
         ruled = any(token in extras.ruled for token in model.later)

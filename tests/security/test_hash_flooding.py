@@ -152,7 +152,7 @@ def test_a_table_of_merges_that_collide_is_made_with_another_secret():
     good = merge_table.new_merges(*columns(5000), np.arange(256, dtype=np.int32))
     with secret.another(NO_SECRET):
         bad = merge_table.new_merges(*columns(5000), np.arange(256, dtype=np.int32))
-    assert bad.secret % 2 == 1
+    assert int(bad.secret) % 2 == 1
     assert np.array_equal(np.sort(good.entries >> np.uint64(22)), np.sort(bad.entries >> np.uint64(22)))
 
 
