@@ -20,7 +20,7 @@ SAY = {
     r"link leads": "symlink, and what it points to",
     r"JSON beside": "sidecar",
     r"remember\w*|forg[eo]t\w*": "cache, evict",
-    r"\bblanks?\b": "space, whitespace",
+    r"(?<!\[:)\bblanks?\b": "space, whitespace",  # but for the POSIX class
     r"(?<!struct\.)\bunpack(?:s|ed|ing)?\b": "decompress",
     r"\bsome (?=\d)": "about",
     r"\banew\b": "again",
