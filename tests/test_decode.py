@@ -241,7 +241,10 @@ def test_a_stream_takes_nothing_of_ids_that_hold_a_bad_one(small):
     for bad, message in ([0xA9, 400], "not in the vocabulary"), ([0xA9, True], no_integer), ([1.0], no_integer):
         with pytest.raises(ValueError, match=message):
             stream.feed(bad)
-    assert stream.push(0xA9) == "é"
+    for bad, message in (400, "not in the vocabulary"), (True, no_integer), (1.0, no_integer):
+        with pytest.raises(ValueError, match=message):
+            stream.push(bad)
+    assert stream.push(np.uint16(0xA9)) == "é"
 
 
 def test_a_strict_stream_fails_where_decode_does_and_goes_on(small):

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 class Decodes(Protocol):
     """What decodes ids to bytes, as a Tokenizer does."""
 
+    def id_to_token(self, token_id: int) -> bytes | None:
+        """The bytes of a token, or None if no token has this id."""
+
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
         """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary."""
 
@@ -38,8 +41,10 @@ class StreamDecoder:
 
     def __init__(self, tokenizer: Decodes, errors: str = "replace") -> None:
         codecs.lookup_error(errors)
+        self._token_of = tokenizer.id_to_token
         self._decode_bytes = tokenizer.decode_bytes
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+        self._errors = errors
+        self._left = b""  # of an incomplete character
 
     def push(self, token_id: int) -> str:
         """The text that one more id completes, often empty. Raises ValueError for an unknown id, and then changes nothing.
@@ -47,7 +52,9 @@ class StreamDecoder:
         >>> decoder.push(258)
         'the'
         """
-        return self.feed((token_id,))
+        # One look-up is faster than a call that decodes many, which refuses what is no integer, and takes those of NumPy.
+        token = self._token_of(token_id) if type(token_id) is int else None
+        return self.feed((token_id,)) if token is None else self._completed(token)
 
     def feed(self, ids: Iterable[int] | NDArray[Any]) -> str:
         """The text that more ids complete. Raises ValueError for an unknown id, and then takes none of them.
@@ -55,7 +62,7 @@ class StreamDecoder:
         >>> decoder.feed([258, 32, 258])
         'the the'
         """
-        return self._decoder.decode(self._decode_bytes(ids))
+        return self._completed(self._decode_bytes(ids))
 
     def finish(self) -> str:
         """The text of an incomplete character at the end (U+FFFD with "replace"); after that the decoder can be used again.
@@ -63,7 +70,13 @@ class StreamDecoder:
         >>> decoder.push(0xC3), decoder.finish()
         ('', '\\ufffd')
         """
-        try:
-            return self._decoder.decode(b"", final=True)
-        finally:
-            self._decoder.reset()
+        data, self._left = self._left, b""
+        return data.decode(errors=self._errors)
+
+    def _completed(self, data: bytes) -> str:
+        """The text that more bytes complete."""
+        # As codecs.IncrementalDecoder does it, which is a class in Python and takes twice as long.
+        data = self._left + data
+        text, n_bytes = codecs.utf_8_decode(data, self._errors, False)
+        self._left = data[n_bytes:]
+        return text
