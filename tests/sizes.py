@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbbpe.encoding import compiled_encoder, decoder, dropout, encoder_state, long_merges, regex_encoder, threads
+from nbbpe.encoding import batches, compiled_encoder, decoder, dropout, encoder_state, long_merges, regex_encoder, threads
 from nbbpe.formats import folder_tables, tiktoken
 from nbbpe.idfiles import block_writer, part_encoder, publishing, token_file, writer
 from nbbpe.kernels.pieces import special_tokens
@@ -42,7 +42,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "for_workers": [(parallel_counting, "MIN_BYTES_FOR_WORKERS"), (writer, "MIN_BYTES_FOR_WORKERS")],
     "for_threads": [(threads, "BYTES_PER_THREAD")],
     "thread_part": [(threads, "PART_BYTES")],
-    "rows_window": [(text_rows, "ROWS_WINDOW")],
+    "rows_window": [(text_rows, "ROWS_WINDOW"), (batches, "_SHORT")],
     "added": [(word_table, "_WORDS_TOGETHER")],
     "first_slots": [(word_table, "_FIRST_SLOTS")],
     "run_block": [(sorted_runs, "_BLOCK_BYTES")],

@@ -486,6 +486,17 @@ def test_a_batch_is_each_text_by_itself(trained, processors, sizes):
     assert trained.encode_batch(iter(batch)) == wanted
 
 
+@pytest.mark.parametrize("n", [1, 2, 32, 33, 100])
+def test_a_batch_of_any_size_is_each_text_by_itself(trained, n):
+    batch = [texts.SAMPLE[i : i + 20 * i] for i in range(n - 1)] + ["a<|end|>\ud800"]
+    for allowed in (), "all", {"<|end|>"}:
+        wanted = [trained.encode(text, allowed_special=allowed) for text in batch]
+        assert trained.encode_batch(batch, allowed_special=allowed) == wanted
+        assert trained.encode_batch(batch[:-1], allowed_special=allowed) == wanted[:-1]
+    with pytest.raises(ValueError, match=rf"text {n - 1} .from 0. contains"):
+        trained.encode_batch(["a"] * (n - 1) + batch[-1:], disallowed_special="all")
+
+
 def test_a_flat_batch_has_the_ids_of_each_text_between_its_starts(trained, sizes):
     parts = ["", "a", "<|end|>", "x<|end|>y", b"\xff\xff", "", "é" * 300, texts.SAMPLE, "<|en", "d|>", b"\xc3", b"\xa9", ""]
     for size in 1, 50, 1 << 20:

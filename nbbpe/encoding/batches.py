@@ -18,6 +18,9 @@ from .threads import Part, check_threads, encode_parts, part_bytes, stretches, t
 if TYPE_CHECKING:
     from .encoder import Encoder
 
+_FEW = 32  # texts, which are encoded one by one in less time than it takes to begin with a batch
+_SHORT = 1 << 12  # bytes of each of those, at most
+
 
 def encode_batch_flat(
     encoder: Encoder, texts: Iterable[Text], chosen: Chosen, num_threads: int | None = None
@@ -30,6 +33,11 @@ def encode_batch_flat(
     specials = chosen.recognised or pack_special_tokens({})
     n_bytes = int(rows.sizes.sum())
     n_threads = threads_for(n_bytes, most)
+    if n_threads == 1 and len(rows.texts) <= _FEW and rows.sizes.max(initial=0) <= _SHORT:
+        found = [encoder.encode_short(text, chosen.recognised, np.ndarray) for text in rows.texts]
+        if not any(ids is None for ids in found):
+            starts = np.cumsum([0, *map(len, found)], dtype=np.int64)
+            return np.concatenate([np.empty(0, dtype=encoder.dtype), *found]), starts
     parts: list[Part] = []
     size = part_bytes(n_bytes + len(rows.sizes), n_threads)  # with what separates texts
     for first, last in cut_rows(rows, size):
