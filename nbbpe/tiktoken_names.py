@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .encoding.special_choice import ALL, NONE, Choice
 from .model.model import Model
+from .system.lazy import lazy
 from .text.utf8 import Text, to_bytes
 
 _END = "<|endoftext|>"
@@ -52,7 +53,11 @@ class TiktokenNames:
         >>> tok.is_special_token(263), tok.is_special_token(258)
         (True, False)
         """
-        return token in self._model.special.values()
+        return token in self._special_ids
+
+    @lazy
+    def _special_ids(self) -> frozenset[int]:
+        return frozenset(self._model.special.values())
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of all tokens that are not special, sorted.

@@ -64,6 +64,13 @@ def test_the_drop_in_gives_what_tiktoken_gives(both):
     assert ours.decode_with_offsets(theirs.encode("h é 中")) == theirs.decode_with_offsets(theirs.encode("h é 中"))
 
 
+def test_a_special_token_that_is_added_is_one_only_where_it_was_added():
+    tok = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<a>"])
+    assert [tok.is_special_token(token_id) for token_id in (97, 256, 257)] == [False, True, False]
+    assert tok.with_special_tokens(["<b>"]).is_special_token(257)
+    assert not tok.is_special_token(257)
+
+
 def test_single_tokens_are_those_of_tiktoken(both):
     ours, theirs = both
     for token in "hello", b"hello", END, b"\xff", "the":
