@@ -1,8 +1,8 @@
 """A tokenizer for transformers: its class for fast tokenizers, with texts encoded by nbbpe.
 
 transformers does the rest: chat templates, added tokens, `convert_ids_to_tokens`, decoding, files. A call that asks for
-more than ids and masks of whole texts (pairs, offsets, overflowing tokens, words) goes to tokenizers unchanged. So both
-classes give the same for every call, and only plain calls are faster.
+more than ids, masks and lengths of whole texts (pairs, offsets, overflowing tokens, words) goes to tokenizers unchanged. So
+both classes give the same for every call, and only plain calls are faster.
 
 This module alone imports transformers, so `import nbbpe` does not.
 """
@@ -43,6 +43,8 @@ _PLAIN = {
         "return_tensors",
         "return_token_type_ids",
         "return_attention_mask",
+        "return_special_tokens_mask",
+        "return_length",
         "verbose",
         "split_special_tokens",
     ),
@@ -194,7 +196,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             found = self._encode_plain([text] if is_one else text, options, with_tokenizers)
         # One text has a row of its own, except as a tensor.
         if found is not None and is_one and options.get("return_tensors") is None:
-            return NbbpeEncoding({name: rows[0] for name, rows in found.items()}, with_tokenizers)
+            one = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}  # lengths are ints
+            return NbbpeEncoding(one, with_tokenizers)
         return with_tokenizers() if found is None else found
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> Any:
@@ -248,11 +251,17 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             rows = [
                 row if len(row) <= longest else row[len(row) - longest :] if from_end else row[:longest] for row in rows
             ]
+        marks = [[0] * len(row) for row in rows] if options.get("return_special_tokens_mask") else None
         if surrounds:
             rows = list(map(surround.around, rows))
+            if marks is not None:
+                of_ones = [[1] * len(part) if isinstance(part, list) else part for part in surround.single]
+                marks = list(map(surround._replace(single=of_ones).around, marks))
         verbose = options.get("verbose", True)
         self._eventual_warn_about_too_long_sequence(max(rows, key=len), options.get("max_length"), verbose)
-        found = self._padded(rows, options, bool(needs_types), bool(needs_mask))
+        found = self._padded(rows, options, bool(needs_types), bool(needs_mask), marks)
+        if options.get("return_length"):
+            found["length"] = list(map(len, found["input_ids"]))
         return NbbpeEncoding(found, with_tokenizers, options.get("return_tensors"))
 
     def _allowed(self, tokenizer: Tokenizer, splits: bool) -> set[str] | Literal["all"] | None:
@@ -264,22 +273,30 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         return self._when_split[1]
 
     def _padded(
-        self, rows: list[list[int]], options: Mapping[str, Any], needs_types: bool, needs_mask: bool
-    ) -> dict[str, list[list[int]]]:
-        """Rows of ids with their types and masks, padded as tokenizers does."""
+        self,
+        rows: list[list[int]],
+        options: Mapping[str, Any],
+        needs_types: bool,
+        needs_mask: bool,
+        marks: list[list[int]] | None,
+    ) -> dict[str, list[Any]]:
+        """Rows of ids with their types and masks, padded as tokenizers does; `marks` are the masks of special tokens."""
         lengths = list(map(len, rows))
         columns = {"input_ids": rows}
         if needs_types:
             columns["token_type_ids"] = [[0] * length for length in lengths]
         if needs_mask:
             columns["attention_mask"] = [[1] * length for length in lengths]
+        if marks is not None:
+            columns["special_tokens_mask"] = marks
         strategy = _value(options.get("padding_strategy"), "do_not_pad")
         if strategy == "do_not_pad":
             return columns
         width: int = options["max_length"] if strategy == "max_length" else max(lengths)
         multiple = options.get("pad_to_multiple_of") or 1
         width = -(-width // multiple) * multiple
-        pads = {"input_ids": self.pad_token_id, "token_type_ids": self.pad_token_type_id, "attention_mask": 0}
+        pads = {"input_ids": self.pad_token_id, "token_type_ids": self.pad_token_type_id}
+        pads |= {"attention_mask": 0, "special_tokens_mask": 1}
         at_end = (options.get("padding_side") or self.padding_side) == "right"
         for name, column in columns.items():
             short = [[pads[name]] * (width - length) for length in lengths]

@@ -109,10 +109,10 @@ def test_every_option_gives_what_transformers_gives(folders, name):
         "add_special_tokens": [True, False],
         "return_token_type_ids": [None, True, False],
         "return_attention_mask": [None, True, False],
-        "return_special_tokens_mask": [False, False, False, True],
+        "return_special_tokens_mask": [False, True],
         "return_offsets_mapping": [False, False, False, True],
         "return_overflowing_tokens": [False, False, False, False, True],
-        "return_length": [False, False, False, True],
+        "return_length": [False, True],
         "split_special_tokens": [False, False, True],
     }
     for _ in range(120):
