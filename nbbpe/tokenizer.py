@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 MAX_PIECES = 1_000_000
 _NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
 _MAX_UINT16_VOCAB = 1 << 16
+_SHORT = 1 << 12  # characters of a text, or bytes
 _MAX_CHOICES = 100  # of special tokens that are cached; callers that make a new set for each text choose the same few
 
 
@@ -794,8 +795,12 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         seed: int | None = None,
     ) -> NDArray[Any]:
         """See `encode_array`."""
+        plain = dropout == 0 and seed is None
+        if plain and num_threads is None and (type(text) is str or type(text) is bytes) and len(text) <= _SHORT:
+            # As below, at less cost.
+            return self._encoder.encode_text(text, self._recognised(text, allowed, disallowed))
         most = threads.check_threads(num_threads)
-        if (dropout != 0 or seed is not None) and (encoder := self._dropout_encoder(dropout, seed)) is not None:
+        if not plain and (encoder := self._dropout_encoder(dropout, seed)) is not None:
             document = to_bytes(text)  # type: ignore[arg-type]
             specials = self._recognised(document, allowed, disallowed) or pack_special_tokens({})
             return encoder.encode_document(document, specials)
