@@ -263,7 +263,8 @@ def _encode_parts(
         bar = opened.enter_context(Progress(progress, "encode", total_size(inputs), "B"))
         bar.advance(sum(each.n_read for each in finished.values()))
         joiner = None
-        if division.in_threads:
+        # One worker in this process writes one part after another: none of them needs a file of its own.
+        if division.in_threads or (division.n_workers == 1 and not kept and executor is None):
             file = opened.enter_context(OutputFile(os.path.join(folder, "0"), output_path, bytes(header)))
             joiner = Joiner(file, min(2 * division.n_workers, len(parts)))
         joined = _Joined(folder, first_file, joiner is None, kept.n_joined if kept else 0, finished)

@@ -41,14 +41,16 @@ def check_not_read(inputs: Iterable[Path | None], *outputs: Path) -> None:
 
     inputs : None for what has no path
     """
-    for path in inputs:
-        for output in outputs:
-            if path is not None and _is_same_file(path, output):
-                raise WrongArgument(f"{os.fspath(path)!r} cannot be both input and output")
+    written = {_file_of(output) for output in outputs} - {None}
+    for path in inputs if written else ():
+        if path is not None and _file_of(path) in written:
+            raise WrongArgument(f"{os.fspath(path)!r} cannot be both input and output")
 
 
-def _is_same_file(path: Path, output: Path) -> bool:
+def _file_of(path: Path) -> tuple[int, int] | None:
+    """What tells a file from others, whatever its names are; None where there is none."""
     try:
-        return os.path.samefile(path, output)
-    except OSError:  # one of them does not exist, or not any more
-        return False
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

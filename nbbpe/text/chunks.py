@@ -132,11 +132,12 @@ def cut_file(path: Path, chunk_bytes: int, seams: Seams) -> list[Chunk]:
     size = file_size(path)
     if not size:  # files that the system generates during reading (in /proc) have size 0, too
         return [Chunk(path, 0, None)]
-    specials = new_special_tokens(list(seams.special_tokens))
-    # No chunk is shorter than a special token, so that the bytes that are read around one place are less than two chunks.
-    n_chunks = max(1, min(round(size / chunk_bytes), size // max(specials.longest, 1)))
+    n_chunks = round(size / chunk_bytes)
     cuts: list[int] = []
     if n_chunks > 1:
+        specials = new_special_tokens(list(seams.special_tokens))
+        # None is shorter than a special token, so that the bytes that are read around one place are less than two chunks.
+        n_chunks = min(n_chunks, size // max(specials.longest, 1))
         with open(path, "rb", buffering=0) as file:
             cuts = list(find_cuts(_FileBytes(file), size, n_chunks, seams.pattern.tables, specials, form=seams.form))
     return [Chunk(path, start, end) for start, end in pairwise([0, *cuts, size])]
