@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbbpe
+from nbbpe.idfiles import part_encoder
 from nbbpe.kernels.machine.intrinsics import PADDING
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from nbbpe.text import special_search, utf8, windows
@@ -490,3 +491,16 @@ def test_boundaries_are_those_of_a_file_of_bytes(tmp_path, make):
 def test_the_number_of_chunks_is_an_integer(n):
     with pytest.raises(TypeError, match="desired_num_chunks must be an integer, not"):
         find_chunk_boundaries(io.BytesIO(b"the cat"), n, SPECIAL)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_small_parts_that_are_joined_at_once_have_no_files(small, tmp_path, monkeypatch, sizes, workers):
+    made = []
+    monkeypatch.setattr(part_encoder, "OutputFile", lambda path, *_: made.append(path))
+    sizes(for_workers=1)
+    for i in range(5):
+        (tmp_path / f"{i}.jsonl").write_text(f'{{"text": "the cat {i}"}}\n' * (3 * i))  # the first has none
+    small.encode_file(tmp_path / "*.jsonl", tmp_path / "ids.bin", workers=workers)
+    assert not made
+    found = [small.decode(ids) for ids in nbbpe.TokenFile(tmp_path / "ids.bin", small).documents()]
+    assert found == [f"the cat {i}" for i in range(5) for _ in range(3 * i)]

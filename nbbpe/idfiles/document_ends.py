@@ -49,16 +49,21 @@ def count_ends(path: str) -> int:
     return (os.path.getsize(path) - len(MAGIC)) // DTYPE.itemsize
 
 
-def append_ends(whole: str, part: str, n_before: int) -> None:
-    """Copy the ends in `part`, which has no magic, to the end of a file; `n_before` ids come before those of the part.
+def append_ends(whole: str, part: str | NDArray[np.int64], n_before: int) -> None:
+    """Write the ends of a part to the end of a file, which is made where it is missing.
 
-    A file that is missing is made.
+    part     : an array of them, or a file, which has no magic
+    n_before : how many ids come before those of the part
     """
-    with open(whole, "ab") as out, open(part, "rb") as file:
+    with open(whole, "ab") as out:
         if out.tell() == 0:
             out.write(MAGIC)
-        while len(ends := np.fromfile(file, dtype=DTYPE, count=_AT_ONCE)):
-            out.write((ends + n_before).data)
+        if not isinstance(part, str):
+            out.write((part + n_before).data)
+            return
+        with open(part, "rb") as file:
+            while len(ends := np.fromfile(file, dtype=DTYPE, count=_AT_ONCE)):
+                out.write((ends + n_before).data)
 
 
 def map_ends(ids_path: Path) -> NDArray[np.int64] | None:

@@ -52,7 +52,8 @@ class PartEncoder(NamedTuple):
     """Encodes parts of sources: a Job for workers.
 
     With a `joiner`, parts are written by it; without, part `number` into the file of that name in the folder. File 0 begins
-    with `header` bytes to be filled in.
+    with `header` bytes to be filled in. Ends of documents are written beside that file, or, of a small part with a joiner,
+    they are a result.
     """
 
     tokenizer: EncodesFiles
@@ -64,10 +65,11 @@ class PartEncoder(NamedTuple):
     folder: str
     joiner: Joiner | None = None
 
-    def run(self, task: tuple[int, Part]) -> Iterator[int | Finished]:
+    def run(self, task: tuple[int, Part]) -> Iterator[int | NDArray[np.int64] | Finished]:
         """Encode part `number`.
 
-        Yields the bytes read now and then, and, when its files are complete, what the part came to.
+        Yields the bytes read now and then, the ends of documents that are in no file, as END_DTYPE[n], and, when its files
+        are complete, what the part came to.
         """
         number, part = task
         n_ids = n_waiting = 0
@@ -96,7 +98,10 @@ class PartEncoder(NamedTuple):
                     ends_file.write()
                     yield tally.newly_read()
                     n_waiting = 0
-            ends_file.write()
+            if self.joiner is None or ends_file.is_begun():
+                ends_file.write()
+            elif len(left := ends_file.take()):
+                yield left
         yield tally.newly_read()
         ends_checksum = concatenated(ends_file.checksums)
         yield Finished(tally.n_read, n_ids, concatenated(checksums), ends_file.n_ends, ends_checksum, tally.skipped())
@@ -122,12 +127,22 @@ class _EndsFile:
         """Have ends written with the next ones."""
         self._waiting.append(ends)
 
+    def is_begun(self) -> bool:
+        """Whether some have been written."""
+        return self._file is not None
+
     def write(self) -> None:
         """Write those that wait."""
         if self._waiting:
             self._file = self._file or self._open_file()
-            ends = np.concatenate(self._waiting).astype(END_DTYPE, copy=False)
-            self._waiting.clear()
-            self._file.write(ends.data)
-            self.n_ends += len(ends)
-            self.checksums.append(checksum(ends))
+            self._file.write(self.take().data)
+
+    def take(self) -> NDArray[np.int64]:
+        """Those that wait, which are to be written elsewhere."""
+        if not self._waiting:
+            return np.empty(0, dtype=END_DTYPE)
+        ends = np.concatenate(self._waiting).astype(END_DTYPE, copy=False)
+        self._waiting.clear()
+        self.n_ends += len(ends)
+        self.checksums.append(checksum(ends))
+        return ends

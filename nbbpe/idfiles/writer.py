@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from unicodedata import unidata_version
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..encoding.special_choice import Choice, find_separator
 from ..model.provenance import describe_pattern
@@ -279,6 +280,8 @@ def _encode_parts(
         for task, result in results:
             if isinstance(result, int):
                 bar.advance(result)
+            elif task is not None and isinstance(result, np.ndarray):
+                joined.ends[tasks[task][0] - first_file] = result
             elif task is not None and isinstance(result, Finished):
                 number = tasks[task][0] - first_file
                 finished[number] = result
@@ -302,7 +305,10 @@ def _kept_part_bytes(n_workers: int) -> int:
 
 
 class _Joined:
-    """The file "0" of a folder, in which finished parts are joined in order, and their ends of documents beside it."""
+    """The file "0" of a folder, in which finished parts are joined in order, and their ends of documents beside it.
+
+    ends : by the numbers of parts that are not joined, ends of documents that are in no file
+    """
 
     def __init__(self, folder: str, first_file: int, copies: bool, n_parts: int, finished: Mapping[int, Finished]) -> None:
         """Part i is in file `first_file` + i; `n_parts` are joined already; without `copies`, ids are joined elsewhere."""
@@ -311,14 +317,17 @@ class _Joined:
         self._copies = copies
         self._n_parts = n_parts
         self.n_ids = sum(finished[number].n_ids for number in range(n_parts))
+        self.ends: dict[int, NDArray[np.int64]] = {}
 
     def join(self, finished: Mapping[int, Finished]) -> None:
         """Join the parts whose turn has come."""
         whole = os.path.join(self._folder, "0")
         while self._n_parts in finished:
             part = os.path.join(self._folder, str(self._first_file + self._n_parts))
-            if part != whole:
-                has_ends = os.path.exists(ends_path(part))
+            if (ends := self.ends.pop(self._n_parts, None)) is not None:
+                append_ends(ends_path(whole), ends, self.n_ids)
+            elif part != whole:
+                has_ends = finished[self._n_parts].n_ends > 0 and os.path.exists(ends_path(part))
                 if has_ends:
                     append_ends(ends_path(whole), ends_path(part), self.n_ids)
                 if self._copies:
