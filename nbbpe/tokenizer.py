@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from .encoding import threads
 from .encoding.batches import encode_batch_flat, encode_segments
 from .encoding.decoder import Decoder
-from .encoding.encoder import Encoder
+from .encoding.encoder import SHORT, Encoder
 from .encoding.id_types import check_dtype
 from .encoding.new_encoder import new_encoder
 from .encoding.padding import Padded, Side, encode_padded
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 MAX_PIECES = 1_000_000
 _NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
 _MAX_UINT16_VOCAB = 1 << 16
-_SHORT = 1 << 12  # characters of a text, or bytes
 _MAX_CHOICES = 100  # of special tokens that are cached; callers that make a new set for each text choose the same few
 
 
@@ -796,7 +795,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     ) -> NDArray[Any]:
         """See `encode_array`."""
         plain = dropout == 0 and seed is None
-        if plain and num_threads is None and (type(text) is str or type(text) is bytes) and len(text) <= _SHORT:
+        if plain and num_threads is None and (type(text) is str or type(text) is bytes) and len(text) <= SHORT:
             # As below, at less cost.
             return self._encoder.encode_text(text, self._recognised(text, allowed, disallowed))
         most = threads.check_threads(num_threads)

@@ -42,7 +42,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "for_workers": [(parallel_counting, "MIN_BYTES_FOR_WORKERS"), (writer, "MIN_BYTES_FOR_WORKERS")],
     "for_threads": [(threads, "BYTES_PER_THREAD")],
     "thread_part": [(threads, "PART_BYTES")],
-    "rows_window": [(text_rows, "ROWS_WINDOW"), (batches, "_SHORT")],
+    "rows_window": [(text_rows, "ROWS_WINDOW"), (batches, "SHORT")],
     "added": [(word_table, "_WORDS_TOGETHER")],
     "first_slots": [(word_table, "_FIRST_SLOTS")],
     "run_block": [(sorted_runs, "_BLOCK_BYTES")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 from ..text.text_rows import RowsReader, cut_rows, rows_of
 from ..text.utf8 import Text
 from ..text.windows import NO_ID
+from .encoder import SHORT, Encoder
 from .special_choice import Chosen, pack_special_tokens
 from .threads import Part, check_threads, encode_parts, part_bytes, stretches, threads_for
 
-if TYPE_CHECKING:
-    from .encoder import Encoder
-
 _FEW = 32  # texts, which are encoded one by one in less time than it takes to begin with a batch
-_SHORT = 1 << 12  # bytes of each of those, at most
 
 
 def encode_batch_flat(
@@ -33,7 +30,7 @@ def encode_batch_flat(
     specials = chosen.recognised or pack_special_tokens({})
     n_bytes = int(rows.sizes.sum())
     n_threads = threads_for(n_bytes, most)
-    if n_threads == 1 and len(rows.texts) <= _FEW and rows.sizes.max(initial=0) <= _SHORT:
+    if n_threads == 1 and len(rows.texts) <= _FEW and rows.sizes.max(initial=0) <= SHORT:
         found = [encoder.encode_short(text, chosen.recognised, np.ndarray) for text in rows.texts]
         if not any(ids is None for ids in found):
             starts = np.cumsum([0, *map(len, found)], dtype=np.int64)

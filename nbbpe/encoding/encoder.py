@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-
-_SHORT = 1 << 12  # bytes
+SHORT = 1 << 12  # bytes of a text of which the call takes longer than the encoding, so that it goes the shortest way
 
 
 class Encoder(ABC):
@@ -125,7 +124,7 @@ class RewritingEncoder(Encoder):
     def encode_window(self, window: Window) -> NDArray[Any]:
         """See Encoder. The window is rewritten already, as `window_of` gives it."""
         text = window.data[window.start : window.end]
-        if len(text) <= _SHORT and not len(window.breaks):  # most short texts, in less time
+        if len(text) <= SHORT and not len(window.breaks):  # most short texts, in less time
             return self._encoder.encode_text(text.tobytes(), None)
         return self._encoder.encode_window(window)
 
