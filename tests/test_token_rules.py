@@ -254,6 +254,8 @@ def test_seeds_that_cannot_be_are_refused_before_words_are_counted():
         ({"forbidden": 3}, TypeError, "forbidden must be a regex, a function or a list of these, not 3"),
         ({"forbidden": [3]}, TypeError, "forbidden must be a regex, a function or a list of these, not 3"),
         ({"forbidden": "("}, ValueError, r"`regex` does not take '\('"),
+        ({"forbidden": ""}, ValueError, "matches an empty text and so is found in every token"),
+        ({"forbidden": ["a", rb"\d*"]}, ValueError, "matches an empty text and so is found in every token"),
     ],
 )
 def test_invalid_rules_are_refused(arguments, error, message):
