@@ -331,3 +331,10 @@ def test_annotations_of_sources_have_arrow_data(function):
     assert "ArrowData" in inspect.signature(function).parameters["source"].annotation
     for data in pa.array(["a"]), pa.table({"text": ["a"]}):
         assert any(hasattr(data, name) for kind in get_args(ArrowData) for name in vars(kind) if name.startswith("__arrow"))
+
+
+@pytest.mark.parametrize("data", [pa.array(["the cat"]), pa.chunked_array([["the cat"]])], ids=["array", "chunked"])
+def test_arrow_data_is_a_source_and_not_documents(data):
+    assert nbbpe.train(data, 258).merges
+    with pytest.raises(TypeError, match=r"documents is Arrow data .*: give it as the source"):
+        nbbpe.train(documents=data, vocab_size=258)
