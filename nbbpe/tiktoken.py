@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -17,10 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import batches
+from .encoding.pretoken_ids import ids_of_each, without_whole
+from .encoding.unstable import Completions
 from .formats import tiktoken as files
 from .formats.recognise import read_model
 from .formats.tiktoken_package import tiktoken_package
 from .model.model import Model
+from .system.lazy import lazy
 from .text.utf8 import Text, has_surrogates
 from .tokenizer import Tokenizer
 
@@ -81,7 +85,7 @@ class Encoding(Tokenizer):
     def _pat_str(self) -> str:
         return files.split_regex(self._model.pattern)
 
-    @property
+    @lazy
     def _mergeable_ranks(self) -> dict[bytes, int]:
         return {token: token_id for token_id, token in self._model.as_ranks().items()}
 
@@ -102,6 +106,42 @@ class Encoding(Tokenizer):
     def encode_ordinary(self, text: str) -> list[int]:  # type: ignore[override]
         """The ids of a text in which no special token is recognised."""
         return super().encode_ordinary(_valid(text))
+
+    def encode_with_unstable(
+        self, text: str, *, allowed_special: _Allowed = frozenset(), disallowed_special: _Disallowed = "all"
+    ) -> tuple[list[int], list[list[int]]]:
+        """The ids of a text that stay whatever follows it, and the lists of ids that may come next, sorted.
+
+        Each of these reaches the end of the text, or beyond. Arguments and errors are those of `encode`.
+
+        >>> import nbbpe.tiktoken as tiktoken
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256, b"the": 257}
+        >>> few = tiktoken.Encoding("few", pat_str="\\w+|\\W", mergeable_ranks=ranks, special_tokens={})
+        >>> few.encode_with_unstable("a th")
+        ([97, 32], [[116, 104], [256], [257]])
+        """
+        text = _valid(text)
+        ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        vocab, special = self._model.vocab, self._special_ids
+        tokens = [None if token_id in special else vocab[token_id] for token_id in ids]
+        # What stands behind the last special token is split by itself.
+        n_tail = next((n for n, token in enumerate(reversed(tokens)) if token is None), len(tokens))
+        pretokens = self._model.pattern.split(self.decode(ids[len(ids) - n_tail :]))
+        n_left, n_last = len(pretokens[-1].encode()) if pretokens else 0, 0
+        while n_left:
+            n_last += 1
+            n_left -= len(tokens[-n_last] or b"")
+        return self._completions.of(ids, tokens, n_last)
+
+    @lazy
+    def _completions(self) -> Completions:
+        table = without_whole(self._model.merge_table())
+
+        def merge(pretokens: list[bytes]) -> list[list[int]]:
+            ids, ends = ids_of_each(pretokens, table)
+            return [ids[start:end].tolist() for start, end in pairwise(ends.tolist())]
+
+        return Completions(self._mergeable_ranks, self.encode_ordinary_batch, merge)
 
     def encode_to_numpy(  # type: ignore[override]
         self, text: str, *, allowed_special: _Allowed = frozenset(), disallowed_special: _Disallowed = "all"
