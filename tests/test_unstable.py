@@ -54,3 +54,9 @@ def test_completions_by_few_tokens_are_tiktokens(pattern, pairs, text):
             tokens.append(token)
             some.append(token)
     assert_same(*made({token: rank for rank, token in enumerate(tokens)}, pattern), text)
+
+
+def test_a_control_character_is_no_whitespace_before_which_is_split():
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"!\x1c": 256, b"  ": 257}
+    assert_same(*made(ranks, "gpt2"), "a!\x1c")
+    assert_same(*made(ranks, "gpt2"), "a  ")
