@@ -12,14 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import batches
-from .encoding.pretoken_ids import ids_of_each, without_whole
-from .encoding.unstable import Completions
 from .formats import tiktoken as files
 from .formats.recognise import read_model
 from .formats.tiktoken_package import tiktoken_package
@@ -27,6 +25,9 @@ from .model.model import Model
 from .system.lazy import lazy
 from .text.utf8 import Text, has_surrogates
 from .tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from .encoding.unstable import Completions
 
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
 
@@ -135,6 +136,9 @@ class Encoding(Tokenizer):
 
     @lazy
     def _completions(self) -> Completions:
+        from .encoding.pretoken_ids import ids_of_each, without_whole
+        from .encoding.unstable import Completions
+
         table = without_whole(self._model.merge_table())
 
         def merge(pretokens: list[bytes]) -> list[list[int]]:
