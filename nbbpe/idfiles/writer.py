@@ -31,7 +31,7 @@ from ..text.chunks import Seams
 from ..text.normalizer import Chain
 from ..text.utf8 import Text
 from .block_writer import OutputFile
-from .checksum import Checksum, concatenated
+from .checksum import Checksum, checksum, concatenated
 from .document_ends import append_ends, count_ends, ends_path
 from .executed import encode_on
 from .kept_parts import KeptParts, kept_parts, remove_parts
@@ -224,7 +224,8 @@ def divide(
     seams = Seams(model.pattern, special_tokens, form)
     of_inputs = [each.cut(part_bytes if each.has_records else uncut, seams) for each in inputs]
     if n_workers > 1:
-        list(tokenizer.encode_iterable(["warm up"]))  # workers inherit kernels and tables instead of making them again
+        # Workers inherit kernels and tables instead of making them again.
+        checksum(np.fromiter(tokenizer.encode_iterable(["warm up"]), dtype=tokenizer.dtype))
     # Threads start sooner and need less memory, but only one of them is in Python at a time. To be resumed, parts go to
     # processes: one gets no new part before the one that it has finished is noted, and if killed takes no other along.
     in_python = tokenizer._encoder.in_python or any(each.in_python for each in inputs)
