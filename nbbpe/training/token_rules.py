@@ -45,7 +45,7 @@ class TokenRules:
 
     Raises
     ------
-    TypeError, ValueError : an invalid argument; a regex that `regex` does not take, or that matches an empty text
+    TypeError, ValueError : an invalid argument; a regex that `regex` does not take
 
     >>> import nbbpe
     >>> rules = nbbpe.TokenRules(forbidden="^th")
@@ -151,7 +151,7 @@ def _name(item: bytes | Callable[[bytes], bool]) -> str:
 def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
     """A function that says whether a token is forbidden. A regex of str searches its text, and one of bytes its bytes.
 
-    Raises ValueError for what `regex` does not take, and for what would forbid all tokens.
+    Raises ValueError for what `regex` does not take.
 
     >>> bool(_predicate("é$")("thé".encode())), bool(_predicate(rb"\\xff")(b"the"))
     (True, False)
@@ -164,6 +164,4 @@ def _predicate(item: Forbidden) -> Callable[[bytes], Any]:
         search = regex.compile(item).search
     except regex.error as error:
         raise ValueError(f"`regex` does not take {item!r}: {error}") from None
-    if search(item[:0]):
-        raise ValueError(f"forbidden has {item!r}, which matches an empty text and so is found in every token")
     return search if isinstance(item, bytes) else lambda token: search(to_text(token))
