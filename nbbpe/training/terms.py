@@ -35,9 +35,10 @@ class Terms(NamedTuple):
         return self.min_frequency * self.denominator
 
     def record(self, vocab_size: int, words: WordCounts, is_interrupted: bool, n_threads: int = 1) -> dict[str, Any]:
-        """What the provenance says of training on these words, but for the rules."""
+        """What the provenance says of training on these words."""
         from .word_counts import corpus_fingerprint
 
+        rules = self.rules.record()
         return {
             "vocab_size": vocab_size.__index__(),
             "tie_break": self.tie_break,
@@ -50,6 +51,7 @@ class Terms(NamedTuple):
                 **({"denominator": self.denominator} if self.denominator != 1 else {}),
             },
             **({"interrupted": True} if is_interrupted else {}),
+            **({"rules": rules} if rules else {}),
         }
 
 

@@ -166,8 +166,6 @@ def extend_by_words(
     has = f"{seeded.size + len(new):,} ids"
     is_interrupted = warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
     training = terms.record(vocab_size, words, is_interrupted)
-    if record := terms.rules.record():
-        training["rules"] = record
     larger = _with_merges(seeded, new, merges, training, model)
     table = larger.merge_table()
     _warn_of_unreachable(table, new)

@@ -62,8 +62,6 @@ def train_from_bytes(
     training = terms.record(vocab_size, words, is_interrupted, asked.n_workers)
     if left_out is not None:
         training["left_out"] = left_out._asdict()
-    if record := terms.rules.record():
-        training["rules"] = record
     if second is not None:
         training["superwords"] = second.record()
     model = Model.trained(learned.merges, special_tokens, split, training)
