@@ -295,8 +295,12 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         width: int = options["max_length"] if strategy == "max_length" else max(lengths)
         multiple = options.get("pad_to_multiple_of") or 1
         width = -(-width // multiple) * multiple
-        pads = {"input_ids": self.pad_token_id, "token_type_ids": self.pad_token_type_id}
-        pads |= {"attention_mask": 0, "special_tokens_mask": 1}
+        pads = {
+            "input_ids": self.pad_token_id,
+            "token_type_ids": self.pad_token_type_id,
+            "attention_mask": 0,
+            "special_tokens_mask": 1,
+        }
         at_end = (options.get("padding_side") or self.padding_side) == "right"
         for name, column in columns.items():
             short = [[pads[name]] * (width - length) for length in lengths]

@@ -36,6 +36,11 @@ tokenizer = nbbpe.Tokenizer(
 )
 gc.disable()  # what goes only when garbage is collected stays for long
 """
+HUGE_WORD = f"""{MEASURE}
+n = 16_000_000
+text = b"a" * n
+tokenizer = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, max_pieces=1000)  # too few for this one
+"""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems count room before it is used, or do not")
@@ -54,10 +59,7 @@ def test_memory_that_cannot_be_there_is_a_memory_error():
 
 @linux_only
 def test_a_pretoken_of_many_megabytes_takes_few_bytes_of_memory_for_each_of_its_own():
-    script = f"""{MEASURE}
-n = 16_000_000
-text = b"a" * n
-tokenizer = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, max_pieces=1000)  # too few for this one
+    script = f"""{HUGE_WORD}
 tokenizer.encode_array(b"a" * 10_000)
 forget_peak()
 before = status("VmRSS")
@@ -70,11 +72,8 @@ print((status("VmHWM") - before) / n)
 
 @linux_only
 def test_a_pretoken_of_many_megabytes_asks_for_no_more_memory_than_it_takes():
-    script = f"""{MEASURE}
+    script = f"""{HUGE_WORD}
 import resource
-n = 16_000_000
-text = b"a" * n
-tokenizer = nbbpe.Tokenizer(tokenizer.vocab, tokenizer.merges, max_pieces=1000)  # too few for this one
 tokenizer.encode_array(b"a" * 300_000)
 most = status("VmSize") + 32 * n
 resource.setrlimit(resource.RLIMIT_AS, (most, most))

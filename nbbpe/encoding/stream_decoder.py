@@ -52,7 +52,7 @@ class StreamDecoder:
         >>> decoder.push(258)
         'the'
         """
-        # One look-up is faster than a call that decodes many, which refuses what is no integer, and takes those of NumPy.
+        # One look-up is faster than a call that decodes many, which refuses what is not an integer, and takes NumPy's.
         token = self._token_of(token_id) if type(token_id) is int else None
         return self.feed((token_id,)) if token is None else self._completed(token)
 

@@ -78,7 +78,7 @@ def find_by_item(
         if source is not None:
             raise TypeError(f"give {argument} or documents, not both")
         check_texts(documents)
-        if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is no str
+        if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is not a str
             raise TypeError(f"documents is Arrow data ({type(documents).__name__}): give it as the {argument}")
         if not isinstance(documents, Iterable):
             raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
