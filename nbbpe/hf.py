@@ -1,8 +1,8 @@
-"""A tokenizer for transformers: its class for fast tokenizers, with texts encoded by nbbpe.
+"""A tokenizer for transformers: its class for fast tokenizers, with texts encoded and ids decoded by nbbpe.
 
-transformers does the rest: chat templates, added tokens, `convert_ids_to_tokens`, decoding, files. A call that asks for
-more than ids, masks and lengths of whole texts (pairs, offsets, overflowing tokens, words) goes to tokenizers unchanged. So
-both classes give the same for every call, and only plain calls are faster.
+transformers does the rest: chat templates, added tokens, `convert_ids_to_tokens`, files. A call that asks for more than
+ids, masks and lengths of whole texts (pairs, offsets, overflowing tokens, words) goes to tokenizers unchanged. So both
+classes give the same for every call, and only plain calls are faster.
 
 This module alone imports transformers, so `import nbbpe` does not.
 """
@@ -18,7 +18,9 @@ from functools import partial
 from typing import Any, Literal
 
 from .conversion import load
+from .encoding.decoder import Decoder
 from .formats.folder import ABOUT
+from .formats.spelling import token_of
 from .model.model import Model
 from .model.special_tokens import find_overlap
 from .model.surround import has_one_type
@@ -29,6 +31,7 @@ from .tokenizer import Tokenizer
 
 try:
     from tokenizers import Tokenizer as Backend
+    from tokenizers.decoders import ByteLevel
     from transformers import AutoTokenizer, BatchEncoding, PreTrainedTokenizerFast
 except ImportError as error:
     raise ImportError(
@@ -49,7 +52,10 @@ _PLAIN = {
         "split_special_tokens",
     ),
 }
-_NOT_SAVED = ("_ours", "_state", "_when_split")  # what is worked out again
+_NOT_SAVED = ("_ours", "_refusal", "_state", "_when_split", "_decoders", "_n_decoded")  # what is worked out again
+# How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
+_MANY_IDS = 1 << 20
+_FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
 _PLAIN_TRUNCATION = ("do_not_truncate", "longest_first", "only_first")
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
@@ -114,8 +120,11 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     # No `__init__`: transformers 5 reads a tokenizer.json as it is for classes without one only.
     _ours: Tokenizer | None = None
-    _state: Any = None  # what `_ours` was made for
+    _refusal: str | None = None  # why there is no `_ours`
+    _state: Any = None  # what `_ours` or `_refusal` was made for
     _when_split: tuple[Tokenizer, set[str] | None] | None = None  # what `_found_when_split` says of a tokenizer
+    _decoders: tuple[Tokenizer, Decoder, Decoder] | None = None  # without, and with special tokens skipped
+    _n_decoded = 0  # ids, by tokenizers
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Tokenizer | Path, **options: Any) -> NbbpeTokenizerFast:
@@ -154,12 +163,19 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         state = [None if part is None else part.__getstate__() for part in parts]
         options = (getattr(backend.model, name, None) for name in ("dropout", "ignore_merges"))
         state += [backend, *options, backend.get_vocab_size(with_added_tokens=False), backend.get_vocab_size()]
-        if self._ours is None or state != self._state:
-            self._ours, self._state = Tokenizer.from_hf(backend), state
+        if state != self._state:
+            self._ours = self._refusal = None
+            try:
+                self._ours = Tokenizer.from_hf(backend)
+            except ValueError as error:
+                self._refusal = str(error)
+            self._state = state
+        if self._ours is None:
+            raise ValueError(self._refusal)
         return self._ours
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
-        self._ours = None
+        self._state = None
         n_added: int = super()._add_tokens(new_tokens, special_tokens=special_tokens)
         return n_added
 
@@ -206,6 +222,60 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         with_tokenizers = partial(super()._batch_encode_plus, batch_text_or_text_pairs, **options)
         found = self._encode_plain(batch_text_or_text_pairs, options, with_tokenizers)
         return with_tokenizers() if found is None else found
+
+    def decode(
+        self,
+        token_ids: Any,
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **options: Any,
+    ) -> Any:
+        """The text of ids, or of each list of ids; arguments are those of PreTrainedTokenizerFast."""
+        if isinstance(token_ids, list) and token_ids:
+            is_one = not isinstance(token_ids[0], list)
+            if not is_one or len(token_ids) >= _FEW_IDS:
+                rows = [token_ids] if is_one else token_ids
+                texts = self._decode_plain(rows, skip_special_tokens, clean_up_tokenization_spaces)
+                if texts is not None:
+                    return texts[0] if is_one else texts
+        options |= {"clean_up_tokenization_spaces": clean_up_tokenization_spaces}
+        return super().decode(token_ids, skip_special_tokens, **options)
+
+    def batch_decode(
+        self,
+        sequences: Any,
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """The text of each list of ids, or of each row of an array; arguments are those of PreTrainedTokenizerFast."""
+        if hasattr(sequences, "tolist"):
+            sequences = sequences.tolist()  # as theirs, which then looks at each id
+        if isinstance(sequences, list):
+            texts = self._decode_plain(sequences, skip_special_tokens, clean_up_tokenization_spaces)
+            if texts is not None:
+                return texts
+        texts = super().batch_decode(sequences, skip_special_tokens, clean_up_tokenization_spaces, **options)
+        return texts
+
+    def _decode_plain(self, rows: list[list[Any]], skips_special: bool, cleans: bool | None) -> list[str] | None:
+        """The text of each row of ids, by nbbpe; None if tokenizers must decide."""
+        if (self.clean_up_tokenization_spaces if cleans is None else cleans) or set(map(type, rows)) != {list}:
+            return None
+        backend = self._tokenizer
+        if type(backend.decoder) is not ByteLevel:
+            return None
+        if self._state is None and self._n_decoded < _MANY_IDS:
+            self._n_decoded += sum(map(len, rows))
+            return None
+        try:
+            tokenizer = self.nbbpe
+            if self._decoders is None or self._decoders[0] is not tokenizer:
+                self._decoders = tokenizer, *_byte_level_decoders(tokenizer._model, backend)
+            decoder = self._decoders[2 if skips_special else 1]
+            return [decoder.decode(row, "replace") for row in rows]
+        except ValueError:  # nbbpe cannot honour the tokenizer, or a row has an id without a token, which tokenizers skips
+            return None
 
     def _encode_plain(
         self, texts: Any, options: Mapping[str, Any], with_tokenizers: Callable[[], Any]
@@ -306,6 +376,20 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             short = [[pads[name]] * (width - length) for length in lengths]
             columns[name] = [row + pad if at_end else pad + row for row, pad in zip(column, short, strict=True)]
         return columns
+
+
+def _byte_level_decoders(model: Model, backend: Backend) -> tuple[Decoder, Decoder]:
+    """What decodes as the decoder ByteLevel of tokenizers, without and with special tokens skipped.
+
+    It takes the characters of an added token for bytes, too, if all of them stand for one. And it does not skip a special
+    token that its normalizer changes.
+    """
+    special = set(model.special.values())
+    tokens = {token_id: token for token_id, token in model.vocab.items() if token_id not in special}
+    added = list(backend.get_added_tokens_decoder())
+    tokens |= {token_id: token_of(str(backend.id_to_token(token_id))) for token_id in added}
+    skipped = {token_id: b"" for token_id in added if not backend.decode([token_id])}
+    return Decoder(tokens), Decoder(tokens | skipped)
 
 
 def _value(strategy: Any, default: str) -> str:

@@ -204,11 +204,13 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("tokenizers was asked")
 
-    for name in "_encode_plus", "_batch_encode_plus":
+    for name in "_encode_plus", "_batch_encode_plus", "decode", "batch_decode":
         if hasattr(transformers.PreTrainedTokenizerFast, name):
             monkeypatch.setattr(transformers.PreTrainedTokenizerFast, name, refuse)
     ours("the cat", truncation=True, max_length=4)
     ours(["the cat", "a"], padding=True, return_tensors="np")
+    ours.decode([5, 6] * 20)
+    ours.batch_decode([[5, 6], []], skip_special_tokens=True)
     with pytest.raises(AssertionError, match="tokenizers was asked"):
         ours("the", "cat")
 
@@ -266,6 +268,81 @@ def test_tokens_that_are_parts_of_ordinary_text_give_no_warning(folders):
         warnings.simplefilter("error")
         found = ours(f"the  cat{END}", split_special_tokens=True)
     assert found["input_ids"] == theirs(f"the  cat{END}", split_special_tokens=True)["input_ids"]
+
+
+def check_decoding(ours: Any, theirs: Any, rows: Any, **options: Any) -> None:
+    """Both give the same text for ids, errors included."""
+    takes_rows = transformers.__version__ >= "5"
+    for method in ("decode", "batch_decode") if takes_rows else ("batch_decode",):
+        try:
+            expected = getattr(theirs, method)(rows, **options)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                getattr(ours, method)(rows, **options)
+        else:
+            assert getattr(ours, method)(rows, **options) == expected, (method, rows, options)
+
+
+def test_decoding_gives_what_transformers_gives(folders):
+    from tokenizers import normalizers
+
+    ours, theirs = both(folders["around"])
+    for each in ours, theirs:
+        each.backend_tokenizer.normalizer = normalizers.Lowercase()
+        # Characters that stand for bytes, one that does not, and tokens that the normalizer changes.
+        odd = ["éé", "日é", "\u0120x", transformers.AddedToken("<ONE>", normalized=True)]
+        each.add_tokens(odd)
+        each.add_special_tokens({"mask_token": transformers.AddedToken("<TWO>", normalized=True), "sep_token": "üü"})
+        each("the cat")  # from then on, nbbpe decodes
+    rng = random.Random(4)
+    rows = [[rng.randrange(len(ours)) for _ in range(rng.randrange(30))] for _ in range(200)]  # seldom valid UTF-8
+    rows += [[token_id] for token_id in range(len(ours))]
+    array = np.array([rng.choices(range(len(ours)), k=8) for _ in range(20)])
+    for skips in False, True:
+        options = {"skip_special_tokens": skips}
+        check_decoding(ours, theirs, rows, **options)
+        check_decoding(ours, theirs, [], **options)
+        check_decoding(ours, theirs, array, **options)
+        check_decoding(ours, theirs, rows, clean_up_tokenization_spaces=True, **options)
+        for row in [5], [], (5, 6), array[0], 5, [5, 10**6], [10**6], [5, -1], [5, True], [5, 2.0], ["x"], "x", None:
+            for each in (row, row * 30) if isinstance(row, (list, tuple)) else (row,):
+                check_decoding(ours, theirs, each, **options)
+                check_decoding(ours, theirs, [[5], each], **options)
+                check_decoding(ours, theirs, [each, [5]], **options)
+
+
+def test_a_decoder_that_is_replaced_is_used(folders):
+    from tokenizers import decoders
+
+    ours, theirs = both(folders["plain"])
+    rows = ours(BATCH)["input_ids"]
+    check_decoding(ours, theirs, rows)
+    for decoder in decoders.Fuse(), decoders.Sequence([decoders.ByteLevel(), decoders.Strip("t", 1, 0)]), None:
+        for each in ours, theirs:
+            each.backend_tokenizer.decoder = decoder
+        check_decoding(ours, theirs, rows)
+
+
+def test_what_nbbpe_cannot_encode_is_decoded(folders):
+    from tokenizers import pre_tokenizers
+
+    ours, theirs = both(folders["plain"])
+    rows = ours(BATCH)["input_ids"]
+    ours.backend_tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="Whitespace"):
+            ours("the cat")
+        check_decoding(ours, theirs, rows)
+
+
+def test_a_process_that_only_decodes_makes_a_tokenizer_when_it_pays(folders, monkeypatch):
+    ours, theirs = both(folders["plain"])
+    rows = theirs(BATCH)["input_ids"]
+    check_decoding(ours, theirs, rows)
+    assert ours._ours is None
+    monkeypatch.setattr("nbbpe.hf._MANY_IDS", 10)
+    check_decoding(ours, theirs, rows)
+    assert ours._ours is not None
 
 
 @pytest.mark.parametrize("text", ["\ud83d", "é \udcff", "x" * 100 + "\udc80"])
