@@ -27,6 +27,7 @@ LAYERS = [
     *(
         "__main__",
         "cli",
+        "hf",
         "",
         "vocabulary",
         "words",

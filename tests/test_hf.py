@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 import os
 import pickle
@@ -38,29 +37,57 @@ def around(start: int, end: int, kind: int = 0) -> dict[str, Any]:
         {"Sequence": {"id": "A", "type_id": kind}},
         {"SpecialToken": {"id": "</s>", "type_id": 0}},
     ]
+    two = [
+        {"Sequence": {"id": "B", "type_id": 1 - kind}},
+        {"SpecialToken": {"id": "<s>", "type_id": 1}},
+        {"Sequence": {"id": "A", "type_id": 2 * kind}},
+    ]
     ids = {"<s>": start, "</s>": end}
     return {
         "type": "TemplateProcessing",
         "single": one,
-        "pair": [*one, {"Sequence": {"id": "B", "type_id": 1}}],
+        "pair": [*one, {"Sequence": {"id": "B", "type_id": 1}}] if kind == 0 else two,
         "special_tokens": {token: {"id": token, "ids": [number], "tokens": [token]} for token, number in ids.items()},
     }
 
 
+def processors(start: int, end: int) -> dict[str, Any]:
+    """A post_processor by the name of its folder: tokens around a text or a pair, and trimming of offsets."""
+    ends = {"sep": ["</s>", end], "cls": ["<s>", start]}
+    trims, trims_all, trims_not = (
+        {"type": "ByteLevel", "add_prefix_space": adds, "trim_offsets": trim, "use_regex": True}
+        for adds, trim in ((True, True), (False, True), (True, False))
+    )
+    return {
+        "around": around(start, end),
+        "types": around(start, end, 1),
+        "trims": trims,
+        "trims_all": trims_all,
+        "trims_first": {"type": "Sequence", "processors": [trims_not, trims_all, around(start, end)]},
+        "trims_last": {"type": "Sequence", "processors": [around(start, end), trims]},
+        "roberta": {"type": "RobertaProcessing", **ends, "trim_offsets": True, "add_prefix_space": True},
+        "roberta_whole": {"type": "RobertaProcessing", **ends, "trim_offsets": False, "add_prefix_space": False},
+        "bert": {"type": "BertProcessing", **ends},
+    }
+
+
+NAMES = ["plain", *processors(0, 0)]
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, small) -> dict[str, str]:
-    """Folders of tokenizers of transformers: plain, and with tokens around a text."""
+    """Folders of tokenizers of transformers: plain, and with each of `processors`."""
     root = tmp_path_factory.mktemp("hf")
     tokenizer = small.with_special_tokens(["<pad>", "<s>", "</s>"])
     roles = {"eos_token": END, "pad_token": "<pad>", "chat_template": TEMPLATE, "model_max_length": 512}
     found = {}
-    for name in "plain", "around", "types":
+    parts = processors(tokenizer.special_tokens["<s>"], tokenizer.special_tokens["</s>"])
+    for name in NAMES:
         path = root / name
         tokenizer.save_pretrained(path, **roles)
-        if name != "plain":
+        if name in parts:
             document = json.loads((path / "tokenizer.json").read_text(encoding="utf-8"))
-            ids = tokenizer.special_tokens
-            document["post_processor"] = around(ids["<s>"], ids["</s>"], int(name == "types"))
+            document["post_processor"] = parts[name]
             (path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
         found[name] = str(path)
     return found
@@ -95,7 +122,7 @@ def check(ours: Any, theirs: Any, *arguments: Any, **options: Any) -> None:
             assert found[name] == expected[name], (name, options)
 
 
-@pytest.mark.parametrize("name", ["plain", "around", "types"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_option_gives_what_transformers_gives(folders, name):
     ours, theirs = both(folders[name])
     rng = random.Random(5)
@@ -110,17 +137,30 @@ def test_every_option_gives_what_transformers_gives(folders, name):
         "return_token_type_ids": [None, True, False],
         "return_attention_mask": [None, True, False],
         "return_special_tokens_mask": [False, True],
-        "return_offsets_mapping": [False, False, False, True],
+        "return_offsets_mapping": [False, True],
         "return_overflowing_tokens": [False, False, False, False, True],
         "return_length": [False, True],
         "split_special_tokens": [False, False, True],
     }
-    for _ in range(120):
+    for _ in range(60):
         options = {key: rng.choice(values) for key, values in choices.items()}
         # What is not chosen is left out now and then, as callers do.
         options = {key: value for key, value in options.items() if rng.random() < 0.6}
-        sample = rng.sample(BATCH, rng.choice((1, 2, 5)))
+        sample, others = (rng.sample(BATCH, n) for n in [rng.choice((1, 2, 5))] * 2)
         check(ours, theirs, rng.choice((sample, tuple(sample), sample[0])), **options)
+        pairs = list(zip(sample, others, strict=True))
+        for arguments in [(sample, others), (tuple(sample), others), (pairs,), (sample[0], others[0])]:
+            if rng.random() < 0.5:
+                check(ours, theirs, *arguments, **options)
+    for arguments in [
+        (sample, others[1:]),
+        (sample, "the"),
+        ([*pairs, "the"],),
+        ("the", ""),
+        (["the"], [""]),
+        ("the", others),
+    ]:
+        check(ours, theirs, *arguments)
     check(ours, theirs, BATCH)
     check(ours, theirs, BATCH, truncation=True, max_length=9, stride=2)
     check(ours, theirs, BATCH, truncation=True, max_length=9, stride=2, return_overflowing_tokens=True)
@@ -172,6 +212,8 @@ def test_other_calls_are_those_of_transformers(folders):
     for text in BATCH:
         assert ours.encode(text) == theirs.encode(text)
         assert ours.tokenize(text) == theirs.tokenize(text)
+        assert ours.tokenize(text, add_special_tokens=True) == theirs.tokenize(text, add_special_tokens=True)
+        assert ours.tokenize(text, "a cat") == theirs.tokenize(text, "a cat")
         ids = ours.encode(text)
         assert ours.decode(ids) == theirs.decode(ids)
         assert ours.decode(ids, skip_special_tokens=True) == theirs.decode(ids, skip_special_tokens=True)
@@ -211,8 +253,9 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     ours(["the cat", "a"], padding=True, return_tensors="np")
     ours.decode([5, 6] * 20)
     ours.batch_decode([[5, 6], []], skip_special_tokens=True)
+    ours("the", "cat", return_offsets_mapping=True)
     with pytest.raises(AssertionError, match="tokenizers was asked"):
-        ours("the", "cat")
+        ours(["the", "cat"], is_split_into_words=True)
 
 
 def test_a_chat_template_gives_the_same_ids(folders):
@@ -230,17 +273,39 @@ def test_a_chat_template_gives_the_same_ids(folders):
 def test_added_tokens_are_found(folders, tmp_path):
     ours, theirs = both(folders["around"])
     text = "the cat<new> <word>sat <strip>  x"
-    check(ours, theirs, text)
+    offsets = {"return_offsets_mapping": True}
+    check(ours, theirs, text, **offsets)
     for each in ours, theirs:
         assert each.add_special_tokens({"mask_token": "<new>"}) == 1
         assert each.add_tokens(["<word>", transformers.AddedToken("<strip>", rstrip=True)]) == 2
     for _ in range(2):
-        check(ours, theirs, text)
-        check(ours, theirs, [text, "x<word>"], split_special_tokens=True)
+        check(ours, theirs, text, **offsets)
+        check(ours, theirs, [text, "x<word>"], split_special_tokens=True, **offsets)
         assert ours.mask_token_id == theirs.mask_token_id == len(ours) - 3
         assert ours.all_special_ids == theirs.all_special_ids
         ours.save_pretrained(tmp_path / "saved")
         ours = NbbpeTokenizerFast.from_pretrained(str(tmp_path / "saved"))
+
+
+@pytest.mark.parametrize("name", ["plain", "trims"])
+@pytest.mark.parametrize("is_normalized", [False, True])
+def test_offsets_of_a_token_that_takes_whitespace(folders, name, is_normalized):
+    ours, theirs = both(folders[name])
+    for each in ours, theirs:
+        strips = transformers.AddedToken("<strip>", rstrip=True, normalized=is_normalized)
+        # Whitespace that is a token, too, belongs to both in tokenizers.
+        each.add_tokens([strips, transformers.AddedToken("   ", normalized=True), " \u3000<wide>\u0120 "])
+        each.add_tokens(["<plain>", transformers.AddedToken("<left>", lstrip=True)])
+    for text in (
+        "a <left><plain> b",
+        "the<strip>cat",
+        "the <strip>cat",
+        "the<strip>   cat",
+        "a \u3000<wide>\u0120 b",
+        "\u3000<wide>",
+    ):
+        check(ours, theirs, text, return_offsets_mapping=True)
+        assert ours.tokenize(text) == theirs.tokenize(text)
 
 
 @pytest.mark.parametrize("plain", ["tool", "ol>", "xy", ">x", "  "])
@@ -258,6 +323,7 @@ def test_a_token_within_a_special_token_that_is_split_is_not_found(folders, plai
         check(ours, theirs, text, split_special_tokens=True)
         check(ours, theirs, [text, "x"], split_special_tokens=True)
         check(ours, theirs, text)
+        assert ours.tokenize(text) == theirs.tokenize(text)
 
 
 def test_tokens_that_are_parts_of_ordinary_text_give_no_warning(folders):
@@ -340,7 +406,7 @@ def test_a_process_that_only_decodes_makes_a_tokenizer_when_it_pays(folders, mon
     rows = theirs(BATCH)["input_ids"]
     check_decoding(ours, theirs, rows)
     assert ours._ours is None
-    monkeypatch.setattr("nbbpe.hf._MANY_IDS", 10)
+    monkeypatch.setattr("nbbpe.hf.tokenizer._MANY_IDS", 10)
     check_decoding(ours, theirs, rows)
     assert ours._ours is not None
 
@@ -470,7 +536,7 @@ def test_a_config_that_cannot_be_written_again_is_still_there(folders, tmp_path,
     def no_space(*args: object, **options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("nbbpe.hf.json", SimpleNamespace(load=json.load, dumps=no_space))
+    monkeypatch.setattr("nbbpe.hf.tokenizer.json", SimpleNamespace(load=json.load, dumps=no_space))
     with pytest.raises(OSError, match=r"tokenizer_config\.json"):
         both(folders["around"])[0].save_pretrained(tmp_path / "saved")
     assert json.loads((tmp_path / "saved" / "tokenizer_config.json").read_text())["model_max_length"] == 512
@@ -529,5 +595,7 @@ def test_random_texts_of_gpt2(gpt2, shared, tmp_path):
     batch = ["".join(rng.choices(alphabet, k=rng.randrange(30))) for _ in range(300)]
     real = (shared / "text" / "scripts_extra.txt").read_text(encoding="utf-8")[:100_000]
     batch += [real[start : start + 500] for start in range(0, len(real), 500)]
-    for options in itertools.chain([{}], [{"padding": True, "truncation": True, "max_length": 64, "return_tensors": "np"}]):
+    long = {"padding": True, "truncation": True, "max_length": 64, "return_tensors": "np"}
+    for options in {}, long, {"return_offsets_mapping": True}, {"return_offsets_mapping": True, **long}:
         check(ours, theirs, batch, **options)
+        check(ours, theirs, batch, batch[::-1], **options)

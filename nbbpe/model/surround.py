@@ -49,10 +49,51 @@ def read_surround(part: Mapping[str, Any] | None) -> Surround:
     return found[0] if found else PLAIN
 
 
-def has_one_type(part: Mapping[str, Any] | None) -> bool:
-    """Whether all tokens of one text, and around it, are of type 0, as models with a type for each text count them."""
-    pieces = [piece for step in steps_of(part, "post_processor", "processors") for piece in step.get("single", [])]
-    return not any(value.get("type_id") for piece in pieces for value in piece.values())
+class Types(NamedTuple):
+    """The type of each piece of the templates of a Surround, for models that count a type for each text."""
+
+    single: list[int]
+    pair: list[int]
+
+
+def read_types(part: Mapping[str, Any] | None) -> Types:
+    """The types of the pieces of a post_processor that `read_surround` accepts."""
+    for step in steps_of(part, "post_processor", "processors"):
+        if step["type"] == "RobertaProcessing":
+            return Types([0, 0, 0], [0, 0, 0, 0, 0])
+        if step["type"] == "BertProcessing":
+            return Types([0, 0, 0], [0, 0, 0, 1, 1])
+        if step["type"] == "TemplateProcessing":
+            # Of each piece: {"Sequence": {"id": "A", "type_id": 0}}
+            single, pair = (
+                [int(value.get("type_id", 0)) for piece in step[name] for value in piece.values()]
+                for name in ("single", "pair")
+            )
+            return Types(single, pair)
+    return Types([0], [0, 1])
+
+
+class Trimming(NamedTuple):
+    """How a post_processor trims offsets.
+
+    trims       : whether offsets are without the spaces that a token begins and ends with
+    keeps_first : whether a single space at the start of a text stays, as if it had been put there
+    """
+
+    trims: bool
+    keeps_first: bool
+
+
+def read_trimming(part: Mapping[str, Any] | None) -> Trimming | None:
+    """The trimming of a post_processor; None if it trims twice, or after tokens were put around."""
+    steps = steps_of(part, "post_processor", "processors")
+    trims = [step.get("trim_offsets", step["type"] in ("ByteLevel", "RobertaProcessing")) for step in steps]
+    if not any(trims):
+        return Trimming(False, False)
+    place = trims.index(True)
+    if any(trims[place + 1 :]) or any(step["type"] != "ByteLevel" for step in steps[:place]):
+        return None
+    return Trimming(True, bool(steps[place].get("add_prefix_space", True)))
 
 
 def renumbered(part: Mapping[str, Any] | None, new_ids: NDArray[np.int64]) -> Mapping[str, Any] | None:

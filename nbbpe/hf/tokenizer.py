@@ -1,11 +1,4 @@
-"""A tokenizer for transformers: its class for fast tokenizers, with texts encoded and ids decoded by nbbpe.
-
-transformers does the rest: chat templates, added tokens, `convert_ids_to_tokens`, files. A call that asks for more than
-ids, masks and lengths of whole texts (pairs, offsets, overflowing tokens, words) goes to tokenizers unchanged. So both
-classes give the same for every call, and only plain calls are faster.
-
-This module alone imports transformers, so `import nbbpe` does not.
-"""
+"""The class for transformers: what it hands over to nbbpe, and what to tokenizers."""
 
 from __future__ import annotations
 
@@ -15,30 +8,22 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
-from .conversion import load
-from .encoding.decoder import Decoder
-from .formats.folder import ABOUT
-from .formats.spelling import token_of
-from .model.model import Model
-from .model.special_tokens import find_overlap
-from .model.surround import has_one_type
-from .system.atomic_files import whole_file
-from .system.paths import Path
-from .text.utf8 import has_surrogates
-from .tokenizer import Tokenizer
+from tokenizers import Tokenizer as Backend
+from tokenizers.decoders import ByteLevel
+from transformers import AutoTokenizer, BatchEncoding, PreTrainedTokenizerFast
 
-try:
-    from tokenizers import Tokenizer as Backend
-    from tokenizers.decoders import ByteLevel
-    from transformers import AutoTokenizer, BatchEncoding, PreTrainedTokenizerFast
-except ImportError as error:
-    raise ImportError(
-        f'nbbpe.hf needs transformers ({error}): pip install "nbbpe[hf]"', name=getattr(error, "name", None)
-    ) from error
+from ..conversion import load
+from ..formats.folder import ABOUT
+from ..system.atomic_files import whole_file
+from ..system.paths import Path
+from ..text.utf8 import has_surrogates
+from ..tokenizer import Tokenizer
+from .applied import Applied
+from .rows import Batch, Cut, is_padded_plainly, is_unpadded, padded
 
-# The options of a call that nbbpe's ids and masks are enough for; any other that is set goes to tokenizers.
+# The options of a call that nbbpe is enough for; one with any other that is set goes to tokenizers.
 _PLAIN = {
     *("add_special_tokens", "padding_strategy", "truncation_strategy", "max_length", "stride", "pad_to_multiple_of"),
     *(
@@ -47,16 +32,16 @@ _PLAIN = {
         "return_token_type_ids",
         "return_attention_mask",
         "return_special_tokens_mask",
+        "return_offsets_mapping",
         "return_length",
         "verbose",
         "split_special_tokens",
     ),
 }
-_NOT_SAVED = ("_ours", "_refusal", "_state", "_when_split", "_decoders", "_n_decoded")  # what is worked out again
+_NOT_SAVED = ("_ours", "_refusal", "_state", "_n_decoded")  # what is worked out again
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
-_PLAIN_TRUNCATION = ("do_not_truncate", "longest_first", "only_first")
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
     *("cache_dir", "force_download", "resume_download", "local_files_only", "token", "use_auth_token", "revision"),
@@ -72,9 +57,11 @@ class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
     as it is then. A pickled result goes without.
     """
 
-    def __init__(self, data: dict[str, Any], theirs: Callable[[], Any] | None = None, tensor_type: Any = None) -> None:
+    def __init__(
+        self, data: dict[str, Any], n_texts: int, theirs: Callable[[], Any] | None = None, tensor_type: Any = None
+    ) -> None:
         self._theirs = theirs
-        super().__init__(data, tensor_type=tensor_type, n_sequences=1)
+        super().__init__(data, tensor_type=tensor_type, n_sequences=n_texts)
 
     @property
     def is_fast(self) -> bool:
@@ -92,15 +79,15 @@ class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
         self._found = encodings
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NbbpeEncoding:
-        copied = NbbpeEncoding(copy.deepcopy(self.data, memo), self._theirs)
+        copied = NbbpeEncoding(copy.deepcopy(self.data, memo), self._n_sequences, self._theirs)
         copied._found = copy.deepcopy(self.__dict__.get("_found"), memo)
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"data": self.data, "encodings": self.__dict__.get("_found")}
+        return {"data": self.data, "encodings": self.__dict__.get("_found"), "n_sequences": self._n_sequences}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._theirs, self._n_sequences = None, 1
+        self._theirs, self._n_sequences = None, state["n_sequences"]
         super().__setstate__(state)
 
 
@@ -119,11 +106,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     """
 
     # No `__init__`: transformers 5 reads a tokenizer.json as it is for classes without one only.
-    _ours: Tokenizer | None = None
+    _ours: Applied | None = None
     _refusal: str | None = None  # why there is no `_ours`
     _state: Any = None  # what `_ours` or `_refusal` was made for
-    _when_split: tuple[Tokenizer, set[str] | None] | None = None  # what `_found_when_split` says of a tokenizer
-    _decoders: tuple[Tokenizer, Decoder, Decoder] | None = None  # without, and with special tokens skipped
     _n_decoded = 0  # ids, by tokenizers
 
     @classmethod
@@ -157,6 +142,10 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
         Another model of as many tokens is not seen: to compare all of its tokens would take longer than most texts.
         """
+        return self._applied.tokenizer
+
+    @property
+    def _applied(self) -> Applied:
         backend = self._tokenizer
         # All that users and transformers replace or set; reading it takes two microseconds.
         parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor
@@ -166,7 +155,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         if state != self._state:
             self._ours = self._refusal = None
             try:
-                self._ours = Tokenizer.from_hf(backend)
+                self._ours = Applied(backend)
             except ValueError as error:
                 self._refusal = str(error)
             self._state = state
@@ -203,25 +192,40 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
-        if isinstance(text, list):
-            text = text.copy()  # tokenizers may be asked later, when the caller has changed the list
+        if not isinstance(text, str):
+            # tokenizers may be asked later, when the caller has changed the lists.
+            text, text_pair = (each.copy() if isinstance(each, list) else each for each in (text, text_pair))
         with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
-        is_one = isinstance(text, str)
-        found = None
-        if text_pair is None:
-            found = self._encode_plain([text] if is_one else text, options, with_tokenizers)
-        # One text has a row of its own, except as a tensor.
-        if found is not None and is_one and options.get("return_tensors") is None:
-            one = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}  # lengths are ints
-            return NbbpeEncoding(one, with_tokenizers)
-        return with_tokenizers() if found is None else found
+        if not isinstance(text, str):
+            found = self._encode_plain(Batch.of(text, text_pair), options, with_tokenizers)
+            return with_tokenizers() if found is None else found
+        batch = Batch.of([text], [text_pair]) if text_pair else Batch([text], False)  # an empty text makes no pair
+        found = self._encode_plain(batch, options, with_tokenizers)
+        if found is None:
+            return with_tokenizers()
+        if options.get("return_tensors") is not None:
+            return found
+        # One text has a row of its own, except as a tensor. (Lengths are ints.)
+        one = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}
+        return NbbpeEncoding(one, found.n_sequences, with_tokenizers)
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> Any:
         if isinstance(batch_text_or_text_pairs, list):
             batch_text_or_text_pairs = batch_text_or_text_pairs.copy()  # as above
         with_tokenizers = partial(super()._batch_encode_plus, batch_text_or_text_pairs, **options)
-        found = self._encode_plain(batch_text_or_text_pairs, options, with_tokenizers)
+        found = self._encode_plain(Batch.of(batch_text_or_text_pairs), options, with_tokenizers)
         return with_tokenizers() if found is None else found
+
+    def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
+        """The tokens of a text, spelled in GPT-2's alphabet; arguments are those of PreTrainedTokenizerFast."""
+        if isinstance(text, str) and not pair and not options:
+            asked = {"add_special_tokens": add_special_tokens}
+            found = self._encode_plain(Batch([text], False), asked, None)
+            spelled = None if found is None else self._applied.spelled(found["input_ids"][0])
+            if spelled is not None:
+                return spelled
+        tokens: list[str] = super().tokenize(text, pair, add_special_tokens, **options)
+        return tokens
 
     def decode(
         self,
@@ -269,42 +273,37 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             self._n_decoded += sum(map(len, rows))
             return None
         try:
-            tokenizer = self.nbbpe
-            if self._decoders is None or self._decoders[0] is not tokenizer:
-                self._decoders = tokenizer, *_byte_level_decoders(tokenizer._model, backend)
-            decoder = self._decoders[2 if skips_special else 1]
+            decoder = self._applied.decoders[bool(skips_special)]
             return [decoder.decode(row, "replace") for row in rows]
         except ValueError:  # nbbpe cannot honour the tokenizer, or a row has an id without a token, which tokenizers skips
             return None
 
     def _encode_plain(
-        self, texts: Any, options: Mapping[str, Any], with_tokenizers: Callable[[], Any]
+        self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any] | None
     ) -> NbbpeEncoding | None:
-        """A batch of texts, by nbbpe; None if they are not a batch of texts, or more than ids and masks is asked for."""
-        if not isinstance(texts, (list, tuple)) or not texts or not all(isinstance(text, str) for text in texts):
+        """A batch of texts or pairs, by nbbpe; None if tokenizers must decide."""
+        if batch is None or any(value for name, value in options.items() if name not in _PLAIN):
             return None
-        if any(value for name, value in options.items() if name not in _PLAIN):
-            return None
+        texts = batch.texts
         if any(map(has_surrogates, texts)):  # which tokenizers refuses
             return None
-        tokenizer, names = self.nbbpe, self.model_input_names
-        needs_types, needs_mask = options.get("return_token_type_ids"), options.get("return_attention_mask")
-        if needs_types is None:
-            needs_types = "token_type_ids" in names
-        if needs_mask is None:
-            needs_mask = "attention_mask" in names
-        surround, model = tokenizer._surround, tokenizer._model
-        surrounds = options.get("add_special_tokens", True) and surround.single != ["A"]
-        n_around = sum(len(part) for part in surround.single if isinstance(part, list)) if surrounds else 0
-        longest = _longest(options, n_around)
-        if longest is None or (needs_types and not has_one_type(model.extras.surround)):
-            return None
         padding_side = options.get("padding_side") or self.padding_side
-        if not _is_padded_plainly(options) or {padding_side, self.truncation_side} - {"left", "right"}:
+        if not is_padded_plainly(options) or {padding_side, self.truncation_side} - {"left", "right"}:
             return None
+        applied = self._applied
         splits = options.get("split_special_tokens")
-        allowed = self._allowed(tokenizer, self.split_special_tokens if splits is None else splits)
+        allowed = applied.found_when_split if (self.split_special_tokens if splits is None else splits) else "all"
         if allowed is None:
+            return None
+        if len(texts) == 1:  # which a batch takes ten times as long for, if it is short
+            rows = [applied.tokenizer.encode(texts[0], allowed_special=allowed)]
+        else:
+            rows = applied.tokenizer.encode_batch(texts, allowed_special=allowed)
+        frame = applied.frame(batch.is_pair, bool(options.get("add_special_tokens", True)))
+        cut = Cut.of(rows, frame, options, self.truncation_side == "left")
+        needs_offsets = options.get("return_offsets_mapping")
+        offsets = applied.offsets(texts, rows) if needs_offsets else []
+        if cut is None or offsets is None:
             return None
         # As in their class, what a call before set in the tokenizer of tokenizers is not left there, nor saved with it.
         backend = self._tokenizer
@@ -312,120 +311,35 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             backend.no_truncation()
         if backend.padding is not None:
             backend.no_padding()
-        if len(texts) == 1:  # which a batch takes ten times as long for, if it is short
-            rows = [tokenizer.encode(texts[0], allowed_special=allowed)]
-        else:
-            rows = tokenizer.encode_batch(texts, allowed_special=allowed)
-        if longest >= 0:
-            from_end = self.truncation_side == "left"
-            rows = [
-                row if len(row) <= longest else row[len(row) - longest :] if from_end else row[:longest] for row in rows
-            ]
-        marks = [[0] * len(row) for row in rows] if options.get("return_special_tokens_mask") else None
-        if surrounds:
-            rows = list(map(surround.around, rows))
-            if marks is not None:
-                of_ones = [[1] * len(part) if isinstance(part, list) else part for part in surround.single]
-                marks = list(map(surround._replace(single=of_ones).around, marks))
-        verbose = options.get("verbose", True)
-        self._eventual_warn_about_too_long_sequence(max(rows, key=len), options.get("max_length"), verbose)
-        found = self._padded(rows, options, bool(needs_types), bool(needs_mask), marks)
+        rows = cut.apply(rows)
+        ids = frame.put(rows)
+        most, verbose = options.get("max_length"), options.get("verbose", True)
+        self._eventual_warn_about_too_long_sequence(max(ids, key=len), most, verbose)
+        columns = {"input_ids": ids}
+        names = self.model_input_names
+        needs_types, needs_mask = options.get("return_token_type_ids"), options.get("return_attention_mask")
+        if "token_type_ids" in names if needs_types is None else needs_types:
+            columns["token_type_ids"] = frame.type_rows(rows)
+        if "attention_mask" in names if needs_mask is None else needs_mask:
+            columns["attention_mask"] = [[1] * len(row) for row in ids]
+        if options.get("return_special_tokens_mask"):
+            columns["special_tokens_mask"] = frame.put([[0] * len(row) for row in rows], 1)
+        if needs_offsets:
+            columns["offset_mapping"] = frame.put(cut.apply(offsets), (0, 0))
+        found: dict[str, Any] = columns if is_unpadded(options) else padded(columns, self._pads(), options, padding_side)
         if options.get("return_length"):
             found["length"] = list(map(len, found["input_ids"]))
-        return NbbpeEncoding(found, with_tokenizers, options.get("return_tensors"))
+        return NbbpeEncoding(found, 1 + batch.is_pair, with_tokenizers, options.get("return_tensors"))
 
-    def _allowed(self, tokenizer: Tokenizer, splits: bool) -> set[str] | Literal["all"] | None:
-        """The added tokens to be found in a text, in which special tokens may be split; None if tokenizers must decide."""
-        if not splits:
-            return "all"
-        if self._when_split is None or self._when_split[0] is not tokenizer:
-            self._when_split = tokenizer, _found_when_split(tokenizer._model)
-        return self._when_split[1]
-
-    def _padded(
-        self,
-        rows: list[list[int]],
-        options: Mapping[str, Any],
-        needs_types: bool,
-        needs_mask: bool,
-        marks: list[list[int]] | None,
-    ) -> dict[str, list[Any]]:
-        """Rows of ids with their types and masks, padded as tokenizers does; `marks` are the masks of special tokens."""
-        lengths = list(map(len, rows))
-        columns = {"input_ids": rows}
-        if needs_types:
-            columns["token_type_ids"] = [[0] * length for length in lengths]
-        if needs_mask:
-            columns["attention_mask"] = [[1] * length for length in lengths]
-        if marks is not None:
-            columns["special_tokens_mask"] = marks
-        strategy = _value(options.get("padding_strategy"), "do_not_pad")
-        if strategy == "do_not_pad":
-            return columns
-        width: int = options["max_length"] if strategy == "max_length" else max(lengths)
-        multiple = options.get("pad_to_multiple_of") or 1
-        width = -(-width // multiple) * multiple
-        pads = {
+    def _pads(self) -> dict[str, Any]:
+        """What fills the rows of each column."""
+        return {
             "input_ids": self.pad_token_id,
             "token_type_ids": self.pad_token_type_id,
             "attention_mask": 0,
             "special_tokens_mask": 1,
+            "offset_mapping": (0, 0),
         }
-        at_end = (options.get("padding_side") or self.padding_side) == "right"
-        for name, column in columns.items():
-            short = [[pads[name]] * (width - length) for length in lengths]
-            columns[name] = [row + pad if at_end else pad + row for row, pad in zip(column, short, strict=True)]
-        return columns
-
-
-def _byte_level_decoders(model: Model, backend: Backend) -> tuple[Decoder, Decoder]:
-    """What decodes as the decoder ByteLevel of tokenizers, without and with special tokens skipped.
-
-    It takes the characters of an added token for bytes, too, if all of them stand for one. And it does not skip a special
-    token that its normalizer changes.
-    """
-    special = set(model.special.values())
-    tokens = {token_id: token for token_id, token in model.vocab.items() if token_id not in special}
-    added = list(backend.get_added_tokens_decoder())
-    tokens |= {token_id: token_of(str(backend.id_to_token(token_id))) for token_id in added}
-    skipped = {token_id: b"" for token_id in added if not backend.decode([token_id])}
-    return Decoder(tokens), Decoder(tokens | skipped)
-
-
-def _value(strategy: Any, default: str) -> str:
-    """The name of a strategy of transformers."""
-    return default if strategy is None else str(getattr(strategy, "value", strategy))
-
-
-def _found_when_split(model: Model) -> set[str] | None:
-    """The added tokens that are found in a text in which special tokens are split: those that are not special.
-
-    None where one of them may be within a special token, or begin there: tokenizers passes over all of a special token.
-    """
-    plain = set(model.special).difference(model.skipped)
-    chain = model.chain
-    spelled, hiding = ({*some, *(chain.apply(token, set()) for token in some)} - {""} for some in (plain, model.skipped))
-    if not spelled.isdisjoint(hiding) or find_overlap(list(spelled), list(hiding)) is not None:
-        return None
-    return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
-
-
-def _longest(options: Mapping[str, Any], n_around: int) -> int | None:
-    """How many ids a text may have before others are put around it; -1 for any number, None if tokenizers must decide."""
-    strategy, most = _value(options.get("truncation_strategy"), "do_not_truncate"), options.get("max_length")
-    if strategy == "do_not_truncate":
-        return -1
-    # tokenizers refuses a stride that does not fit, and what leaves no room for text.
-    if strategy not in _PLAIN_TRUNCATION or not isinstance(most, int) or most <= n_around or options.get("stride"):
-        return None
-    return most - n_around
-
-
-def _is_padded_plainly(options: Mapping[str, Any]) -> bool:
-    """Whether padding is by whole numbers; tokenizers says what is wrong with others."""
-    numbers = options.get("max_length"), options.get("pad_to_multiple_of")
-    strategy = _value(options.get("padding_strategy"), "do_not_pad")
-    return strategy == "do_not_pad" or all(each is None or (isinstance(each, int) and each >= 0) for each in numbers)
 
 
 class _Config:

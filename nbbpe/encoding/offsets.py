@@ -1,0 +1,106 @@
+"""Where the tokens of many texts are, in characters, as tokenizers (Hugging Face's) counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.byte_alphabet import byte_characters
+from ..model.packed_vocab import PackedVocab
+from ..model.surround import Trimming
+from ..text.unicode_sets import WHITESPACE
+from .decoder import Decoder
+
+Offsets = list[tuple[int, int]]
+
+
+class _Spaces(NamedTuple):
+    """The spaces that each token begins and ends with, int64[highest id + 1] each."""
+
+    leading: NDArray[np.int64]
+    trailing: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, vocab: PackedVocab, special: Mapping[str, int]) -> _Spaces:
+        spaces = cls(*(np.zeros(int(vocab.ids[-1]) + 1, dtype=np.int64) for _ in cls._fields))
+        for token_id, token in vocab.as_dict().items():
+            if token.startswith(b" ") or token.endswith(b" "):
+                spaces.leading[token_id] = len(token) - len(token.lstrip(b" "))
+                spaces.trailing[token_id] = len(token) - len(token.rstrip(b" "))
+        blank = WHITESPACE + byte_characters()[ord(" ")]  # tokenizers looks at the characters of a special token, too
+        for name, token_id in special.items():
+            spaces.leading[token_id] = len(name) - len(name.lstrip(blank))
+            spaces.trailing[token_id] = len(name) - len(name.rstrip(blank))
+        return spaces
+
+
+class OffsetFinder:
+    """Finds the offsets of a tokenizer that changes no text.
+
+    vocab, special : all tokens, and the special ones, which are among them
+    stripping      : special tokens that take the whitespace before or after them
+    decoder        : of the same tokens
+    trimming       : how spaces are trimmed
+    """
+
+    def __init__(
+        self,
+        vocab: PackedVocab,
+        special: Mapping[str, int],
+        stripping: Iterable[str],
+        decoder: Decoder,
+        trimming: Trimming,
+    ) -> None:
+        self._vocab = vocab
+        self._stripping = [special[token] for token in stripping]
+        self._decoder = decoder
+        self._trimming = trimming
+        self._spaces = _Spaces.of(vocab, special) if trimming.trims else None
+
+    def find(self, texts: list[str], rows: list[list[int]]) -> list[Offsets] | None:
+        """The start and the end of each token of each text, without surrogates.
+
+        None if the tokens are not just the texts, or one of them takes whitespace. Cost: 0.2 us a token.
+        """
+        ids = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+        counts = np.array(list(map(len, rows)), dtype=np.int64)
+        sizes = np.array(list(map(len, texts)), dtype=np.int64)
+        text = "".join(texts)
+        data = text.encode()
+        if self._decoder.decode(ids) != data or not np.array_equal(counts == 0, sizes == 0):
+            return None
+        if self._stripping and np.isin(ids, self._stripping).any():  # whitespace after it may be a token of its own, too
+            return None
+        ends = np.cumsum(self._vocab.lengths_of(ids))
+        starts = ends - self._vocab.lengths_of(ids)
+        if len(data) != len(text):
+            # A token that ends inside a character has all of it.
+            character_of = np.cumsum((np.frombuffer(data, dtype=np.uint8) & 0xC0) != 0x80) - 1
+            starts, ends = character_of[starts], character_of[ends - 1] + 1
+        firsts = np.cumsum(counts) - counts
+        of_text = np.repeat(np.cumsum(sizes) - sizes, counts)
+        starts, ends = starts - of_text, ends - of_text
+        if starts[firsts[counts > 0]].any():
+            return None
+        if self._spaces is not None:
+            starts, ends = _trimmed(starts, ends, self._spaces, ids, self._trimming.keeps_first)
+        pairs = list(zip(starts.tolist(), ends.tolist(), strict=True))
+        return [pairs[first:last] for first, last in pairwise([*firsts.tolist(), len(pairs)])]
+
+
+def _trimmed(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], spaces: _Spaces, ids: NDArray[np.int64], keeps_first: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The offsets without the spaces of each token, by the steps of tokenizers.
+
+    keeps_first : whether a single space at the start of a text stays, as if it had been put there
+    """
+    leading, trailing = spaces.leading[ids], spaces.trailing[ids]
+    if keeps_first:
+        leading[(leading == 1) & (starts == 0)] = 0
+    starts = np.minimum(starts + leading, ends)
+    return starts, np.where(ends >= trailing, np.maximum(ends - trailing, starts), ends)

@@ -1,0 +1,96 @@
+"""A tokenizer of tokenizers (Hugging Face's), applied by nbbpe: to ids, to offsets, to text."""
+
+from __future__ import annotations
+
+from tokenizers import Tokenizer as Backend
+
+from ..encoding.decoder import Decoder
+from ..encoding.offsets import OffsetFinder, Offsets
+from ..formats.spelling import token_of
+from ..model.special_tokens import find_overlap
+from ..model.surround import read_trimming, read_types
+from ..system.lazy import lazy
+from ..tokenizer import Tokenizer
+from .rows import Frame, Rows
+
+
+class Applied:
+    """What nbbpe applies a tokenizer with; made again where that has changed.
+
+    Raises ValueError for a tokenizer that nbbpe cannot honour exactly, and names the part.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.tokenizer = Tokenizer.from_hf(backend)
+        self._model = self.tokenizer._model
+        self._backend = backend
+
+    @lazy
+    def found_when_split(self) -> set[str] | None:
+        """The added tokens that are found in a text in which special tokens are split: those that are not special.
+
+        None where one of them may be within a special token, or begin there: tokenizers passes over all of a special token.
+        """
+        model = self._model
+        plain = set(model.special).difference(model.skipped)
+        chain = model.chain
+        spelled, hiding = (
+            {*some, *(chain.apply(token, set()) for token in some)} - {""} for some in (plain, model.skipped)
+        )
+        if not spelled.isdisjoint(hiding) or find_overlap(list(spelled), list(hiding)) is not None:
+            return None
+        return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
+
+    def frame(self, is_pair: bool, has_ids: bool) -> Frame:
+        """What is put around a text or a pair; without ids, nothing."""
+        return self._frames[is_pair, has_ids]
+
+    @lazy
+    def _frames(self) -> dict[tuple[bool, bool], Frame]:
+        surround, types = self.tokenizer._surround, read_types(self._model.extras.surround)
+        sides = (surround.single, types.single), (surround.pair, types.pair)
+        return {
+            (is_pair, has_ids): Frame(*sides[is_pair], is_pair, has_ids)
+            for is_pair in (False, True)
+            for has_ids in (False, True)
+        }
+
+    def offsets(self, texts: list[str], rows: Rows) -> list[Offsets] | None:
+        """The offsets of texts and their ids; None if tokenizers must decide."""
+        return None if self._finder is None else self._finder.find(texts, rows)
+
+    @lazy
+    def _finder(self) -> OffsetFinder | None:
+        model = self._model
+        trimming = read_trimming(model.extras.surround)
+        if trimming is None or model.chain.steps or model.extras.prefix_space:
+            return None
+        stripping = [token for token, flags in model.extras.flags.items() if {"lstrip", "rstrip"} & set(flags)]
+        return OffsetFinder(model.packed, model.special, stripping, self.tokenizer._decoder, trimming)
+
+    def spelled(self, ids: list[int]) -> list[str] | None:
+        """The tokens of ids as tokenizers shows them; None if it shows the text that was found for one of them."""
+        return list(map(self._spelling.__getitem__, ids)) if self._as_found.isdisjoint(ids) else None
+
+    @lazy
+    def _spelling(self) -> dict[int, str]:
+        return {token_id: token for token, token_id in self._backend.get_vocab().items()}
+
+    @lazy
+    def _as_found(self) -> frozenset[int]:
+        """The added tokens that are shown with the whitespace that they take, or as the normalizer leaves them."""
+        return frozenset(self._model.special[token] for token in self._model.extras.flags)
+
+    @lazy
+    def decoders(self) -> tuple[Decoder, Decoder]:
+        """What decodes as the decoder ByteLevel of tokenizers, without and with special tokens skipped.
+
+        It takes the characters of an added token for bytes, too, if all of them stand for one. And it does not skip a
+        special token that its normalizer changes.
+        """
+        special = set(self._model.special.values())
+        tokens = {token_id: token for token_id, token in self._model.vocab.items() if token_id not in special}
+        added = list(self._backend.get_added_tokens_decoder())
+        tokens |= {token_id: token_of(str(self._backend.id_to_token(token_id))) for token_id in added}
+        skipped = {token_id: b"" for token_id in added if not self._backend.decode([token_id])}
+        return Decoder(tokens), Decoder(tokens | skipped)
