@@ -61,8 +61,13 @@ class OffsetFinder:
         self._trimming = trimming
         self._spaces = _Spaces.of(vocab, special) if trimming.trims else None
 
-    def find(self, texts: list[str], rows: list[list[int]]) -> list[Offsets] | None:
-        """The start and the end of each token of each text, without surrogates.
+    def find(
+        self, texts: list[str], rows: list[list[int]], spans: list[tuple[int, int, int]] | None = None
+    ) -> list[Offsets] | None:
+        """The start and the end of each token of each text, without surrogates; rows are the ids of all texts.
+
+        spans : the stretches of tokens that are asked for: the number of a text, and where the stretch starts and ends in
+            its ids. None for all tokens of each text
 
         None if the tokens are not just the texts, or one of them takes whitespace. Cost: 0.2 us a token.
         """
@@ -86,21 +91,29 @@ class OffsetFinder:
         starts, ends = starts - of_text, ends - of_text
         if starts[firsts[counts > 0]].any():
             return None
+        if spans is not None:
+            lengths = np.array([end - start for _, start, end in spans], dtype=np.int64)
+            begins = firsts[[i for i, _, _ in spans]] + np.array([start for _, start, _ in spans], dtype=np.int64)
+            firsts = np.cumsum(lengths) - lengths
+            chosen = np.repeat(begins - firsts, lengths) + np.arange(lengths.sum())
+            ids, starts, ends, counts = ids[chosen], starts[chosen], ends[chosen], lengths
         if self._spaces is not None:
-            starts, ends = _trimmed(starts, ends, self._spaces, ids, self._trimming.keeps_first)
+            # A stretch begins with a first token, too.
+            is_first = starts == 0
+            is_first[firsts[counts > 0]] = True
+            starts, ends = _trimmed(starts, ends, self._spaces, ids, is_first & self._trimming.keeps_first)
         pairs = list(zip(starts.tolist(), ends.tolist(), strict=True))
         return [pairs[first:last] for first, last in pairwise([*firsts.tolist(), len(pairs)])]
 
 
 def _trimmed(
-    starts: NDArray[np.int64], ends: NDArray[np.int64], spaces: _Spaces, ids: NDArray[np.int64], keeps_first: bool
+    starts: NDArray[np.int64], ends: NDArray[np.int64], spaces: _Spaces, ids: NDArray[np.int64], keeps: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The offsets without the spaces of each token, by the steps of tokenizers.
 
-    keeps_first : whether a single space at the start of a text stays, as if it had been put there
+    keeps : whether a token keeps a single space, as if it had been put there
     """
     leading, trailing = spaces.leading[ids], spaces.trailing[ids]
-    if keeps_first:
-        leading[(leading == 1) & (starts == 0)] = 0
+    leading[(leading == 1) & keeps] = 0
     starts = np.minimum(starts + leading, ends)
     return starts, np.where(ends >= trailing, np.maximum(ends - trailing, starts), ends)

@@ -11,7 +11,7 @@ from ..model.special_tokens import find_overlap
 from ..model.surround import read_trimming, read_types
 from ..system.lazy import lazy
 from ..tokenizer import Tokenizer
-from .rows import Frame, Rows
+from .rows import Cut, Frame, Rows
 
 
 class Applied:
@@ -55,9 +55,9 @@ class Applied:
             for has_ids in (False, True)
         }
 
-    def offsets(self, texts: list[str], rows: Rows) -> list[Offsets] | None:
-        """The offsets of texts and their ids; None if tokenizers must decide."""
-        return None if self._finder is None else self._finder.find(texts, rows)
+    def offsets(self, texts: list[str], rows: Rows, cut: Cut) -> list[Offsets] | None:
+        """The offsets of what is cut from texts, by the ids of the texts; None if tokenizers must decide."""
+        return None if self._finder is None else self._finder.find(texts, rows, cut.spans)
 
     @lazy
     def _finder(self) -> OffsetFinder | None:

@@ -6,7 +6,7 @@ is returned, tokenizers must decide, or say what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..model.surround import Surround, Template
@@ -84,46 +84,81 @@ def _value(strategy: Any) -> Any:
 
 
 class Cut(NamedTuple):
-    """How much of each text stays: its length (None for all of each), and from which end."""
+    """Which stretches of the ids of texts are the rows of a result.
 
-    lengths: list[int] | None
-    from_end: bool
+    spans : the number of a text, and where the stretch starts and ends in its ids; of all first texts, then of all second
+        ones. None for all of each text
+    """
+
+    spans: list[tuple[int, int, int]] | None
 
     @classmethod
-    def of(cls, rows: Rows, frame: Frame, options: Mapping[str, Any], from_end: bool) -> Cut | None:
-        """That of the texts of a Batch, by their ids."""
+    def of(cls, rows: Rows, frame: Frame, options: Mapping[str, Any], from_end: bool, n_usual: int) -> Cut | None:
+        """That of the texts of a Batch, by their ids.
+
+        from_end : whether the end of a text stays
+        n_usual  : how many ids are put around one text unless they are declined
+        """
         strategy, most = _value(options.get("truncation_strategy")), options.get("max_length")
+        overflows, stride = options.get("return_overflowing_tokens"), options.get("stride") or 0
+        if overflows and (frame.is_pair or any(frame.types)):  # tokenizers sets the types of what overflows now and then
+            return None
         if strategy in (None, "do_not_truncate"):
-            return cls(None, from_end)
-        # tokenizers refuses a stride that does not fit, and what leaves no room for text.
-        if strategy not in _TRUNCATION or not isinstance(most, int) or most <= frame.n_ids or options.get("stride"):
+            return cls(None)
+        # tokenizers refuses what leaves no room for text, and a stride that does not fit.
+        if strategy not in _TRUNCATION or not isinstance(most, int) or most <= frame.n_ids:
+            return None
+        if stride and (frame.is_pair or not isinstance(stride, int) or not 0 < stride < most - max(n_usual, frame.n_ids)):
             return None
         room = most - frame.n_ids
         counts = list(map(len, rows))
-        n = len(counts) // 2 if frame.is_pair else len(counts)
-        firsts, seconds = counts[:n], counts[n:] or [0] * n
-        kept = []
-        for first, second in zip(firsts, seconds, strict=True):
-            over = first + second - room
-            if over <= 0:
-                kept.append((first, second))
-            elif strategy == "longest_first":
-                kept.append(_shared(first, second, room))
-            elif over >= (first if strategy == "only_first" else second):  # nothing would be left of it
-                return None
-            else:
-                kept.append((first - over, second) if strategy == "only_first" else (first, second - over))
-        lengths = [first for first, _ in kept] + [second for _, second in kept]
-        return cls(lengths[: len(rows)], from_end)
+        if overflows and strategy != "only_second":
+            steps = _stretches_from_end if from_end else _stretches
+            return cls([(i, *span) for i, n in enumerate(counts) for span in steps(n, room, stride)])
+        kept = _kept(counts, room, frame.is_pair, strategy)
+        if kept is None:
+            return None
+        spans = enumerate(zip(counts, kept, strict=True))
+        return cls([(i, n - length, n) if from_end else (i, 0, length) for i, (n, length) in spans])
 
     def apply(self, rows: Rows) -> Rows:
-        """The rows of texts, cut."""
-        if self.lengths is None:
+        """The stretches of rows that have an entry for each id of the texts."""
+        if self.spans is None:
             return rows
-        return [
-            row if len(row) == length else row[len(row) - length :] if self.from_end else row[:length]
-            for row, length in zip(rows, self.lengths, strict=True)
-        ]
+        return [rows[i] if start == 0 and end == len(rows[i]) else rows[i][start:end] for i, start, end in self.spans]
+
+
+def _kept(counts: list[int], room: int, is_pair: bool, strategy: str) -> list[int] | None:
+    """How many of the ids of each text stay, where there is room for so many in a row."""
+    n = len(counts) // 2 if is_pair else len(counts)
+    firsts, seconds = counts[:n], counts[n:] or [0] * n
+    for i, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
+        over = first + second - room
+        if over <= 0:
+            continue
+        if strategy == "longest_first":
+            firsts[i], seconds[i] = _shared(first, second, room)
+        elif over >= (first if strategy == "only_first" else second):  # nothing would be left of it
+            return None
+        elif strategy == "only_first":
+            firsts[i] -= over
+        else:
+            seconds[i] -= over
+    return firsts + seconds if is_pair else firsts
+
+
+def _stretches(n: int, room: int, stride: int) -> Iterator[tuple[int, int]]:
+    """Where stretches of n ids start and end that fill the room, and share `stride` ids with the one before."""
+    start = 0
+    while start + room < n:
+        yield start, start + room
+        start += room - stride
+    yield start, n
+
+
+def _stretches_from_end(n: int, room: int, stride: int) -> Iterator[tuple[int, int]]:
+    """The same from the last one on."""
+    return ((n - end, n - start) for start, end in _stretches(n, room, stride))
 
 
 def _shared(first: int, second: int, room: int) -> tuple[int, int]:

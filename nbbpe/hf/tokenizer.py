@@ -33,6 +33,7 @@ _PLAIN = {
         "return_attention_mask",
         "return_special_tokens_mask",
         "return_offsets_mapping",
+        "return_overflowing_tokens",
         "return_length",
         "verbose",
         "split_special_tokens",
@@ -203,9 +204,9 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         found = self._encode_plain(batch, options, with_tokenizers)
         if found is None:
             return with_tokenizers()
-        if options.get("return_tensors") is not None:
+        if options.get("return_tensors") is not None or options.get("return_overflowing_tokens"):
             return found
-        # One text has a row of its own, except as a tensor. (Lengths are ints.)
+        # One text has a row of its own, except as a tensor, and where there may be more. (Lengths are ints.)
         one = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}
         return NbbpeEncoding(one, found.n_sequences, with_tokenizers)
 
@@ -300,10 +301,13 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         else:
             rows = applied.tokenizer.encode_batch(texts, allowed_special=allowed)
         frame = applied.frame(batch.is_pair, bool(options.get("add_special_tokens", True)))
-        cut = Cut.of(rows, frame, options, self.truncation_side == "left")
+        n_usual = applied.frame(False, True).n_ids
+        cut = Cut.of(rows, frame, options, self.truncation_side == "left", n_usual)
+        if cut is None:
+            return None
         needs_offsets = options.get("return_offsets_mapping")
-        offsets = applied.offsets(texts, rows) if needs_offsets else []
-        if cut is None or offsets is None:
+        offsets = applied.offsets(texts, rows, cut) if needs_offsets else []
+        if offsets is None:
             return None
         # As in their class, what a call before set in the tokenizer of tokenizers is not left there, nor saved with it.
         backend = self._tokenizer
@@ -325,10 +329,13 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         if options.get("return_special_tokens_mask"):
             columns["special_tokens_mask"] = frame.put([[0] * len(row) for row in rows], 1)
         if needs_offsets:
-            columns["offset_mapping"] = frame.put(cut.apply(offsets), (0, 0))
+            columns["offset_mapping"] = frame.put(offsets, (0, 0))
         found: dict[str, Any] = columns if is_unpadded(options) else padded(columns, self._pads(), options, padding_side)
         if options.get("return_length"):
             found["length"] = list(map(len, found["input_ids"]))
+        if options.get("return_overflowing_tokens"):
+            numbers = range(len(rows)) if cut.spans is None else [i for i, _, _ in cut.spans]
+            found["overflow_to_sample_mapping"] = list(numbers)
         return NbbpeEncoding(found, 1 + batch.is_pair, with_tokenizers, options.get("return_tensors"))
 
     def _pads(self) -> dict[str, Any]:
