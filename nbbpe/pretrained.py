@@ -43,7 +43,7 @@ def save_pretrained(
             raise ValueError(f"chat_template {shown(chat_template)} holds a lone surrogate, which has no UTF-8") from None
         config["chat_template"] = chat_template
     config["added_tokens_decoder"] = saved_tokens(model)
-    path = os.fspath(target)
+    path = os.fsdecode(target)
     text = to_huggingface.content(model)  # which raises, before anything is made
     os.makedirs(path, exist_ok=True)
     # What the others refer to comes first.

@@ -275,3 +275,21 @@ def test_a_working_folder_that_is_gone_does_not_matter_to_whole_paths(tmp_path, 
         os.chdir(tmp_path)
     assert found[0].fingerprint == small.fingerprint
     assert len(found[1]) == n_ids
+
+
+def test_what_is_written_takes_a_path_as_bytes(tmp_path, small):
+    folder = os.fsencode(tmp_path)
+    for name, write in {
+        b"saved": small.save,
+        b"for_transformers": small.save_pretrained,
+        b"tokenizer.json": small.to_hf,
+        b"mine.tiktoken": small.save_tiktoken,
+        b"ids.bin": lambda path: small.encode_file(documents=["a b"], output_path=path),
+        b"counts.parquet": lambda path: nbbpe.count_words(documents=["a b"], output=path),
+        b"report.html": lambda path: small.report(path, on={"text": iter(["a b"])}),
+    }.items():
+        write(os.path.join(folder, name))
+        assert os.path.exists(os.path.join(folder, name))
+    small.save_gpt2(os.path.join(folder, b"vocab.json"), os.path.join(folder, b"merges.txt"))
+    assert nbbpe.Tokenizer.load(os.path.join(folder, b"saved")) == small
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]

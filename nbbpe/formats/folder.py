@@ -51,7 +51,7 @@ def scratch_for(path: Path, copy: str = "") -> Iterator[tuple[str, str]]:
     somebody else's in the place of those that `write` writes, PermissionError for another user's link in place of it or of
     one of these, and OSError where nothing can be written.
     """
-    shown = os.fspath(path)
+    shown = os.fsdecode(path)
     folder = target_of(shown)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise NotADirectoryError(f"{shown!r} is a file; give a folder to save the tokenizer in")
@@ -111,7 +111,7 @@ def write(path: Path, model: Model) -> None:
             except OSError:
                 if not os.path.isdir(folder):  # else another process has made it meanwhile
                     raise
-        _check_ours(folder, os.fspath(path), copy)
+        _check_ours(folder, os.fsdecode(path), copy)
         saving = os.path.join(scratch, ABOUT)
         # The next save may replace all files, whichever of them this one replaces.
         for_transformers.write_json(saving, {"format": "nbbpe", "version": _VERSION, _SAVING: True, _COPY: {}})
@@ -156,7 +156,7 @@ def read_model(path: Path, check: bool = True) -> Model:
     includes files that were not saved together, and a `regex` other than the one that the tokenizer was made with where
     that matters.
     """
-    folder = os.fspath(path)
+    folder = os.fsdecode(path)
     about_path = os.path.join(folder, ABOUT)
     if not os.path.exists(about_path):
         what = "has no nbbpe.json, so Tokenizer.save did not write it" if os.path.exists(folder) else "is missing"

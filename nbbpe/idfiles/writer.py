@@ -111,11 +111,12 @@ def encode_file(
     """
     if output_path is None:
         raise TypeError("output_path is missing: a .bin or .npy file to write")
-    suffix = os.path.splitext(os.fspath(output_path))[1]
+    output_path = os.fsdecode(output_path)
+    suffix = os.path.splitext(output_path)[1]
     if suffix not in (".bin", ".npy"):
-        raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {os.fspath(output_path)!r}")
+        raise ValueError(f"output_path must be a name that ends in .bin (raw ids) or .npy, not {output_path!r}")
     if not os.path.isabs(output_path):  # documents may come from code that changes the working folder
-        output_path = os.path.join(os.getcwd(), os.fspath(output_path))
+        output_path = os.path.join(os.getcwd(), output_path)
     if not isinstance(resume, bool):
         raise TypeError(f"resume must be True or False, not {resume!r}")
     n_workers = check_workers(workers)

@@ -76,8 +76,8 @@ def whole_file(path: Path) -> Iterator[str]:
 
     Raises FileNotFoundError for an empty name, IsADirectoryError for a folder, and what `scratch_folder` raises.
     """
-    name = os.fspath(path)
-    if os.path.isdir(path) or (name and not os.path.basename(name)):
+    name = os.fsdecode(path)
+    if os.path.isdir(name) or (name and not os.path.basename(name)):
         raise IsADirectoryError(f"{name!r} is a folder; give a file name to write")
     with name_in_errors(path), scratch_folder(path) as folder:
         whole = os.path.join(folder, os.path.basename(name))

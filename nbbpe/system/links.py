@@ -13,7 +13,7 @@ _MAX_LINKS = 40  # in one path, as on Linux; more are a circle
 
 def is_device(path: Path) -> bool:
     """Whether a path is a device, a pipe or a socket, which is written to and must never be replaced."""
-    name = os.path.abspath(os.fspath(path))
+    name = os.path.abspath(os.fsdecode(path))
     # A name in /dev may be a symlink to a file, as /dev/stdout is after `> file`, and must not be replaced either.
     if os.path.dirname(name) in ("/dev", "/dev/fd"):
         return True
@@ -31,8 +31,8 @@ def target_of(path: Path) -> str:
     for a link that another user may have made (see `_check_trusted`), FileNotFoundError for an empty name, which would be
     the working folder, and for one with a NUL, and OSError for a circle of links.
     """
-    shown = os.fspath(path)
-    if not shown or "\0" in os.fsdecode(shown):
+    shown = os.fsdecode(path)
+    if not shown or "\0" in shown:
         raise FileNotFoundError(f"{shown!r} is not the name of a file or folder")
     if not hasattr(os, "geteuid"):  # Windows, where only administrators make symlinks
         name = os.path.abspath(shown)

@@ -53,7 +53,7 @@ def batch_of(words: WordCounts, schema: Any) -> Any:
 
 def check_output(output: Path) -> None:
     """Raise ValueError for a file of counts whose name does not say what it is."""
-    if not os.fspath(output).lower().endswith(ENDINGS):
+    if not os.fsdecode(output).lower().endswith(ENDINGS):
         raise ValueError(
             f"output {os.fspath(output)!r} must end in one of {', '.join(ENDINGS)}, which says how it is written"
         )
