@@ -140,6 +140,16 @@ def test_many_workers_get_no_tiny_parts(small, tmp_path, workers):
     assert 8 <= len(parts) <= 40
 
 
+@pytest.mark.parametrize(("n_bytes", "workers"), [(90, 1), (110, 2)])
+def test_threads_share_no_files_that_are_small(small, tmp_path, monkeypatch, n_bytes, workers):
+    monkeypatch.setattr(tokenfile, "MIN_BYTES_FOR_WORKERS", 256 * 100)
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a" * n_bytes)
+    inputs = find_inputs([path] * 300, None, "raise", "input_path")
+    assert tokenfile.divide(small, inputs, None, 2).n_workers == workers
+    assert tokenfile.divide(small._splitting_with("regex"), inputs, None, 2).n_workers == 2
+
+
 @given(data=texts.data(200), n=st.integers(1, 120))
 def test_any_bytes_cut_anywhere_give_their_ids(sizes, small, tmp_path, data, n):
     path = tmp_path / "text"

@@ -43,6 +43,9 @@ from .sidecar import check_replaceable, describe_ids, sidecar_path
 shutil: Any = imported_on_use("shutil")
 
 MIN_BYTES_FOR_WORKERS = 8 << 20  # below it, starting processes costs more than it saves
+# Threads need as much for each so many files: opening small ones and the like is work of Python's, and two threads have
+# taken 1.3 times the time of one for files of 1 to 16 kB; from 32 kB on they were not slower.
+_MANY = 256
 _CHUNK_BYTES = 8 << 20  # of text: what a worker takes at a time
 _EXECUTORS_WORKERS = 8  # how many an executor has is not known; so many would get four parts each, or more
 _NPY_HEADER = 128  # bytes that the header of a 1-D .npy file takes
@@ -207,7 +210,11 @@ def divide(
 ) -> Division:
     """Divide inputs among workers that encode them, or an executor's; with `kept`, as the run that is resumed did."""
     n_text = sum(each.n_text() for each in inputs)
-    if n_text < MIN_BYTES_FOR_WORKERS:
+    # Threads start sooner and need less memory, but only one of them is in Python at a time. To be resumed, parts go to
+    # processes: one gets no new part before the one that it has finished is noted, and if killed takes no other along.
+    in_python = tokenizer._encoder.in_python or any(each.in_python for each in inputs)
+    in_threads = not kept and not in_python and executor is None
+    if n_text < MIN_BYTES_FOR_WORKERS * (max(1, len(inputs) / _MANY) if in_threads else 1):
         n_workers = 1
     if kept:
         part_bytes = kept.part_bytes or _kept_part_bytes(n_workers)
@@ -227,10 +234,7 @@ def divide(
     if n_workers > 1:
         # Workers inherit kernels and tables instead of making them again.
         checksum(np.fromiter(tokenizer.encode_iterable(["warm up"]), dtype=tokenizer.dtype))
-    # Threads start sooner and need less memory, but only one of them is in Python at a time. To be resumed, parts go to
-    # processes: one gets no new part before the one that it has finished is noted, and if killed takes no other along.
-    in_python = tokenizer._encoder.in_python or any(each.in_python for each in inputs)
-    in_threads = n_workers > 1 and not kept and not in_python and executor is None
+    in_threads = in_threads and n_workers > 1
     if in_threads:
         pairs = zip(of_inputs, inputs, strict=True)
         of_inputs = [shared_by_threads(parts, each.n_text(), n_workers) for parts, each in pairs]
