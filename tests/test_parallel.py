@@ -487,6 +487,25 @@ def test_a_worker_that_dies_is_an_error_that_says_how():
         list(run_jobs(Adder, [1, "exit", 2], 2))
 
 
+# This process would not learn that other children have ended.
+IGNORES_CHILDREN = """
+import signal, sys
+sys.path.insert(0, sys.argv[1])
+from test_parallel import Adder, WorkerError, run_jobs
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+try:
+    list(run_jobs(Adder, [1, "die", 2], 2))
+except WorkerError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGCHLD"), reason="no such signal")
+def test_where_the_system_does_not_tell_how_a_worker_died_nothing_is_said_of_it():
+    said = processes.run(IGNORES_CHILDREN, os.path.dirname(__file__))
+    assert said.startswith("a worker process ended; if the system killed it")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a pipe of messages")
 def test_a_worker_that_dies_while_it_sends_is_an_error_that_says_how(monkeypatch):
     receive = Connection._recv

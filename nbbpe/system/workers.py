@@ -384,9 +384,10 @@ class _Desk:
             except (EOFError, OSError):  # the second where it ended in the middle of a message
                 process = self._workers[connection]
                 process.join()
+                # Where SIGCHLD is ignored, the system does not tell how it ended.
+                how = "" if process.exitcode is None else f" with exit code {process.exitcode}"
                 raise WorkerError(
-                    f"a worker process ended with exit code {process.exitcode}; if the system killed it for its memory, "
-                    "use fewer workers"
+                    f"a worker process ended{how}; if the system killed it for its memory, use fewer workers"
                 ) from None
             if kind == "error":
                 raise results
