@@ -147,10 +147,14 @@ def test_pools_count_what_one_process_counts(pool, text, tmp_path):
         assert nbbpe.count_words(source, executor=executor, **options).equals(expected, check_metadata=True)
 
 
-def test_an_error_in_a_worker_is_raised_here(tmp_path):
+def test_an_error_in_a_worker_is_raised_here_and_names_the_file_as_it_was_given(tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": 3}\n')
-    with ThreadPoolExecutor(2) as executor, pytest.raises(ValueError, match=r"a\.jsonl', line 2"):
-        nbbpe.train(tmp_path / "a.jsonl", 300, executor=executor)
+    monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor(2) as executor:
+        with pytest.raises(ValueError, match=r"^'a\.jsonl', line 2"):
+            nbbpe.train("a.jsonl", 300, executor=executor)
+        with pytest.warns(UserWarning, match=r"skipped: 'a\.jsonl', line 2"):
+            nbbpe.count_words("a.jsonl", executor=executor, on_error="skip")
 
 
 def test_a_file_that_changes_is_refused_elsewhere_too(text):

@@ -20,4 +20,4 @@ def for_elsewhere(part: Any) -> Part:
     if not isinstance(file, LocalFile):
         return part
     planned = None if file.planned is None else file.planned.as_elsewhere()
-    return part._replace(file=LocalFile(os.path.abspath(file.path), planned))
+    return part._replace(file=LocalFile(os.path.abspath(file.path), planned, file.name))

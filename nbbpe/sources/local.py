@@ -62,11 +62,12 @@ class LocalFile(NamedTuple):
 
     path: Path
     planned: FileState | None = None  # None for a pipe or the like, and for what is not there
+    given: str = ""  # the user's name for it, where the path is another
 
     @property
     def name(self) -> str:
         """See File."""
-        return os.fspath(self.path)
+        return self.given or os.fspath(self.path)
 
     def size(self) -> int | None:
         """See File."""
