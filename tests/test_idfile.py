@@ -161,6 +161,23 @@ def test_a_token_file_is_the_ids_of_the_text(encoded, small):
             file[place]
 
 
+def test_numpy_takes_a_token_file_as_the_array_of_its_ids(encoded, small):
+    file = nbbpe.TokenFile(encoded, small)
+    assert np.asarray(file).dtype == np.uint16
+    assert np.shares_memory(np.asarray(file), file.ids)
+    assert type(np.asarray(file)) is np.ndarray
+    assert np.array(file).flags.writeable
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        assert np.shares_memory(np.array(file, copy=False), file.ids)
+        with pytest.raises(ValueError, match="copy"):
+            np.array(file, dtype=np.int64, copy=False)
+    wide = np.asarray(file, dtype=np.int64)
+    assert wide.dtype == np.int64
+    assert wide.tolist() == list(file)
+    assert (file == np.asarray(file)).all()
+    assert small.decode(file) == small.decode(file.ids)
+
+
 def test_a_token_file_needs_no_tokenizer_and_takes_any_kind_of_path(encoded, monkeypatch, small):
     monkeypatch.chdir(encoded.parent)
     for path in encoded, str(encoded), encoded.name, os.fsencode(encoded):

@@ -133,6 +133,11 @@ class TokenFile:
             raise IndexError(f"index {place} is out of bounds for {len(self):,} ids") from None
         return found if isinstance(found, np.ndarray) else int(found)
 
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """All ids as NumPy takes them, of their own dtype and without a copy, unless it asks for another."""
+        # NumPy would ask for them one by one. (Before NumPy 2, None was not a value of `copy`.)
+        return np.asarray(self.ids, dtype) if copy is None else np.array(self.ids, dtype, copy=copy)
+
     def __repr__(self) -> str:
         return f"TokenFile({self.path!r}, {self._n_ids:,} ids of {self.dtype}, fingerprint={self.fingerprint!r})"
 
