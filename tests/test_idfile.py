@@ -279,6 +279,8 @@ def test_without_known_separators_there_are_no_documents(tmp_path):
 
 
 def test_given_separators_come_before_those_of_the_json(encoded):
+    with pytest.raises(TypeError, match=r"separator_ids must be a list of ids, such as \[50256\], not 399"):
+        nbbpe.TokenFile(encoded, separator_ids=399)
     file = nbbpe.TokenFile(encoded, separator_ids=[32, np.int64(10), 32])
     assert file.separator_ids == (10, 32)
     for bad, error in (([1.5], TypeError), (["a"], TypeError), ([-1], ValueError)):

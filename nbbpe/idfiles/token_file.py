@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -96,6 +96,8 @@ class TokenFile:
         if tokenizer is not None and check:
             _check_tokenizer(self.path, about, tokenizer)
         if separator_ids is not None:
+            if not isinstance(separator_ids, Iterable):
+                raise TypeError(f"separator_ids must be a list of ids, such as [50256], not {separator_ids!r:.100}")
             self.separator_ids = tuple(sorted({check_integer("a separator id", token_id, 0) for token_id in separator_ids}))
         elif about:
             self.separator_ids = tuple(about["separator_ids"])
