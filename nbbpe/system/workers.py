@@ -345,6 +345,11 @@ def _processes(
             process.kill()
             process.join()
             connection.close()
+            if process.exitcode is None:
+                # SIGCHLD is ignored, and the system tells of no end. So multiprocessing would keep the process and its
+                # files, and when this one exits end whatever has the number by then.
+                process._popen.returncode = 0
+            process.close()
 
 
 def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str | None) -> None:
