@@ -26,15 +26,16 @@ class Warmup(NamedTuple):
     n_lost: int = 0
 
 
-def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) -> Warmup:
+def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] = ()) -> Warmup:
     """Compile every kernel that is not on disk yet and store it, so that no later process has to.
 
     into : a folder to write them to, to be used elsewhere with any version of Numba and llvmlite, or none. By default
            NUMBA_CACHE_DIR if that is set, else the folder of the installed package, else the user's cache folder. Kernels
            in the package can be read by all of its users; the other two folders are the user's own. A folder that others
            can write to is not used, because kernels are code that runs
-    cpu  : processors to compile for, in place of this machine's: "x86-64", "x86-64-v2", "x86-64-v3" or "x86-64-v4" where it
-           is one of them, or "generic", each with more features if needed, as "x86-64-v4+avx512vbmi+avx512vbmi2".
+    cpu  : processors to compile for, one or several, in place of this machine's: "x86-64", "x86-64-v2", "x86-64-v3" or
+           "x86-64-v4" where it is one of them, or "generic", each with more features if needed, as
+           "x86-64-v4+avx512vbmi+avx512vbmi2".
            A process takes what was made for exactly its processor, else what asks for most of what it has
 
     A process looks for kernels in the folder `nbbpe` of its NUMBA_CACHE_DIR, and in `nbbpe/kernels/objects` of the
@@ -50,13 +51,15 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: Iterable[str] = ()) 
     from .kernels.compiler import kernel_files, plain, target
     from .kernels.compiler.trusted_folders import PrivateFolder
 
-    if into is not None and not os.fspath(into):
+    into = None if into is None else os.fsdecode(into)
+    if into == "":
         raise FileNotFoundError("'' is not the name of a folder to store kernels in")
     began = time.perf_counter()
     folder = None if into is None else os.path.abspath(into)
     if folder is not None:
         _check_writable(folder)
-    labels = [target.label_of(target.parse_wanted(label)) for label in cpu]
+    wanted = [cpu] if isinstance(cpu, str) else cpu
+    labels = [target.label_of(target.parse_wanted(label)) for label in wanted]
     if labels:
         done = [_in_another_process(folder, label) for label in labels]
         n_compiled, n_lost = (sum(numbers) for numbers in zip(*done, strict=True))

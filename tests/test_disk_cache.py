@@ -612,6 +612,14 @@ def test_warmup_for_another_processor_says_that_there_is_no_python_to_start(exec
         nbbpe.warmup(tmp_path / "objects", ["generic"])
 
 
+def test_warmup_takes_one_processor_and_a_folder_as_bytes(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(WARMUP, "_in_another_process", lambda into, label: asked.append((into, label)) or (0, 0))
+    monkeypatch.setattr(WARMUP, "store_tables", lambda into: None)
+    nbbpe.warmup(os.fsencode(tmp_path / "objects"), "generic")
+    assert asked == [(str(tmp_path / "objects"), "generic")]
+
+
 def test_warmup_for_another_processor_runs_no_code_of_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "nbbpe").mkdir()
     (tmp_path / "nbbpe" / "__init__.py").write_text("raise SystemExit(3)")
