@@ -22,6 +22,7 @@ import pytest
 
 import nbbpe
 from nbbpe.system import workers
+from nbbpe.system.signals_later import signals_later
 from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs, run_together
 
 
@@ -473,6 +474,42 @@ def test_ctrl_c_beside_a_job_of_this_process_leaves_nobody(error):
         results.throw(error)
     assert multiprocessing.active_children() == []
     assert threading.active_count() == before
+
+
+# Ctrl-C comes to each process right after a fork, while Python runs what was registered for that.
+INTERRUPTED_FORK = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from test_parallel import Adder, run_jobs
+os.dup2(1, 2)
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+os.register_at_fork(after_in_parent=interrupt, after_in_child=interrupt)
+try:
+    print(sorted(result for _, result in run_jobs(Adder, [1, 2], 2) if isinstance(result, int)))
+except KeyboardInterrupt:
+    print("answered")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux")
+def test_ctrl_c_is_not_lost_while_a_worker_is_forked():
+    assert processes.run(INTERRUPTED_FORK, os.path.dirname(__file__)) == "answered\n"
+
+
+def test_signals_are_answered_later():
+    def interrupted() -> None:
+        with signals_later():
+            signal.raise_signal(signal.SIGINT)
+            reached.append(True)
+
+    reached: list[bool] = []
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reached
+    assert signal.getsignal(signal.SIGINT) is before
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_an_error_that_cannot_be_sent_is_told_in_words():

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .integers import check_positive
 from .lazy import imported_on_use
+from .signals_later import signals_later, unblock_signals
 from .user_warnings import warn_user
 from .waiting import join, next_item
 
@@ -320,13 +321,16 @@ def _processes(
         for number in range(n_workers):
             pipe: tuple[Any, ...] = ()
             try:
-                ours, theirs = pipe = context.Pipe()
-                arguments = (theirs, make_job, hand_over, [ours, *workers], os.getpid())
-                process = context.Process(target=_work, args=arguments, daemon=True)
-                with warnings.catch_warnings():
-                    # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
-                    warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-                    process.start()
+                with signals_later():
+                    ours, theirs = pipe = context.Pipe()
+                    arguments = (theirs, make_job, hand_over, [ours, *workers], os.getpid())
+                    process = context.Process(target=_work, args=arguments, daemon=True)
+                    with warnings.catch_warnings():
+                        # Python 3.12 warns of forking where other threads run. Workers take no lock that those could hold.
+                        warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+                        process.start()
+                    theirs.close()
+                    workers[ours] = process
             except OSError as error:
                 for end in pipe:
                     end.close()
@@ -337,8 +341,6 @@ def _processes(
                     raise
                 lacking = error.strerror
                 break
-            theirs.close()
-            workers[ours] = process
         yield workers, lacking
     finally:
         for connection, process in workers.items():
@@ -413,15 +415,16 @@ def _work(
 
     Every message is (kind, number of the task or None, list of results); ENDED is the last result of a task, and of all.
     """
+    # Ctrl-C reaches all processes of a terminal; only the parent handles it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Whatever the parent does on SIGTERM, a worker has nothing to clean up.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    unblock_signals()
     try:
         threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     except RuntimeError as error:  # a limit of processes counts threads, too
         connection.send(("error", None, WorkerError(_NO_MORE.format("a thread of a worker process", error))))
         return
-    # Ctrl-C reaches all processes of a terminal; only the parent handles it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Whatever the parent does on SIGTERM, a worker has nothing to clean up.
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         # With the parent's ends closed here, a worker notices on its own connection that the parent has ended.
         for other in inherited:
