@@ -231,6 +231,23 @@ def test_weights_multiply_exactly(tmp_path):
     assert nbbpe.train(counts=[thirds, parts[1]], weights=[1, 0.5], vocab_size=270).merges == direct.merges
 
 
+class Three:
+    """An integer of some other library."""
+
+    def __index__(self) -> int:
+        return 3
+
+
+@pytest.mark.parametrize("three", [np.int32(3), np.uint8(3), Three()], ids=["int32", "uint8", "other"])
+def test_weights_may_be_integers_of_other_libraries(three, tmp_path):
+    (tmp_path / "a.txt").write_text("the cat")
+    (tmp_path / "b.txt").write_text("the hat")
+    source = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for other in Fraction(1, 10**18), Fraction(np.uint8(1), np.uint8(100)):
+        counts = nbbpe.count_words(source, weights=[three, other])
+        assert counter_of(counts) == counter_of(nbbpe.count_words(source, weights=[3, Fraction(str(other))]))
+
+
 def test_a_file_that_appears_while_a_pattern_is_weighted_moves_no_weight():
     fsspec = pytest.importorskip("fsspec")
     memory = pytest.importorskip("fsspec.implementations.memory")

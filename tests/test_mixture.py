@@ -10,6 +10,7 @@ import random
 import tracemalloc
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import nbbpe
@@ -79,6 +80,29 @@ def test_shares_make_up_for_sizes():
     assert told["a"]["bytes"] == 1000
     assert told["a"]["multiplier"] == 16 * told["b"]["multiplier"]
     assert tok.merges == nbbpe.train(documents=[a] * 16 + [b], vocab_size=300).merges
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"weights": {"a": 2**40, "b": Fraction(1, 2**20)}},
+        {"weights": {"a": Fraction(2**40, 3), "b": 2**20}},
+        {"shares": {"a": 2**60, "b": 2**59}},
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the text has pairs for only")
+def test_numbers_of_numpy_are_taken_exactly(numbers):
+    def of_numpy(number):
+        if isinstance(number, Fraction):
+            return Fraction(np.int64(number.numerator), np.int64(number.denominator))
+        return np.int64(number)
+
+    told = []
+    for convert in (lambda number: number), of_numpy:
+        given = {kind: {name: convert(number) for name, number in each.items()} for kind, each in numbers.items()}
+        tok = nbbpe.train(nbbpe.Mixture({"a": iter(["xy"]), "b": iter(["the cat"])}, **given), 257)
+        told.append(tok.provenance["training"])
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("share", [1e-9, 1e30])

@@ -29,10 +29,16 @@ def _fraction(weight: Any, number: int) -> Fraction:
         raise TypeError(f"weights[{number}] must be a positive number or a Fraction, not {weight!r}")
     if isinstance(weight, float) and not math.isfinite(weight):
         raise ValueError(f"weights[{number}] must be a positive number, not {weight!r}")
-    exact = Fraction(repr(float(weight))) if isinstance(weight, float) else Fraction(weight)
+    exact = Fraction(repr(float(weight))) if isinstance(weight, float) else exact_fraction(weight)
     if exact <= 0:
         raise ValueError(f"weights[{number}] must be a positive number, not {weight!r}")
     return exact
+
+
+def exact_fraction(number: Any) -> Fraction:
+    """A number as a fraction of Python's integers: products of NumPy's, which a Fraction would keep, may wrap around."""
+    fraction = Fraction(number.__index__() if hasattr(number, "__index__") else number)
+    return Fraction(int(fraction.numerator), int(fraction.denominator))
 
 
 def whole_factors(weights: Sequence[Fraction]) -> tuple[list[int], int]:

@@ -202,18 +202,18 @@ def denominator_of(mixture: Mixture) -> int:
     """What the weighted counts must be divided by to say how often a word stands in the text."""
     if mixture.shares is not None:
         return _FINENESS
-    return lcm(*(weight.denominator for weight in (mixture.weights or {}).values()))
+    return lcm(*(int(weight.denominator) for weight in (mixture.weights or {}).values()))
 
 
 def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
     """What each source's counts are multiplied by."""
-    from fractions import Fraction  # here, as it brings `decimal` with it
+    from ..training.weights import exact_fraction  # here, as it brings `decimal` with it
 
     if mixture.shares is not None:
         # A source without text has no share to be made up for, and must not be the one that counts least.
-        rates = {name: Fraction(share) / sizes[name] for name, share in mixture.shares.items() if sizes[name]}
-        least = min(rates.values(), default=Fraction(1))
+        rates = {name: exact_fraction(share) / sizes[name] for name, share in mixture.shares.items() if sizes[name]}
+        least = min(rates.values(), default=exact_fraction(1))
         return {name: round(_FINENESS * rates.get(name, least) / least) for name in sizes}
-    weights = {name: Fraction((mixture.weights or {}).get(name, 1)) for name in mixture.sources}
+    weights = {name: exact_fraction((mixture.weights or {}).get(name, 1)) for name in mixture.sources}
     unit = denominator_of(mixture)
     return {name: int(weight * unit) for name, weight in weights.items()}
