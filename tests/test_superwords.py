@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nbbpe
-from nbbpe.text.pattern import NAMED
+from nbbpe.text.pattern import NAMED, get_pattern
 
 TEXT = (
     "by the way, by the by, it's the end of the day: the end, in the end of the 12 days!\n\n"
@@ -108,6 +108,19 @@ def test_a_pattern_and_a_phrase_of_ones_own_and_rules_hold_in_both_stages():
     )
     assert any(b"_" in token and len(token) > 1 for token in tok.vocab.values())
     assert not any(b"e_" in token or b"_e" in token for token in tok.vocab.values())
+
+
+def test_flags_of_a_pattern_and_of_a_phrase_stay_compiled_and_apart():
+    text = "The End of THE END of the end, the enD: the_end"
+    superwords = nbbpe.Superwords(after=258, phrase="(?i) ?[a-z]+")
+    options = {"documents": [text] * 3, "vocab_size": 275, "superwords": superwords}
+    tok = nbbpe.train(**options, pattern=r"(?is) ?[a-z]+|_+|.", split_with="compiled")
+    assert tok == nbbpe.train(**options, pattern=r"(?is) ?[a-z]+|_+|.", split_with="regex")
+    assert tok.merges == nbbpe.train(**options, pattern=r" ?[a-zA-Z\u0130\u0131\u017f\u212a]+|_+|[\s\S]").merges
+    # Neither has those of the other.
+    alone = nbbpe.Superwords(after=258, phrase=" ?[a-z]+")
+    pattern = nbbpe.train(**{**options, "superwords": alone}, pattern="(?i) ?[a-z]+|.").pattern
+    assert get_pattern(pattern).split("the end THE END") == ["the end", " THE", " END"]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from ..text.pattern import Pattern, check_repeats, get_pattern, n_groups
 regex: Any = imported_on_use("regex")
 
 _PHRASE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+"  # of GPT-2's pattern: contractions, and letters with a space before them
+
+_FLAGS = re.compile(r"\(\?([is]+)\)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,5 +94,12 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
 
 def phrases(pattern: Pattern, superwords: Superwords, window: int | None = None) -> Pattern:
     """The pattern with phrases as pretokens, each of up to `window` of its own pretokens if given."""
+    assert pattern.regex is not None
     repeated = "+" if window is None else f"{{1,{window}}}"
-    return get_pattern(f"(?:{superwords.phrase}){repeated}|{pattern.regex}")
+    return get_pattern(f"(?:{_scoped(superwords.phrase)}){repeated}|{_scoped(pattern.regex)}")
+
+
+def _scoped(text: str) -> str:
+    """A regex with the flags that it begins with as those of a group: in the middle of another one, `regex` would split."""
+    found = _FLAGS.match(text)
+    return f"(?{found[1]}:{text[found.end() :]})" if found else text
