@@ -132,6 +132,9 @@ def test_train_without_a_pattern_and_with_too_few_pairs_warns_in_one_line(run, t
     figures = json.loads(done.out)
     assert (figures["n_tokens"], figures["n_merges"]) == (258, 2)
     assert nbbpe.load(tmp_path / "new").pattern is None
+    limits = ["--min-frequency", 10**6, "--max-token-length", 5]
+    done = run("train", "text.txt", "--vocab-size", 300, *limits, "-o", tmp_path / "new")
+    assert "--vocab-size 300 asks for, with --min-frequency 1000000 and --max-token-length 5, so" in done.err
 
 
 def test_words_are_counted_once_and_trained_from(run, tmp_path):

@@ -193,6 +193,25 @@ def test_an_error_of_a_predicate_reaches_the_user():
         nbbpe.train(documents=["the the"], vocab_size=258, rules=nbbpe.TokenRules(forbidden=fails))
 
 
+@pytest.mark.parametrize(
+    ("options", "limits"),
+    [
+        ({}, " asks for, so"),
+        ({"min_frequency": 3}, " asks for, with min_frequency=3, so"),
+        ({"rules": nbbpe.TokenRules()}, " asks for, so"),
+        (
+            {"max_token_length": 2, "rules": nbbpe.TokenRules(forbidden=r"\w*")},
+            " asks for, with max_token_length=2 and rules for tokens, so",
+        ),
+    ],
+)
+def test_a_warning_of_few_merges_names_what_refuses_pairs(options, limits):
+    with pytest.warns(UserWarning, match=limits):
+        small = nbbpe.train(documents=["the the"], vocab_size=290, **options)
+    with pytest.warns(UserWarning, match=limits):
+        small.extend(documents=["to be"], vocab_size=290, **options)
+
+
 # Seeds
 
 

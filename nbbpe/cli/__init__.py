@@ -90,6 +90,8 @@ _OPTIONS = {
     "resume=True": "--resume",
     "with field=": "with --field",
     "min_word_count=": "--min-word-count ",
+    "min_frequency=": "--min-frequency ",
+    "max_token_length=": "--max-token-length ",
     "memory_limit must": "--memory-limit must",
     "where memory_limit allows": "where --memory-limit allows",
     "vocab_size=": "--vocab-size ",

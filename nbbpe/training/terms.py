@@ -54,6 +54,27 @@ class Terms(NamedTuple):
             **({"rules": rules} if rules else {}),
         }
 
+    def warn_if_fewer(
+        self, stopping: Stopping, n_learned: int, n_wanted: int, what: str, vocab_size: int, result: str
+    ) -> bool:
+        """Warn where fewer were learned than wanted. Returns whether a signal is the reason, and not the text."""
+        if n_learned >= n_wanted:
+            return False
+        if stopping.number is not None:
+            warn_user(
+                f"training was interrupted by {signal.Signals(stopping.number).name} after {n_learned:,} of the "
+                f"{n_wanted:,} {what} that vocab_size={vocab_size:,} asks for; the tokenizer has these"
+            )
+        else:
+            limits = [f"min_frequency={self.min_frequency}"] if self.min_frequency > 1 else []
+            limits += [] if self.max_token_length is None else [f"max_token_length={self.max_token_length}"]
+            limits += ["rules for tokens"] if self.rules.record() else []
+            warn_user(
+                f"the text has pairs for only {n_learned:,} of the {n_wanted:,} {what} that vocab_size={vocab_size:,} asks "
+                f"for{', with ' * bool(limits)}{' and '.join(limits)}, so the vocabulary has {result}",
+            )
+        return stopping()
+
 
 def how_to_learn(
     tie_break: str, min_frequency: int, max_token_length: int | None, rules: TokenRules | None, on_interrupt: str
@@ -66,20 +87,3 @@ def how_to_learn(
     check_on_interrupt(on_interrupt)
     check_rules(rules)
     return Terms(tie_break, min_frequency, max_token_length, rules or TokenRules(), on_interrupt == "keep")
-
-
-def warn_if_fewer(stopping: Stopping, n_learned: int, n_wanted: int, what: str, vocab_size: int, result: str) -> bool:
-    """Warn where fewer were learned than wanted. Returns whether a signal is the reason, and not the text."""
-    if n_learned >= n_wanted:
-        return False
-    if stopping.number is not None:
-        warn_user(
-            f"training was interrupted by {signal.Signals(stopping.number).name} after {n_learned:,} of the "
-            f"{n_wanted:,} {what} that vocab_size={vocab_size:,} asks for; the tokenizer has these"
-        )
-    else:
-        warn_user(
-            f"the text has pairs for only {n_learned:,} of the {n_wanted:,} {what} that vocab_size={vocab_size:,} asks "
-            f"for, so the vocabulary has {result}",
-        )
-    return stopping()

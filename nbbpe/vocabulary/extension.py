@@ -23,7 +23,7 @@ from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.parity_queues import Groups
 from ..training.start import Start
-from ..training.terms import Terms, warn_if_fewer
+from ..training.terms import Terms
 from ..training.tie_break import TIE_BREAKS
 from ..training.token_rules import Ruling
 from ..training.word_counts import WordCounts, words_from_dict
@@ -164,7 +164,7 @@ def extend_by_words(
     n_wanted = vocab_size - seeded.size
     new, merges = _learned(seeded, started, stage.words, n_wanted, terms, report, stopping, stage.groups)
     has = f"{seeded.size + len(new):,} ids"
-    is_interrupted = warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
+    is_interrupted = terms.warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
     training = terms.record(vocab_size, words, is_interrupted)
     larger = _with_merges(seeded, new, merges, training, model)
     table = larger.merge_table()

@@ -16,7 +16,7 @@ from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, splits_by_regex
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
-from ..training.terms import Terms, warn_if_fewer
+from ..training.terms import Terms
 from ..training.token_rules import Ruling, TokenRules
 from ..words.asked import Asked
 from ..words.supply import Supply
@@ -58,7 +58,7 @@ def train_from_bytes(
     say_outcome(n_words)
     has = f"{256 + len(learned.merges) + len(special_tokens):,} tokens"
     n_wanted = n_tokens - 256
-    is_interrupted = warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
+    is_interrupted = terms.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
     training = terms.record(vocab_size, words, is_interrupted, asked.n_workers)
     if left_out is not None:
         training["left_out"] = left_out._asdict()
