@@ -138,7 +138,7 @@ def test_train_without_a_pattern_and_with_too_few_pairs_warns_in_one_line(run, t
 
 
 def test_words_are_counted_once_and_trained_from(run, tmp_path):
-    pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
     options = ["--special", texts.SPECIAL, "--pattern", "cl100k", "--workers", 1, "--memory-limit", "1GB"]
     for name, ending in ("a", "parquet"), ("b", "arrow"):
         done = run("count-words", "text.txt", *options, "-o", tmp_path / f"{name}.{ending}")
@@ -159,6 +159,9 @@ def test_words_are_counted_once_and_trained_from(run, tmp_path):
     assert_one_line_error(
         run("train", *given[:2], "--vocab-size", 310, "--pattern", "gpt2", "-o", tmp_path / "x"), 2, "cl100k", "gpt2"
     )
+    parquet.write_table(parquet.read_table(given[1]).replace_schema_metadata(None), tmp_path / "lost.parquet")
+    done = run("train", "--counts", tmp_path / "lost.parquet", "--vocab-size", 310, "-o", tmp_path / "x")
+    assert_one_line_error(done, 1, "say it with --pattern, and --special if there were any")
 
 
 @pytest.mark.parametrize("suffix", [".bin", ".npy"])

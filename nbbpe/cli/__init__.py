@@ -98,6 +98,7 @@ _OPTIONS = {
     "vocab_size asks": "--vocab-size asks",
     "vocab_size leaves": "--vocab-size leaves",
     "special_tokens= has": "--special has",
+    "say it with pattern=, and special_tokens= if": "say it with --pattern, and --special if",
     "pattern= is": "--pattern is",
     "weights has": "--weight has",
     "field='": "--field '",
