@@ -63,6 +63,23 @@ def test_a_line_before_and_one_after_where_progress_is_shown(tmp_path, capfd):
     assert set(said) == {"count words", "learn merges"}
 
 
+def test_superwords_are_forecast_with_both_of_their_stages(tmp_path, capfd, monkeypatch):
+    asked = []
+
+    def forecast_of(inputs, pattern, *how):
+        asked.append(pattern.regex)
+        return forecast.Forecast(2 * 10**9, 1000 * len(asked), 60.0, len(asked) * 10**9)
+
+    monkeypatch.setattr(forecast, "forecast", forecast_of)
+    path = tmp_path / "a.txt"
+    path.write_text(texts.SAMPLE, encoding="utf-8")
+    nbbpe.train(path, 300, progress=True, superwords=nbbpe.Superwords(after=280))
+    expected = "2.0 GB of text will take about 2 min and 2.0 GB of memory, and have about 1,000 distinct words"
+    assert expected in capfd.readouterr().err
+    assert len(asked) == 2
+    assert "{1,8}|" in asked[1]
+
+
 class Gone(io.StringIO):
     """A stream whose reader ends during the run."""
 

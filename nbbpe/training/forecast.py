@@ -40,6 +40,10 @@ class Forecast(NamedTuple):
     seconds: float
     n_memory: int
 
+    def followed_by(self, other: Forecast) -> Forecast:
+        """What is expected of this run and, after it, of another one over the same text."""
+        return self._replace(seconds=self.seconds + other.seconds, n_memory=max(self.n_memory, other.n_memory))
+
     def __str__(self) -> str:
         n_words = round(self.n_words, 1 - int(math.log10(max(self.n_words, 1))))
         return (

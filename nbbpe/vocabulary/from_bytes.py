@@ -43,7 +43,7 @@ def train_from_bytes(
     if terms.rules.seeds:
         with_seeds(learned.model(split), terms.rules.seeds, n_first, terms.tie_break)
     compile_beside_counting()
-    say_outcome = supply.forecasted(n_tokens)
+    say_outcome = supply.forecasted(n_tokens, None if second is None else second.windows)
     words, left_out = supply.count(n_tokens)
     n_words = len(words.counts) if left_out is None else left_out.n_all_words
     stages = supply.stages(words, n_first)
@@ -119,7 +119,8 @@ class _Learned:
 class _SecondStage:
     """The stage of training in which tokens may cross whitespace.
 
-    joined : the pattern of the tokenizer, with phrases as pretokens
+    joined  : the pattern of the tokenizer, with phrases as pretokens
+    windows : the pattern by which words are counted
 
     Raises TypeError or ValueError where superwords do not go together with what words come from.
     """
@@ -130,8 +131,8 @@ class _SecondStage:
         if any(each.is_read_once() for each in supply.inputs()):
             raise WrongArgument("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
         self.joined = phrases(supply.split, superwords)
-        self._windows = phrases(supply.split, superwords, superwords.window)
-        for each in self.joined, self._windows:
+        self.windows = phrases(supply.split, superwords, superwords.window)
+        for each in self.joined, self.windows:
             splits_by_regex(each, asked.split_with)
         self._supply = supply
         self._superwords = superwords
@@ -143,14 +144,14 @@ class _SecondStage:
         """Before the first stage: an error where no window occurs often enough is raised now, not after that."""
         self._supply.split = self.joined
         if self._counts_early:
-            self._counted = self._supply.count(n_tokens, self._windows)
+            self._counted = self._supply.count(n_tokens, self.windows)
 
     def learn(self, learned: _Learned, n_tokens: int, rules: TokenRules) -> WordCounts | None:
         """Learn merges up to `n_tokens` tokens, unless a signal has stopped the first stage; returns the windows, or None
         where they were not counted."""
         is_stopped = learned.stopping()
         if self._counted is None and not is_stopped:
-            self._counted = self._supply.count(n_tokens, self._windows)
+            self._counted = self._supply.count(n_tokens, self.windows)
         if self._counted is None:
             return None
         words, _ = self._counted

@@ -47,16 +47,19 @@ class CountedText(Supply):
     def inputs(self) -> list[Input]:
         return self._inputs
 
-    def forecasted(self, n_tokens: int | None) -> Callable[[int], None]:
+    def forecasted(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
         asked = self._asked
         if not shows_bar(asked.progress):
             return say_nothing
         from ..training import forecast
 
         separators = [token.encode() for token in self.special_tokens]
-        expected = forecast.forecast(self._inputs, self.split, separators, asked.n_workers, n_tokens, asked.n_bytes)
+        how = separators, asked.n_workers, n_tokens, asked.n_bytes
+        expected = forecast.forecast(self._inputs, self.split, *how)
         if expected is None:
             return say_nothing
+        if then is not None and (again := forecast.forecast(self._inputs, then, *how)) is not None:
+            expected = expected.followed_by(again)
         say(str(expected))
         began = time.perf_counter()
         return lambda n_words: say(forecast.outcome(time.perf_counter() - began, n_words))

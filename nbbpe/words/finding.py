@@ -5,7 +5,6 @@ Everything is found and checked before any work; `nbbpe.train` says what its arg
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..model.model import Model
@@ -20,7 +19,7 @@ from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .parity import Parity
 from .source_words import changes_text, gather_words, is_prepared
-from .supply import Supply, say_nothing
+from .supply import Supply
 
 
 def find_supply(
@@ -70,9 +69,6 @@ class _PreparedText(CountedText):
     def __init__(self, asked: Asked, source: object, documents: object, model: Model) -> None:
         super().__init__(asked, source, documents, None, model.pattern, list(model.special))
         self._model = model
-
-    def forecasted(self, n_tokens: int | None) -> Callable[[int], None]:
-        return say_nothing
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         asked = self._asked

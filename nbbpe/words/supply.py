@@ -61,10 +61,11 @@ class Supply(ABC):
         """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
         return [Stage(words, n_tokens)]
 
-    def forecasted(self, n_tokens: int | None) -> Callable[[int], None]:
+    def forecasted(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
         """Before a long run that shows its progress, say what to expect; returns what says at its end how it went.
 
-        That is called with the number of distinct words. `n_tokens` is None where nothing is learned from them.
+        That is called with the number of distinct words. `n_tokens` is None where nothing is learned from them; `then` is
+        another pattern with which they are counted and learned from once more.
         """
         return say_nothing
 
