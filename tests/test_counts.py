@@ -172,6 +172,16 @@ def test_types_that_engines_make_of_it_are_read(counts, word, count):
     )
 
 
+@pytest.mark.parametrize("word", [pa.binary_view(), pa.dictionary(pa.int32(), pa.binary())])
+def test_a_stream_may_have_empty_slices_of_any_type(counts, word):
+    column = counts["word"].combine_chunks()
+    column = column.cast(word) if word == pa.binary_view() else column.dictionary_encode()
+    batch = pa.record_batch([column, counts["count"].combine_chunks()], ["word", "count"])
+    stream = pa.RecordBatchReader.from_batches(batch.schema, [batch.slice(5, 0), batch, batch.slice(len(batch))])
+    tok = nbbpe.train(counts=stream, vocab_size=350, pattern="gpt2", special_tokens=SPECIALS)
+    assert tok.merges == nbbpe.train(counts=counts, vocab_size=350).merges
+
+
 def test_a_table_that_lost_its_metadata_needs_pattern(counts):
     lost = counts.replace_schema_metadata(None)
     with pytest.raises(ValueError, match=r"'counts' does not say how its text was split.*pattern="):

@@ -105,6 +105,8 @@ def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
     check_columns(batch.schema, name)
     word, count = batch.column(batch.schema.names.index(WORD)), batch.column(batch.schema.names.index(COUNT))
     for column, array in (WORD, word), (COUNT, count):
+        if not len(array):
+            continue  # of views, pyarrow calls it broken where it is a slice
         try:
             array.validate(full=True)  # files and streams may hold offsets that lead anywhere
         except pa.ArrowInvalid as error:
@@ -117,10 +119,10 @@ def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
             raise ValueError(f"{name!r}, row {row:,} (from 0): the column {column!r} is null")
     if not str(word.type).startswith(("binary", "large_binary", "fixed_size_binary")):
         raise ValueError(f"the column {WORD!r} of {name!r} is of type {word.type}, and must hold bytes (binary)")
-    word = word.cast(pa.large_binary())
     counts = _whole_counts(count, name, first_row)
     if not len(word):
         return concatenate([])
+    word = word.cast(pa.large_binary())
     _, offsets, data = word.buffers()
     starts = np.frombuffer(offsets, dtype=np.int64)[word.offset : word.offset + len(word) + 1]
     empty = np.flatnonzero(np.diff(starts) == 0)
