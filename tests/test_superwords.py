@@ -123,6 +123,15 @@ def test_flags_of_a_pattern_and_of_a_phrase_stay_compiled_and_apart():
     assert get_pattern(pattern).split("the end THE END") == ["the end", " THE", " END"]
 
 
+@pytest.mark.filterwarnings("ignore:the text has pairs for only")
+@pytest.mark.parametrize("window", [2**32 - 2, 2**32 - 1, 10**30])
+def test_a_window_may_be_wider_than_any_text(window):
+    options = {"documents": ["the end of the day, the end of it"], "vocab_size": 290}
+    wide = nbbpe.Superwords(after=260, window=100, max_words=50)
+    wider = nbbpe.Superwords(after=260, window=window, max_words=window)
+    assert nbbpe.train(**options, superwords=wider).merges == nbbpe.train(**options, superwords=wide).merges
+
+
 @pytest.mark.parametrize("most", [1, 2, 3])
 @pytest.mark.filterwarnings("ignore:the text has pairs for only")
 def test_the_rule_about_words_holds_in_the_second_stage(most):

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from ..kernels.training.linked_words import MOST_CELLS
 from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..system.lazy import imported_on_use
@@ -95,7 +96,8 @@ def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> Non
 def phrases(pattern: Pattern, superwords: Superwords, window: int | None = None) -> Pattern:
     """The pattern with phrases as pretokens, each of up to `window` of its own pretokens if given."""
     assert pattern.regex is not None
-    repeated = "+" if window is None else f"{{1,{window}}}"
+    # No text that can be trained on has as many, and `regex` counts no further.
+    repeated = "+" if window is None or window >= MOST_CELLS - 1 else f"{{1,{window}}}"
     return get_pattern(f"(?:{_scoped(superwords.phrase)}){repeated}|{_scoped(pattern.regex)}")
 
 
