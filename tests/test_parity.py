@@ -367,7 +367,9 @@ def test_a_vocabulary_is_extended_for_parity():
         expected = naive.train_for_parity(IN_ORDER, 330, start=start.merges, measures=measures)[0]
         assert larger.merges == start.merges + expected
     with pytest.raises(ValueError, match="after is for training from the bytes"):
-        start.extend(nbbpe.Mixture(sources_of(PROSE), parity=nbbpe.Parity(after=300)), 330)
+        start.extend(nbbpe.Mixture(sources_of(PROSE), parity=nbbpe.Parity(after=291)), 330)
+    mixtures = [nbbpe.Mixture(sources_of(PROSE), parity=nbbpe.Parity(after=after)) for after in (None, 290)]
+    assert start.extend(mixtures[0], 330) == start.extend(mixtures[1], 330)
 
 
 def test_a_source_without_text_is_passed_over():

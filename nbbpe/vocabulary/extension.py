@@ -70,14 +70,15 @@ def extend(
     """See Tokenizer.extend."""
     size = check_size(model, vocab_size)
     splits_by_regex(model.pattern, asked.split_with)
-    if isinstance(source, Mixture) and isinstance(source.parity, Parity) and source.parity.after is not None:
+    after = source.parity.after if isinstance(source, Mixture) and isinstance(source.parity, Parity) else None
+    if after is not None and after > len(model.ordinary):
         raise ValueError(
             "after is for training from the bytes: a vocabulary that is extended has its first tokens; leave after out"
         )
     supply = find_supply(asked, source, documents, counts, weights, model.pattern, list(model.special), model)
     with_seeds(model, terms.rules.seeds, size, terms.tie_break)  # an error is raised before words are counted
     words, left_out = supply.count(size)
-    [stage] = supply.stages(words, size)
+    stage = supply.stages(words, size)[-1]  # those before it are of the first tokens, which are there
     told = {} if left_out is None else {"left_out": left_out._asdict()}
     with (
         Progress(asked.progress, "learn merges", size - model.size, "") as bar,
