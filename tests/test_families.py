@@ -306,6 +306,12 @@ def test_a_token_whose_text_the_token_before_has_taken_is_not_there(trained):
     assert_same(nbbpe.load(theirs), theirs, [f"a{' ' * n}b{' ' * n}" for n in range(8)])
 
 
+def test_a_normalized_token_takes_no_whitespace_that_another_is(trained):
+    added = [Added("\n", lstrip=True, normalized=False), Added("<r>", rstrip=True, normalized=True)]
+    theirs = theirs_with(trained, added=added)
+    assert_same(nbbpe.load(theirs), theirs, ["a<r>\nb", "a<r> \nb", "a<r> b\n<r>", "\n<r>\n"])
+
+
 def test_runs_of_spaces_are_text(trained):
     theirs = theirs_with(trained, **FAMILIES["GPT-NeoX, Pythia, MPT"])
     ours = nbbpe.load(theirs)

@@ -73,9 +73,13 @@ def later_tokens(special: Iterable[str], extras: Extras, chain: Chain) -> list[s
         return []
     # Where a token is not a word of its own, those of another turn are looked for.
     alone = any("single_word" in extras.flags.get(token, ()) for token in special)
-    strips = any({"lstrip", "rstrip"} & set(extras.flags.get(token, ())) for token in first)
-    spaces = any(any(map(str.isspace, token)) for token in normalized)
-    if first and (alone or (strips and spaces) or find_overlap(first, normalized)):
+
+    def may_take(tokens: Iterable[str], others: Iterable[str]) -> bool:
+        """Whether some tokens take whitespace, and some of others have any."""
+        strips = any({"lstrip", "rstrip"} & set(extras.flags.get(token, ())) for token in tokens)
+        return strips and any(any(map(str.isspace, token)) for token in others)
+
+    if first and (alone or may_take(first, normalized) or may_take(normalized, first) or find_overlap(first, normalized)):
         return normalized
     if not chain.keeps_neighbours and any(_RULES.intersection(extras.flags[token]) for token in normalized):
         return normalized
