@@ -65,6 +65,7 @@ def test_every_character_is_cut_as_by_tokenizers(kind):
 
 NORMALIZERS = {
     "Nmt": ({"type": "Nmt"}, norm.Nmt()),
+    "StripAccents": ({"type": "StripAccents"}, norm.StripAccents()),
     **{
         f"BertNormalizer {clean} {chinese} {strip} {lower}": (
             {

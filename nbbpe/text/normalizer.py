@@ -16,7 +16,7 @@ from ..system.lazy import imported_on_use, lazy
 from .normalization import FORMS, Form, check_normalizer, normalized_text
 from .steps import Steps, compiled_step, kind_of, naming_timeout, string_or_regex
 from .time_limit import seconds_for
-from .unicode_sets import CONTROL, MARKS, WHITESPACE, characters, members
+from .unicode_sets import ACCENTS, CONTROL, MARKS, WHITESPACE, characters, members
 
 regex: Any = imported_on_use("regex")  # few tokenizers need it
 
@@ -191,7 +191,8 @@ def _lowered(text: str) -> str:
 def _without_accents(text: str) -> str:
     if text.isascii():
         return text
-    return "".join([character for character in text if not unicodedata.category(character).startswith("M")])
+    accents = characters(ACCENTS)
+    return "".join([each for each in text if each not in accents])
 
 
 def _stripped(left: bool, right: bool, text: str, first: bool) -> str:
