@@ -257,8 +257,10 @@ def concatenated(documents: list[bytes], specials: SpecialTokens, break_id: int 
     """
     n_breaks = len(documents) - (break_id is None)
     text = SEPARATOR.join(documents if break_id is None else [*documents, b""])
-    ends = np.cumsum([len(document) + 1 for document in documents[:n_breaks]], dtype=np.int64)
-    after = np.stack([ends - 1, ends, np.full(len(ends), -1 if break_id is None else break_id)], axis=1)
+    after = np.full((n_breaks, 3), -1 if break_id is None else break_id, dtype=np.int64)
+    if n_breaks:
+        after[:, 1] = np.cumsum([len(document) + 1 for document in documents[:n_breaks]])
+        after[:, 0] = after[:, 1] - 1
     return separated(padded(text), len(text), after, specials)
 
 
