@@ -240,7 +240,7 @@ def _of_encoding(encoding: Any) -> tuple[PackedVocab, Known]:
     Raises ValueError where its ranks lack a byte or give one rank to two tokens.
     """
     ranks: Mapping[bytes, int] = encoding._mergeable_ranks
-    vocab = {rank: token for token, rank in sorted(ranks.items(), key=lambda item: item[1])}
+    vocab = {rank: token for token, rank in ranks.items()}
     if len(vocab) < len(ranks):
         twice = next(token for token, rank in ranks.items() if vocab[rank] != token)
         raise ValueError(f"gives rank {ranks[twice]} to {shown(twice)} and to {shown(vocab[ranks[twice]])}")
