@@ -621,6 +621,21 @@ def test_a_special_token_that_is_a_word_is_not_looked_up_whole_by_others(tmp_pat
         ours.with_special_tokens({"<x>": 900}).to_hf(path)
 
 
+@pytest.mark.parametrize(("content", "text"), [("the", "the 1the_"), ("_xa", "xa 1xa")])
+def test_a_special_token_is_not_looked_up_whole_beside_what_metaspace_writes(tmp_path, content, text):
+    metaspace = {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": True}
+    good = {**document(), "pre_tokenizer": sequence(metaspace, LEVEL | {"use_regex": content == "the"})}
+    good["model"] |= {"ignore_merges": True, "vocab": good["model"]["vocab"] | {"xyz": 257}}
+    good["added_tokens"] = [TOKEN | {"id": 258, "content": content, "single_word": content == "the"}]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(good), encoding="utf-8")
+    ours = nbbpe.Tokenizer.from_hf(path)
+    ids = theirs_of(path).encode(text).ids
+    assert ours.encode(text) == ids
+    ours.to_hf(path)
+    assert theirs_of(path).encode(text).ids == ids
+
+
 @pytest.mark.parametrize("content", ["", "{", '{"model": {"vocab": {"a": 0', "[" * 100_000, '{"a": 1, "a": 2}', "\ufeff{}"])
 def test_a_broken_file_is_named(tmp_path, content):
     path = tmp_path / "tokenizer.json"

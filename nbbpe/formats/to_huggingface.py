@@ -103,14 +103,16 @@ def may_be_pretoken(model: Model, token: str) -> bool:
     """Whether a special token may be a pretoken of ordinary text, which tokenizers takes for it with ignore_merges if it is
     in model.vocab: one that is spelled as its own bytes, and that is not found in all text.
 
-    It is not found within a word if it must be one of its own, nor where only the normalizer makes it.
+    It is not found within a word if it must be one of its own, nor where only the normalizer or Metaspace makes it. What a
+    cutter makes of the token depends on the text around it, so only the pattern is asked.
     """
     flags, chain, cutter = model.extras.flags.get(token, ()), model.chain, model.extras.cutter
     is_made = bool(chain.steps) and not ("normalized" in flags and chain.apply(token, set()) == token)
+    if cutter is not None and any(step["type"] == "Metaspace" for step in cutter.steps):
+        is_made = True
     if not (is_made or "single_word" in flags) or not (token.isascii() and token.isprintable() and " " not in token):
         return False
-    parts = [token] if cutter is None else cutter.parts(token)
-    return [pretoken for part in parts for pretoken in model.pattern.split(part)] == [token]
+    return model.pattern.split(token) == [token]
 
 
 def _merges(model: Model) -> tuple[str, bool]:
