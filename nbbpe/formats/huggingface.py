@@ -104,7 +104,9 @@ def _read_document(document: dict[str, Any], normalizer: Normalizer) -> Model:
     special, flags = _special(document.get("added_tokens") or [], entries)
     extras = Extras(flags, prefix_space, document.get("post_processor"), cutter)
     _check_normalized(extras, form)
-    ordinary = {token: token_id for token, token_id in entries.items() if token not in special}
+    ordinary = dict(entries)
+    for token in special:
+        ordinary.pop(token, None)
     whole = bool(model.get("ignore_merges"))
     merges: list[tuple[bytes, bytes]] | NDArray[np.int32]
     tokens: Mapping[str, Any]
@@ -267,8 +269,9 @@ def _check_spelling(
 ) -> None:
     """Refuse tokens of which it matters that tokenizers compares them as they are spelled, and nbbpe as bytes."""
     # Those that spell bytes are distinct; each of the others means its own UTF-8, which one of them may spell.
-    spellings = {token: text for text, token in tokens.items()} if len(tokens) < len(ordinary) else {}
-    for text in (text for text in ordinary if text not in tokens):
+    others = [text for text in ordinary if text not in tokens] if len(tokens) < len(ordinary) else []
+    spellings = {token: text for text, token in tokens.items()} if others else {}
+    for text in others:
         token = text.encode()
         if token in spellings:
             raise ValueError(f"model.vocab: {shown(text)} and {shown(spellings[token])} both stand for {shown(token)}")
