@@ -616,6 +616,8 @@ REFUSED = {
     r"a(?!bc)|.": "a look-ahead at more than one character",
     r"a(?=b*c)|.": "a look-ahead at more than one character",
     r"a(?:(?R))?b|.": "a group",
+    r"(?1)(abcde)|.": "a call of a group",
+    r"(a)(?:b(?1))?|.": "a call of a group",
     r"(a)(?(1)b|c)|.": "a condition",
     r"(?:abc){e<=1}|.": "fuzzy matching",
     r"a(*SKIP)|.": "a verb",

@@ -21,6 +21,7 @@ _NEWLINE = from_ranges([(10, 10)])
 _CONTROL = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
 _NAME = r"[A-Za-z0-9 &_./-]+"
 _PROPERTY = rf"[pP](?:\{{\^?{_NAME}(?:[:=]{_NAME})?\}}|[CLMNPSZ])"
+_FLAG = r"(?:V[01]|[a-z])"  # not R or a digit, which are a call of a group
 _PERL_CLASSES = "sSdDwW"
 _POSIX_CLASS = r"\[:\^?\w+:\]"
 # A set after its first bracket: a bracket that closes nothing may come first. In version 1, sets may contain sets.
@@ -129,7 +130,7 @@ class _Parser:
     def leading_flags(self) -> _Flags:
         """The flags at the beginning, as `(?V1i)`; later ones are refused where they occur."""
         flags = _Flags()
-        while found := self._takes_match(r"\(\?([A-Za-z0-9]+)\)"):
+        while found := self._takes_match(rf"\(\?({_FLAG}+)\)"):
             flags = _with_flags(flags, found[1])
         return flags
 
@@ -182,7 +183,7 @@ class _Parser:
     def _group(self, flags: _Flags) -> Node:
         """The content of parentheses, of which the first is consumed."""
         if self._takes("?"):
-            if found := self._takes_match(r"([A-Za-z0-9]*)(?:-([a-z]+))?:"):
+            if found := self._takes_match(rf"({_FLAG}*)(?:-([a-z]+))?:"):
                 flags = _with_flags(flags, found[1], found[2] or "")
             elif self._takes("="):
                 return self._look_ahead(flags, negative=False)
@@ -193,6 +194,7 @@ class _Parser:
                 return Repeat(inner, 1, 1, "possessive")
             elif not self._takes_match(r"P?<[A-Za-z_]\w*>"):
                 known = {"<": "a look-behind", "#": "a comment", "P": "a named reference", "(": "a condition"}
+                known |= dict.fromkeys("R&+-0123456789", "a call of a group")
                 what = known.get(self.rest[:1], "a group")
                 raise Unsupported(f"{what} ((?{self.rest[:6]}...)")
         elif self.rest.startswith("*"):
