@@ -636,7 +636,8 @@ REFUSED = {
     r"\p{N++| ?[^\s\p{L}]|.": r"\\p",
     r"\px|.": r"\\p",
     r"a(?#comment)|.": "a comment",
-    r"(?:a|(?:b?)*)c|.": "an unlimited repeat of something that can be empty",
+    r"(?:a|(?:b?)*)c|.": "a repeat of something that can be empty",
+    r"(?:-?|abcdef.{3,9}?){,2}K|.": "a repeat of something that can be empty",
     r"(?=a)|.": "what matches the empty text",
 }
 

@@ -134,9 +134,9 @@ class _Places:
             if not isinstance(part, Characters):
                 raise Unsupported("a possessive repeat of more than one set, or an atomic group")
             done = self._new(_LOOK, self._set(complement(part.members)) << 1 | 1, (following,))
+        if most not in (0, 1) and can_be_empty(part):  # engines end the repeat where it takes nothing
+            raise Unsupported("a repeat of something that can be empty")
         if most == NO_LIMIT:
-            if can_be_empty(part):
-                raise Unsupported("an unlimited repeat of something that can be empty")
             loop = self._new(_FORK, 0, ())  # filled when the repeated node is made
             self.of[loop] = _FORK, 0, _preferred(self.add(part, loop), done, node.mode)
             following = loop
