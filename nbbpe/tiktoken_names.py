@@ -73,9 +73,10 @@ class TiktokenNames:
         >>> tok.encode_single_token("the")
         258
         """
-        found = self.token_to_id(text_or_bytes)
+        data = to_bytes(text_or_bytes)
+        found = self.token_to_id(data)  # of equal tokens the lowest id, not first that of a special token
         if found is None:
-            raise KeyError(to_bytes(text_or_bytes))
+            raise KeyError(data)
         return found
 
     def decode_single_token_bytes(self, token: int) -> bytes:

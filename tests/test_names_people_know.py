@@ -91,6 +91,14 @@ def test_single_tokens_are_those_of_tiktoken(both):
             encoding.decode_tokens_bytes([5000.5])
 
 
+def test_a_token_comes_before_a_special_token_of_equal_bytes():
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+    given = {"pat_str": r"\w+|\W", "mergeable_ranks": ranks, "special_tokens": {"ab": 300, "<s>": 301}}
+    ours, theirs = nbbpe.tiktoken.Encoding("x", **given), tiktoken.Encoding("x", **given)
+    for token in "ab", b"ab", "<s>", b"<s>":
+        assert ours.encode_single_token(token) == theirs.encode_single_token(token)
+
+
 class Scalar:
     """An id that is an integer by `__index__` alone, as a tensor of torch."""
 
