@@ -11,6 +11,7 @@ import texts
 
 import nbbpe
 from nbbpe.sources.arrow_data import ArrowData
+from nbbpe.sources.columns import as_strings
 
 pa = pytest.importorskip("pyarrow", reason='needs pyarrow: pip install "nbbpe[data]"')
 
@@ -94,6 +95,13 @@ def test_runs_of_what_pyarrow_does_not_decode_are_read(small, kind):
     for first in range(9):
         for last in range(first, 10):
             assert small.encode_arrow(runs[first:last]).to_pylist() == expected[first:last]
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "runs"])
+def test_repeated_strings_may_have_more_bytes_than_32_bits_count(kind):
+    repeated = as_strings(column(kind))  # 2 GB of them would be needed to see it otherwise
+    assert repeated.type == pa.large_binary()
+    assert repeated.to_pylist() == [None if text is None else text.encode() for text in DOCUMENTS]
 
 
 def test_strings_of_a_fixed_size_are_read(small):

@@ -56,17 +56,20 @@ def as_strings(column: Any) -> Any:
     a fixed size, and the type null. Of an extension type (as "arrow.json" of duckdb's JSON) it is what is stored.
     """
     arrow = require("pyarrow", "Arrow")
-    while (wrapped := _wrapped(column.type)) is not None:
+    while _wrapped(column.type) is not None:
         if hasattr(column.type, "storage_type"):
             column = column.storage
-        elif str(column.type).startswith(_RUNS):
-            # pyarrow decodes no views or dictionaries in runs. Run ends and values are those of all, not of a slice.
-            runs = arrow.RunEndEncodedArray.from_arrays(column.run_ends, as_strings(column.values))
+            continue
+        # Repeated, they may have more bytes than offsets of 32 bits count, which pyarrow does not notice of runs. Nor does
+        # it decode views, or a dictionary in runs.
+        is_runs = str(column.type).startswith(_RUNS)
+        values = as_strings(column.values if is_runs else column.dictionary).cast(arrow.large_binary())
+        if is_runs:
+            # Run ends and values are those of all, not of a slice.
+            runs = arrow.RunEndEncodedArray.from_arrays(column.run_ends, values)
             column = require("pyarrow.compute", "Arrow").run_end_decode(runs.slice(column.offset, len(column)))
         else:
-            if str(wrapped).endswith("_view"):  # a Categorical of polars; pyarrow cannot decode these
-                column = arrow.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(arrow.large_binary()))
-            column = column.dictionary_decode()
+            column = arrow.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     kind = str(column.type)
     is_cast = kind == "null" or kind.endswith("_view") or kind.startswith(_FIXED_SIZE)
     return column.cast(arrow.large_binary()) if is_cast else column
