@@ -6,6 +6,7 @@ import contextlib
 import inspect
 from typing import get_args
 
+import numpy as np
 import pytest
 import texts
 
@@ -102,6 +103,21 @@ def test_repeated_strings_may_have_more_bytes_than_32_bits_count(kind):
     repeated = as_strings(column(kind))  # 2 GB of them would be needed to see it otherwise
     assert repeated.type == pa.large_binary()
     assert repeated.to_pylist() == [None if text is None else text.encode() for text in DOCUMENTS]
+
+
+@pytest.mark.parametrize("offsets", [[0, 5, -3_000_000, 9], [0, 5, 3, 9], [0, 3_000_000, 6, 9]])
+@pytest.mark.parametrize("large", ["", "large_"])
+def test_offsets_that_lead_anywhere_are_an_error(small, tmp_path, offsets, large):
+    places = np.array(offsets, dtype=np.int64 if large else np.int32)
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(b"the cat a")]
+    broken = pa.Array.from_buffers(getattr(pa, f"{large}string")(), 3, buffers)
+    for read in (
+        lambda: small.encode_arrow(broken),
+        lambda: small.encode_file(pa.table({"text": broken}), tmp_path / "ids.bin"),
+        lambda: nbbpe.train(broken, 300, workers=1),
+    ):
+        with pytest.raises(ValueError, match=r"the Arrow data is broken: .* out of their 9 bytes"):
+            read()
 
 
 def test_strings_of_a_fixed_size_are_read(small):
