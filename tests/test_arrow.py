@@ -120,6 +120,15 @@ def test_offsets_that_lead_anywhere_are_an_error(small, tmp_path, offsets, large
             read()
 
 
+@pytest.mark.parametrize("offsets", [[0, 5, -3_000_000, 5], [0, 5, 3, 5], [0, 3_000_000, 5]])
+def test_lists_of_ids_whose_offsets_lead_anywhere_are_an_error(small, offsets):
+    places = pa.py_buffer(np.array(offsets, dtype=np.int32))
+    ids = pa.array([100, 101, 102, 103, 104])
+    broken = pa.Array.from_buffers(pa.list_(pa.int64()), len(offsets) - 1, [None, places], children=[ids])
+    with pytest.raises(ValueError, match="ffset"):
+        small.decode_arrow(broken)
+
+
 def test_strings_of_a_fixed_size_are_read(small):
     codes = pa.array([b"the", None, b"cat", b"\xff\x00\xc3"], pa.binary(3))
     assert small.encode_arrow(codes).to_pylist() == wanted(small, codes.to_pylist())

@@ -78,6 +78,7 @@ def decode_arrow(decoder: Decoder, vocab: PackedVocab, data: Any, errors: str) -
         raise ValueError(f"data must be a column of lists of ids, which are integers, and is of type {kind}")
     results: list[Any] = []
     for chunk in column.chunks if isinstance(column, arrow.ChunkedArray) else [column]:
+        chunk.validate(full=True)  # files and streams may hold offsets that lead anywhere
         ids = chunk.flatten().to_numpy(zero_copy_only=False)
         try:
             text = decoder.decode(ids)
