@@ -535,6 +535,15 @@ def test_a_field_that_the_first_record_does_not_have_is_told_before_the_other_fi
     assert_refused(sources, ValueError, r"a\.jsonl', line 1: .* no field 'content'", field="content")
 
 
+def test_a_name_that_is_only_an_ending_says_what_the_file_holds(small, tmp_path, assert_refused):
+    for name in ".jsonl", ".json", ".ndjson", ".jsonl.gz", ".JSONL.GZ":
+        path = tmp_path / name
+        path.write_bytes(compress(json_lines(DOCUMENTS), ".gz" if name.lower().endswith(".gz") else ""))
+        assert encoded(small, path, tmp_path) == ids_of(small, DOCUMENTS)
+    (tmp_path / ".zip").write_bytes(b"something")
+    assert_refused(tmp_path / ".zip", ValueError, "is compressed in a way that nbbpe does not read")
+
+
 def test_a_field_of_another_name_is_read(small, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(json_lines(DOCUMENTS, field="the body"))
     write_parquet(tmp_path / "a.parquet", DOCUMENTS, field="the body")

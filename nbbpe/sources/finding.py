@@ -122,11 +122,11 @@ def _has_fields(each: Input) -> bool:
 
 def _input(file: File, field: str) -> Input:
     """A file as the kind of input that its name says it is."""
-    name = name_of(file)
-    stem, suffix = os.path.splitext(os.path.basename(name).lower())
+    name = os.path.basename(name_of(file)).lower()
+    suffix = _ending(name)
     compression = suffix if suffix in COMPRESSIONS else ""
     if compression:
-        suffix = os.path.splitext(stem)[1]
+        suffix = _ending(name.removesuffix(compression))
     if suffix in _NOT_READ or (compression and suffix in _PARQUET):
         raise ValueError(
             f"{file.name!r} is compressed in a way that nbbpe does not read: decompress it first (plain text and JSON "
@@ -139,6 +139,11 @@ def _input(file: File, field: str) -> Input:
     if suffix in _JSON_LINES:
         return JsonLines(file, compression, field)
     return PlainText(file, compression)
+
+
+def _ending(name: str) -> str:
+    """A name from its last dot on, which may be all of it (os.path.splitext gives nothing of `.jsonl`)."""
+    return name[max(name.rfind("."), 0) :]
 
 
 def name_of(file: File) -> str:
