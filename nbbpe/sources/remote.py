@@ -51,7 +51,7 @@ def local_path(url: str) -> str | None:
 
     Its files are read as those that are named by a path: so it is known which file it is, and whether it is to be written.
     """
-    if url.partition(":")[0] not in ("file", "local"):
+    if url.partition(":")[0].lower() not in ("file", "local"):
         return None
     with naming_errors(url):
         return str(_resolve(url)[1])
@@ -84,8 +84,9 @@ def find_remote(url: str) -> list[RemoteFile]:
 
 
 def _resolve(url: str) -> tuple[Any, str]:
-    """fsspec's file system for a URL, and the path in it."""
-    return require("fsspec.core", url).url_to_fs(url)
+    """fsspec's file system for a URL, and the path in it. The scheme may be in capitals, of which fsspec knows none."""
+    scheme, colon, rest = url.partition(":")
+    return require("fsspec.core", url).url_to_fs(scheme.lower() + colon + rest)
 
 
 @contextmanager
