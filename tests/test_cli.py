@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -230,7 +231,7 @@ def test_decode_takes_a_pattern_for_files_that_name_none(run, tmp_path, small):
     small.save_tiktoken(tmp_path / "mine.tiktoken")
     (tmp_path / "ids").write_text("104 101")
     decoded = "decode", tmp_path / "ids", "-t", tmp_path / "mine.tiktoken"
-    assert_one_line_error(run(*decoded), 1, "belongs to it: --pattern")
+    assert_one_line_error(run(*decoded), 2, "belongs to it: --pattern")
     assert run(*decoded, "--pattern", "gpt2") == (0, "he", "")
     # The ids of another pattern are told apart by their sidecar.
     small.save_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
@@ -434,7 +435,7 @@ def test_inspect_shows_what_a_file_of_ids_holds_and_checks_it_on_wish(run, tmp_p
 def test_inspect_takes_the_type_of_ids_without_a_sidecar(run, tmp_path):
     np.arange(5, dtype="<u4").tofile(tmp_path / "train.bin")
     told = "says what its bytes are: pass --dtype (uint16 for a train.bin of nanoGPT)"
-    assert_one_line_error(run("inspect", tmp_path / "train.bin"), 1, "train.bin", told)
+    assert_one_line_error(run("inspect", tmp_path / "train.bin"), 2, "train.bin", told)
     assert json.loads(run("inspect", tmp_path / "train.bin", "--dtype", "uint32", "--json").out)["n_ids"] == 5
     assert_one_line_error(run("inspect", "tok", "--dtype", "uint16"), 2, "--dtype is for files of ids")
 
@@ -564,7 +565,7 @@ def test_convert_knows_no_pattern_and_one_of_gpt2s_files(run, tmp_path, small, q
     bare = nbbpe.train(iter([texts.SAMPLE]), 300, pattern=None)
     bare.save(tmp_path / "bare")
     assert run("convert", tmp_path / "bare", tmp_path / "x.tiktoken").code == 0
-    assert_one_line_error(run("convert", tmp_path / "x.tiktoken", tmp_path / "new"), 1, "belongs to it: --pattern")
+    assert_one_line_error(run("convert", tmp_path / "x.tiktoken", tmp_path / "new"), 2, "belongs to it: --pattern")
     assert run("convert", tmp_path / "x.tiktoken", tmp_path / "new", "--pattern", "none").code == 0
     assert nbbpe.load(tmp_path / "new").fingerprint == bare.fingerprint
     small.save_gpt2(tmp_path / "mine-vocab.json", tmp_path / "mine-merges.txt")
@@ -1322,6 +1323,9 @@ OF_TEXT = "train text.txt --vocab-size"
         ("encode /dev/null -t tok -o a.bin --resume", "--resume needs files"),
         ("warmup --cpu nonsense", "the processor 'nonsense'"),
         ("compare tok other --on text.txt --pattern gpt2", "--pattern is for files that do not name a pattern"),
+        ("count text.txt -t own.tiktoken", "which split pattern belongs to it: --pattern"),
+        ("convert own.tiktoken new", "which split pattern belongs to it: --pattern"),
+        ("inspect own.bin", "has no sidecar own.bin.json that says what its bytes are: pass --dtype"),
     ],
 )
 def test_options_that_do_not_fit_their_files_are_usage_errors(run, tmp_path, command, message):
@@ -1329,11 +1333,12 @@ def test_options_that_do_not_fit_their_files_are_usage_errors(run, tmp_path, com
     if "c.arrow" in command:
         pytest.importorskip("pyarrow")
         assert run("count-words", "text.txt", "-o", tmp_path / "c.arrow").code == 0
-    arguments = [
-        tmp_path / each if each in ("c.arrow", "new", "a.bin", "r.html") else each for each in shlex.split(command)
-    ]
+    (tmp_path / "own.tiktoken").write_text("".join(f"{b64encode(bytes([i])).decode()} {i}\n" for i in range(256)))
+    (tmp_path / "own.bin").write_bytes(bytes(8))
+    names = "c.arrow", "new", "a.bin", "r.html", "own.tiktoken", "own.bin"
+    arguments = [tmp_path / each if each in names else each for each in shlex.split(command)]
     assert_one_line_error(run(*arguments), 2, message)
-    assert {path.name for path in tmp_path.iterdir()} <= {"c.arrow"}
+    assert {path.name for path in tmp_path.iterdir()} <= {"c.arrow", "own.tiktoken", "own.bin"}
     assert Path("text.txt").read_bytes() == source
 
 

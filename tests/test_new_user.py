@@ -190,7 +190,7 @@ def ranks(small, tmp_path_factory):
 
 def test_the_advice_to_give_a_pattern_can_be_followed(ranks, small, tmp_path):
     (tmp_path / "a.txt").write_text(texts.SAMPLE, encoding="utf-8")
-    assert "--pattern" in command("count", tmp_path / "a.txt", "-t", ranks, code=1)
+    assert "--pattern" in command("count", tmp_path / "a.txt", "-t", ranks, code=2)
     n_tokens = small.count(texts.SAMPLE)
     assert f"{n_tokens:,}" in command("count", tmp_path / "a.txt", "-t", ranks, "--pattern", "gpt2")
     assert command("encode", tmp_path / "a.txt", "-t", ranks, "--pattern", "gpt2").split() == list(

@@ -17,6 +17,7 @@ from ..model.special_tokens import MAX_ID, SpecialTokens, check_distinct_ids, pl
 from ..system.atomic_files import whole_file
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
+from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, PatternLike, get_pattern, regex_pattern
 from .collector import paused_collector
 from .tiktoken_package import tiktoken_package
@@ -83,7 +84,7 @@ def read_model(
             )
         vocab, known = read(name)
         if known is None and pattern is None:
-            raise ValueError(
+            raise WrongArgument(
                 f"{name}: neither name nor content is that of a known encoding ({', '.join(ENCODINGS)}), so say "
                 "which split pattern belongs to it: pattern=... (of Tokenizer.from_tiktoken)"
             )

@@ -372,7 +372,7 @@ def _measure(
     if found is None:
         found = np.dtype(about["dtype"]).newbyteorder("<") if about else dtype
     if found is None:
-        raise ValueError(
+        raise WrongArgument(
             f"{path} has no sidecar {os.path.basename(sidecar_path(path))} that says what its bytes are: encode the text "
             "with Tokenizer.encode_file, or pass dtype (np.uint16 for a train.bin of nanoGPT)"
         )
