@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import tempfile
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -78,12 +79,17 @@ def _pre_tokenizer(part: dict[str, Any]) -> Any:
 
 
 def _read_tiktoken(model: Model, paths: Sequence[str]) -> Encode:
-    """A file of ranks says neither the pattern nor the special tokens: these are given as they are here."""
-    package = tiktoken_package()
-    theirs = package.Encoding(
+    """A file of ranks says neither the pattern nor the special tokens: these are given as they are here.
+
+    tiktoken's load_tiktoken_bpe does the same as the loop, but keeps a copy by the path's name for good, and when another
+    file has this name, reads the copy.
+    """
+    with open(paths[0], "rb") as file:
+        ranks = {b64decode(token): int(rank) for token, rank in map(bytes.split, file)}
+    theirs = tiktoken_package().Encoding(
         "verified",
         pat_str=tiktoken.split_regex(model.pattern),
-        mergeable_ranks=package.load.load_tiktoken_bpe(paths[0]),
+        mergeable_ranks=ranks,
         special_tokens=model.special,
     )
     return lambda text: theirs.encode(text, allowed_special="all")

@@ -24,6 +24,16 @@ def test_a_tokenizer_is_verified_by_what_is_installed(small, gpt2):
         tokenizer.verify()
 
 
+def test_a_file_that_is_written_again_is_what_tiktoken_verifies(small, tmp_path, monkeypatch):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "kept"))
+    path = tmp_path / "x.tiktoken"
+    for tokenizer in small, nbbpe.train(documents=["another text"], vocab_size=260):
+        tokenizer.save_tiktoken(path)
+        verification.verify_written(tokenizer._model, tokenizer.encode, "tiktoken", [str(path)])
+        tokenizer.verify()
+    assert not (tmp_path / "kept").exists()
+
+
 def test_a_difference_is_shown(small, monkeypatch):
     owner = verification._OWNERS["huggingface"]
     wrong = owner._replace(read=lambda model, paths: lambda text: small.encode(text)[:3] + [0] * 9)
