@@ -831,7 +831,7 @@ def test_what_is_wrong_elsewhere_is_named(assert_refused, bucket):
     upload(f"{bucket}/a.txt.gz", b"no gzip")
     upload(f"{bucket}/a.bz2", b"text")
     for name, error, message in [
-        ("missing.txt", FileNotFoundError, "memory://bucket/missing.txt' cannot be read"),
+        ("missing.txt", FileNotFoundError, "memory://bucket/missing.txt' cannot be read: there is no such file"),
         ("*.csv", FileNotFoundError, "memory://bucket/.*csv' cannot be read: no file matches the pattern"),
         ("folder", IsADirectoryError, "memory://bucket/folder' cannot be read: it is a folder"),
         ("a.parquet", OSError, "memory://bucket/a.parquet' cannot be read as parquet"),
@@ -879,7 +879,7 @@ def test_web_addresses_are_read(small, tmp_path, assert_refused):
             url = f"http://127.0.0.1:{server.server_port}"
             sources = [f"{url}/a.jsonl.gz?download=true", f"{url}/a.txt"]
             assert encoded(small, sources, tmp_path) == ids_of(small, [*DOCUMENTS, "the cat"])
-            assert_refused(f"{url}/missing.txt", FileNotFoundError, f"{url}/missing.txt' cannot be read")
+            assert_refused(f"{url}/missing.txt", FileNotFoundError, f"{url}/missing.txt' cannot be read: .*not found")
             # Python's server sends whole files only.
             write_parquet(tmp_path / "web" / "a.parquet", [f"{i} {i * i}" * 99 for i in range(3000)], compression="none")
             with pytest.raises(OSError, match=r"a\.parquet' cannot be read: its server sends no parts of files"):

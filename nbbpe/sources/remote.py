@@ -104,6 +104,9 @@ def naming_errors(url: str) -> Iterator[None]:
         reason = str(error) if type(error) in kinds else f"{type(error).__name__}: {error}"
         if "range requests" in reason:
             reason = "its server sends no parts of files, which this format needs (HTTP range requests); download it first"
-        # If a host cannot be reached, fsspec says that the file does not exist; its cause has the reason.
-        cause = f" ({error.__cause__})" if error.__cause__ else ""
-        raise kind(f"{url!r} cannot be read: {reason}{cause}") from error
+        # Of a missing file, fsspec gives only the path; if a host cannot be reached, too, and the cause has the reason.
+        if isinstance(error, FileNotFoundError) and url.endswith(reason.lstrip("/")):
+            reason = str(error.__cause__ or "there is no such file")
+        elif error.__cause__:
+            reason += f" ({error.__cause__})"
+        raise kind(f"{url!r} cannot be read: {reason}") from error
