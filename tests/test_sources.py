@@ -879,6 +879,9 @@ def test_web_addresses_are_read(small, tmp_path, assert_refused):
             url = f"http://127.0.0.1:{server.server_port}"
             sources = [f"{url}/a.jsonl.gz?download=true", f"{url}/a.txt"]
             assert encoded(small, sources, tmp_path) == ids_of(small, [*DOCUMENTS, "the cat"])
+            (tmp_path / "web" / "a.csv").write_text("the cat")
+            with pytest.warns(UserWarning, match=r"a\.csv\?download=true' is a table"):
+                encoded(small, f"{url}/a.csv?download=true", tmp_path)
             assert_refused(f"{url}/missing.txt", FileNotFoundError, f"{url}/missing.txt' cannot be read: .*not found")
             # Python's server sends whole files only.
             write_parquet(tmp_path / "web" / "a.parquet", [f"{i} {i * i}" * 99 for i in range(3000)], compression="none")

@@ -96,7 +96,7 @@ def find_by_item(
         each.check(on_error)
     for each in inputs:
         if isinstance(each, PlainText):
-            warn_of_other_formats(each)
+            warn_of_other_formats(each, name_of(each.file))
     return found
 
 

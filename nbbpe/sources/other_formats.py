@@ -17,9 +17,11 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LOOKED_AT = 1 << 12  # bytes
 
 
-def warn_of_other_formats(text: PlainText) -> None:
-    """Warn where a file of plain text has the name of another format, holds NUL bytes, or begins as UTF-16 does."""
-    name = text.file.name
+def warn_of_other_formats(text: PlainText, name: str) -> None:
+    """Warn where a file of plain text has the name of another format, holds NUL bytes, or begins as UTF-16 does.
+
+    name : the one whose ending says what the file holds
+    """
     suffix = os.path.splitext(name.lower().removesuffix(text.compression))[1]
     problem = next((problem for suffixes, problem in _BY_NAME.items() if suffix in suffixes.split()), None)
     if problem is None and not text.compression and text.file.path is not None and text.size():
@@ -30,4 +32,4 @@ def warn_of_other_formats(text: PlainText) -> None:
         elif b"\0" in start:
             problem = "holds NUL bytes, as files of text do not"
     if problem is not None:
-        warn_user(f"{name!r} {problem}; it is read as plain text, byte for byte")
+        warn_user(f"{text.file.name!r} {problem}; it is read as plain text, byte for byte")
