@@ -749,10 +749,33 @@ def test_an_open_file_is_refused_with_what_to_give_instead(assert_refused, small
     assert by_line == nbbpe.train(documents=["the cat\n", "the hat\n"], vocab_size=260)
 
 
+class Frame:
+    """A table that gives the names of its columns, as a DataFrame does, also without Arrow's interface."""
+
+    columns = ("text", "id")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize("named", [{"train": "the cat"}, Frame()])
+def test_names_of_texts_are_not_taken_for_texts(small, tmp_path, assert_refused, named):
+    kind = type(named).__name__
+    assert_refused(named, TypeError, rf"is {kind}, whose names would be .* its columns, or list\(.*nbbpe\.Mixture")
+    for take in (
+        lambda: nbbpe.train(documents=named, vocab_size=300),
+        lambda: small.encode_file(None, tmp_path / "ids.bin", documents=named),
+        lambda: small.encode_batch(named),
+        lambda: small.encode_padded(named, pad_id=0),
+    ):
+        with pytest.raises(TypeError, match=f"not {kind}, of which only the names would be taken"):
+            take()
+
+
 def test_names_of_files_in_an_iterable_are_texts_with_a_warning(small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("the cat")
-    for names in iter(["a.txt", "b"]), {"a.txt": 1}, np.array(["a.txt"]):
+    for names in iter(["a.txt", "b"]), {"a.txt": 1}.keys(), np.array(["a.txt"]):
         with pytest.warns(UserWarning, match=r"the first text is the name of a file, 'a\.txt', .*give a list or a tuple"):
             small.encode_file(names, "ids.bin")
         assert small.decode(np.fromfile("ids.bin", dtype=small.dtype)).startswith("a.txt")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ..system.excerpt import shown
 from ..system.paths import Path
 from ..system.wrong_argument import WrongArgument
-from ..text.utf8 import check_texts
+from ..text.utf8 import check_texts, gives_names
 from .arrow import ArrowColumn, is_arrow
 from .compressed import COMPRESSIONS
 from .inputs import File, Input
@@ -77,9 +77,9 @@ def find_by_item(
     if documents is not None:
         if source is not None:
             raise TypeError(f"give {argument} or documents, not both")
-        check_texts(documents)
         if type(documents).__module__.startswith("pyarrow."):  # an iterable of what is not a str
             raise TypeError(f"documents is Arrow data ({type(documents).__name__}): give it as the {argument}")
+        check_texts(documents)
         if not isinstance(documents, Iterable):
             raise TypeError(f"documents must be an iterable of texts, not {type(documents).__name__}")
         found = [[Documents(documents)]]
@@ -178,6 +178,11 @@ def _paths(source: object, argument: str) -> list[Path] | None:
         raise TypeError(f"{argument} must be {kinds}, not {type(source).__name__}")
     if not isinstance(source, (list, tuple)):
         _check_not_open(source, argument)
+        if gives_names(source):
+            raise TypeError(
+                f"{argument} is {type(source).__name__}, whose names would be the documents: give one of its columns, or "
+                f"list({argument}.values()) if it has files by name (of sources with weights, nbbpe.Mixture)"
+            )
         return None
     if not source:
         raise ValueError(f"{argument} is an empty list: name at least one file")

@@ -7,7 +7,7 @@ import io
 import mmap
 import os
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
 
@@ -56,8 +56,20 @@ def has_surrogates(text: str) -> bool:
     return False
 
 
+def gives_names(texts: object) -> bool:
+    """Whether an iterable gives only the names of what it holds, as a dict and a DataFrame do."""
+    return isinstance(texts, Mapping) or hasattr(texts, "columns")
+
+
 def check_texts(texts: object) -> None:
-    """Raise TypeError for one text instead of many: its letters, or bytes, would become texts."""
+    """Raise TypeError for one text instead of many, whose letters, or bytes, would become texts; or for texts by name."""
+    if type(texts) is list:
+        return
+    if gives_names(texts):
+        raise TypeError(
+            f"texts must be a list of texts, or any iterable of them, not {type(texts).__name__}, of which only the names "
+            "would be taken: give one of its columns, or list(texts.values())"
+        )
     try:
         is_one = isinstance(texts, str) or memoryview(texts).format.lstrip("<>") in ("B", "b", "c")  # type: ignore[arg-type]
     except (TypeError, ValueError):  # NumPy raises ValueError for an array of StringDType
