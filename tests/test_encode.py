@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import ctypes
 import io
@@ -140,6 +141,17 @@ def test_the_sample_is_encoded_as_the_textbook_does(trained):
     for n in range(0, 500, 7):
         data = texts.SAMPLE.encode()[n:]
         assert trained.encode(data) == expected(trained, data)
+
+
+def test_a_run_of_lone_surrogates_is_encoded_at_once():
+    rng = random.Random(3)
+    for characters in "\ud800", "\udcff", "\ud800\udbff\udc00\udc7f\udc80\udcff\udd00\udfff":
+        text = f"a{''.join(rng.choices(characters, k=50))}bc{characters}"
+        assert utf8.to_bytes(text) == naive.utf8(text, 1000)
+        with pytest.raises(UnicodeEncodeError) as caught:
+            text.encode()
+        # For one after the other, Python would look for the end of the run again and again: minutes for a megabyte.
+        assert codecs.lookup_error("nbbpe.keep_surrogates")(caught.value)[1] == 51
 
 
 def test_lone_surrogates_have_ids_and_nothing_is_lost(small):

@@ -9,6 +9,7 @@ import os
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import repeat
 from types import TracebackType
 
 import numpy as np
@@ -26,9 +27,11 @@ LONGEST_CHARACTER = 4  # bytes of UTF-8
 def _keep_surrogates(error: UnicodeError) -> tuple[bytes, int]:
     """Encode the surrogates that UTF-8 cannot (an error handler of `codecs`)."""
     assert isinstance(error, UnicodeEncodeError)
-    character = error.object[error.start]
-    errors = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
-    return character.encode(errors=errors), error.start + 1
+    run = error.object[error.start : error.end]  # all of them: Python looks for the end of the run each time
+    with suppress(UnicodeEncodeError):
+        return run.encode(errors="surrogateescape"), error.end
+    kinds = ("surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass" for character in run)
+    return b"".join(map(str.encode, run, repeat("utf-8"), kinds)), error.end
 
 
 _KEEP_SURROGATES = "nbbpe.keep_surrogates"
