@@ -724,6 +724,13 @@ def test_help_names_all_commands(run):
         (["train", "--counts", "nofile.parquet", "--vocab-size", "300", "-o", "x"], ["nofile.parquet"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--memory-limit", "4"], ["--memory-limit", "'4'"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--min-word-count", "0"], ["--min-word-count"]),
+        *[
+            (
+                ["train", "text.txt", "--vocab-size", "300", "-o", "x", "--min-word-count", given],
+                [repr(given), "nor `auto`"],
+            )
+            for given in ("0", "Auto")
+        ],
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "1/0"], ["1/0", "number or a fraction"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "0"], ["--weight", "'0' is not positive"]),
         (["train", "text.txt", "--vocab-size", "300", "-o", "x", "--weight", "1e99999999"], ["is too large or too small"]),

@@ -61,7 +61,12 @@ def rules_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def word_count(value: str) -> int | str:
     """A number of words from 1 on, or "auto"."""
-    return value if value == "auto" else click.IntRange(1)(value)
+    if value == "auto":
+        return value
+    try:
+        return click.IntRange(1)(value)
+    except click.BadParameter:
+        raise click.BadParameter(f"{value!r} is neither a number from 1 on nor `auto`") from None
 
 
 superwords_option = click.option(
