@@ -18,7 +18,6 @@ from .tokenizer import Tokenizer
 from .training.superwords import Superwords
 from .training.terms import how_to_learn
 from .training.token_rules import TokenRules
-from .words.counting import GPT2, is_said
 
 if TYPE_CHECKING:
     from .sources.arrow_data import ArrowData
@@ -26,12 +25,19 @@ if TYPE_CHECKING:
     from .words.mixture import Mixture
 
 
+class _DefaultPattern(str):
+    """A default that can be told from the same string given by the user."""
+
+
+_GPT2: PatternLike = _DefaultPattern("gpt2")
+
+
 def train(
     source: Path | Sequence[Path] | Iterator[Text] | ArrowData | Mixture | None = None,
     vocab_size: int | None = None,
     special_tokens: Sequence[str] = (),
     *,
-    pattern: PatternLike = GPT2,
+    pattern: PatternLike = _GPT2,
     tie_break: str = "bytes",
     min_frequency: int = 1,
     max_token_length: int | None = None,
@@ -185,7 +191,8 @@ def train(
     if vocab_size is None:
         raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
     _check_vocab_size(vocab_size, len(special_tokens))
-    said_pattern = get_pattern(pattern) if is_said(pattern) or counts is None else None
+    is_default = isinstance(pattern, _DefaultPattern)
+    said_pattern = None if is_default and counts is not None else get_pattern(pattern)
     if said_pattern is not None:
         splits_by_regex(said_pattern, split_with)
     supply = find_supply(asked, source, documents, counts, weights, said_pattern, special_tokens)
@@ -227,7 +234,7 @@ def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: Patte
                 f"special token {token!r} is not one of the start's, which are used: add it beforehand, "
                 "start=tok.with_special_tokens([...])"
             )
-    if is_said(pattern) and get_pattern(pattern).regexes != start._model.pattern.regexes:
+    if not isinstance(pattern, _DefaultPattern) and get_pattern(pattern).regexes != start._model.pattern.regexes:
         raise ValueError(f"pattern={pattern!r} is not the pattern of start, {start.pattern!r}, which is used")
 
 

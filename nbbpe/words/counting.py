@@ -17,18 +17,6 @@ from ..text.utf8 import Text
 from .asked import how_to_count
 
 
-class _Unsaid(str):
-    """A default that can be told from the same string that a user gives."""
-
-
-GPT2: PatternLike = _Unsaid("gpt2")
-
-
-def is_said(pattern: PatternLike) -> bool:
-    """Whether a pattern was given by the user."""
-    return not isinstance(pattern, _Unsaid)
-
-
 def count_words(
     source: Path | Sequence[Path] | Iterator[Text] | ArrowData | None = None,
     *,
