@@ -14,11 +14,11 @@ from ..system.progress import Progress
 from ..text.pattern import Pattern
 from ..training.fitting import LeftOut
 from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
-from ..training.sorted_runs import concatenate, n_text_of
+from ..training.sorted_runs import concatenate, n_text_of, words_between
 from ..training.word_counts import WordCounts
 from .asked import Asked
 from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture
-from .parity import Parity, with_groups, words_between
+from .parity import Parity, with_groups
 from .source_words import gather_words
 from .supply import Stage, Supply
 
@@ -146,5 +146,6 @@ def _bytes_per_token(words: WordCounts, model: Model) -> float | None:
 
 def _n_tokens(words: WordCounts, model: Model) -> int:
     """How many tokens a model makes of the text of some words."""
-    _, ends = pretoken_ids(words.text, words.starts, model.merge_table())
+    start = words.starts[0]
+    _, ends = pretoken_ids(words.text[start:], words.starts - start, model.merge_table())
     return int(np.diff(ends) @ words.counts)

@@ -14,7 +14,7 @@ import numpy as np
 from ..system.excerpt import shown
 from ..system.integers import check_positive
 from ..training.parity_queues import Groups
-from ..training.sorted_runs import concatenate
+from ..training.sorted_runs import concatenate, words_between
 from ..training.word_counts import WordCounts
 
 
@@ -108,9 +108,3 @@ def with_groups(
     measured_by = np.arange(n_sources, dtype=np.int64) + (n_sources if measures else 0)
     groups = Groups(starts, np.array(sizes + [1] * len(measures), dtype=np.int64), measured_by, window or 0)
     return concatenate([words, *measures]), groups
-
-
-def words_between(words: WordCounts, first: int, end: int) -> WordCounts:
-    """Some of the words, without a copy."""
-    at = int(words.starts[first])
-    return WordCounts(words.text[at:], words.starts[first : end + 1] - at, words.counts[first:end])
