@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -74,18 +74,14 @@ def limited(n_bytes: int | None, is_asked_for: bool, n_text: int | None) -> Iter
     if n_bytes is None or (n_text is not None and n_text * _TABLE_BYTES_OF_TEXT <= n_bytes):
         yield Limit(n_bytes)
         return
-    try:
-        folder = scratch_folder(os.path.join(tempfile.gettempdir(), "words"))
-        path = folder.__enter__()
-    except OSError:
-        if is_asked_for:
-            raise
-        yield Limit(n_bytes)
-        return
-    try:
-        yield Limit(n_bytes, RunFolder(path))
-    finally:
-        folder.__exit__(None, None, None)
+    with ExitStack() as stack:
+        runs = None
+        try:
+            runs = RunFolder(stack.enter_context(scratch_folder(os.path.join(tempfile.gettempdir(), "words"))))
+        except OSError:
+            if is_asked_for:
+                raise
+        yield Limit(n_bytes, runs)
 
 
 class BoundedCounter:
