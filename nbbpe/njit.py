@@ -37,7 +37,7 @@ def new_state(tables: Tables, longest: int = _LONGEST) -> State:
 
 def tables_of(model: Model) -> Tables:
     """See Tokenizer.njit_tables."""
-    if model.is_prepared or model.normalizer is not None:
+    if model.rewrites_text:
         raise ValueError(
             "njit_tables is for tokenizers that encode text as it is, and this one changes it first: it has a normalizer, "
             "rules of special tokens, a space in front, or drops text"

@@ -599,7 +599,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             text = to_bytes(text)
         ids = self.encode_array(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         tokens = list(map(self._model.vocab.__getitem__, ids.tolist()))
-        if (self.normalizer is not None or self._model.is_prepared) and (encoded := b"".join(tokens)) != to_bytes(text):
+        if self._model.rewrites_text and (encoded := b"".join(tokens)) != to_bytes(text):
             text = encoded if isinstance(text, bytes) else to_text(encoded)
         return Tokens(text, ids, tokens)
 

@@ -227,6 +227,11 @@ class Model:
         return bool(much or extras.ruled or extras.text_tokens)
 
     @property
+    def rewrites_text(self) -> bool:
+        """Whether anything is done to a text before it is split, but to find special tokens."""
+        return self.normalizer is not None or self.is_prepared
+
+    @property
     def search(self) -> Mapping[str, Any]:
         """How tokens are found in a text, where that decides of ids; empty where all are found as nbbpe's own are."""
         if not self.is_prepared:

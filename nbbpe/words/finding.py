@@ -56,7 +56,7 @@ def find_supply(
         if isinstance(source.parity, Parity):
             return ParityText(asked, source, pattern, special_tokens, model)
         return MixedText(asked, source, pattern, special_tokens, model)
-    if model is not None and is_prepared(model):
+    if model is not None and model.rewrites_text:
         if weights is not None or asked.executor is not None:
             raise TypeError("text that the tokenizer normalizes is counted by this process: leave weights and executor out")
         return _PreparedText(asked, source, documents, model)

@@ -16,11 +16,6 @@ from ..training.gathering import Gathering, Limit, gather_inputs
 from ..training.word_counts import WordCounts
 
 
-def is_prepared(model: Model) -> bool:
-    """Whether a model does something to text before it is split."""
-    return model.normalizer is not None or model.is_prepared
-
-
 def changes_text(model: Model) -> bool:
     """Whether a model changes text that is valid UTF-8 before it is split."""
     extras = model.extras
@@ -51,7 +46,7 @@ def gather_words(
     For the arguments see `gather_inputs`. Where the model normalizes text, or prepares it otherwise, this process reads
     alone, as the work is done in Python.
     """
-    if not is_prepared(model):
+    if not model.rewrites_text:
         separators = [token.encode() for token in model.special]
         gather_inputs(gathering, inputs, model.pattern, separators, n_workers, report, on_error, by_regex)
         return
