@@ -168,14 +168,9 @@ def encoded(
     [[258, 261, 258]]
     """
     separator_id = find_separator(tokenizer.special_tokens, separator)
-    allowed = _allowed(tokenizer, allowed_special)
+    allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
     yield from _encoded(tokenizer, inputs, stage, progress, separator_id, on_error, allowed, warn)
-
-
-def _allowed(tokenizer: Tokenizer, allowed_special: Choice | None) -> list[str] | None:
-    """The special tokens to recognise, a list, which is read for each part; None for those of each kind of source."""
-    return None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
 
 
 def _encoded(
@@ -264,7 +259,7 @@ def count_tokens_of_each(
     [(210, 660)]
     """
     lengths_of = tokenizer._model.packed.lengths_of
-    allowed = _allowed(tokenizer, allowed_special)
+    allowed = tokenizer._allowed_tokens(allowed_special)
     of_sources = [find_inputs(source, field, on_error, is_one_of_several=True) for source in sources]
     check_field(field, [each for inputs in of_sources for each in inputs])
     found = []

@@ -832,6 +832,10 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             )
         return self._chosen(allowed, NONE).recognised or pack_special_tokens({})
 
+    def _allowed_tokens(self, allowed_special: Choice | None) -> list[str] | None:
+        """The special tokens to recognise in a source, a list, which is read for each part; None as in `encode_file`."""
+        return None if allowed_special is None else list(self._chosen(allowed_special, NONE).tokens)
+
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
         """What a choice of special tokens means; see `choose`."""
         check_choice(allowed, disallowed)

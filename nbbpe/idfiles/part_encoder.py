@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding.special_choice import ALL, Choice, Chosen
+from ..encoding.special_choice import ALL, Choice
 from ..sources import Part, Tally
 from ..system.part_joiner import Joiner, Sink
 from ..system.paths import Path
@@ -37,7 +37,7 @@ class EncodesFiles(Described, Protocol):
 
     def _splitting_with(self, split_with: str | None) -> EncodesFiles: ...
 
-    def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen: ...
+    def _allowed_tokens(self, allowed_special: Choice | None) -> list[str] | None: ...
 
     def encode_iterable(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[int]:
         """The ids of the joined texts, one by one."""

@@ -127,7 +127,7 @@ def encode_file(
         n_workers = _EXECUTORS_WORKERS
     tokenizer = tokenizer._splitting_with(split_with)
     separator_id = find_separator(tokenizer.special_tokens, separator)
-    allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
+    allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     with ExitStack() as stack:
         target = target_of(output_path)

@@ -53,7 +53,7 @@ def frequencies(
     n_workers = check_workers(workers)
     tokenizer = tokenizer._splitting_with(split_with)
     size = check_gaps(tokenizer._model)
-    allowed = None if allowed_special is None else list(tokenizer._chosen(allowed_special, ()).tokens)
+    allowed = tokenizer._allowed_tokens(allowed_special)
     inputs = find_inputs(source, field, on_error, documents=documents)
     division = divide(tokenizer, inputs, allowed, n_workers)
     counts = np.zeros(size, dtype=np.int64)
