@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,12 +13,11 @@ from ..kernels.pieces.special_tokens import SpecialTokens
 from ..system.stretches import gathered
 from ..text.pattern import Pattern
 from ..text.text_windows import first_special
-from ..text.utf8 import Data, to_bytes, to_text
+from ..text.utf8 import Data, has_surrogates, to_bytes, to_text
 from ..text.windows import Window, Windows
 from .encoder import Encoder
 from .pretoken_ids import ids_of_each
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _IDS_AT_ONCE = 1 << 16  # that are passed on together at least, unless there are fewer
 
 
@@ -45,7 +43,7 @@ class RegexEncoder(Encoder):
         if specials is None or first_special(text, specials) is None:  # then the text need not be copied
             if not isinstance(text, str):
                 text = to_text(text)
-            elif _SURROGATE.search(text):
+            elif has_surrogates(text):
                 text = to_text(to_bytes(text))
             yield from self._encode_document(text)
         else:
