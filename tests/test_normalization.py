@@ -31,8 +31,9 @@ from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.sources import NO_ID, Tally, find_inputs
 from nbbpe.text import normalization, windows
 from nbbpe.text.chunks import Seams
+from nbbpe.text.code_points import character_classes
 from nbbpe.text.normalization import FORMS
-from nbbpe.text.pattern import NAMED, character_classes
+from nbbpe.text.pattern import NAMED
 from nbbpe.text.rewriting import RewritingReader
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")

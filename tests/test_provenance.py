@@ -19,7 +19,7 @@ from hypothesis import given
 import nbbpe
 from nbbpe.model import provenance
 from nbbpe.model.packed_vocab import PackedVocab
-from nbbpe.text import pattern
+from nbbpe.text import code_points, pattern
 from nbbpe.training import word_counts
 
 BYTES = {i: bytes([i]) for i in range(256)}
@@ -194,7 +194,7 @@ def test_no_pattern_depends_on_no_character_classes(tmp_path):
 
 
 def test_the_digest_of_the_classes_is_of_every_character():
-    classes = pattern.character_classes().copy()
+    classes = code_points.character_classes().copy()
     digest = provenance._digest_of_classes(classes)
     assert provenance.classes_digest() == provenance.classes_digest.__wrapped__() == digest
     classes[0x10FFFF] = 0

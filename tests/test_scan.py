@@ -22,7 +22,8 @@ from nbbpe.kernels.machine.intrinsics import BLOCK, PADDING
 from nbbpe.kernels.machine.intrinsics_look_up import FORM
 from nbbpe.kernels.pieces import pattern_tables
 from nbbpe.kernels.pieces.boundaries import mark_cuts, new_classes
-from nbbpe.text.pattern import CLASSES, NAMED, Pattern, character_classes
+from nbbpe.text.code_points import CLASSES, character_classes
+from nbbpe.text.pattern import NAMED, Pattern
 from nbbpe.text.utf8 import padded
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")

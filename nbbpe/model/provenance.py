@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..system.excerpt import cut
-from ..text.pattern import CLASSES, Pattern, character_classes
+from ..text.pattern import Pattern
 from .packed_vocab import PackedVocab
 from .version import __version__
 
@@ -76,10 +76,17 @@ def classes_digest(into: str | None = None) -> str:
     """
     from ..text.stored_tables import stored_text
 
-    return stored_text("character classes", lambda: _digest_of_classes(character_classes()), into)
+    def made() -> str:
+        from ..text.code_points import character_classes  # here, as it needs `regex`
+
+        return _digest_of_classes(character_classes())
+
+    return stored_text("character classes", made, into)
 
 
 def _digest_of_classes(classes: NDArray[np.uint8]) -> str:
+    from ..text.code_points import CLASSES
+
     names = np.frombuffer(CLASSES.encode(), dtype=np.uint8)
     return hashlib.sha256(names[classes].tobytes()).hexdigest()[:_DIGITS]
 

@@ -20,6 +20,10 @@ N_CODE_POINTS = 0x110000
 Edges = tuple[int, ...]
 EVERYTHING: Edges = (0, N_CODE_POINTS)
 
+# The letters that stand for the classes of `character_classes`: lower-case letter, upper-case (or title-case) letter,
+# caseless letter, mark, digit or other number, apostrophe, slash, other, space, newline (\r and \n), other whitespace.
+CLASSES = "lucmd'/osnb"
+
 
 def from_ranges(ranges: Iterable[tuple[int, int]]) -> Edges:
     """The set of code points from a first to a last one, both in it, of each range.
@@ -115,3 +119,17 @@ def in_any_case(character: str) -> Edges:
 def _every_character() -> str:
     """All code points in order, lone surrogates included."""
     return np.arange(N_CODE_POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@functools.cache
+def character_classes() -> NDArray[np.uint8]:
+    """The class of every code point, uint8[0x110000], as the installed `regex` sees them. Takes about 20 ms, once."""
+    classes = np.full(N_CODE_POINTS, CLASSES.index("o"), dtype=np.uint8)
+    letters = (r"\p{Ll}", "l"), (r"\p{Lu}", "u"), (r"\p{Lt}", "u"), (r"\p{Lm}", "c"), (r"\p{Lo}", "c")
+    for item, name in (*letters, (r"\p{M}", "m"), (r"\p{N}", "d"), (r"\s", "b")):
+        members = read_off(item)
+        for first, end in zip(members[::2], members[1::2], strict=True):
+            classes[first:end] = CLASSES.index(name)
+    for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
+        classes[ord(character)] = CLASSES.index(name)
+    return classes

@@ -15,9 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..system.excerpt import shown
 from ..system.lazy import imported_on_use, lazy
 from ..system.user_warnings import warn_user
@@ -32,10 +29,6 @@ random: Any = imported_on_use("random")
 # The modules that parse regexes, and `regex` itself, are imported where they are used: most processes find the tables on
 # disk.
 regex: Any = imported_on_use("regex")
-
-# The letters that stand for the classes of `character_classes`: lower-case letter, upper-case (or title-case) letter,
-# caseless letter, mark, digit or other number, apostrophe, slash, other, space, newline (\r and \n), other whitespace.
-CLASSES = "lucmd'/osnb"
 
 _N_CHECKED = 600  # random strings that an automaton of a custom pattern is checked on,
 _CHECK_SECONDS = 2.0  # or as many as there is time for: mostly 0.02 s, but `regex` may backtrack for long on each
@@ -235,22 +228,6 @@ def _difference(pattern: str, automaton: Automaton) -> tuple[str, list[str], lis
         if ours != theirs:
             return text, ours, theirs
     return None
-
-
-@functools.cache
-def character_classes() -> NDArray[np.uint8]:
-    """The class of every code point, uint8[0x110000], as the installed `regex` sees them. Takes about 20 ms, once."""
-    from .code_points import N_CODE_POINTS, read_off
-
-    classes = np.full(N_CODE_POINTS, CLASSES.index("o"), dtype=np.uint8)
-    letters = (r"\p{Ll}", "l"), (r"\p{Lu}", "u"), (r"\p{Lt}", "u"), (r"\p{Lm}", "c"), (r"\p{Lo}", "c")
-    for item, name in (*letters, (r"\p{M}", "m"), (r"\p{N}", "d"), (r"\s", "b")):
-        members = read_off(item)
-        for first, end in zip(members[::2], members[1::2], strict=True):
-            classes[first:end] = CLASSES.index(name)
-    for character, name in ("'", "'"), ("/", "/"), (" ", "s"), ("\r", "n"), ("\n", "n"):
-        classes[ord(character)] = CLASSES.index(name)
-    return classes
 
 
 # Written as in tiktoken, if it has them: the same matches as in the originals, and faster for `regex`. "llama.cpp" is
