@@ -52,15 +52,15 @@ ROWS = {
 README = {
     "first": "English to ids, one thread",
     "first, others": "German, code or a mix of scripts to ids, one thread",
-    "tiktoken": "any of these, beside tiktoken",
+    "tiktoken": "any of these, compared with tiktoken",
     "str": "a `str` in memory to ids, one thread, four kinds of text",
     "batch, short": "a list of 100,000 short documents to ids, all cores",
-    "batch, short, tiktoken": "the same, beside tiktoken",
+    "batch, short, tiktoken": "the same, compared with tiktoken",
     "file": "`encode_file`: a text file to a file of ids, all cores",
     "records": "`encode_file` from JSON lines, all cores",
     "records, parquet": "`encode_file` from parquet (zstd), all cores",
     "message": "a chat message of 2,000 characters to ids",
     "train, gigatoken": "train 32,000 tokens on 40 to 320 MB of text, all cores",
-    "train, tokenizers": "the same on 40 MB, beside Hugging Face's `tokenizers`",
+    "train, tokenizers": "the same on 40 MB, compared with Hugging Face's `tokenizers`",
     "first ids": "`import nbbpe`, load GPT-2's vocabulary, first ids",
 }

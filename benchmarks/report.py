@@ -112,15 +112,15 @@ def _compiled(kernels: set[str]) -> str:
 
 def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[str] = ()) -> list[str]:
     """The lines of the README's part: a table of a few rows, what it was measured on, the figures (by their paths)."""
-    lines = ["| what | nbbpe | beside it | times as fast |", "| --- | ---: | ---: | ---: |"]
+    lines = ["| task | nbbpe | other library | times as fast |", "| --- | ---: | ---: | ---: |"]
     for row, title in README.items():
         if worst := _worst(sections, row):
             lines.append(f"| {title} | {worst.ours} | {worst.theirs} | {_times_as_fast(worst)} |")
     lines += [
         "",
-        f"{_machine(machine)}. Medians of several runs; what is encoded is text that the tokenizer has not seen, and every "
-        "result is checked to equal that of the library beside it. Where a row stands for several texts, it shows the one "
-        "with the smallest lead. All texts, runs, memory, versions and commands: [benchmarks/results/REPORT.md]"
+        f"{_machine(machine)}. Medians of several runs, on text that the tokenizer has not seen; every result is checked "
+        "to equal that of the other library. A row for several texts shows the one with the smallest lead. All "
+        "texts, runs, memory, versions and commands: [benchmarks/results/REPORT.md]"
         "(https://github.com/nbbpe/nbbpe/blob/main/benchmarks/results/REPORT.md).",
     ]
     for plot in plots:
