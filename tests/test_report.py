@@ -96,7 +96,7 @@ def test_all_is_written(tmp_path, stored):
     readme.write_text(f"before\n{report.START}\nold\n{report.END}\nafter\n")
     assert report.write(*stored, readme, tmp_path / "REPORT.md", tmp_path / "docs") == []
     text = readme.read_text()
-    assert text.startswith(f"before\n{report.START}\n| what | nbbpe |")
+    assert text.startswith(f"before\n{report.START}\n| task | nbbpe |")
     assert text.endswith(f"\n{report.END}\nafter\n")
     assert "old" not in text
     assert f"]({report.REPOSITORY}/docs/encoding.svg)" in text
