@@ -1,4 +1,4 @@
-"""The Tokenizer: text to ids, ids to text, and what it knows about itself."""
+"""The Tokenizer: text to ids, ids to text, and its properties."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 MAX_PIECES = 1_000_000
 _NO_LIMIT = 1 << 40  # pieces; more than fit into any memory
 _MAX_UINT16_VOCAB = 1 << 16
-_MAX_CHOICES = 100  # of special tokens that are cached; callers that make a new set for each text choose the same few
+_MAX_CHOICES = 100  # of special tokens that are cached: callers that make a set for each text mostly choose the same few
 
 
 class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
@@ -61,12 +61,12 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     special_tokens : strings; those that the vocab lacks get the next ids after its highest. Or a dict from string to id,
         like the property of this name, which must agree with the vocab where that has the id
     pattern : a name, a regex, a list of these, or None (see `nbbpe.train`)
-    max_pieces : how many pieces of text a thread caches with their ids; their bytes are bounded too, by 64 for each
-    normalizer : "NFC", "NFD", "NFKC" or "NFKD", the Unicode normal form that text is put into after its special tokens
-        are found and before it is split (as Python's `unicodedata` does); or a list of steps (see the property of this
-        name); None for text as it is
+    max_pieces : how many pieces of text each thread caches with their ids; their bytes are limited to 64 for each, too
+    normalizer : "NFC", "NFD", "NFKC" or "NFKD", the Unicode normal form (as in Python's `unicodedata`) that text is put
+        into after its special tokens are found and before it is split; or a list of steps (see the property of this name);
+        None to change nothing
 
-    Raises ValueError for a vocab and merges that do not fit together, TypeError for arguments of other types.
+    Raises ValueError if vocab and merges do not fit together, TypeError for arguments of other types.
 
     >>> import nbbpe
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264, special_tokens=["<|endoftext|>"])
@@ -105,7 +105,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     def merges(self) -> list[Merge]:
         """A copy of the merges, in rank order.
 
-        Raises ValueError for a vocabulary of ranks that no list of merges is equal to (see `from_tiktoken`).
+        Raises ValueError for a vocabulary of ranks that is not equal to any list of merges (see `from_tiktoken`).
         """
         return list(self._model.listed_merges())
 
@@ -131,7 +131,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
     @property
     def normalizer(self) -> str | list[str | dict[str, Any]] | None:
-        """The Unicode normal form that text is put into before it is split, such as "NFC"; None for text as it is.
+        """The Unicode normal form that text is put into before it is split, such as "NFC"; None if text is not changed.
 
         A list if there are several steps, or other ones: names of normal forms, "Lowercase", "StripAccents", and objects
         as a tokenizer.json has them, such as {"type": "Prepend", "prepend": " "}.
@@ -149,7 +149,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where it comes from, as a copy of plain dicts; `save` writes it and `nbbpe.load` restores it.
+        """Where the tokenizer comes from, as a copy of plain dicts; `save` writes it and `nbbpe.load` restores it.
 
         pattern            the name or the regex of the split pattern, or a list of these
         character_classes  digest of the classes that `regex` gave each code point then; None without a pattern
@@ -203,7 +203,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         return hash(self.fingerprint)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process makes its own tables and its own cache, and so does a copy.
+        # Another process, or a copy, makes its own tables and its own cache.
         return {"_model": self._model, "_max_pieces": self._max_pieces, "_by_regex": self._by_regex}
 
     def _splitting_with(self, split_with: str | None) -> Tokenizer:
@@ -231,23 +231,24 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
         text : str, or bytes, valid UTF-8 or not. Bytes may be any object with the buffer protocol (a bytearray, a
             memoryview, a NumPy array of uint8, an mmap of a file), which is read where it lies and must not change
-            meanwhile. Or a file that is open for reading bytes (open(path, "rb"), gzip.open(path)), which is read from its
-            position to its end, two megabytes at a time. In a str, a lone surrogate that "surrogateescape" made of a byte
-            means that byte, and any other the three bytes that "surrogatepass" gives
+            meanwhile. Or an open binary file (open(path, "rb"), gzip.open(path)), which is read from its position to its
+            end, two megabytes at a time. In a str, a lone surrogate that "surrogateescape" made of a byte means that byte,
+            and any other the three bytes that "surrogatepass" gives
         allowed_special : the special tokens that become their ids, "all" or a collection of them; others are plain text.
             Where several match, the longest wins
         disallowed_special : the special tokens that raise ValueError, "all" or a collection of them. A token that is in
             both is disallowed; "all" means every token that `allowed_special` does not name
         add_special_tokens : whether to add what the tokenizer's file puts around a text (its post_processor: a token at the
             start, for example), as in transformers
-        num_threads : how many threads at most for a long text in memory, which is cut at certain boundaries; None for as
-            many as pay. The ids are the same for any number. Files, and patterns that are not compiled, take one
+        num_threads : the most threads to use for a long text in memory, which is cut at certain boundaries; None for as
+            many as pay off. The ids are the same for any number. Files are encoded by one thread, and so are patterns that
+            are not compiled
         dropout : the share of merges that is skipped at random at each step, from 0 to 1 (BPE dropout, Provilkov et al.
             2020), so that a model sees a text split in different ways: 0 for none, 1 for single bytes. Special tokens stay
             whole. The text must be in memory, and one thread encodes it
-        seed : of the randomness, an integer. Together with the bytes of the text it decides the ids, so that a text gets
-            the same ids in any batch and any number of threads; for other ids give another one, such as the number of the
-            epoch. None for a new one in each call
+        seed : an integer, the seed of the dropout. The seed and the bytes of the text alone decide the ids, so that a text
+            gets the same ids in any batch and any number of threads; for other ids, give another seed, such as the number
+            of the epoch. None for a new seed in each call
 
         The choices of special tokens are tiktoken's, but by default all special tokens are allowed and none is
         disallowed. With a normalizer, the text between special tokens is normalized first. Raises TypeError for any other
@@ -296,14 +297,14 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         return surround.around(encode(first), encode(second))
 
     def verify(self, text: str | None = None) -> dict[str, str]:
-        """Check on a text that the libraries that are installed give the same ids: tokenizers, tiktoken, mistral-common.
+        """Check on a text that tokenizers, tiktoken and mistral-common, as far as they are installed, give the same ids.
 
         The tokenizer is written as each library's file, and that library reads it and encodes the text.
 
         text : None for a short text of hard cases
 
         Returns, for each library, "equal (n ids)", "not installed", or why its format cannot hold this tokenizer. Raises
-        ValueError that shows the first place where ids differ, or that says that no library could check them.
+        ValueError that shows the first place where ids differ, or if no library could check them.
 
         >>> tok.verify("the cat<|endoftext|>")["tokenizers"]
         'equal (3 ids)'
@@ -326,8 +327,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """The ids of a text as a new 1-D array.
 
         text, allowed_special, disallowed_special, num_threads, dropout, seed : as in `encode`, and so are the errors
-        dtype : of the array, such as "int64" for torch; None for the tokenizer's own. One that cannot hold all ids raises
-            ValueError
+        dtype : of the array, such as "int64" for torch; None for the tokenizer's own. Raises ValueError if it cannot hold
+            all ids
 
         >>> tok.encode_array("the cat")
         array([258, 261], dtype=uint16)
@@ -393,7 +394,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """The ids of each text, a list of lists of int, as `encode` returns; large batches use several threads.
 
         texts : an iterable of texts in memory, as `encode` takes them
-        num_threads : how many threads at most; None for as many as pay
+        num_threads : the most threads to use; None for as many as pay off
         allowed_special, disallowed_special, dropout, seed : as in `encode`
 
         Raises TypeError that names an item that is not a text, ValueError that names one
@@ -476,8 +477,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
         """The ids of several texts in one list; special tokens are recognised only in those that are trusted.
 
-        segments : pairs of a text and whether it is trusted. What a stranger wrote stays plain text, and no pretoken and no
-            special token goes over from one segment into the next
+        segments : pairs of a text and whether it is trusted. Special tokens in an untrusted text stay plain text, and no
+            pretoken and no special token spans two segments
 
         Raises TypeError for an item that is not such a pair.
 
@@ -496,8 +497,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         allowed_special : as in `encode`: by default all special tokens in the text become their ids
         num_threads : as in `encode_batch`
 
-        Returns a pyarrow.Array for one, else a ChunkedArray. Needs pyarrow (extra `data`). Raises ValueError for data that
-        has no such column, or whose type is another one, and for `num_threads` below 1.
+        Returns a pyarrow.Array if `data` is one, else a ChunkedArray. Needs pyarrow (extra `data`). Raises ValueError if
+        the column is missing or of another type, and for `num_threads` below 1.
 
         >>> import pyarrow as pa
         >>> tok.encode_arrow(pa.array(["the cat", None, "the"])).to_pylist()
@@ -520,7 +521,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             yield from ids.tolist()
 
     def encode_stream(self, texts: Iterable[Text], *, allowed_special: Choice = ALL) -> Iterator[NDArray[Any]]:
-        """Like `encode_iterable`, but in arrays: whatever is complete, as a new array.
+        """Like `encode_iterable`, but yields new arrays, with the ids of as much text as is complete.
 
         >>> import numpy as np
         >>> np.concatenate(list(tok.encode_stream(["the c", "at"])))
@@ -619,8 +620,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     def njit_tables(self) -> Tables:
         """The tables with which `nbbpe.njit.encode_into` encodes in the user's own code that Numba compiles.
 
-        It is a NamedTuple of arrays, read only, that can be pickled, and that threads may share. Raises ValueError for a
-        pattern that is left to `regex`, and for a tokenizer that changes text before it is split, such as by a normalizer.
+        It is a NamedTuple of arrays, read only, that can be pickled, and that threads may share. Raises ValueError if the
+        pattern is not compiled, or if the tokenizer changes text before it is split, by a normalizer for example.
 
         >>> tables = tok.njit_tables()
         >>> len(tables)
@@ -635,8 +636,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         """The ids of a part of a source, in arrays, with the id `separator` after each document; for `encode_file`.
 
-        `allowed_special` as in `encode_file`. With each array of ids comes how many of them there are up to the end of
-        each record that has no separator.
+        `allowed_special` as in `encode_file`. Each array of ids comes with the number of ids up to the end of each record
+        that has no separator.
         """
         encoder, specials = self._encoder.allowing(self._sought(allowed_in(part.has_records, allowed_special)))
         with part.open(specials, encoder.at_once, separator, tally) as reader:
@@ -684,7 +685,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     def decode_arrow(self, data: Any, errors: str = "replace") -> Any:
         """The text of each list of an Arrow column of lists of ids, as `encode_arrow` gives one; nulls stay null.
 
-        Returns a pyarrow.Array of large strings for an Array, else a ChunkedArray. `errors` says what becomes of invalid
+        Returns a pyarrow.Array of large strings for an Array, else a ChunkedArray. `errors` says what to do with invalid
         UTF-8, as in bytes.decode. Raises ValueError for a column of another type, and for an id outside the vocabulary.
 
         >>> import pyarrow as pa
@@ -705,7 +706,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     ) -> list[str]:
         """The text of each list or array of ids, or of each row of a 2-D array. Other arguments as in `decode`.
 
-        num_threads : at least 1, for calls as of tiktoken; one thread decodes
+        num_threads : at least 1, and without effect: one thread decodes. For compatibility with tiktoken
 
         >>> tok.decode_batch([[258, 261], []])
         ['the cat', '']
@@ -744,7 +745,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """
         return StreamDecoder(self, errors)
 
-    # What is worked out on first use
+    # Computed on first use
 
     @lazy
     def _ids(self) -> dict[bytes, int]:
@@ -757,7 +758,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
     @lazy
     def _decoder_of_text(self) -> Decoder:
-        """One for which special tokens stand for nothing."""
+        """A decoder that skips special tokens."""
         skipped = self._model.skipped.values()
         return Decoder({**self._model.vocab, **dict.fromkeys(skipped, b"")}) if skipped else self._decoder
 
@@ -781,7 +782,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
     @lazy
     def _choices(self) -> dict[tuple[Choice, Choice], Chosen]:
-        """What each choice of special tokens means that was asked for."""
+        """The meaning of each choice of special tokens that was used."""
         return {}
 
     def _encode_any(
@@ -839,7 +840,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     def _chosen(self, allowed: Choice, disallowed: Choice) -> Chosen:
         """What a choice of special tokens means; see `choose`."""
         check_choice(allowed, disallowed)
-        # What can be looked up, and is not used up by looking at it.
+        # The key must be hashable, and an iterator is consumed only once.
         key = _kept(allowed), _kept(disallowed)
         chosen = self._choices.get(key)
         if chosen is None:

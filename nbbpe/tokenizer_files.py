@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class TokenizerFiles:
-    """What a Tokenizer reads and writes; each format is a module of `formats`."""
+    """Reads and writes tokenizers; each format is a module of `formats`."""
 
     _model: Model
     name: str
 
     @classmethod
     def _of(cls, model: Model) -> Self:
-        """From a model that fits together."""
+        """A tokenizer from a checked model."""
         self = cls.__new__(cls)
         self._model = model
         return self
@@ -39,7 +39,7 @@ class TokenizerFiles:
 
         Parameters
         ----------
-        vocab_path, merges_path : the two files; the first line of the second may be its version
+        vocab_path, merges_path : the two files; the first line of merges.txt may be its version
         special_tokens : those that the vocab has keep their ids, others get the next ids after its highest
         pattern : a name, a regex, a list of these, or None (see `nbbpe.train`); the files do not name it
 
@@ -63,14 +63,14 @@ class TokenizerFiles:
         Parameters
         ----------
         path_or_encoding : path of a rank file, or an Encoding
-        pattern : a name or a regex. None takes that of the Encoding, or of the known encoding whose file this is
-            (r50k_base, p50k_base, cl100k_base, o200k_base, Whisper's multilingual), which is recognised by content or else
-            by name
+        pattern : a name or a regex. None takes the pattern of the Encoding, or of the known encoding to which the file
+            belongs (r50k_base, p50k_base, cl100k_base, o200k_base, Whisper's multilingual; recognised by content, or else
+            by name)
         special_tokens : a dict from special tokens to ids, which may leave gaps; or a list, for the next ids after the
             highest rank. None takes those of the Encoding or the known encoding; other files have none
 
         A token's rank is its id. The adjacent pair whose concatenated bytes have the lowest rank is merged first, and a
-        pretoken that is itself a token becomes that token. Where a list of merges gives the same ids (as in all known
+        pretoken that is itself a token becomes that token. If a list of merges gives the same ids (as for all known
         encodings), `merges` is that list.
 
         Raises ValueError that names the file and the line that is broken, or if the pattern is not known; OSError for a
@@ -92,7 +92,7 @@ class TokenizerFiles:
         Parameters
         ----------
         path_or_tokenizer : path of a tokenizer.json, or an object of tokenizers or transformers
-        normalizer : "apply" keeps the file's normalizer, such as NFC (as in Qwen's); "ignore" drops it, for callers who
+        normalizer : "apply" keeps the file's normalizer, such as NFC (in Qwen's); "ignore" drops it, for callers who
             normalize texts themselves
 
         All added tokens become special tokens, which are found in text as tokenizers finds them. Tokens that a
@@ -112,14 +112,15 @@ class TokenizerFiles:
     def save(self, path: Path) -> None:
         """Write the tokenizer to a folder of plain JSON and text, which is made if it is missing; `nbbpe.load` reads it.
 
-        A large vocabulary gets a copy as arrays, too, `nbbpe.tables`, which loads faster and may be deleted. Beside these
-        files stand tokenizer.json and tokenizer_config.json, so that transformers' `AutoTokenizer.from_pretrained(folder)`
-        reads the folder, too; a tokenizer that `to_hf` refuses goes without them, and nbbpe.json says why.
+        For a large vocabulary, there is also a copy as arrays, `nbbpe.tables`, which loads faster and may be deleted. The
+        folder also gets tokenizer.json and tokenizer_config.json, so that transformers'
+        `AutoTokenizer.from_pretrained(folder)` can read it. If `to_hf` refuses the tokenizer, these are left out, and
+        nbbpe.json says why.
 
-        A tokenizer that `save` wrote there is replaced; in tokenizer_config.json, what users and transformers added stays,
-        as far as its tokens are special tokens of this tokenizer. Raises FileExistsError for files of these names that it
-        did not write, another OSError if the folder cannot be written to, and ValueError for two ids with equal bytes,
-        which the files cannot distinguish.
+        A tokenizer that `save` wrote there is replaced. Entries that users or transformers added to tokenizer_config.json
+        stay, except tokens that are not special tokens of this tokenizer. Raises FileExistsError for files of these names
+        that `save` did not write, another OSError if the folder cannot be written to, and ValueError for two ids with equal
+        bytes, which the files cannot distinguish.
 
         >>> tok.save("tokenizer")
         >>> nbbpe.load("tokenizer") == tok
@@ -148,14 +149,14 @@ class TokenizerFiles:
         """Write the files that transformers' `AutoTokenizer.from_pretrained(folder)` reads, and `nbbpe.load(folder)` too.
 
         chat_template    : a Jinja template
-        model_max_length : how many ids a model takes at most
+        model_max_length : the most ids that the model takes
         roles            : bos_token, eos_token, unk_token, sep_token, pad_token, cls_token, mask_token; each a special
             token of this tokenizer
 
-        In a folder that `save` wrote, nbbpe's own files are replaced, too, and with `chat_template` a chat_template.jinja
-        of transformers, which would be used in its place. Returns the paths of the files: tokenizer.json,
-        tokenizer_config.json, special_tokens_map.json, and that one where it was replaced. Raises TypeError or ValueError
-        for an invalid argument, such as a role that is not a special token, and ValueError where `to_hf` does; then
+        In a folder that `save` wrote, nbbpe's own files are replaced, too. With `chat_template`, a chat_template.jinja of
+        transformers is also replaced, as transformers would prefer it. Returns the paths of the files: tokenizer.json,
+        tokenizer_config.json, special_tokens_map.json, and chat_template.jinja if it was replaced. Raises TypeError or
+        ValueError for an invalid argument, such as a role that is not a special token, and ValueError if `to_hf` does; then
         nothing is written.
 
         >>> files = tok.save_pretrained("my-model", eos_token="<|endoftext|>")
@@ -170,10 +171,10 @@ class TokenizerFiles:
         """Write a `tokenizer.json` that `tokenizers.Tokenizer.from_file` reads, and transformers'
         `PreTrainedTokenizerFast(tokenizer_file=path)`, with the same ids.
 
-        Raises ValueError for what that format cannot hold: a custom pattern with parts that mean something else in the
-        regex engine of tokenizers, special tokens that share an id or are spelled like another token, or a vocabulary
-        of ranks without a list of merges. Characters that are newer than the Unicode version of that engine may be split or
-        normalized differently there.
+        Raises ValueError for what that format cannot hold: a custom pattern with a different meaning in the regex engine of
+        tokenizers, special tokens that share an id or are spelled like another token, or a vocabulary of ranks without a
+        list of merges. Characters that are newer than the Unicode version of that engine may be split or normalized
+        differently there.
 
         >>> tok.to_hf("tokenizer.json")
         >>> nbbpe.load("tokenizer.json") == tok
@@ -189,8 +190,8 @@ class TokenizerFiles:
         `version_line` says whether merges.txt begins with "#version: 0.2", as OpenAI's does. The files name neither the
         pattern nor the special tokens, so pass these to `from_files`. Raises ValueError for one path for both, and for what
         the files cannot hold: two ids with equal bytes, two special tokens with one id, a normalizer, a vocabulary of ranks
-        without a list of merges, or, without the version line, a first merge that begins as that line does. A merge that
-        occurs twice is written once.
+        without a list of merges, or, without the version line, a first merge that looks like one. A merge that occurs twice
+        is written once.
 
         >>> tok.save_gpt2("vocab.json", "merges.txt")
         >>> open("merges.txt").readlines()[:2]
@@ -201,10 +202,10 @@ class TokenizerFiles:
     def to_tiktoken(self, name: str | None = None) -> Any:
         """A `tiktoken.Encoding` that gives the same ids; needs tiktoken.
 
-        name : what it is called; None for the property of this name, "nbbpe" unless this is an Encoding of `nbbpe.tiktoken`
+        name : of the encoding; None for `tok.name`, which is "nbbpe" unless this is an Encoding of `nbbpe.tiktoken`
 
         Raises ImportError if tiktoken is not installed. Raises ValueError if ranks would give other ids than the merges
-        (never for what nbbpe trains), if the pattern or special tokens mean something else in tiktoken, and with a
+        (never for what nbbpe trains), if the pattern or the special tokens have a different meaning in tiktoken, and with a
         normalizer.
 
         >>> encoding = tok.to_tiktoken()

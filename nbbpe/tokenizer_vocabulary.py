@@ -1,4 +1,4 @@
-"""A Tokenizer's methods that make its vocabulary larger or smaller, or say how texts use it."""
+"""A Tokenizer's methods that extend or reduce its vocabulary, or measure how texts use it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TokenizerVocabulary:
-    """How a Tokenizer's vocabulary is extended, cut, counted and reported on."""
+    """Extends, reduces, counts and reports on the vocabulary of a Tokenizer."""
 
     _model: Model
     frequencies: Callable[..., NDArray[np.int64]]
@@ -34,10 +34,10 @@ class TokenizerVocabulary:
     def with_special_tokens(self, special_tokens: Sequence[str] | Mapping[str, int]) -> Self:
         """A copy of this tokenizer with more special tokens; this one does not change.
 
-        special_tokens : a list, of which new ones get the next ids after the highest (or the id of a token of the vocab
-            that has their bytes and takes no part in merges); or a dict from string to id, for exactly these ids
+        special_tokens : a list, whose new tokens get the next ids after the highest (or the id of a token in the vocab with
+            the same bytes that takes no part in merges); or a dict from string to id, for exactly these ids
 
-        Special tokens that it has already keep their ids. Raises ValueError for an id that another token has.
+        Special tokens that the tokenizer has already keep their ids. Raises ValueError for an id that another token has.
 
         >>> chat = tok.with_special_tokens(["<|user|>", "<|end|>"])
         >>> chat.special_tokens
@@ -72,20 +72,20 @@ class TokenizerVocabulary:
         """A tokenizer with more tokens, learned from a source; this one does not change.
 
         vocab_size : of the result, as the property of this name counts; new tokens get the ids after the highest one
-        tie_break  : as in `nbbpe.train`; None takes the rule by which nbbpe trained this tokenizer, else "bytes"
+        tie_break  : as in `nbbpe.train`; None takes the rule with which nbbpe trained this tokenizer, else "bytes"
         source, documents, field, on_error, workers, progress, split_with, counts, weights, memory_limit, min_word_count,
         executor : as in `nbbpe.train`
         min_frequency, max_token_length, rules, on_interrupt : as in `nbbpe.train`, for new tokens
 
-        All tokens keep their ids, special tokens too. Text is prepared and split as this tokenizer does it, its merges
-        are applied to each word, and training goes on from there; counts are taken as they are, with a warning where text
-        would be changed. Trained by nbbpe from the same text with the same rules, the result has the merges of training in
-        one go. Works for loaded tokenizers as well, with or without a list of merges; where tokens merge by rank, new ones
-        get the next ranks.
+        All tokens keep their ids, special tokens too. Text is prepared and split as by this tokenizer, its merges are
+        applied to each word, and training continues from there. Counts are used as they are, with a warning if this
+        tokenizer would change the text. Trained by nbbpe from the same text with the same rules, the result has the merges
+        of training in one go. Works for loaded tokenizers as well, with or without a list of merges; where tokens merge by
+        rank, new ones get the next ranks.
 
-        Warns where the text has too few pairs, of new tokens that older merges make unreachable, and of words that the
-        result encodes otherwise than they were trained (5,000 are tried); the last two happen only for vocabularies that
-        have tokens which their merges do not make.
+        Warns if the text has too few pairs, of new tokens that older merges make unreachable, and of words that the result
+        encodes otherwise than in training (5,000 are tested). The last two happen only to vocabularies with tokens that
+        their merges do not make.
 
         Raises ValueError for a `vocab_size` below that of this tokenizer; other errors are those of `nbbpe.train`.
 
@@ -103,19 +103,19 @@ class TokenizerVocabulary:
         return self._with_model(extend(self._model, asked, terms, source, documents, counts, weights, vocab_size))
 
     def truncate(self, n: int, *, renumber: bool = True) -> tuple[Self, NDArray[np.int64]]:
-        """The tokenizer that has only the first of the merges, and the new id of each old id; this one does not change.
+        """A tokenizer with only the first of the merges, and the new id of each old id; this one does not change.
 
-        n        : the `vocab_size` of the result, where it is renumbered and this one has no gaps between its ids. As many
-            tokens are dropped as it is below this size, those that were made last. Bytes, special tokens and tokens that no
-            merge makes stay. Where tokens merge by rank, the highest ranks are dropped
+        n        : the `vocab_size` of the result, if it is renumbered and this tokenizer has no gaps between its ids. The
+            difference is how many tokens are dropped, the last ones that merges made. Bytes, special tokens and tokens that
+            no merge makes stay. If tokens merge by rank, the highest ranks are dropped
         renumber : True moves each id down by the number of dropped ids below it, so that special tokens at the end follow
             the last merge, as in training. False leaves all ids as they are, with gaps where tokens were dropped
 
-        Returns (tokenizer, old_to_new): int64[vocab_size], -1 for a dropped token and for an id that has no token.
-        What nbbpe trained becomes what training to the smaller size would have made, and what `extend` added is taken away
-        again. Raises TypeError or ValueError for an `n` that is not an integer, is above this size, or is below what stays,
-        and ValueError if it drops a token that the tokenizer's file puts around texts (its post_processor), or for a
-        vocabulary whose ids leave gaps much larger than itself.
+        Returns (tokenizer, old_to_new): int64[vocab_size], -1 for a dropped token and for an id that has no token. A
+        tokenizer that nbbpe trained becomes the one that training to the smaller size would have made, and tokens that
+        `extend` added are removed again. Raises TypeError or ValueError for an `n` that is not an integer, is above this
+        size, or is below what stays, and ValueError if it drops a token that the tokenizer's file puts around texts (its
+        post_processor), or for a vocabulary whose ids leave gaps much larger than itself.
 
         >>> smaller, old_to_new = tok.truncate(260)
         >>> smaller.merges, smaller.special_tokens
@@ -143,13 +143,13 @@ class TokenizerVocabulary:
     ) -> tuple[Self, NDArray[np.int64]]:
         """The tokenizer without the tokens that a source uses least, and the new id of each old id.
 
-        n        : the `vocab_size` of the result, as in `truncate`; as many tokens are dropped as it is below this size
+        n        : the `vocab_size` of the result, as in `truncate`; the difference is how many tokens are dropped
         renumber : see `truncate`
         source, documents, workers, progress, field, on_error, allowed_special : as in `frequencies`
 
-        One token after another is dropped, of those that no other one is made of: the one that the source uses least, and
-        of several the one with the highest id. Its two parts take its place, and count as used as often as it was. Bytes
-        and special tokens stay, and every token that stays can still be made.
+        Tokens are dropped one after another: each time, of the tokens that no other token is made of, the one that the
+        source uses least (of several, the one with the highest id). Its two parts take its place, and its uses are added to
+        theirs. Bytes and special tokens stay, and every token that stays can still be made.
 
         Returns (tokenizer, old_to_new) as `truncate` does, for the rows of an embedding. Raises TypeError or ValueError for
         an `n` that is not an integer, is above this size, or is below what stays, and ValueError if it drops a token that
@@ -203,8 +203,8 @@ class TokenizerVocabulary:
     def unreachable(self) -> NDArray[np.int64]:
         """The ids of the tokens that merging never gives, int64[n], ascending, without special tokens.
 
-        These are the tokens whose own bytes, as one pretoken, become other ids. A token that is not among them may still be
-        in no text, where the split pattern always cuts its bytes in two. Empty for everything that nbbpe trains.
+        These are the tokens whose own bytes, as one pretoken, become other ids. Other tokens may still be in no text, if
+        the split pattern always cuts their bytes in two. Empty for everything that nbbpe trains.
 
         >>> tok.unreachable()
         array([], dtype=int64)
@@ -215,11 +215,11 @@ class TokenizerVocabulary:
 
     @property
     def token_bytes(self) -> NDArray[np.int32]:
-        """The number of bytes of each id, int32[vocab_size], as a new array: 0 for special tokens and ids without token.
+        """The number of bytes of each id, int32[vocab_size], as a new array: 0 for special tokens and ids without one.
 
-        With it a loss in nats for each token becomes bits for each byte of text, whatever the vocabulary is: the sum of the
-        losses of tokens that have bytes, divided by ln 2 and by the sum of their bytes. Special tokens stand for no text.
-        Raises ValueError for a vocabulary whose ids leave gaps much larger than itself.
+        With it, a loss in nats per token can be converted to bits per byte of text, which can be compared between
+        vocabularies: the sum of the losses of tokens that have bytes, divided by ln 2 and by the sum of their bytes.
+        Special tokens stand for no text. Raises ValueError for a vocabulary whose ids leave gaps much larger than itself.
         """
         from .vocabulary.frequencies import token_bytes
 
@@ -236,18 +236,18 @@ class TokenizerVocabulary:
         field: str | None = None,
         on_error: str = "raise",
     ) -> None:
-        """Write a report on this vocabulary as one HTML page, which needs nothing else and runs no script.
+        """Write a report on this vocabulary as one HTML page, which loads nothing and runs no script.
 
-        path : of the page; a file that is there is replaced
+        path : of the page; an existing file is replaced
         on   : the texts to report on: a path, a list of paths, or a dict from names to sources, each a path, a list of
             paths or an iterator of documents
         name : what the page calls the tokenizer
         workers, progress, field, on_error : as in `nbbpe.train`
 
         For each text and each script: compression at every size of the vocabulary (the first merges of this one), tokens
-        per word, and what twice the vocabulary would gain. Of the tokens: the longest, those that begin or end inside a
-        character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. The
-        distinct words of all texts are held in memory.
+        per word, and the gain of twice the vocabulary. Of the tokens: the longest, those that begin or end inside a
+        character, those that are never used alone, those that no text uses, near duplicates, unreachable ones. The distinct
+        words of all texts are held in memory.
 
         Raises TypeError or ValueError for an `on` that names no text, ValueError for a vocabulary whose ids leave gaps much
         larger than itself, OSError for a file that cannot be read or written.
