@@ -72,9 +72,9 @@ def train(
         kept, each byte as a character of its own. JSON and plain text may be compressed, with .gz or .zst after the name
         (.zst needs zstandard).
 
-        A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet")
-        that fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec. All files are read as
-        streams; a remote file, and one that is compressed in one frame, is read by one worker.
+        A path may be a pattern ("data/*.jsonl.gz", "data/**/*.txt"), or a URL ("https://...", "s3://bucket/*.parquet") that
+        fsspec can read. `pip install "nbbpe[data]"` adds pyarrow, zstandard and fsspec. All files are read as streams; one
+        worker reads a remote file, or a file that is compressed in one frame.
     vocab_size
         Number of all tokens: 256 bytes, merges, special tokens.
     special_tokens
@@ -89,15 +89,15 @@ def train(
         then right), "ids" the smallest pair of ids (as rustbpe and bpeasy do), "huggingface" the smallest pair of ids
         where bytes are numbered as in Hugging Face's alphabet.
     min_frequency
-        A pair that occurs less often is not merged. The count is that of the pair, not of a word: how often its two tokens
-        are neighbours in all of the text when it would be merged (as in Hugging Face's trainer).
+        A pair that occurs less often is not merged. The count is of the pair, not of a word: how often its two tokens are
+        neighbours in all of the text at the time of the merge (as in Hugging Face's trainer).
     max_token_length
-        A pair that would make a token of more bytes is never merged, and all others as if it did not exist; None for no
-        limit. Special tokens may be longer. (Hugging Face's `max_token_length` allows one byte less, but never less than
-        2: its 17 is 16 here.)
+        A pair that would make a token of more bytes is never merged, and training continues as if it did not exist; None
+        for no limit. Special tokens may be longer. (Hugging Face's `max_token_length` allows one byte less, but never less
+        than 2: its 17 is 16 here.)
     workers
-        Number of processes that read and count; None takes as many as pay off, up to the number of processors. The result
-        is the same for every number.
+        Number of processes that read and count; None for as many as pay off, up to the number of processors. The result is
+        the same for any number.
     progress
         None shows a progress bar if stderr is a terminal, True always, False never; a callable is called with
         (stage, done, total).
@@ -105,46 +105,46 @@ def train(
         The field of a JSON record, or the column of a parquet file, that holds the text; None for "text".
     on_error
         What to do with a malformed record (broken JSON, no such field, null, not a string): "raise" raises ValueError that
-        names file and line or row; "skip" skips it, and one warning at the end says how many and names the first.
+        names the file and the line or row; "skip" skips it, and one warning at the end says how many were skipped and names
+        the first.
     split_with
-        What splits text by the pattern. "compiled" is the pattern's automaton, "regex" is the `regex` package: slower,
-        with the same result, to compare with. It sees each distinct piece once where the pattern can be compiled, and
-        else all of the text. None or "auto" compiles a pattern where that is possible.
+        What splits text by the pattern. "compiled" is the pattern's automaton; "regex" is the `regex` package, slower and
+        with the same result, to compare with. It sees each distinct piece once if the pattern can be compiled, else all of
+        the text. None or "auto" compiles the pattern if possible.
     documents
         The documents themselves (str or bytes), a list or any other iterable of them, instead of a source.
     rules
-        A `TokenRules`: what a token may not be or contain.
+        A `TokenRules`, which says what a token must not be or contain.
     superwords
-        A `Superwords`: a second stage of training, in which tokens may cross whitespace. The source is read twice.
+        A `Superwords`, for a second stage of training in which tokens may cross whitespace. The source is read twice.
     start
-        A tokenizer to go on from, see `Tokenizer.extend`: its tokens keep their ids, new ones get the ids after the
-        highest. Its pattern and its special tokens are used. Where its training was interrupted (`on_interrupt`), the
-        result is that of training in one go: special tokens get the last ids again; with superwords, a window of parity,
-        gaps between ids, or fewer tokens than parity begins `after`, that is an error. None starts from the bytes.
+        A tokenizer to continue from, see `Tokenizer.extend`: its tokens keep their ids, new ones get the ids after the
+        highest. Its pattern and its special tokens are used. If its training was interrupted (`on_interrupt`), the result
+        is that of training in one go: special tokens get the last ids again. In that case, superwords, a parity `window`,
+        gaps between ids, and fewer tokens than parity's `after` are errors. None starts from the bytes.
     on_interrupt
-        What Ctrl-C or SIGTERM does while merges are learned. "raise": what it always does. "keep": the merges so far make
-        the tokenizer, a warning says how many there are, and `Tokenizer.provenance` that training was interrupted; a second
-        Ctrl-C raises. While words are counted, and outside the main thread, it is as with "raise".
-
+        What Ctrl-C or SIGTERM does while merges are learned. "raise": the usual effect. "keep": the result is a tokenizer
+        with the merges so far; a warning says how many there are, and `Tokenizer.provenance` records the interruption; a
+        second Ctrl-C raises. While words are counted, and outside the main thread, "keep" has no effect.
     counts
-        Instead of text, the words of text that was counted before, see `count_words`: a file of counts (.parquet, .arrow),
-        a pattern of such names, a URL, a table or stream of any library with Arrow's C interface, an iterator of record
-        batches, or a list of these. Equal words are added up. `pattern` and `special_tokens` need not be given: tables
-        carry them. They must be where a table has lost them, as by a GROUP BY, and must not contradict it.
+        Instead of text, words that were counted before, see `count_words`: a file of counts (.parquet, .arrow), a pattern
+        of such names, a URL, a table or stream of any library with Arrow's C interface, an iterator of record batches, or a
+        list of these. Equal words are added up. `pattern` and `special_tokens` are not needed, as tables carry them. They
+        are needed if a table has lost them, for example by a GROUP BY, and must not contradict the tables.
     weights
         A positive number (int, float or Fraction) for each item of `source` or `counts`, by which its counts are
         multiplied, exactly: see `count_words`.
     memory_limit
-        Bytes of memory, or a str such as "4GB", for all processes together; None for three quarters of what the machine
-        and its control groups leave. Counts that exceed it are written to a temporary folder (of the system, or the
-        environment variable TMPDIR) and merged from there. What the merges need is known before they begin: if the words
-        do not fit, training ends with an error that says which `min_word_count` would fit. The words that a `Mixture` holds
-        out, and all words of one with `parity`, are in memory together whatever the limit.
+        Bytes of memory, or a str such as "4GB", for all processes together; None for three quarters of what the machine and
+        its control groups have left. Counts that exceed it are written to a temporary folder (of the system, or the
+        environment variable TMPDIR) and merged from there. If the words do not fit, training ends before the merges, with
+        an error that says which `min_word_count` would fit. The limit does not cover the words that a `Mixture` holds out,
+        nor any words of a mixture with `parity`.
     min_word_count
-        Words that occur less often are skipped. None skips none; "auto" as few as have to be, so that the rest fits
-        in `memory_limit`, with a warning that says how much of the text that is. The provenance has the figures.
+        Words that occur less often are skipped. None skips none; "auto" skips as few as possible so that the rest fits in
+        `memory_limit`, with a warning that says how much of the text is skipped. The provenance has the figures.
     executor
-        A concurrent.futures.Executor that counts in place of own worker processes, see `count_words`.
+        A concurrent.futures.Executor that counts in place of nbbpe's own worker processes, see `count_words`.
 
     Returns
     -------
@@ -159,10 +159,10 @@ def train(
     OSError : a file that is missing or cannot be read, before long work; one that is truncated, when its end is reached;
         one that changed while it was read. Errors of an iterable are passed on
     ImportError : a file that needs a package which is not installed, before long work
-    ValueError : counts of different patterns or special tokens, or without metadata and pattern=; a row of them that is no
-        word with a count
+    ValueError : counts of different patterns or special tokens, or without metadata and pattern=; a row that is not a word
+        with a count
     MemoryError : words that do not fit in `memory_limit`, before the merges
-    OverflowError : counts whose sum does not fit in int64; more distinct words, and bytes of them, than 2^32 together
+    OverflowError : counts whose sum does not fit in int64; more than 2^32 distinct words and bytes of these together
 
     >>> import nbbpe
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264, special_tokens=["<|endoftext|>"])
@@ -209,7 +209,7 @@ def train_bpe(
     vocab maps ids to bytes, special tokens included; merges are pairs of bytes, in the order in which they were learned.
 
     input_path : the file
-    vocab_size, special_tokens : as in `train`, and so are the errors
+    vocab_size, special_tokens : as in `train`, with the same errors
 
     >>> import nbbpe
     >>> vocab, merges = nbbpe.train_bpe("corpus.txt", 260, ["<|endoftext|>"])
@@ -225,7 +225,7 @@ def train_bpe(
 
 
 def _check_start(start: Tokenizer, special_tokens: Sequence[str], pattern: PatternLike) -> None:
-    """Raise TypeError or ValueError for a start that is not a Tokenizer, or beside which something else is asked for."""
+    """Raise TypeError or ValueError if start is not a Tokenizer, or if the other arguments contradict it."""
     if not isinstance(start, Tokenizer):
         raise TypeError(f"start must be a Tokenizer or None, not {type(start).__name__}; nbbpe.load reads one")
     for token in special_tokens:

@@ -27,15 +27,15 @@ class Superwords:
     Parameters
     ----------
     after
-        The number of tokens after which it begins, the 256 bytes included and special tokens not.
+        The number of tokens after which this stage begins (including the 256 bytes, without special tokens).
     max_words
-        At most so many words in a token: runs of what is not whitespace; fewer where `TokenRules(max_words=...)` says so.
+        The most words in a token (runs of characters that are not whitespace), unless `TokenRules(max_words=...)` is lower.
     phrase
-        A regex for the pretokens that may become one with their neighbours; by default words and contractions, as GPT-2's
-        pattern has them.
+        A regex for the pretokens that may be joined with their neighbours; by default words and contractions, as in GPT-2's
+        pattern.
     window
-        Learned from runs of at most so many of these. A larger window sees more of the pairs of words (a run of n is cut
-        n / window times) and takes more memory, as longer runs occur less often twice.
+        Merges are learned from runs of at most so many phrases. A larger window sees more of the pairs of words (a run of n
+        is cut n / window times) and takes more memory, as fewer of the longer runs occur twice.
 
     The tokenizer's pattern is then `(?:phrase)+|pattern`: whole phrases are encoded, by all merges in the order in which
     they were learned. `Tokenizer.extend` learns from whole phrases, too: `TokenRules(max_words=...)` limits its words.
@@ -72,7 +72,7 @@ class Superwords:
 
 
 def check_superwords(superwords: object, n_tokens: int, pattern: Pattern) -> None:
-    """Raise TypeError or ValueError unless it is None, or goes together with a number of tokens and a pattern."""
+    """Raise TypeError or ValueError unless superwords are None, or fit a number of tokens and a pattern."""
     if superwords is None:
         return
     if not isinstance(superwords, Superwords):

@@ -18,34 +18,36 @@ Forbidden = str | bytes | Callable[[bytes], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class TokenRules:
-    """Rules for the tokens that `nbbpe.train` may make. A pair whose token would break one is never merged, and all others
-    as if it did not exist.
+    """Rules for the tokens that `nbbpe.train` may make. A pair whose token would break a rule is never merged, and training
+    continues as if it did not exist.
 
     Parameters
     ----------
     whole_characters
-        A token is some whole characters, or lies within one character: never the end of one and something else.
+        A token is one or more whole characters, or lies within one character; it never has a part of a character and
+        something else.
     one_script
-        A token has letters of one script only, as Latin or Cyrillic. Characters that all scripts share (digits,
-        punctuation, accents) go with any. Han goes with Hiragana and Katakana, with Hangul, and with Bopomofo.
+        A token has letters of one script only, such as Latin or Cyrillic. Characters that all scripts share (digits,
+        punctuation, accents) may be in any token. Han may be together with Hiragana and Katakana, with Hangul, and with
+        Bopomofo.
     max_letters, max_numbers, max_words
-        At most so many letters (`\\p{L}`), numbers (`\\p{N}`, such as digits) or words (runs of what is not whitespace) in
-        a token.
+        The most letters (`\\p{L}`), numbers (`\\p{N}`, such as digits) or words (runs of characters that are not
+        whitespace) in a token.
     no_space_duplicates
-        Of "word" and " word", only the one that is learned first becomes a token. Tokens of one byte do not count.
+        Of "word" and " word", only the one that is learned first becomes a token. Tokens of one byte are exempt.
     forbidden
-        What no token may be or contain: a regex for its text (str; searched in it, with invalid bytes as surrogateescape
-        has them), a regex for its bytes (bytes), a function that takes its bytes and says whether it is forbidden, or a
-        list of these. Python runs these and `no_space_duplicates`, some microseconds for each merge; all other rules cost
-        next to nothing.
+        What no token may match: a regex for its text (str; searched in it, with invalid bytes as surrogateescape has them),
+        a regex for its bytes (bytes), a function that takes its bytes and returns whether it is forbidden, or a list of
+        these. These and `no_space_duplicates` are tested in Python, some microseconds for each merge; all other rules cost
+        almost nothing.
     seeds
-        Texts (str or bytes) that must be tokens, whatever other rules say. Their merges come first, learned from the seeds
-        alone; a seed of n bytes takes up to n - 1 tokens, of which seeds share what they can. The pattern must not split a
-        seed. Special tokens are something else: they are found in text before it is split.
+        Texts (str or bytes) that must be tokens, whatever the other rules say. Their merges come first, learned from the
+        seeds alone; a seed of n bytes takes up to n - 1 tokens, and seeds share tokens if they can. The pattern must not
+        split a seed. Special tokens are different: they are found in text before it is split.
 
     Raises
     ------
-    TypeError, ValueError : an invalid argument; a regex that `regex` does not take
+    TypeError, ValueError : an invalid argument or regex
 
     >>> import nbbpe
     >>> rules = nbbpe.TokenRules(forbidden="^th")

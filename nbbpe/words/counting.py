@@ -35,9 +35,9 @@ def count_words(
 ) -> Any:
     """Count the distinct words (pretokens) of a text, as an Arrow table that `train(counts=...)` trains from.
 
-    Counts of several texts can be added up in any order, by `train` or by any engine with a GROUP BY, so that text is
-    counted once, wherever it lies, and any vocabulary size and tie rule is trained from it. Needs pyarrow
-    (`pip install "nbbpe[data]"`).
+    Counts of several texts can be added up in any order, by `train` or by any engine with a GROUP BY. So each text is
+    counted once, where it is stored, and tokenizers of any vocabulary size and tie rule can be trained from the counts.
+    Needs pyarrow (`pip install "nbbpe[data]"`).
 
     Parameters
     ----------
@@ -45,19 +45,19 @@ def count_words(
         As in `train`.
     weights
         A positive number (int, float or Fraction) for each item of `source`, by which its counts are multiplied. A float
-        is taken as the decimal that it is written as: 0.1 is 1/10. Counts stay whole numbers: all are multiplied by the
-        common denominator of the weights, which the table's metadata name.
+        means the decimal that it is written as: 0.1 is 1/10. Counts stay whole numbers: all are multiplied by the common
+        denominator of the weights, which the table's metadata name.
     memory_limit
-        Bytes of memory, or a str such as "4GB", for all processes together. What exceeds it is written to a temporary
-        folder (of the system, or the environment variable TMPDIR), as sorted runs that are then merged. None for three
-        quarters of what the machine and its control groups leave.
+        Bytes of memory, or a str such as "4GB", for all processes together. Counts that exceed it are written to a
+        temporary folder (of the system, or the environment variable TMPDIR), as sorted runs that are then merged. None for
+        three quarters of what the machine and its control groups have left.
     output
         A file to write the table to, .parquet or .arrow (also .ipc, .feather), in batches, so that it need not fit in
         memory. It appears when it is complete.
     executor
-        A concurrent.futures.Executor that counts in place of own worker processes: Dask's `client.get_executor()`, one of
-        mpi4py or Ray, a pool of processes. The source must be files, which its workers find under the same paths or URLs.
-        Each task is a part of a file, and may be run again where a worker is lost.
+        A concurrent.futures.Executor that counts in place of nbbpe's own worker processes: Dask's `client.get_executor()`,
+        one of mpi4py or Ray, a pool of processes. The source must be files that its workers find under the same paths or
+        URLs. Each task is a part of a file, and may be run again if a worker is lost.
 
     Returns
     -------
@@ -72,8 +72,8 @@ def count_words(
     Raises
     ------
     TypeError, ValueError, OSError, ImportError
-        As `train`; ImportError also if pyarrow is missing, ValueError for a name of `output` with another ending,
-        or that is a file of the source.
+        As in `train`; ImportError also if pyarrow is missing, ValueError also if `output` has another ending, or is a file
+        of the source.
     OverflowError
         If the counts, times the weights in whole numbers, do not fit in int64.
 
@@ -101,7 +101,7 @@ def count_words(
     if output is not None:
         check_not_read((each.path() for each in text.inputs()), output)
     with ExitStack() as stack:
-        # What could fail after long work is tried before it.
+        # Errors of writing are raised before the long work, not after it.
         path = None if output is None else stack.enter_context(whole_file(output))
         limit = stack.enter_context(text.limited())
         say_outcome = text.forecasted(None)

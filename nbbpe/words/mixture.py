@@ -24,32 +24,33 @@ _FINENESS = 1000  # the least multiplier that shares are rounded to: 0.05 % off 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Sources of text in proportions of one's choice, for `nbbpe.train`.
+    """Sources of text in chosen proportions, for `nbbpe.train`.
 
     Parameters
     ----------
     sources
         By name, each as `nbbpe.train` takes it: a path, a list of paths, an Arrow column, an iterator of documents.
     weights
-        By name, how often a source counts: each of its words as if it stood so many times in the text. A positive integer
-        or fractions.Fraction; 1 for a source without one.
+        By name, how often a source counts: each of its words counts as if it occurred so many times as often. A positive
+        integer or fractions.Fraction; 1 for a source without a weight.
     shares
         In place of weights: by name, the share of a source in all of the text (in bytes), whatever its size. Positive
         numbers, one for each source; only their proportions matter. The source that counts least counts once, all others
-        more often; one without text does not matter.
+        more often; sources without text are ignored.
     max_bytes
-        About how many bytes of a source are trained on: for all, or by name. A source that is larger is sampled. Its size
-        must be known: no iterator, no Arrow data, no pipe.
+        About how many bytes of a source to train on, for all sources, or by name. A larger source is sampled. Its size must
+        be known, so it cannot be an iterator, Arrow data or a pipe.
     held_out
-        The share of each source's documents that is never trained on, 0 to less than 1. How well the tokenizer compresses
-        them is told in its provenance. In plain text, documents are what special tokens divide, or lines where no
-        special tokens are given. Nothing can be held out of what cannot be read twice: an iterator, Arrow data, a pipe.
+        The share of each source's documents that is never trained on, 0 to less than 1. The provenance of the tokenizer
+        says how well it compresses them. In plain text, special tokens separate documents; without special tokens, each
+        line is a document. Nothing can be held out of a source that cannot be read twice: an iterator, Arrow data, a pipe.
     seed
-        An integer: another one gives other samples. The samples do not depend on the number of workers nor on the order
-        of files, and equal documents are in a sample together or not at all.
+        An integer; another seed gives other samples. Samples do not depend on the number of workers or the order of files,
+        and equal documents are all in a sample, or none of them is.
     parity
-        A `Parity`, or True for `Parity()`: each merge is the one that the worst-compressed source needs most, so that all
-        sources, such as languages, are compressed alike, whatever their sizes. False: the most frequent pair of all.
+        A `Parity`, or True for `Parity()`: each merge is chosen for the source that is compressed worst at that time, so
+        that all sources, such as languages, are compressed equally well, whatever their sizes. False: each merge is the
+        most frequent pair of all sources.
 
     Raises
     ------

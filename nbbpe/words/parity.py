@@ -20,26 +20,26 @@ from ..training.word_counts import WordCounts
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """How the sources of a `Mixture` are compressed alike: each merge is the most frequent pair of the source that is
-    compressed worst at that time. It is made in all sources.
+    """Has the sources of a `Mixture` compressed equally well: each merge is the most frequent pair of the source that is
+    compressed worst at that time. It is applied to all sources.
 
-    A source without a pair that may be merged is passed over. Of sources that are compressed alike, the name that sorts
-    first comes first. Weights and shares change nothing but which pairs reach `min_frequency`, which words reach
-    `min_word_count`, and the merges before `after`.
+    A source without a pair that may be merged is passed over. Of equally compressed sources, the one whose name sorts first
+    is chosen. Weights and shares only affect which pairs reach `min_frequency`, which words reach `min_word_count`, and the
+    merges before `after`.
 
     Parameters
     ----------
     parallel
-        By name, for every source, a text that says the same as those of the other sources: the source whose text takes
-        the most tokens is compressed worst. It is not trained on. None: the source with the fewest bytes a token is. That
-        needs no other text, but scripts differ in how many bytes a character takes, and languages in how many they need
-        to say the same.
+        By name, a text for every source; all of these texts say the same, and are not trained on. The source whose text
+        takes the most tokens is the one that is compressed worst. None: it is the source with the fewest bytes per token.
+        That needs no other text, but scripts differ in how many bytes a character takes, and languages in how many they
+        need to say the same.
     after
-        Before so many tokens there are, the 256 bytes included and special tokens not, each merge is the most frequent
-        pair of all sources together (the paper's hybrid variant). None for no such merges.
+        Up to this number of tokens (including the 256 bytes, without special tokens), each merge is the most frequent pair
+        of all sources together (the paper's hybrid variant). None for no such merges.
     window
-        Of so many merges in a row, a source takes about twice its even share at most, so that a source whose merges no
-        longer help does not take all that follow. None for no limit. (The paper's variant with a moving window.)
+        In any so many merges in a row, a source gets at most about twice its even share, so that a source whose merges no
+        longer help does not take all further merges. None for no limit. (The paper's variant with a moving window.)
 
     Raises
     ------
