@@ -2,7 +2,7 @@
 
 `count_batches` and `encode_batches` take record batches and yield record batches, as Spark's `mapInArrow` wants it;
 `count_table` and `encode_table` do the same with a table, for Ray's `map_batches(batch_format="pyarrow")`, Dask, DuckDB and
-Polars. `functools.partial` fixes their other arguments; what it makes can be pickled. All need pyarrow (extra `data`).
+Polars. `functools.partial` fixes their other arguments, and its result can be pickled. All need pyarrow (extra `data`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def count_batches(
 ) -> Iterator[Any]:
     """Count the words of the texts in record batches: record batches of `word: binary, count: int64`.
 
-    Each word is there once, in no order. The engine adds up the results of all calls (GROUP BY word, SUM(count)), and
-    `nbbpe.train(counts=..., pattern=..., special_tokens=...)` trains from them. The arguments are those of
+    Each word occurs once, in no particular order. The engine adds up the results of all calls (GROUP BY word, SUM(count)),
+    and `nbbpe.train(counts=..., pattern=..., special_tokens=...)` trains from them. The arguments are those of
     `nbbpe.count_words`: a text that is null is an error, or skipped with a warning.
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
@@ -91,7 +91,7 @@ def count_table(
 def add_up_counts(tables: Iterable[Any]) -> Any:
     """Add up tables of counts (or one): a table with each word once, sorted; a step of a tree reduction.
 
-    The metadata of the tables must be equal, or missing, and are those of the result. Raises ValueError for other tables.
+    The metadata of the tables must be equal, or missing; the result has the same. Raises ValueError for other tables.
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> counts = nbbpe.arrow_functions.count_table(pa.table({"text": ["the cat", "the"]}))
@@ -128,15 +128,15 @@ def encode_batches(
     id_type: Any = None,
     allowed_special: Choice = ALL,
 ) -> Iterator[Any]:
-    """Record batches with one more column: the ids of the text in a column, as lists; null where the text is.
+    """Record batches with one more column: lists of the ids of a text column; null if the text is null.
 
     The other columns stay as they are, and so does the metadata.
 
     field   : the column that holds the text
     to      : the name of the new column; one of this name is replaced
     id_type : an Arrow type for the ids, such as pyarrow.int32(), for engines that lack `tokenizer.dtype` (Spark)
-    allowed_special : which special tokens in the text become their ids, as in `Tokenizer.encode`: by default all; () for
-        records of strangers, in which they are text
+    allowed_special : which special tokens in the text become their ids, as in `Tokenizer.encode`: by default all; () to
+        treat them as text, in records of strangers
 
     >>> import nbbpe.arrow_functions, pyarrow as pa
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -174,7 +174,7 @@ def encode_table(
     """
     pa = require("pyarrow", "Arrow data")
     whole = pa.table(table)
-    # A table without rows has no batch, and its result has the column all the same.
+    # A table without rows has no batch, but its result must have the column, too.
     empty = pa.RecordBatch.from_arrays([pa.array([], each.type) for each in whole.schema], schema=whole.schema)
     batches = whole.to_batches() or [empty]
     return pa.Table.from_batches(

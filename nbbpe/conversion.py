@@ -21,17 +21,17 @@ def load(source: Path | tuple[Path, Path] | Any, *, check: bool = True) -> Token
 
     source : a folder that `Tokenizer.save` wrote; Hugging Face's tokenizer.json, or a folder with it; a .tiktoken file of a
         known encoding, or a folder with one; Mistral's tekken.json; GPT-2's vocab.json and merges.txt, as a folder or as a
-        pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it; beside files of
-        transformers that say otherwise only as a pair); a tokenizers.Tokenizer, a PreTrainedTokenizerFast, a
-        tiktoken.Encoding; a Tokenizer, which is returned as it is. If nothing has this path: the name of one of
-        tiktoken's encodings, such as "cl100k_base", or of a model, such as "org/model", which tiktoken and huggingface_hub
-        download if they are installed
+        pair of paths (with the pattern gpt2, and <|endoftext|> as a special token if the vocab has it; if other files of
+        transformers in the folder contradict that, only as a pair); a tokenizers.Tokenizer, a PreTrainedTokenizerFast, a
+        tiktoken.Encoding; a Tokenizer, which is returned as it is. If there is no such path: the name of one of tiktoken's
+        encodings, such as "cl100k_base", or of a model, such as "org/model", which tiktoken or huggingface_hub downloads if
+        it is installed
 
-    check  : False to load a folder whose files do not belong together, or that was made with a version of `regex` that
-        classes some characters differently; else these are errors
+    check  : False to load a folder even if its files do not belong together, or if it was made with a version of `regex`
+        that classes some characters differently; by default, these are errors
 
-    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or cannot be
-    honoured. If a format lacks the pattern or the special tokens, or has a part to ignore, pass more arguments to
+    Raises FileNotFoundError, ValueError or TypeError that says what was looked for, or what is broken or not supported. If
+    a format lacks the pattern or the special tokens, or has a part to ignore, pass more arguments to
     `Tokenizer.from_files`, `from_hf` or `from_tiktoken`.
 
     >>> import nbbpe
@@ -48,11 +48,10 @@ class Format(NamedTuple):
 
     name : what a user calls it
     about : what is written, in a few words
-    file : the names of files that mean this format, where the user does not say which, with * for any characters; "" for
-        a folder
+    file : the names of files that imply this format if the user names none, with * for any characters; "" for a folder
     write : writes a tokenizer under a path, and returns the paths of the files it wrote; None for this path alone
     has_special : whether special tokens are among the tokens that are written
-    says_all : whether it says which tokens are special, and what the split pattern is
+    says_all : whether the format holds the special tokens and the split pattern
     """
 
     name: str
@@ -67,13 +66,13 @@ class Format(NamedTuple):
         return len(tokenizer) if self.has_special else len(tokenizer._model.ordinary)
 
     def moves_special(self, tokenizer: Tokenizer) -> bool:
-        """Whether special tokens get other ids where they are given without ids, as the command's options give them."""
+        """Whether special tokens get other ids if they are given without ids, as by the command's options."""
         following = max(tokenizer._model.ordinary) + 1
         ids = sorted(tokenizer.special_tokens.values())
         return not self.has_special and ids != list(range(following, following + len(ids)))
 
     def unsaid(self, tokenizer: Tokenizer, written: Sequence[str]) -> list[str]:
-        """What the command's options must say so that what was written is read as this tokenizer again."""
+        """The options with which the command reads the written files as this tokenizer again."""
         if self.says_all:
             return []
         with suppress(ValueError):  # it says too little
@@ -87,7 +86,7 @@ class Format(NamedTuple):
 
 @contextmanager
 def _made(folder: str) -> Iterator[None]:
-    """A context in which a folder is there; what had to be made of it is gone again after an error."""
+    """A context in which a folder exists; the folders made for it are removed again after an error."""
     missing = []
     path = os.path.abspath(folder)
     while not os.path.exists(path):
@@ -110,7 +109,7 @@ def _made(folder: str) -> Iterator[None]:
 
 
 def _write_gpt2(tokenizer: Tokenizer, path: str) -> Sequence[str]:
-    """Special tokens stand in vocab.json among the others; which they are, and the pattern, the format cannot say."""
+    """vocab.json has the special tokens among the others; the format cannot say which they are, nor the pattern."""
     folder = os.path.dirname(path) if os.path.basename(path) == "vocab.json" else path
     vocab_path, merges_path = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt"))
     with _made(folder or "."):
@@ -125,8 +124,8 @@ def _write_huggingface(tokenizer: Tokenizer, path: str) -> Sequence[str]:
     return [target]
 
 
-# The first that a target's name means is taken. A .tiktoken file has ranks alone: special tokens and the pattern stand in
-# the program that reads it.
+# The first format that fits a target's name is used. A .tiktoken file has only ranks: the program that reads it must know
+# the special tokens and the pattern.
 FORMATS = (
     Format("gpt2", "a folder with GPT-2's vocab.json and merges.txt", "vocab.json", _write_gpt2, says_all=False),
     Format("tekken", "Mistral's tekken.json", "tekken*.json", Tokenizer.save_tekken),
@@ -139,7 +138,7 @@ FORMATS = (
 
 
 def find_format(target: Path, name: str | None = None) -> Format:
-    """The format of a name, or without one the format that a target's path means. ValueError where there is none."""
+    """The format of a name, or without one the format that a target's path implies. ValueError if there is none."""
     path = os.fspath(target)
     if not path:
         raise ValueError("'' is not the name of a file or folder to write")
@@ -163,11 +162,11 @@ def read_tokenizer(
     pattern: PatternLike = None,
     normalizer: Literal["apply", "ignore"] = "apply",
 ) -> Tokenizer:
-    """Read a tokenizer: whatever `nbbpe.load` reads.
+    """Read a tokenizer of any format that `nbbpe.load` reads.
 
-    `special_tokens` and `pattern` are for files that do not say them, GPT-2's and tiktoken's (None takes what belongs to
-    the format; for no splitting give the Pattern of None); `normalizer` is that of `Tokenizer.from_hf`. Raises ValueError
-    where they are given for others, and what the formats raise.
+    `special_tokens` and `pattern` are for files that do not hold them, GPT-2's and tiktoken's (None takes the format's
+    default; for no splitting give the Pattern of None); `normalizer` is as in `Tokenizer.from_hf`. Raises ValueError if
+    they are given for other files, and the errors of the formats.
     """
     name = os.fspath(path)
     found = recognised(path)

@@ -20,7 +20,7 @@ _default: Tokenizer | None = None
 def use(tokenizer: Tokenizer | Path) -> Tokenizer:
     """Make a tokenizer the default of this process, and return it; a path or object is loaded with `nbbpe.load`.
 
-    Forked processes have it too; spawned ones use NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
+    Forked processes inherit it; spawned ones use NBBPE_TOKENIZER. Raises what `nbbpe.load` raises.
 
     >>> import nbbpe
     >>> nbbpe.use(nbbpe.train("corpus.txt", 260, ["<|endoftext|>"]))

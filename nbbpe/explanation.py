@@ -32,7 +32,7 @@ class CharacterClass:
 
     number   : its number in `Level.pairs` and `Level.triples`
     n        : how many code points it has
-    examples : some that can be printed: its ASCII, as characters and ranges, then a few others
+    examples : some printable ones: its ASCII, as characters and ranges, then a few others
     """
 
     number: int
@@ -70,7 +70,7 @@ class Explanation:
     is_compiled  : whether it runs as automata; else `regex` splits all text
     not_compiled : why it is not compiled, or ""
     levels       : each regex as an automaton; empty if it is not compiled
-    text         : the text to split, or None; of bytes, each that is invalid UTF-8 is a character (surrogateescape)
+    text         : the text to split, or None; in bytes, each byte of invalid UTF-8 is a character (surrogateescape)
     pretokens    : the pretokens of the text, in order
     is_certain   : whether each pretoken begins at a certain boundary (of all levels together); False for the first
     """
@@ -96,7 +96,7 @@ class Explanation:
     def to_svg(self, path: str | os.PathLike[str], level: int = 0) -> None:
         """Draw the automaton of one regex as an SVG file.
 
-        Raises ValueError where the pattern is not compiled, IndexError where it has no such level.
+        Raises ValueError if the pattern is not compiled, IndexError if it has no such level.
         """
         if not self.levels:
             raise ValueError(f"the pattern has no automaton to draw: {self.not_compiled}")
@@ -149,7 +149,7 @@ def explain_pattern(pattern: PatternLike, text: Text | None = None) -> Explanati
 
 
 def certain_places(levels: Levels, text: str) -> NDArray[np.bool_]:
-    """Whether a certain boundary stands before each character of a text, bool[n]: all that are proved.
+    """Whether there is a certain boundary before each character of a text, bool[n]: all that can be proved.
 
     The kernels, which have room for a few rules, find most of them.
     """
@@ -180,7 +180,7 @@ def _character_class(automaton: Automaton, number: int) -> CharacterClass:
             chr(point) for point in range(first, min(end, 128)) if chr(point).isprintable() or chr(point) in _NAMES
         ]
         examples += _runs(printable)
-    # One of each of some ranges, from all over them.
+    # One example from each of a few ranges, spread over all ranges.
     others = [_example(max(first, 128), end) for first, end in ranges if end > 128]
     others = [each for each in others if each]
     step = max(1, len(others) // _N_EXAMPLES)

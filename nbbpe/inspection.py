@@ -1,4 +1,4 @@
-"""Statistics of tokenizers: what a vocabulary holds, how it does on a text, how two of them differ. Prints nothing."""
+"""Statistics of tokenizers: the vocabulary, how well it compresses a text, how two tokenizers differ. Prints nothing."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Token:
 
 @dataclass(frozen=True)
 class VocabularyFigures:
-    """What a vocabulary holds.
+    """The figures of a vocabulary.
 
     n_tokens : all tokens, special ones included
-    n_merges : None where tokens merge by rank, without a list of merges
+    n_merges : None if tokens merge by rank, without a list of merges
     special_tokens : with their ids
-    pattern : name or regex, or a list of them where each splits in turn; None where there is none
-    normalizer : the normal form that text is put into, or the steps that are done to it; None where there is none
+    pattern : name or regex, or a list of these that split in turn; None for no pattern
+    normalizer : the normal form that text is put into, or the steps that change it; None for no normalizer
     dtype : the name of the type of ids
     length_counts : how many tokens there are of each length in bytes, without special tokens
     longest : the longest tokens, without special tokens, the longest first, and the lowest id first among equals
@@ -60,12 +60,12 @@ class VocabularyFigures:
 
 @dataclass(frozen=True)
 class TextFigures:
-    """How a tokenizer does on a text.
+    """The figures of a tokenizer on a text.
 
-    n_bytes, n_tokens : of the text, as the tokenizer's normalizer makes it
+    n_bytes, n_tokens : of the text, after the tokenizer's normalizer
     n_vocab : tokens in the vocabulary, without special tokens, as in the next two
     n_used : how many of them the text uses
-    unused : those it does not use, by id
+    unused : the tokens that it does not use, by id
     most_frequent : (token, how often), the most frequent first
     counts : int64[number of tokens], how often each token occurs, by ascending id, special tokens included
     """
@@ -98,12 +98,12 @@ class Split:
 class Comparison:
     """Two tokenizers on one text.
 
-    a, b : how each does
+    a, b : the figures of each
     n_shared : tokens that both vocabularies have, without special tokens
-    n_only_a, n_only_b : those that one of them has
+    n_only_a, n_only_b : tokens that only one of them has
     n_same : tokens of the text that are the same in both
     n_differing : stretches of the text that are split differently
-    n_differing_bytes : how much of the text those are
+    n_differing_bytes : the bytes of these stretches
     splits : the most frequent of them; very long ones, and those first seen after very many others, are not listed
     """
 
@@ -119,7 +119,7 @@ class Comparison:
 
 
 def vocabulary_figures(tokenizer: Tokenizer, n_longest: int = 10) -> VocabularyFigures:
-    """The figures of a vocabulary, with so many of its longest tokens.
+    """The figures of a vocabulary, with its `n_longest` longest tokens.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -209,7 +209,7 @@ def text_figures(
     allowed_special: Choice | None = None,
     documents: Iterable[Text] | None = None,
 ) -> TextFigures:
-    """How a tokenizer does on a text. Memory is bounded.
+    """The figures of a tokenizer on a text. Memory is bounded.
 
     n_most_frequent : how many of the most frequent tokens to list
     source, documents, progress, field, on_error, allowed_special : as in `encoded`
@@ -236,8 +236,8 @@ def text_figures(
 def count_tokens(
     tokenizer: Tokenizer, source: Source, field: str | None, on_error: str, allowed_special: Choice | None
 ) -> tuple[int, int]:
-    """How many tokens a text has, and how many bytes, as in `text_figures`; without a look at each token of the vocabulary,
-    which takes longer than to encode a small text. The other arguments are those of `encoded`.
+    """The number of tokens of a text, and of bytes, as in `text_figures`, without figures for each token of the vocabulary,
+    which take longer than encoding a small text. The other arguments are those of `encoded`.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train("corpus.txt", 264, ["<|endoftext|>"])
@@ -251,7 +251,7 @@ def count_tokens(
 def count_tokens_of_each(
     tokenizer: Tokenizer, sources: Sequence[Source], field: str | None, on_error: str, allowed_special: Choice | None
 ) -> list[tuple[int, int]]:
-    """As `count_tokens`, of several texts; a field may be that of some of them, and others plain text.
+    """As `count_tokens`, for several texts; if a field is given, some of them may be plain text.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train("corpus.txt", 264, ["<|endoftext|>"])
@@ -286,9 +286,9 @@ def compare(
     """Two tokenizers on one text: a path, a list of paths, or `documents`, a list. It is read by both at the same time.
 
     Arguments are those of `nbbpe.train`; `n_splits` is how many examples there are at most. Raises TypeError for an
-    iterator and ValueError for a pipe, which can be read once only; ValueError also where one of the tokenizers changes the
-    text in a way that the other does not, by a normalizer, by putting a space in front or by dropping space: it is not one
-    text then.
+    iterator and ValueError for a pipe, which can be read once only; ValueError also if one of the tokenizers changes the
+    text and the other does not, by a normalizer, by putting a space in front or by dropping space, as the texts then
+    differ.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -308,7 +308,7 @@ def compare(
                 f"source is read twice, and {each.file.name!r} is a pipe or the like, which can be read once only: write "
                 "the text to a file first"
             )
-    if any(each.file is None for each in inputs):  # a table is read from its beginning only where it is found again
+    if any(each.file is None for each in inputs):  # a table can be read from its beginning only if it is opened again
         again = find_inputs(source, field, on_error, documents=documents)
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
     vocabs = [tokenizer._model.packed for tokenizer in (a, b)]
@@ -356,9 +356,9 @@ def compare(
 def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """How often each merge was applied to a text, int64[n_merges], from how often each token is in it (TextFigures.counts).
 
-    A merge is applied once for each of its tokens in the text, and for each that went into a longer one. That is so where
-    every merge makes a token of its own of tokens that are there already; None where the merges are not of this kind, or
-    the tokenizer has no list of merges.
+    A merge is applied once for each of its tokens in the text, and for each that became part of a longer token. This holds
+    if every merge makes a new token out of existing ones; None if the merges are not of this kind, or the tokenizer has no
+    list of merges.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)
@@ -374,10 +374,10 @@ def merge_counts(tokenizer: Tokenizer, token_counts: NDArray[np.int64]) -> NDArr
 def compression_by_size(
     tokenizer: Tokenizer, token_counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-    """Bytes per token on a text, had the vocabulary only its first merges.
+    """Bytes per token on a text if the vocabulary had only its first merges, for each number of these.
 
-    Returns (vocabulary sizes, bytes per token), from no merges to all of them; None where `merge_counts` is None, or the
-    text is empty. Each merge that is applied makes one token fewer: no text has to be encoded again.
+    Returns (vocabulary sizes, bytes per token), from no merges to all of them; None if `merge_counts` is None, or the text
+    is empty. Each merge that is applied makes one token fewer, so the text is not encoded again.
 
     >>> import nbbpe.inspection
     >>> tok = nbbpe.train(documents=["the cat sat on the mat, the cat"], vocab_size=264)

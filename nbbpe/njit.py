@@ -16,15 +16,15 @@ __all__ = ["State", "Tables", "encode_into", "new_state"]
 
 encode_into = _kernel.encode_into
 _LONGEST = 1 << 20  # bytes
-_ALL = r"(?s:.+)"  # what no pattern is: a document is one pretoken
+_ALL = r"(?s:.+)"  # in place of no pattern: a document is one pretoken
 
 
 def new_state(tables: Tables, longest: int = _LONGEST) -> State:
-    """Make what `encode_into` changes, for documents of up to `longest` bytes. Each thread needs its own.
+    """Make the state that `encode_into` changes, for documents of up to `longest` bytes. Each thread needs its own.
 
     tables  : of `Tokenizer.njit_tables`
-    longest : bytes; about 25 bytes of memory are used for each byte of the longest document that comes; 85 for merges that
-        do not ascend, as some files of other programs have them: one has a lower rank than one that makes its side
+    longest : bytes; memory takes about 25 bytes for each byte of the longest document, or 85 if merges do not ascend (in
+        some files of other programs, a merge has a lower rank than the merge that makes one of its sides)
 
     Raises TypeError or ValueError for a `longest` that is not a positive integer.
 

@@ -1,4 +1,4 @@
-"""Folders as transformers saves tokenizers, so that `AutoTokenizer.from_pretrained(folder)` reads them."""
+"""Folders in the form of transformers, which `AutoTokenizer.from_pretrained(folder)` reads."""
 
 from __future__ import annotations
 

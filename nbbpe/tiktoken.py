@@ -1,8 +1,8 @@
 """A drop-in for tiktoken: `import nbbpe.tiktoken as tiktoken`, and the same calls give the same ids.
 
-What differs from `nbbpe.Tokenizer` are the defaults of tiktoken's methods, which are tiktoken's here: a special token in a
-text raises ValueError, unless the caller allows it. Encodings come from tiktoken where it is installed, with its own cache
-and download.
+tiktoken's methods have tiktoken's defaults here, which differ from those of `nbbpe.Tokenizer`: a special token in a text
+raises ValueError, unless the caller allows it. Encodings come from tiktoken where it is installed, with its own cache and
+download.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Encoding(Tokenizer):
     pat_str : the split regex
     mergeable_ranks : from token to rank, which is its id
     special_tokens : from special token to id
-    explicit_n_vocab : the number of tokens, checked where it is given
+    explicit_n_vocab : the number of tokens, checked if it is given
 
     Raises ValueError for ranks that lack a byte, or another number of tokens.
     """
@@ -97,10 +97,11 @@ class Encoding(Tokenizer):
     def encode(  # type: ignore[override]
         self, text: str, *, allowed_special: _Allowed = frozenset(), disallowed_special: _Disallowed = "all"
     ) -> list[int]:
-        """The ids of a text. Raises ValueError where it holds a special token that is disallowed, by default any.
+        """The ids of a text. Raises ValueError if it contains a disallowed special token, by default any.
 
         allowed_special    : "all", or the special tokens that become their ids
-        disallowed_special : "all" but the allowed ones, or those that raise; () and None take them for plain text
+        disallowed_special : "all" for all except the allowed ones, or those that raise; () and None treat them as plain
+            text
         """
         return super().encode(_valid(text), **_choice(allowed_special, disallowed_special))
 
@@ -125,7 +126,7 @@ class Encoding(Tokenizer):
         ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         vocab, special = self._model.vocab, self._special_ids
         tokens = [None if token_id in special else vocab[token_id] for token_id in ids]
-        # What stands behind the last special token is split by itself.
+        # The text after the last special token is split by itself.
         n_tail = next((n for n, token in enumerate(reversed(tokens)) if token is None), len(tokens))
         pretokens = self._model.pattern.split(self.decode(ids[len(ids) - n_tail :]))
         n_left, n_last = len(pretokens[-1].encode()) if pretokens else 0, 0
@@ -204,14 +205,14 @@ class Encoding(Tokenizer):
 
 
 def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:
-    """What the two mean to a Tokenizer: where all are allowed, "all" disallows none."""
+    """The two arguments for a Tokenizer: if all are allowed, "all" disallows none."""
     all_allowed = isinstance(allowed, str) and allowed == "all"
     none = disallowed is None or (all_allowed and isinstance(disallowed, str) and disallowed == "all")
     return {"allowed_special": allowed, "disallowed_special": () if none else disallowed}
 
 
 def _valid(text: str) -> str:
-    """A text without lone surrogates, which tiktoken makes pairs, or U+FFFD, of."""
+    """A text without lone surrogates, which tiktoken turns into pairs, or into U+FFFD."""
     if not isinstance(text, str):
         raise TypeError(f"text must be str, as in tiktoken, not {type(text).__name__}")
     if has_surrogates(text):
@@ -220,7 +221,7 @@ def _valid(text: str) -> str:
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """An encoding of tiktoken's by its name, made once. Raises ValueError or FileNotFoundError where there is none.
+    """An encoding of tiktoken's by its name, made once. Raises ValueError or FileNotFoundError if there is none.
 
     >>> import nbbpe.tiktoken as tiktoken
     >>> tiktoken.get_encoding("cl100k_base").encode("hello world")  # doctest: +SKIP
@@ -241,7 +242,7 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding of a model, as "gpt-4o". Raises KeyError for one that tiktoken does not know; needs tiktoken.
+    """The encoding of a model, such as "gpt-4o". Raises KeyError for one that tiktoken does not know; needs tiktoken.
 
     >>> import nbbpe.tiktoken as tiktoken
     >>> tiktoken.encoding_for_model("gpt-4o").encode("hello world")  # doctest: +SKIP

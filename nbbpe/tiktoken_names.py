@@ -18,7 +18,7 @@ _END = "<|endoftext|>"
 
 
 class TiktokenNames:
-    """Methods and properties of tiktoken's Encoding, for a Tokenizer. `num_threads` is the greatest number of threads."""
+    """Methods and properties of tiktoken's Encoding, for a Tokenizer. `num_threads` is the maximum number of threads."""
 
     name = "nbbpe"
     _model: Model

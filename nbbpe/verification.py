@@ -38,7 +38,7 @@ class _Owner(NamedTuple):
     package   : what is imported
     file      : the file name that the library expects
     write     : writes a model as that file
-    read      : reads it with the library, and returns what encodes a text
+    read      : reads it with the library, and returns a function that encodes a text
     plain     : whether the library recognises no special tokens in a text
     """
 
@@ -57,7 +57,7 @@ def _read_hf(model: Model, paths: Sequence[str]) -> Encode:
 
 
 def _read_gpt2(model: Model, paths: Sequence[str]) -> Encode:
-    """The two files say neither the pattern nor the special tokens: these are given as they are here."""
+    """The two files hold neither the pattern nor the special tokens: the library gets those of the model."""
     import tokenizers
 
     theirs: Any = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*paths))
@@ -69,7 +69,7 @@ def _read_gpt2(model: Model, paths: Sequence[str]) -> Encode:
 
 
 def _pre_tokenizer(part: dict[str, Any]) -> Any:
-    """A pre_tokenizer of tokenizers', from its JSON: it can be read only as a part of a tokenizer."""
+    """A pre_tokenizer of tokenizers, from its JSON, which can only be read as a part of a tokenizer."""
     import json
 
     import tokenizers
@@ -142,7 +142,7 @@ def verify(model: Model, encode: Callable[..., list[int]], text: str | None) -> 
 def verify_written(model: Model, encode: Callable[..., list[int]], format_name: str, paths: Sequence[str]) -> str:
     """Compare the ids of hard text with those of the library that defines the format of the written files.
 
-    Returns what was done. Raises ValueError at the first id that differs, ImportError where that library is missing.
+    Returns what was done. Raises ValueError for the first id that differs, ImportError if that library is missing.
     """
     if format_name == "nbbpe":
         from .formats.recognise import read_model

@@ -1,4 +1,4 @@
-"""Compiling every kernel, and the named patterns, ahead: for images, for machines that start together, and for wheels."""
+"""Compiles all kernels and named patterns ahead of time: for images, for machines that start together, and for wheels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class Warmup(NamedTuple):
     n_compiled : how many kernels were compiled now; the others were on disk
     folders : where compiled kernels are stored, and how many in each; empty if they cannot be stored
     seconds : how long it took
-    n_lost : how many of those compiled now could not be stored, so that each process compiles them again; stderr says why
+    n_lost : how many of the kernels compiled now could not be stored, so that each process compiles them again; stderr says
+        why
     """
 
     n_compiled: int
@@ -29,7 +30,7 @@ class Warmup(NamedTuple):
 def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] = ()) -> Warmup:
     """Compile every kernel that is not on disk yet and store it, so that no later process has to.
 
-    into : a folder to write them to, to be used elsewhere with any version of Numba and llvmlite, or none. By default
+    into : a folder to write them to, for use elsewhere with any version of Numba and llvmlite, or without them. By default
            NUMBA_CACHE_DIR if that is set, else the folder of the installed package, else the user's cache folder. Kernels
            in the package can be read by all of its users; the other two folders are the user's own. A folder that others
            can write to is not used, because kernels are code that runs
@@ -40,8 +41,9 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] 
 
     A process looks for kernels in the folder `nbbpe` of its NUMBA_CACHE_DIR, and in `nbbpe/kernels/objects` of the
     installed package. Python, NumPy and system must be the same where they are used. Takes about 20 seconds for each
-    processor, or one where nothing is to be done. Raises ValueError for a processor that is unknown, OSError for a folder
-    `into` that cannot be written to, or that others can write to, RuntimeError for `cpu` in a program that embeds Python.
+    processor, or one second if all kernels are on disk already. Raises ValueError for a processor that is unknown, OSError
+    for a folder `into` that cannot be written to, or that others can write to, RuntimeError for `cpu` in a program that
+    embeds Python.
 
     >>> import nbbpe
     >>> warm = nbbpe.warmup()
@@ -87,7 +89,7 @@ def _check_writable(folder: str) -> None:
 
 
 def compile_all(into: str | None) -> tuple[int, int]:
-    """Have all kernels stored for the processor that this process is for; (how many were compiled, and not stored)."""
+    """Have all kernels stored for the processor of this process; (how many were compiled, and how many not stored)."""
     import pkgutil
 
     from . import kernels
@@ -100,7 +102,7 @@ def compile_all(into: str | None) -> tuple[int, int]:
     obtain.notice = "compiling kernels, 5 to 30 seconds ..."  # no advice to run what runs
     missing = [] if plain.is_plain() else [each for each in jit.KERNELS if kernel_files.read(each.name) is None]
     if into is None and missing:
-        compile_beside(missing[::-1])  # from the last on: the two meet in the middle
+        compile_beside(missing[::-1])  # from the last one backwards: the two processes meet in the middle
     stored = [obtain.obtain_object(kernel, into) for kernel in jit.KERNELS]
     n_compiled = sum(
         was_compiled or kernel in missing for kernel, (_, was_compiled) in zip(jit.KERNELS, stored, strict=True)
@@ -139,8 +141,8 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
         "NUMBA_CPU_NAME": processor,
         "NUMBA_CPU_FEATURES": (plus + features).replace("+", ",+").lstrip(","),
     }
-    # With the module search path of this process, and not with the current folder, which may be a stranger's.
-    # Of what a program has put there, Python looks at texts only.
+    # With the module search path of this process, and without the current folder, which may be a stranger's. Python uses
+    # only the entries that are str.
     path = [str(Path(__file__).parents[1]), *(entry for entry in sys.path if isinstance(entry, str))]
     script = f"import sys; sys.path[:] = {path!r}; from nbbpe.warmup import compile_all; print(*compile_all({into!r}))"
     done = subprocess.run(

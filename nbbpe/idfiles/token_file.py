@@ -38,13 +38,13 @@ _Opened = tuple["np.memmap[Any, np.dtype[Any]]", NDArray[np.int64] | None, dict[
 
 
 class TokenFile:
-    """A file of ids, mapped into memory: no more of it is read than is used.
+    """A file of ids, mapped into memory: only the parts that are used are read.
 
     Parameters
     ----------
     path : a file that `Tokenizer.encode_file` wrote, .npy or raw ids (.bin), with its sidecar; or a file of another program
     tokenizer : the tokenizer that made the ids
-    dtype : of raw ids without a sidecar, such as nanoGPT's train.bin (np.uint16); little-endian unless it says otherwise
+    dtype : the type of raw ids without a sidecar, such as nanoGPT's train.bin (np.uint16); little-endian by default
     separator_ids : the ids that end documents; by default those that the sidecar names, or without one the tokenizer's
         special tokens
     check : False to accept ids of another tokenizer, or without a sidecar
@@ -62,9 +62,9 @@ class TokenFile:
     It can be pickled and used in forked and spawned processes. Each process maps the file again, and raises ValueError if
     the file has changed. While it is open it keeps the old ids, even if the file is replaced.
 
-    Raises FileNotFoundError; TypeError for a dtype that is not of integers; ValueError for a file without ids, of a size
-    that does not fit the dtype or the sidecar, with a broken or missing sidecar, of another tokenizer, or as `verify` does,
-    and for a pipe or a device.
+    Raises FileNotFoundError; TypeError for a dtype that is not an integer type; ValueError for a file without ids, of a
+    size that does not fit the dtype or the sidecar, with a broken or missing sidecar, or of another tokenizer, for a pipe
+    or a device, and as `verify` does.
 
     >>> import nbbpe
     >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
@@ -128,7 +128,7 @@ class TokenFile:
         return self._n_ids
 
     def __getitem__(self, place: int | slice | NDArray[Any]) -> Any:
-        """The id at a place, an int; of a slice or an array of places, the ids, a view or an array of `dtype`."""
+        """The id at a place, an int; for a slice or an array of places, the ids, as a view or an array of `dtype`."""
         try:
             found = np.asarray(self.ids)[place]
         except OverflowError:  # of NumPy, for an integer of more than 64 bits
@@ -216,8 +216,8 @@ class TokenFile:
         Parameters
         ----------
         block_size : ids in a window
-        rng : a NumPy generator, which advances with each batch; or a seed; None for a random one. Give each of several
-            workers its own, such as np.random.default_rng([1337, worker_id]); else all draw the same windows
+        rng : a NumPy generator, which advances with each batch; or a seed; None for a random one. Give each worker its own,
+            such as np.random.default_rng([1337, worker_id]), or all draw the same windows
         batch_size : windows in a batch
 
         Yields (x, y), two new arrays int64[batch_size, block_size]; y is x shifted by one id. Windows start anywhere, with
@@ -249,10 +249,10 @@ class TokenFile:
         drop_last: bool = True,
         start: int = 0,
     ) -> Iterator[Batch]:
-        """One process's share of one pass over the file; no two processes get the same block.
+        """The share of one process in a pass over the file; no two processes get the same block.
 
-        The file is cut into blocks of `block_size` ids, each followed by the id that its last one predicts. Up to
-        `block_size` ids at the end, too few for a block, are skipped.
+        The file is cut into blocks of `block_size` ids, each followed by the id that its last one predicts. The last ids,
+        up to `block_size` of them, are skipped if they are too few for a block.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ def _open_at_once(path: str, dtype: np.dtype[Any] | None) -> _Opened:
 def _measure(
     file: BinaryIO, path: str, dtype: np.dtype[Any] | None, about: dict[str, Any] | None
 ) -> tuple[np.dtype[Any], int, int]:
-    """What an open file of ids is: (dtype, offset of the first id in bytes, number of ids). Raises as _open does."""
+    """The content of an open file of ids: (dtype, offset of the first id in bytes, number of ids). Raises as _open does."""
     size = os.fstat(file.fileno()).st_size
     found, offset, said = read_npy_header(file, path) if path.endswith(".npy") else (None, 0, None)
     if found is None:

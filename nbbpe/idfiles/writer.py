@@ -70,44 +70,44 @@ def encode_file(
     """Encode text into a file of ids.
 
     In plain text, all special tokens become their ids. In records (JSON lines, parquet, an iterable of documents) none
-    does, unless `allowed_special` says so, as a record that spells one would become two documents.
+    does, unless `allowed_special` says so, as a record that contains one would become two documents.
 
     Parameters
     ----------
-    input_path : what `nbbpe.train` takes as its source: files of plain text (also a pipe), .jsonl, .parquet, compressed
-        ones, a list of them, a pattern, a URL, an iterator of documents, Arrow data. The ids are those of each document
-        alone, in order; invalid UTF-8 is kept
+    input_path : a source as in `nbbpe.train`: files of plain text (also a pipe), .jsonl, .parquet, compressed files, a list
+        of these, a pattern, a URL, an iterator of documents, Arrow data. Each document is encoded separately, in order;
+        invalid UTF-8 is kept
     output_path : ends in .bin (raw little-endian ids of `tokenizer.dtype`) or .npy (a 1-D array); replaced if it exists
     workers, progress : see `nbbpe.train`
     separator : one of the tokenizer's special tokens, whose id is written after each document: a record, a row, an item of
         an iterable, or a file of plain text (in which special tokens may separate documents, too). None writes nothing
         between documents; the ends of records are then stored in a file of their own
     field, on_error : see `nbbpe.train`
-    allowed_special : the special tokens that become their ids where a text has them, "all" or a collection of them; others
-        are plain text. None allows all in plain text and none in records
-    split_with : see `nbbpe.train`: "regex" has each new piece split by the `regex` package, in processes, with equal ids
+    allowed_special : the special tokens that become their ids, "all" or a collection of them; others are plain text. None
+        allows all in plain text and none in records
+    split_with : see `nbbpe.train`; with "regex", the `regex` package splits each new piece, in processes, with equal ids
     documents : the documents themselves, a list or any other iterable of them, instead of input_path
     resume : True keeps what is finished in a folder beside the output (`ids.bin.resume`), and goes on from there if an
         earlier run was killed or failed. The sources must be files, and neither they nor the tokenizer nor the options
         may have changed. Remote files, and those compressed in one frame, are encoded again unless they were finished
-    executor : a concurrent.futures.Executor that encodes in place of own workers, see `nbbpe.count_words`. The sources must
-        be files. Each task is a part of about 8 MB of text (of a compressed file, one or more frames), whose ids come
-        back and are written by this process
+    executor : a concurrent.futures.Executor that encodes in place of nbbpe's own workers, see `nbbpe.count_words`. The
+        sources must be files. Each task is a part of about 8 MB of text (of a compressed file, one or more frames); it
+        returns its ids, and this process writes them
 
     The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records without
     a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears under its name only
     when it is complete; temporary files are in a folder beside it and are always removed, except with `resume`. Memory is
-    bounded by about 25 megabytes for each worker and the longest record, for a compiled pattern;
-    for a pattern that is split by `regex`, by the longest stretch of a plain file without a special token.
+    bounded by about 25 megabytes for each worker plus the longest record; if `regex` splits by the pattern, by the longest
+    stretch of a plain file without a special token.
 
-    Workers are threads if all their work is compiled and nothing is to be resumed, else processes: for JSON arrays (.json),
-    a normalizer, and a pattern that is split by `regex`.
+    Workers are threads if all their work is compiled and `resume` is False, else processes: for JSON arrays (.json), for a
+    normalizer, and if `regex` splits by the pattern.
 
     Returns the number of ids. Raises ValueError for another suffix, an unknown separator or a malformed record, with
     `resume` also for a source that cannot be read twice, or if a source, the tokenizer or an option differs from the run
-    that began; OSError for what cannot be read or written, or changed while it was read; BlockingIOError if another run
-    with `resume` is at work on the output; FileExistsError if another program's file has the name of a sidecar, a file of
-    ends or the folder of parts; ImportError if a package is missing.
+    that began; OSError for a file that cannot be read or written, or that changed while it was read; BlockingIOError if
+    another run with `resume` is at work on the output; FileExistsError if another program's file has the name of a sidecar,
+    a file of ends or the folder of parts; ImportError if a package is missing.
 
     >>> tok.encode_file(documents=["the cat", "the"], output_path="two.npy", separator="<|endoftext|>")
     5
@@ -131,7 +131,7 @@ def encode_file(
     inputs = find_inputs(input_path, field, on_error, "input_path", documents)
     with ExitStack() as stack:
         target = target_of(output_path)
-        with publishing(target, shared=True):  # what another run puts there is not looked at half-done
+        with publishing(target, shared=True):  # so that no half-finished output of another run is seen
             check_replaceable(target)
             check_not_read((each.path() for each in inputs), target, sidecar_path(target), ends_path(target))
             folder = stack.enter_context(scratch_folder(output_path))
@@ -172,7 +172,7 @@ def encode_file(
 
 
 def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Input]) -> Job:
-    """What must not change between a run and another one that resumes it."""
+    """What must not change between a run and the run that resumes it."""
     made_here = describe_pattern(tokenizer._model.pattern)
     made_by = {
         "nbbpe": made_here["versions"]["nbbpe"],
@@ -186,8 +186,8 @@ class Division(NamedTuple):
     """How inputs are divided among workers.
 
     of_inputs  : the parts of each input, of about `part_bytes` bytes of text
-    n_workers  : how many workers pay
-    in_threads : whether these should be threads, and not processes
+    n_workers  : how many workers pay off
+    in_threads : whether the workers should be threads, not processes
     """
 
     of_inputs: list[Sequence[Part]]
@@ -208,7 +208,7 @@ def divide(
     kept: KeptParts | None = None,
     executor: Any = None,
 ) -> Division:
-    """Divide inputs among workers that encode them, or an executor's; with `kept`, as the run that is resumed did."""
+    """Divide inputs among workers, or those of an executor; with `kept`, as in the run that is resumed."""
     n_text = sum(each.n_text() for each in inputs)
     # Threads start sooner and need less memory, but only one of them is in Python at a time. To be resumed, parts go to
     # processes: one gets no new part before the one that it has finished is noted, and if killed takes no other along.
@@ -303,7 +303,8 @@ def _encode_parts(
 
 
 def _kept_part_bytes(n_workers: int) -> int:
-    """How large the parts of a run are that can be resumed: what a kill costs is two parts, or as much, of more workers.
+    """The size of the parts of a run that can be resumed: a kill costs two parts, or as much text in smaller parts of more
+    workers.
 
     Below an eighth of the usual size, opening and noting files would take longer than it saves.
     """

@@ -20,8 +20,8 @@ from ..training.word_counts import WordCounts
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """Has the sources of a `Mixture` compressed equally well: each merge is the most frequent pair of the source that is
-    compressed worst at that time. It is applied to all sources.
+    """Parity between the sources of a `Mixture`: each merge is the most frequent pair of the source that is compressed
+    worst at that time, and is applied to all sources.
 
     A source without a pair that may be merged is passed over. Of equally compressed sources, the one whose name sorts first
     is chosen. Weights and shares only affect which pairs reach `min_frequency`, which words reach `min_word_count`, and the
@@ -67,7 +67,7 @@ class Parity:
 
 
 def check_parity(parity: object, sources: Mapping[str, Any]) -> None:
-    """Raise TypeError or ValueError unless it is a Parity that goes together with sources by name."""
+    """Raise TypeError or ValueError unless it is a Parity that fits the sources, given by name."""
     if not isinstance(parity, Parity):
         raise TypeError(f"parity must be a Parity, True or False, not {parity!r}")
     if parity.parallel is None:
@@ -90,7 +90,7 @@ def with_groups(
 ) -> tuple[WordCounts, Groups]:
     """The words of sources, and of texts that measure these if there are any, as `learn_merges` takes them for parity.
 
-    n_words : of each source, how many of the words are its own; they stand one source after another
+    n_words : how many of the words belong to each source; they are in the order of the sources
 
     Raises OverflowError where the weighted bytes of a source do not fit in int64.
     """
