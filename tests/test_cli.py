@@ -1064,7 +1064,7 @@ def test_messages_about_stdin_do_not_name_its_copy(folder, tmp_path):
     script = "printf 'aa\\0b' | nbbpe train - --vocab-size 257 -o new; printf a | nbbpe count --field x"
     done = shell(script, tmp_path, NBBPE_TOKENIZER=str(folder / "tok"))
     warning, error = done.stderr.splitlines()
-    assert warning.startswith(b"nbbpe: warning: stdin holds NUL bytes")
+    assert warning.startswith(b"nbbpe: warning: stdin contains NUL bytes")
     assert error.startswith(b"nbbpe: error: --field 'x' names a field of records, and stdin is plain text by its name")
 
 
@@ -1278,7 +1278,7 @@ def test_what_does_not_go_together_is_a_usage_error(run, tmp_path):
     (tmp_path / "a.json").write_text('{"sources": {"a": "text.txt"}}')
     mixture = ["--mixture", tmp_path / "a.json", "--vocab-size", 300, "-o", tmp_path / "new"]
     assert_one_line_error(run("train", *mixture, "text.txt"), 2, "not two of these")
-    assert_one_line_error(run("train", *mixture, "--weight", 2), 2, "a mixture has weights of its own")
+    assert_one_line_error(run("train", *mixture, "--weight", 2), 2, "a mixture has its own weights")
     assert_one_line_error(run("extend", "tok", "text.txt", *mixture), 2, "not both")
     assert_one_line_error(run("train", "text.txt", "--forbid", "(", *mixture[2:]), 2, "(")
     missing = run("train", "--mixture", tmp_path / "missing.json", *mixture[2:])

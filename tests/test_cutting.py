@@ -139,7 +139,7 @@ def test_metaspace_and_delimiters_are_those_of_tokenizers(text):
         ({"type": "Split", "pattern": {"Regex": "("}, "behavior": "Removed"}, r"has '\(', which is not a valid regex"),
         ({"type": "Split", "pattern": {"Regex": "x*"}, "behavior": "Removed"}, "matches without taking a character"),
         ({"type": "Split", "pattern": {"Regex": "a{1000000000}"}, "behavior": "Removed"}, "more than 100,000 times"),
-        ({"type": "Split", "pattern": {"Regex": "(" * 2000}, "behavior": "Removed"}, r"too much for `regex`"),
+        ({"type": "Split", "pattern": {"Regex": "(" * 2000}, "behavior": "Removed"}, r"too complex for `regex`"),
         ({"type": ["Split"]}, r"pre_tokenizer \['Split'\] is none of"),
         ({"type": "Split", "pattern": "x", "behavior": "Removed"}, "Split is not known"),
         ({"type": "Split", "pattern": {"String": ""}, "behavior": "Removed"}, "needs the pattern of a String or a Regex"),
@@ -162,7 +162,7 @@ def test_bytes_that_are_not_utf8_are_kept(tmp_path):
     assert tok.encode(" \n") == [] == tok.encode("")
     assert tok.encode_batch(["the cat", " ", "sat"]) == [tok.encode("the cat"), [], tok.encode("sat")]
     for write in (lambda: tok.save_tiktoken(tmp_path / "x"), lambda: tok.save_gpt2(tmp_path / "v", tmp_path / "m")):
-        with pytest.raises(ValueError, match=r"cuts a text by WhitespaceSplit before it is split, which .* cannot say"):
+        with pytest.raises(ValueError, match=r"cuts a text by WhitespaceSplit before it is split, which .* cannot express"):
             write()
 
 

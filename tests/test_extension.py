@@ -472,7 +472,7 @@ def test_counts_of_text_that_would_be_changed_are_warned_of(tmp_path, options):
     tok = tokenizer_json(tmp_path, **options)
     pytest.importorskip("pyarrow")
     counts = nbbpe.count_words(documents=["the the"])
-    with pytest.warns(UserWarning, match="changes text before it splits it .* counts are taken as they are"):
+    with pytest.warns(UserWarning, match="changes text before it splits it .* counts are used as they are"):
         assert tok.extend(counts=counts, vocab_size=257).merges == [(b"t", b"h")]
 
 

@@ -243,7 +243,7 @@ def assert_same(ours: nbbpe.Tokenizer, theirs: Any, strings: list[str]) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore:.* holds NUL bytes")
+@pytest.mark.filterwarnings("ignore:.* contains NUL bytes")
 def test_a_family_gives_equal_ids_in_every_way_of_encoding(family, shared, tmp_path, sizes):
     sizes(for_workers=100)
     ours, theirs = family
@@ -437,7 +437,7 @@ def test_a_vocabulary_without_the_bytes_that_no_text_has_is_written_in_every_for
 def test_what_other_formats_lack_is_named_at_once(neox, tmp_path):
     ours, _ = neox
     message = (
-        r"normal form NFC, and finds added tokens such as ' +' in ordinary text, which .* cannot say\. A tokenizer\.json"
+        r"normal form NFC, and finds added tokens such as ' +' in ordinary text, .* cannot express\. A tokenizer\.json"
     )
     for write in (
         ours.to_tiktoken,
@@ -530,7 +530,7 @@ def test_a_normalizer_of_several_steps_can_be_given(trained, pattern, tmp_path):
     ours.save(tmp_path / "t")
     assert nbbpe.load(tmp_path / "t") == ours
     assert nbbpe.load(tmp_path / "t").fingerprint not in (plain.fingerprint, trained.fingerprint)
-    with pytest.raises(ValueError, match=r"normalizes text .*, which a file of ranks cannot say"):
+    with pytest.raises(ValueError, match=r"normalizes text .*, which a file of ranks cannot express"):
         ours.save_tiktoken(tmp_path / "a.tiktoken")
     assert nbbpe.Tokenizer(trained.vocab, trained.merges, normalizer=["NFC"]).normalizer == "NFC"
 

@@ -197,7 +197,7 @@ def test_a_tokenizer_is_saved_in_a_folder_on_another_disk(tmp_path, elsewhere, s
 def test_saving_does_not_replace_files_of_others(tmp_path, small, name, capfd):
     (tmp_path / name).write_text("{}")
     (tmp_path / "text").write_text("the cat sat")
-    with pytest.raises(FileExistsError, match=rf"has a {name} and no nbbpe.json, so it is not nbbpe's to replace"):
+    with pytest.raises(FileExistsError, match=rf"has a {name} and no nbbpe.json, so nbbpe must not replace it"):
         small.save(tmp_path)
     assert cli.main(["train", str(tmp_path / "text"), "--vocab-size", "258", "-o", str(tmp_path)]) == 2
     assert f"has a {name} and no nbbpe.json" in capfd.readouterr().err

@@ -179,7 +179,7 @@ def test_files_of_others_are_not_replaced(folder, name):
     """Neither in a folder without a tokenizer of nbbpe's, nor beside one that was saved without a tokenizer.json."""
     folder.mkdir()
     (folder / name).write_text("{}")
-    with pytest.raises(FileExistsError, match=f"has a {name} and no nbbpe.json, so it is not nbbpe's to replace"):
+    with pytest.raises(FileExistsError, match=f"has a {name} and no nbbpe.json, so nbbpe must not replace it"):
         trained().save(folder)
     (folder / name).unlink()
     two_of_one_id().save(folder)

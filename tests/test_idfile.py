@@ -567,7 +567,7 @@ def test_a_bare_file_whose_size_is_no_multiple_is_an_error(tmp_path):
     path = tmp_path / "a.bin"
     path.write_bytes(b"12345")
     for dtype in np.uint16, np.uint32:
-        with pytest.raises(ValueError, match=r"a\.bin has 5 bytes of ids, no multiple of the"):
+        with pytest.raises(ValueError, match=r"a\.bin has 5 bytes of ids, which is not a multiple of the"):
             nbbpe.TokenFile(path, dtype=dtype)
 
 

@@ -138,7 +138,7 @@ def test_superwords_that_were_interrupted_do_not_go_on(after):
     stop = sends(signal.SIGINT, "learn merges", after=10)
     kept = nbbpe.train(documents=DOCUMENTS, **asked, on_interrupt="keep", progress=stop)
     assert kept.merges == nbbpe.train(documents=DOCUMENTS, **asked).merges[: len(kept.merges)]
-    with pytest.raises(ValueError, match="start is of a training with superwords that was interrupted"):
+    with pytest.raises(ValueError, match="the training of start, with superwords, was interrupted"):
         nbbpe.train(documents=DOCUMENTS, vocab_size=320, start=kept)
     assert kept.extend(documents=DOCUMENTS, vocab_size=310).merges[: len(kept.merges)] == kept.merges
 
@@ -152,7 +152,7 @@ def test_parity_with_a_window_does_not_go_on():
     """Which sources the last merges were for is known no more: other ones may wait."""
     stop = sends(signal.SIGINT, "learn merges", after=10)
     kept = nbbpe.train(mixture(window=4), 320, on_interrupt="keep", progress=stop)
-    with pytest.raises(ValueError, match="window is about the last merges, and start does not tell"):
+    with pytest.raises(ValueError, match="window depends on the last merges, and start does not record"):
         nbbpe.train(mixture(window=4), 320, start=kept)
     assert nbbpe.train(mixture(), 320, start=kept).merges[: len(kept.merges)] == kept.merges
     assert kept.extend(mixture(window=4), 320).vocab_size == 320
@@ -177,7 +177,7 @@ def test_with_ids_that_were_chosen_since_it_does_not_go_on():
     with_gap = kept.with_special_tokens({"<pad>": 1000})
     pruned, _ = kept.prune(documents=DOCUMENTS, n=kept.vocab_size - 1, renumber=False)
     for start in with_gap, pruned:
-        with pytest.raises(ValueError, match=r"ids without a token, .* add tokens by Tokenizer.extend"):
+        with pytest.raises(ValueError, match=r"ids without a token, .* add tokens with Tokenizer.extend"):
             nbbpe.train(documents=DOCUMENTS, vocab_size=1010, start=start)
     larger = with_gap.extend(documents=DOCUMENTS, vocab_size=1003)
     assert (larger.special_tokens["<pad>"], larger.vocab_size) == (1000, 1003)

@@ -17,7 +17,7 @@ from nbbpe.text.utf8 import to_bytes
 from nbbpe.training.parallel_counting import count_documents, count_files
 from nbbpe.training.word_counts import WordCounts
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* holds NUL bytes", "ignore:.* begins as UTF-16 does")
+pytestmark = pytest.mark.filterwarnings("ignore:.* contains NUL bytes", "ignore:.* begins like UTF-16")
 
 SPECIALS = [texts.SPECIAL, "<|pad|>", "<|"]
 PATTERNS = {"gpt2": "gpt2", "o200k": "o200k", "user": texts.SPLIT_WITH_GAPS, "none": None}

@@ -1,4 +1,4 @@
-"""Tokenizers into tiktoken: encodings and rank files with the same ids, and errors where ranks cannot say the merges."""
+"""Tokenizers into tiktoken: encodings and rank files with the same ids, and errors if ranks cannot express the merges."""
 
 from __future__ import annotations
 

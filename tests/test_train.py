@@ -136,7 +136,7 @@ def test_special_tokens_are_found_before_the_pattern_splits():
     assert tokenizer.merges == expected_merges(["x<s>a" * 9 + "x <s> a" * 9], 299, pattern=None, specials=["<s>"])
 
 
-@pytest.mark.filterwarnings("ignore:.* begins as UTF-16 does")
+@pytest.mark.filterwarnings("ignore:.* begins like UTF-16")
 def test_an_undecodable_byte_is_learned_like_any_other(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"\xff\xfe \xff\xfe \xff\xfe caf\xc3")

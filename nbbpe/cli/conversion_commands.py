@@ -101,10 +101,15 @@ def convert(
 @click.option(
     "--into",
     metavar="FOLDER",
-    help="A folder to write them to, for a wheel or for other machines. With NUMBA_CACHE_DIR=D, processes find what is in "
-    "D/nbbpe.",
+    help="A folder to write the kernels to, for a wheel or for other machines. With NUMBA_CACHE_DIR=D, processes find "
+    "those in D/nbbpe.",
 )
-@click.option("--cpu", default="", metavar="NAMES", help="As x86-64-v3,x86-64-v4.  [default: this processor]")
+@click.option(
+    "--cpu",
+    default="",
+    metavar="NAMES",
+    help="Processors to compile for, such as x86-64-v3,x86-64-v4.  [default: this one]",
+)
 @json_option
 def warmup(into: str | None, cpu: str, as_json: bool) -> int:
     """Compile all kernels now, so that no later process has to.

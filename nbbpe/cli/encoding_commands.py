@@ -74,7 +74,7 @@ def encode(
     A .bin file holds raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file holds a NumPy
     array. On stdout, ids are numbers, with a new line for each line of the text; or raw, as in a .bin file. INPUTS are
     those of `nbbpe train`. Special tokens are recognised in plain text, but in records only with --allow-special, as a
-    record that spells one would become two documents.
+    record that contains one would become two documents.
     """
     inputs = inputs or [STDIN]
     options |= {"separator": separator, "allowed_special": allowed}

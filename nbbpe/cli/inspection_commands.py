@@ -53,7 +53,7 @@ _OF_RECORDS = "field", "on_error"
     Patterns=textwrap.wrap(", ".join([*NAMED, *ALIASES]), tables.WIDTH - 4),
 )
 @click.argument("tokenizer", required=False, envvar=TOKENIZER)
-@click.option("--on", "text", metavar="TEXT", help="Also show how the tokenizer does on this text.")
+@click.option("--on", "text", metavar="TEXT", help="Also show the tokenizer's figures on this text.")
 @click.option(
     "--pattern",
     "patterns",
@@ -102,9 +102,9 @@ def inspect(
     on_error: str,
     as_json: bool,
 ) -> None:
-    """Show what a vocabulary holds, and how it does on a text.
+    """Show the contents of a vocabulary, and its figures on a text.
 
-    TOKENIZER may also be a file of ids (.bin or .npy), to show what it holds. With --pattern instead of a TOKENIZER, show
+    TOKENIZER may also be a file of ids (.bin or .npy), to show its contents. With --pattern instead of a TOKENIZER, show
     how a split pattern works, and how it splits the beginning of TEXT.
     """
     if tokenizer is not None and context.get_parameter_source("tokenizer") is ParameterSource.ENVIRONMENT and patterns:
@@ -286,10 +286,10 @@ def report(
     patterns: Sequence[str],
     **options: Any,
 ) -> None:
-    """Write a report on a vocabulary as one HTML page, to look at before it is fixed.
+    """Write a report on a vocabulary as one HTML page, to read before you decide on it.
 
-    For each TEXT and each script: compression at every size of the vocabulary, tokens per word, and what twice the
-    vocabulary would gain. Of the tokens: the longest, those that begin or end inside a character, those that are never
+    For each TEXT and each script: compression at every size of the vocabulary, tokens per word, and the gain of twice the
+    vocabulary. Of the tokens: the longest, those that begin or end inside a character, those that are never
     used, near duplicates. A TEXT is like the INPUTS of `nbbpe train`.
     """
     if not target.endswith((".html", ".htm")):

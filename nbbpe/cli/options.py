@@ -147,7 +147,7 @@ split_options = several(
         multiple=True,
         type=_weight,
         metavar="W",
-        help="What the counts of an input are multiplied by, a number or a fraction such as 1/3; given once for each.",
+        help="Multiply the counts of an input by this number or fraction, such as 1/3; give one for each input.",
     ),
     click.option(
         "--memory-limit",

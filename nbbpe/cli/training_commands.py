@@ -62,7 +62,7 @@ from .training_options import (
     multiple=True,
     metavar="FILE",
     help="Instead of texts, words that `nbbpe count-words` has counted (.parquet, .arrow), or a pattern of such names; may "
-    "be repeated. INPUTS beside it are counts, too.",
+    "be repeated. INPUTS are then files of counts, too.",
 )
 @mixture_option
 @click.option(
@@ -74,15 +74,15 @@ from .training_options import (
     "target",
     required=True,
     metavar="FOLDER",
-    help="Where to save the tokenizer; one that is there is replaced.",
+    help="Where to save the tokenizer; an existing one is replaced.",
 )
 @split_options
 @click.option(
     "--min-word-count",
     type=word_count,
     metavar="N",
-    help="Words that occur less often are skipped: a number, or `auto` for the smallest with which the others fit in "
-    "memory.  [default: none is]",
+    help="Skip words that occur less often: a number, or `auto` for the smallest with which the other words fit in "
+    "memory.  [default: skip none]",
 )
 @click.option(
     "--tie-break",
@@ -95,7 +95,7 @@ from .training_options import (
 @click.option("--max-token-length", type=click.IntRange(2), metavar="N", help="No token gets more bytes than this.")
 @rules_options
 @superwords_option
-@click.option("--keep", is_flag=True, help="On Ctrl-C or SIGTERM while merges are learned, save those that there are.")
+@click.option("--keep", is_flag=True, help="On Ctrl-C or SIGTERM while merges are learned, save the merges so far.")
 @split_with_option
 @source_options
 @workers_option
@@ -140,9 +140,9 @@ def train(
     }
     given = [option for option, is_given in of_texts.items() if is_given]
     if counts and given:
-        raise click.UsageError(f"{given[0]} is for texts, and --counts are made of a text already")
+        raise click.UsageError(f"{given[0]} is for texts, and --counts come from text that was counted already")
     if mixture is not None and weights:
-        raise click.UsageError("--weight is for texts and --counts: a mixture has weights of its own")
+        raise click.UsageError("--weight is for texts and --counts: a mixture has its own weights")
     with as_usage():
         mixed = None if mixture is None else read_mixture(mixture)
         if patterns or not counts:
@@ -245,7 +245,7 @@ def count_words(
     "target",
     required=True,
     metavar="FOLDER",
-    help="Where to save the larger tokenizer; one that is there is replaced.",
+    help="Where to save the larger tokenizer; an existing one is replaced.",
 )
 @click.option(
     "--tie-break",

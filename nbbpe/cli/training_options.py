@@ -30,7 +30,7 @@ _rules = several(
     click.option("--max-numbers", type=click.IntRange(1), metavar="N", help="No token gets more digits than this."),
     click.option("--max-words", type=click.IntRange(1), metavar="N", help="No token gets more words than this."),
     click.option(
-        "--whole-characters", is_flag=True, help="No token has a part of a character and something else beside it."
+        "--whole-characters", is_flag=True, help="No token has a part of a character together with something else."
     ),
     click.option("--one-script", is_flag=True, help="No token has letters of two scripts."),
     click.option("--no-space-duplicates", is_flag=True, help="Only one of `word` and ` word` becomes a token."),

@@ -143,7 +143,7 @@ def _check_ours(folder: str, shown: str, copy: str) -> None:
         if name not in may_replace:
             missing = f"of which its {ABOUT} says nothing" if has_about else f"and no {ABOUT}"
             raise FileExistsError(
-                f"{shown!r} has a {name} {missing}, so it is not nbbpe's to replace: give another folder, or move the "
+                f"{shown!r} has a {name} {missing}, so nbbpe must not replace it: give another folder, or move the "
                 "file away"
             )
 

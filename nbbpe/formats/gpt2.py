@@ -238,7 +238,7 @@ def write(vocab_path: Path, merges_path: Path, model: Model, version_line: bool 
     model.check_plain("the format of GPT-2's files")
     if model.whole:
         raise ValueError(
-            "this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot say. A tokenizer.json "
+            "this tokenizer takes pretokens that are tokens as they are, which merges.txt cannot express. A tokenizer.json "
             "(Tokenizer.to_hf) can, and a file of ranks (Tokenizer.save_tiktoken) if ranks give the same ids"
         )
     model.listed_merges()  # which raises where the model has no list

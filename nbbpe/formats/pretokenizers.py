@@ -227,7 +227,7 @@ def write(pattern: Pattern, prefix_space: bool = False, cutter: Cutter | None = 
         # would do so too early.
         raise ValueError(
             "this tokenizer puts a space in front of a text and splits it by a custom pattern, which tokenizer.json "
-            "cannot say together"
+            "cannot express together"
         )
     else:
         splits = [

@@ -381,8 +381,8 @@ def _measure(
     n_ids, rest = divmod(size - offset, found.itemsize)
     if rest:
         raise ValueError(
-            f"{path} has {size - offset:,} bytes of ids, no multiple of the {found.itemsize} of a {found}: it was "
-            "truncated, or holds something else"
+            f"{path} has {size - offset:,} bytes of ids, which is not a multiple of the {found.itemsize} bytes of a "
+            f"{found}: it was truncated, or holds something else"
         )
     if said is not None and said != n_ids:
         raise ValueError(f"{path} holds {n_ids:,} ids, and its header says {said:,}: it was truncated or added to")

@@ -293,8 +293,8 @@ class Model:
         is_normalizer = len(parts) == 1 and self.normalizer is not None
         ignore = '. Pass normalizer="ignore" to Tokenizer.from_hf, and normalize texts yourself' if is_normalizer else ""
         raise ValueError(
-            f"this tokenizer {', and '.join(parts)}, which {format_name} cannot say. A tokenizer.json (Tokenizer.to_hf) "
-            f"can{ignore}"
+            f"this tokenizer {', and '.join(parts)}, which {format_name} cannot express. A tokenizer.json "
+            f"(Tokenizer.to_hf) can{ignore}"
         )
 
     def as_ranks(self) -> Vocab:

@@ -1,4 +1,4 @@
-"""Files that are read as plain text and are probably none: told by their names and by how they begin."""
+"""Files that are read as plain text but probably are not: recognised by their names and first bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .plain import PlainText
 
 _BY_NAME = {
     ".csv .tsv": "is a table, whose separators and quotes would be text: write its column as .jsonl or .parquet",
-    ".arrow .ipc .feather .orc .avro": "is a table by its name, and only .parquet is read as one: write its column so",
+    ".arrow .ipc .feather .orc .avro": "is a table by its name, and only .parquet is read: write its column as .parquet",
     ".html .htm .xml": "is markup, whose tags are text, too",
     ".doc .docx .xlsx .pdf .png .jpg .jpeg .gif .mp3 .mp4 .npy .bin .pt .pickle": "is not a text file by its name",
 }
@@ -28,8 +28,8 @@ def warn_of_other_formats(text: PlainText, name: str) -> None:
         with text.file.open() as file:
             start = file.read(_LOOKED_AT)
         if start.startswith(_WIDE_MARKS):
-            problem = "begins as UTF-16 does: make UTF-8 of it first (iconv -f UTF-16 -t UTF-8)"
+            problem = "begins like UTF-16: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)"
         elif b"\0" in start:
-            problem = "holds NUL bytes, as files of text do not"
+            problem = "contains NUL bytes, which files of text do not have"
     if problem is not None:
         warn_user(f"{text.file.name!r} {problem}; it is read as plain text, byte for byte")

@@ -357,7 +357,7 @@ def _processes(
 def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str | None) -> None:
     if lacking is not None:
         what = f"more than {len(workers)} of {n_workers} worker processes"
-        warn_user(f"{_NO_MORE.format(what, lacking)}; the work goes on with what there is")
+        warn_user(f"{_NO_MORE.format(what, lacking)}; the work continues with these")
 
 
 class _Desk:

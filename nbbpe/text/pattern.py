@@ -421,7 +421,7 @@ def get_pattern(pattern: PatternLike) -> Pattern:
     except TimeoutError:
         raise ValueError(f"pattern {shown(pattern)} calls itself without end") from None
     except Exception as error:  # RecursionError of nested groups, and any other error
-        raise ValueError(f"pattern {shown(pattern)} is too much for `regex` ({type(error).__name__})") from None
+        raise ValueError(f"pattern {shown(pattern)} is too complex for `regex` ({type(error).__name__})") from None
     if matches_nothing:
         raise ValueError(
             f"pattern {shown(pattern)} matches the empty string, so it cannot say where pretokens end; use + instead of *"

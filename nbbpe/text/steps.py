@@ -90,7 +90,7 @@ def compiled_step(text: str, step: str) -> Any:
     except regex.error as error:
         raise ValueError(f"{step} has {shown(text)}, which is not a valid regex: {error}") from None
     except Exception as error:  # RecursionError of nested groups, and any other error
-        raise ValueError(f"{step} has {shown(text)}, which is too much for `regex` ({type(error).__name__})") from None
+        raise ValueError(f"{step} has {shown(text)}, which is too complex for `regex` ({type(error).__name__})") from None
     if matches_nothing:
         raise ValueError(f"{step} has the regex {shown(text)}, which matches without taking a character")
     return compiled

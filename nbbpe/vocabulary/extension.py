@@ -45,7 +45,7 @@ _STARTS = ("start", "earlier_starts")  # what a provenance tells of them in `tra
 def check_size(model: Model, vocab_size: object) -> int:
     """The number of ids that a larger vocabulary is to have. Raises TypeError or ValueError for an invalid one."""
     if vocab_size is None:
-        raise TypeError("vocab_size is missing: the number of ids in all, those that there are included")
+        raise TypeError("vocab_size is missing: the number of all ids, the existing ones included")
     size = check_integer("vocab_size", vocab_size)
     if size < model.size:
         raise ValueError(
@@ -106,21 +106,21 @@ def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -
     special = sorted(model.special.values())
     if special != list(range(len(model.ordinary), model.size)):
         raise ValueError(
-            "start is of a training that was interrupted, and which ids it has was changed since: special tokens do not "
-            "have the last ids, or there are ids without a token, so training cannot go on as it would have. Go on from "
-            "the tokenizer as it was, and change its ids when training is done; or add tokens by Tokenizer.extend"
+            "the training of start was interrupted, and its ids were changed since: special tokens do not have the last "
+            "ids, or there are ids without a token, so training cannot continue as it would have. Continue from the "
+            "tokenizer as it was, and change its ids after training; or add tokens with Tokenizer.extend"
         )
     if "superwords" in training:
-        cause = "start is of a training with superwords that was interrupted"
+        cause = "the training of start, with superwords, was interrupted"
     elif parity is not None and parity.window is not None:
-        cause = "window is about the last merges, and start does not tell which sources these were for"
+        cause = "window depends on the last merges, and start does not record which sources these were for"
     elif parity is not None and parity.after is not None and len(model.ordinary) < parity.after:
         n = len(model.ordinary)
         cause = f"start has {n:,} tokens, fewer than after={parity.after:,}, before which parity does not apply"
     else:
         return
     raise ValueError(
-        f"{cause}, so training cannot go on as it would have: train from the bytes again, or add tokens by Tokenizer.extend"
+        f"{cause}, so training cannot continue as it would have: train from the bytes again, or use Tokenizer.extend"
     )
 
 

@@ -127,7 +127,7 @@ class _SecondStage:
 
     def __init__(self, supply: Supply, asked: Asked, superwords: Superwords) -> None:
         if not supply.inputs():
-            raise WrongArgument("superwords are learned from text, as counts have lost what stands beside a word")
+            raise WrongArgument("superwords are learned from text: counts do not record which words are neighbours")
         if any(each.is_read_once() for each in supply.inputs()):
             raise WrongArgument("superwords need a source that can be read twice: not an iterator, Arrow data or a pipe")
         self.joined = phrases(supply.split, superwords)

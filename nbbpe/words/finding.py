@@ -42,7 +42,7 @@ def find_supply(
         if model is not None and changes_text(model):
             warn_user(
                 "the tokenizer changes text before it splits it (it normalizes text, or puts spaces in front), and counts "
-                "are taken as they are: they should be of text that was changed so beforehand"
+                "are used as they are: count text that was changed in the same way"
             )
         from .counted import CountedTables
 
@@ -83,10 +83,10 @@ def _check_only_counts(source: object, documents: object, asked: Asked) -> None:
     given = {"source": source, "documents": documents, "field": asked.field, "split_with": asked.split_with}
     for name, value in given.items():
         if value is not None:
-            raise TypeError(f"give {name} or counts, not both: counts are made of a text already")
+            raise TypeError(f"give {name} or counts, not both: counts come from text that was counted already")
     if asked.executor is not None:
         raise TypeError("counts are added up by this process: leave executor out (nbbpe.count_words takes it)")
     if asked.on_error != "raise":
         raise TypeError(
-            f"on_error={asked.on_error!r} is for records, and counts have none: a wrong count is always an error"
+            f"on_error={asked.on_error!r} is for records, and counts have none: an invalid count is always an error"
         )
