@@ -1,4 +1,4 @@
-"""What tables of counts say of themselves, in the metadata of their schemas: how the text was split."""
+"""The description in the metadata of a table of counts: how the text was split."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KEY = b"nbbpe"
 
 
 class Description(NamedTuple):
-    """What a table of counts says of itself.
+    """The description of a table of counts.
 
     pattern        : how text was split
     special_tokens : where it was divided first
     denominator    : what the counts must be divided by: the common denominator of weights
-    regex_version  : of the `regex` that says what the pattern matches
+    regex_version  : of the `regex` package that defines what the pattern matches
     """
 
     pattern: Pattern
@@ -33,7 +33,7 @@ class Description(NamedTuple):
     regex_version: str | None = None
 
     def metadata(self) -> dict[bytes, bytes]:
-        """As metadata of a schema: JSON, under one key."""
+        """The description as metadata of a schema: JSON, under one key."""
         described = {
             "format": FORMAT,
             "nbbpe": __version__,
@@ -47,7 +47,7 @@ class Description(NamedTuple):
 
 
 def read_description(name: str, metadata: Mapping[bytes, bytes] | None) -> Description | None:
-    """What a table says of itself; None where it says nothing. Raises ValueError for what nbbpe did not write."""
+    """The description in the metadata of a table; None if there is none. Raises ValueError if nbbpe did not write it."""
     written = (metadata or {}).get(KEY)
     if written is None:
         return None
@@ -71,13 +71,13 @@ def read_description(name: str, metadata: Mapping[bytes, bytes] | None) -> Descr
 def common_description(
     tables: Sequence[tuple[str, Mapping[bytes, bytes] | None]], pattern: Pattern | None, special_tokens: Sequence[str]
 ) -> tuple[Description, list[int]]:
-    """What all tables together say of themselves, and the denominator of each.
+    """The description that all tables have in common, and the denominator of each.
 
     tables         : the name of each, and the metadata of its schema
-    pattern        : what the user said, None for nothing
-    special_tokens : the same, empty for nothing
+    pattern        : the user's argument, None for none
+    special_tokens : the user's argument, empty for none
 
-    Raises ValueError where tables differ from each other or from what the user said, or say nothing and nor does the user.
+    Raises ValueError if tables differ from each other or from the user's arguments, or if neither says how text was split.
     """
     found = [read_description(name, metadata) for name, metadata in tables]
     known = [(name, each) for (name, _), each in zip(tables, found, strict=True) if each is not None]

@@ -15,7 +15,7 @@ from .count_description import KEY
 from .count_tables import COUNT, ENDINGS, PARQUET, WORD, arrow, check_columns, words_of
 from .word_counts import WordCounts
 
-_BATCH_ROWS = 1 << 17  # that are read at a time
+_BATCH_ROWS = 1 << 17  # read at a time
 _IPC_FILE, _IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how they begin
 
 
@@ -65,7 +65,7 @@ def _arrow_counts(data: Any, argument: str) -> Counts:
 
 
 def _stream_counts(stream: Iterator[Any], argument: str) -> Counts:
-    """An iterator of record batches, or of what becomes some; the first says what all are."""
+    """An iterator of record batches, or of objects that can be converted to them; the first has the metadata of all."""
     first = next(stream, None)
     if first is None:
         return Counts(argument, None, lambda: iter(()))
@@ -83,7 +83,7 @@ def _stream_counts(stream: Iterator[Any], argument: str) -> Counts:
 
 
 def _batch_counts(item: object, number: int, argument: str) -> Counts:
-    """An item of an iterator, which has a number there."""
+    """The item of an iterator with this number."""
     if not is_arrow(item):
         raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and must be a record batch")
     return _arrow_counts(item, argument)

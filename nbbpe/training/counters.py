@@ -20,7 +20,7 @@ from .word_counts import WordCounts, words_from_texts
 from .word_table import WordTable
 
 _SENT_TEXTS = 1 << 14  # words that a worker process sends at a time, as Python objects
-_TEXT_BYTES = 200  # about what a word and its count take as Python objects
+_TEXT_BYTES = 200  # about the memory of a word and its count as Python objects
 
 
 class Counter(ABC):
@@ -50,7 +50,7 @@ class Counter(ABC):
 
     @abstractmethod
     def finish(self, n_threads: int = 1) -> WordCounts:
-        """All words counted so far; so many threads gather them, at most."""
+        """All words counted so far, gathered by at most `n_threads` threads."""
 
     def bound(self, most_bytes: int, spill: Callable[[list[WordCounts]], None]) -> None:
         """Take no more than `most_bytes` bytes of memory for words, about: before more are needed, all words so far are
@@ -115,7 +115,8 @@ class PieceCounter(Counter):
         return self._words.take(n_threads)
 
     def hand_over(self) -> Iterator[WordCounts]:
-        """See SharedJob. Pieces, which most workers have in common, so that each is split once, by whoever has all."""
+        """See SharedJob. Pieces, not words: workers have most pieces in common, and so each is split only once, at the
+        end."""
         return self._words.take_in_parts()
 
     def take_over(self, gathered: WordCounts) -> None:

@@ -18,14 +18,14 @@ from ..text.pattern import Pattern
 from .counters import make_counter
 from .word_counts import WordCounts
 
-# Large enough that tasks cost little beside their work, small enough that a lost worker costs little. Dask takes 4 ms of
-# processor time for a task, and as much for each MB of its result.
+# Large enough that the cost of a task is small compared with its work, small enough that a lost worker costs little. Dask
+# takes 4 ms of processor time for a task, and as much for each MB of its result.
 _LEAST_BYTES, _MOST_BYTES = 80 << 20, 256 << 20
 _N_PARTS = 64  # of a text of middle size
 
 
 class SentWords(NamedTuple):
-    """Words as they are sent: half the bytes of WordCounts.
+    """Words in the form in which they are sent: half the bytes of WordCounts.
 
     text    : uint8[], all words, one after another
     lengths : of each word, in the narrowest unsigned type
@@ -72,7 +72,7 @@ class CountedPart(NamedTuple):
 def count_part(
     task: tuple[int, Part], pattern: Pattern, special_tokens: Sequence[bytes], on_error: str, by_regex: bool
 ) -> CountedPart:
-    """Count the words of a part. The same however often it is called, and wherever."""
+    """Count the words of a part. The result is the same however often this is called, and on any machine."""
     number, part = task
     counter = make_counter(pattern, special_tokens, on_error, by_regex)
     n_read, skipped = 0, Skipped(0, [])
@@ -93,7 +93,7 @@ def count_on(
     on_error: str,
     by_regex: bool,
 ) -> Iterator[CountedPart]:
-    """Count the words of files on an executor: the parts as they come, in any order."""
+    """Count the words of files on an executor; yields the parts as they are done, in any order."""
     total = sum(each.n_text() for each in inputs)
     part_bytes = min(max(total // _N_PARTS, _LEAST_BYTES), _MOST_BYTES)
     n_parts = max(-(-total // part_bytes), 1)

@@ -1,4 +1,4 @@
-"""Words to what the first merge needs: linked words, and the table of their pairs."""
+"""Words to the structures that the first merge needs: linked words, and the table of their pairs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONG = 1 << 26  # positions; going through more takes 0.2 s or longer, and is t
 
 
 def _new_table(n_positions: int, n_others: int = 0) -> PairTable:
-    """A table for words of so many positions, at most `n_others` of whose first pairs are not of two bytes.
+    """A table for words of `n_positions` positions, of whose first pairs at most `n_others` are not pairs of bytes.
 
     Text needs 1.6 times as many occurrences as there are positions, or less, as most new lists lie where old ones were; a
     long word of random bytes that is merged to the end nearly twice as many.

@@ -1,4 +1,4 @@
-"""Whether words fit in memory for the merges, and which rare words would have to be skipped so that they do."""
+"""Whether words fit in memory for the merges, and which rare words must be skipped so that they fit."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class LeftOut(NamedTuple):
 
 
 class _Sizes:
-    """How many words there are, how many bytes they have, and how often they occur: of all, and by their counts.
+    """Numbers of words, of their bytes and of their occurrences: of all words, and by their counts.
 
-    n_words, n_bytes : int64[_MOST_EXACT + 1]    [i] is about words that occur i times, the last about all above
+    n_words, n_bytes : int64[_MOST_EXACT + 1]    [i] for words that occur i times, the last for all that occur more often
     all, kept        : [3] words, bytes and counts: of all words, and of those whose count is at least `threshold`
-    unit             : what an occurrence counts
+    unit             : the count of one occurrence
     """
 
     def __init__(self, threshold: int, unit: int) -> None:
@@ -73,7 +73,7 @@ class _Sizes:
             sums[2] += total_of(words.counts[some])
 
     def least_that_fits(self, n_tokens: int, most_bytes: int | None) -> int | None:
-        """The least number for which the words that occur so often fit, and there are any; None where there is none."""
+        """The smallest min_word_count with which the words fit, and that leaves any; None if there is none."""
         n_words, n_bytes = (np.cumsum(sizes[::-1])[::-1].tolist() for sizes in (self.n_words, self.n_bytes))
         for n in range(1, _MOST_EXACT + 1):
             if n_words[n] and _fits(n_words[n], n_bytes[n], n_tokens, most_bytes):
@@ -81,7 +81,7 @@ class _Sizes:
         return None
 
     def left_out(self) -> LeftOut:
-        """What the threshold skips."""
+        """The words that the threshold skips."""
         n_words, _, n_occurrences = (whole - kept for whole, kept in zip(self.all, self.kept, strict=True))
         unit = self.unit
         return LeftOut(self.threshold // unit, n_words, n_occurrences // unit, self.all[0], self.all[2] // unit)
@@ -100,7 +100,7 @@ def words_that_fit(
 
     n_tokens       : how many tokens are learned, the 256 bytes included
     min_word_count : words that occur less often are skipped; None for none, "auto" for as few as have to be
-    unit           : what an occurrence counts, where weights have a common denominator
+    unit           : the count of one occurrence, if weights have a common denominator
 
     Raises MemoryError, or OverflowError for more bytes than cells can be numbered, if the words do not fit.
     """
@@ -149,7 +149,7 @@ def _measuring(batches: Iterable[WordCounts], sizes: _Sizes) -> Iterator[WordCou
 
 
 def _collected(batches: Iterable[WordCounts], threshold: int, sizes: _Sizes) -> WordCounts:
-    """The words of at least a count, as one WordCounts, whose sizes are known.
+    """The words whose count is at least `threshold`, as one WordCounts; `sizes` has their sizes.
 
     Equal words stay apart: those of several sources may be neighbours here that are not in the batch.
     """

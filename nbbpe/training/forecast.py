@@ -1,4 +1,4 @@
-"""How long a run will take and how much memory, guessed from a sample of its text, and how it went."""
+"""Time and memory of a run, estimated from a sample of its text, and the actual figures afterwards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PROCESS_BYTES = 64 << 20  # of a process beside words
 
 
 class Forecast(NamedTuple):
-    """What is expected of a run.
+    """The estimate for a run.
 
     n_bytes  : how much text it is
     n_words  : distinct words
@@ -60,9 +60,9 @@ def forecast(
     n_tokens: int | None,
     most_bytes: int | None,
 ) -> Forecast | None:
-    """What to expect of counting inputs, and of learning so many tokens; None for a short run, or one that is not known.
+    """The estimate for counting inputs and learning so many tokens; None for a short run, or if sizes are not known.
 
-    n_tokens   : None where nothing is learned
+    n_tokens   : None if nothing is learned
     most_bytes : the limit of memory, None for none
 
     Counts some megabytes at places all over the text. Distinct words grow as a power of the text (Heaps' law), the
@@ -124,7 +124,7 @@ def gigabytes(n_bytes: int) -> str:
 
 
 def outcome(seconds: float, n_words: int) -> str:
-    """How a run went: what it took, and the largest memory of this process."""
+    """The actual figures of a run: its time, and the largest memory of this process."""
     memory = ""
     try:
         import resource

@@ -1,4 +1,4 @@
-"""Words from anywhere, added up within a limit of memory: beyond it they go to sorted runs on disk."""
+"""Adds up words from any source within a limit of memory; beyond the limit, they go to sorted runs on disk."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from .word_counts import WordCounts
 from .word_table import add_up
 
 MOST_COUNT = 2**63 - 1
-_OWN_BYTES = 48 << 20  # of each process: what it needs beside words
+_OWN_BYTES = 48 << 20  # that each process needs in addition to words
 BATCH_BYTES = 64 << 20  # of sorted words that are passed on at a time
-# What a table may take of a process's share. When it is full, its words are copied out of it, and later sorted, for which
-# they are copied once more: 1.4 times the table for words of 10 bytes.
+# The part of a process's share that a table may take. When it is full, its words are copied out of it, and copied again to
+# be sorted: 1.4 times the table for words of 10 bytes.
 _TABLE_SHARE = 1 / 1.6
-# Words that are sorted are in memory twice, and the order and a prefix of each.
+# While words are sorted, memory holds them twice, with the order and a prefix of each.
 _SORT_ROOM = 4
 _TABLE_ROOM = 8  # how many times the memory of words a table of them may take while it grows
 _TABLE_BYTES_OF_TEXT = 64  # a table takes no more than that for each byte of text
@@ -47,7 +47,7 @@ class Limit:
     """A limit of memory, and a folder for what exceeds it.
 
     n_bytes : the limit, None for none
-    runs    : where runs are written; None where nothing can exceed the limit
+    runs    : where runs are written; None if nothing can exceed the limit
     """
 
     def __init__(self, n_bytes: int | None = None, runs: RunFolder | None = None) -> None:
@@ -55,12 +55,12 @@ class Limit:
         self.runs = runs
 
     def table_bytes(self, n_workers: int) -> int:
-        """How large a table each of several processes may have."""
+        """The largest table that each of several processes may have."""
         assert self.n_bytes is not None
         return int(max(self.n_bytes // n_workers - _OWN_BYTES, _OWN_BYTES // 4) * _TABLE_SHARE)
 
     def is_reached(self, n_bytes: int) -> bool:
-        """Whether words of so many bytes go to runs, which they must where there would be no room to sort them."""
+        """Whether words of so many bytes must go to runs, as there would be no room to sort them."""
         return self.n_bytes is not None and self.runs is not None and n_bytes * _SORT_ROOM > self.n_bytes - _OWN_BYTES
 
 
@@ -69,7 +69,7 @@ def limited(n_bytes: int | None, is_asked_for: bool, n_text: int | None) -> Iter
     """A Limit, with a folder that is removed at the end.
 
     is_asked_for : whether the user named the limit; a folder that cannot be made is an error only then
-    n_text       : bytes of text that is counted; None where nobody knows
+    n_text       : bytes of text to count; None if not known
     """
     if n_bytes is None or (n_text is not None and n_text * _TABLE_BYTES_OF_TEXT <= n_bytes):
         yield Limit(n_bytes)
@@ -106,7 +106,7 @@ class BoundedCounter:
         return self._counter.run(part)
 
     def finish(self, n_threads: int = 1) -> WordCounts | list[Run]:
-        """The words, or runs of them where they have exceeded the memory; so many threads gather words, at most."""
+        """The words, or runs of them if they exceeded the memory; gathered by at most `n_threads` threads."""
         words = self._counter.finish(n_threads)
         del self._counter  # each of the two refers to the other: so the table's memory is free now, not at some later time
         if not self._written:
@@ -142,7 +142,7 @@ def _run_of(parts: list[WordCounts], runs: RunFolder) -> Run:
 class Gathered:
     """Distinct words with their counts: in memory, or in runs.
 
-    words   : WordCounts, in no order; None where they are in runs
+    words   : WordCounts, in no particular order; None if they are in runs
     skipped : the malformed records of the text that were skipped
     """
 
@@ -155,14 +155,14 @@ class Gathered:
         self._limit = limit
 
     def sorted_batches(self) -> Iterator[WordCounts]:
-        """All words, sorted by their bytes, in batches. What is in runs can be read once only."""
+        """All words, sorted by their bytes, in batches. Words in runs can be read only once."""
         if self.words is not None:
             return in_blocks(sorted_words(self.words), BATCH_BYTES)
         assert self._limit.runs is not None
         return self._limit.runs.merge(self._runs)
 
     def in_memory(self) -> WordCounts:
-        """All words, in memory whatever the limit. What is in runs can be read once only."""
+        """All words, in memory whatever the limit. Words in runs can be read only once."""
         return concatenate(list(self.sorted_batches())) if self.words is None else self.words
 
     def add_to(self, gathering: Gathering, factor: int) -> None:
@@ -286,7 +286,7 @@ def gather_inputs(
     """Count the words of inputs, see `count_files`, and add them, with their counts multiplied by a factor.
 
     on_error : "skip" adds malformed records to those that were skipped, and goes on
-    executor : counts them, where there is one, in place of own workers
+    executor : if given, counts them in place of worker processes
     """
     if executor is not None:
         skipped = {}

@@ -18,7 +18,7 @@ from .start import Start
 from .token_rules import Ruling
 from .word_counts import WordCounts
 
-# Symbols replaced between two returns to Python: about 0.1 s of work, so that progress moves and Ctrl-C is heard.
+# Symbols replaced between two returns to Python: about 0.1 s of work, so that progress moves and Ctrl-C works.
 BATCH_BUDGET = 1_000_000
 _PAIR_BYTES = 56  # of a pair in the table, its slots and in the queue
 _TOKEN_BYTES = 64  # of a token: its merge, its bytes, its order
@@ -90,7 +90,7 @@ def _spelled(ties: bucket_queue.TieRule, first: int, end: int) -> list[bytes]:
 
 
 def _scratch(table: pair_table.PairTable, found: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Scratch of merge_batch for the longest list; that which there is, unless it is much too long, or too short.
+    """Scratch of merge_batch for the longest list: the existing scratch, unless that is much too long, or too short.
 
     No list of a new pair is longer than that of the pair whose merge makes it, so what fits once fits until the end.
     Cost: O(n) of the pairs.
@@ -128,7 +128,7 @@ def _check_sums(words: WordCounts) -> None:
 
 
 def compile_beside_counting() -> None:
-    """Have another process compile the kernels of `learn_merges`, unless they are stored: this one counts words first."""
+    """Have another process compile the kernels of `learn_merges`, unless they are stored, while this one counts words."""
     compile_beside(
         [
             linked_words.digest_words,
@@ -163,18 +163,18 @@ def learn_merges(
     min_frequency : pairs that occur less often are not merged
     max_token_length : pairs that are longer, in bytes, are not merged; None for no limit
     report : called now and then with the number of tokens so far
-    ruling : which tokens may be; None allows all
+    ruling : which tokens may be made; None allows all
     start : a vocabulary to go on from, instead of the bytes
     stop : called now and then; where it returns True, the merges so far are returned
-    groups : the words stand in these; each merge is the most frequent pair of the source that is compressed worst
-    n_threads : how many threads prepare the first merge, at most; merging itself is one
+    groups : the groups of the words; each merge is then the most frequent pair of the source that is compressed worst
+    n_threads : the most threads that prepare the first merge; one thread merges
 
     Raises OverflowError if the count of a pair may not fit in int64.
 
     Returns
     -------
     int32[n_merges, 2]: for each merge in order, the ids of left and right. Ids 0 to 255 are the bytes; merge i makes id
-    256 + i. There are fewer merges where the pairs run out, or `stop` says so.
+    256 + i. There are fewer merges if the pairs run out, or if `stop` returned True.
 
     With a `start`, the numbers are its symbols, merge i makes symbol len(start.tokens) + i, and `n_tokens` counts these
     and the symbols of merges, but for merges that make one of `start.unmade`.

@@ -14,9 +14,9 @@ from ..text.windows import BATCH
 from .counters import make_counter
 from .word_counts import WordCounts
 
-MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and adding their counts costs more than it saves
-_CHUNK_BYTES = 16 << 20  # what a process takes at a time that works alone
-_SHARED_CHUNK_BYTES = 4 << 20  # the same of several, which end within the time that one of these takes
+MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and adding up their counts costs more than it saves
+_CHUNK_BYTES = 16 << 20  # taken at a time by a process that works alone
+_SHARED_CHUNK_BYTES = 4 << 20  # taken at a time by each of several, which end within the time of one such chunk
 
 
 def count_documents(
@@ -56,7 +56,7 @@ def run_counters(
     n_workers: int,
     report: Callable[[int], None],
 ) -> list[Skipped]:
-    """Count the words of inputs by a counter in this process, and by others that `make` makes in processes of their own.
+    """Count the words of inputs by a counter in this process, and by others that `make` makes, each in its own process.
 
     In the end, `counter` has taken over what they have counted. Returns the malformed records that were skipped, in their
     order. For the other arguments see `count_files`.
@@ -80,5 +80,5 @@ def run_counters(
 
 
 def workers_that_pay(inputs: Sequence[Input], n_workers: int) -> int:
-    """How many of `n_workers` processes pay for inputs."""
+    """How many of `n_workers` processes pay off for inputs."""
     return 1 if sum(each.n_text() for each in inputs) < MIN_BYTES_FOR_WORKERS else n_workers

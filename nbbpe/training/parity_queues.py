@@ -1,4 +1,4 @@
-"""Training for parity between sources: the structures of parity_loop.py, which `learn_merges` drives."""
+"""Training for parity between sources: the structures of parity_loop.py, used by `learn_merges`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Groups(NamedTuple):
     """The words of several sources, and of texts that measure them.
 
     starts      : int64[n_groups + 1]  the first word of each group; those of the sources come first
-    sizes       : int64[n_groups]      what is divided by the tokens of a group to say how well it is compressed
-    measured_by : int64[n_sources]     which group measures each source: it, or a later one
-    window      : of so many merges in a row, a source takes at most twice its even share; 0 for no limit
+    sizes       : int64[n_groups]      divided by the tokens of a group, this says how well it is compressed
+    measured_by : int64[n_sources]     the group that measures each source: its own, or a later one
+    window      : in so many merges in a row, a source gets at most twice its even share; 0 for no limit
     """
 
     starts: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Arrays of the training kernels that grow: kernels say how much room they want, and get it here."""
+"""Grows arrays of the training kernels: kernels return how much room they need."""
 
 from __future__ import annotations
 

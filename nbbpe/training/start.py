@@ -1,4 +1,4 @@
-"""Where training starts when it goes on from a vocabulary: tokens beside the bytes, and words that are merged already."""
+"""The start of training that continues from a vocabulary: tokens besides the bytes, and words that are merged already."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Start(NamedTuple):
     """A vocabulary, as symbols, and the words of it. Symbols 0 to 255 are the bytes, whatever ids they have.
 
     tokens        : the bytes of each symbol
-    order         : int32[n_symbols]    which of two symbols comes first where ties are broken by ids: the smaller number
+    order         : int32[n_symbols]    if ties are broken by ids, the symbol with the smaller number comes first
     symbols       : int32[*]            the symbols of all words, one after another
     symbol_starts : int64[n_words + 1]  where each word's symbols start in it
     unmade        : tokens that are in the vocabulary and that its merges do not make: a merge that makes one of them adds

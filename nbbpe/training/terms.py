@@ -1,4 +1,4 @@
-"""What `nbbpe.train` is asked about learning merges, checked, and what is told of it afterwards."""
+"""The arguments of `nbbpe.train` about learning merges, checked, and their record in the provenance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Terms(NamedTuple):
         return self.min_frequency * self.denominator
 
     def record(self, vocab_size: int, words: WordCounts, is_interrupted: bool, n_threads: int = 1) -> dict[str, Any]:
-        """What the provenance says of training on these words."""
+        """The entry of the provenance about training on these words."""
         from .word_counts import corpus_fingerprint
 
         rules = self.rules.record()

@@ -1,4 +1,4 @@
-"""Weights of files and tables: positive numbers, made whole over a common denominator, so that nothing is rounded."""
+"""Weights of files and tables: positive numbers, as integers over a common denominator, so that nothing is rounded."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def exact_fraction(number: Any) -> Fraction:
 
 
 def whole_factors(weights: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Weights as whole numbers over a common denominator, the least: (the numbers, the denominator)."""
+    """Weights as integers over the least common denominator: (the integers, the denominator)."""
     denominator = math.lcm(*(weight.denominator for weight in weights))
     return [int(weight * denominator) for weight in weights], denominator

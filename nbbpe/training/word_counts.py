@@ -1,4 +1,4 @@
-"""Distinct words with their counts, as arrays: what counting makes of text, and what merges are learned from."""
+"""Distinct words with their counts, as arrays: the result of counting, from which merges are learned."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def empty_words(n_words: int, n_bytes: int) -> WordCounts:
 
 
 def corpus_fingerprint(words: WordCounts, n_threads: int = 1) -> str:
-    """A digest of what training learns from: the distinct words and their counts, in any order; 16 hex digits.
+    """A digest of the distinct words and their counts, in any order, which is all that training uses; 16 hex digits.
 
-    So it is the same for any number of workers and any order of files or documents, and for the same text from a file or
-    an iterable; another pattern or other special tokens give other words. So many threads compute it.
+    So it is the same for any number of workers and any order of files or documents, and for the same text from a file or an
+    iterable; another pattern or other special tokens give other words. At most `n_threads` threads compute it.
     """
     n_words = len(words.counts)
     n_parts = max(min(n_threads, n_words // _WORDS_PER_THREAD), 1)

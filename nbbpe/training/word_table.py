@@ -59,7 +59,7 @@ class WordTable:
         return int(count_pieces.add_words(words.text, words.starts, words.counts, first, self.table, keys))
 
     def take(self, n_threads: int = 1) -> WordCounts:
-        """Remove and return all words with their counts; so many threads do it, if there are slots enough."""
+        """Remove and return all words with their counts, with `n_threads` threads if there are enough slots."""
         cuts = self._cuts(n_threads)
         measured = self._together([partial(count_pieces.measure_words, self.table, *cut) for cut in pairwise(cuts)])
         first, position = np.cumsum([(0, 0), *measured], axis=0, dtype=np.int64).T.tolist()
@@ -152,7 +152,7 @@ def _split_by_regex(pieces: WordCounts, pattern: Pattern) -> WordCounts:
 def _in_parts(
     take: Callable[[int, WordCounts], tuple[int, int]], slot: int, end_slot: int, room: int
 ) -> Iterator[WordCounts]:
-    """What a kernel takes out of a table, slot after slot; each part is gone when the next one is asked for.
+    """The words that a kernel takes out of a table, slot after slot; each part is valid until the next one is requested.
 
     take : called with the slot where to go on and room for words; returns the slot that it came to, and how many words
     room : bytes and words of a part; more for a word that is longer

@@ -1,7 +1,7 @@
-"""Where training gets its words from: text that is counted, a mixture of sources, or tables of counts.
+"""The words that training learns from: text that is counted, a mixture of sources, or tables of counts.
 
 Read `supply.py` first, then `finding.py`, which finds the source for the arguments of `train` and `extend`.
-`counted_text.py` counts text, which `counting.py` makes tables of; `counted.py` adds such tables up; `mixture.py` weighs,
-limits and samples sources, which are the words of `mixed_text.py`; `parity.py` keeps them apart; `source_words.py` counts
-what a tokenizer makes of a source.
+`counted_text.py` counts text; `counting.py` makes tables of the counts, and `counted.py` adds up such tables. `mixture.py`
+describes weights, limits and samples of sources, `mixed_text.py` counts them, and `parity.py` keeps their words apart.
+`source_words.py` counts the words of a source as a tokenizer prepares and splits it.
 """

@@ -1,4 +1,4 @@
-"""What `nbbpe.train` is asked about counting words, checked."""
+"""The arguments of `nbbpe.train` about counting words, checked."""
 
 from __future__ import annotations
 

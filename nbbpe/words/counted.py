@@ -1,4 +1,4 @@
-"""Words to train on that were counted before: tables and files of counts, added up."""
+"""Words to train on from tables and files of counts, added up."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .supply import Supply
 class CountedTables(Supply):
     """Tables of counts, opened. Raises what `open_counts`, `common_description` and `check_weights` raise.
 
-    counts  : what `train(counts=...)` was given
-    pattern : what the user said, None for nothing
+    counts  : the argument of `train`
+    pattern : the user's argument, None for none
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Where training gets its words from: text that is counted, a mixture of sources, or tables of counts.
+"""Finds the words to train on: text that is counted, a mixture of sources, or tables of counts.
 
 Everything is found and checked before any work; `nbbpe.train` says what its arguments mean.
 """
@@ -34,8 +34,8 @@ def find_supply(
 ) -> Supply:
     """The words of a source, documents or counts.
 
-    pattern : what the user said, None for nothing (counts say it themselves)
-    model   : prepares text before it is split, if it must be
+    pattern : the user's argument, None for none (tables of counts record their pattern)
+    model   : the tokenizer's model, which may prepare text before it is split
     """
     if counts is not None:
         _check_only_counts(source, documents, asked)
@@ -79,7 +79,7 @@ class _PreparedText(CountedText):
 
 
 def _check_only_counts(source: object, documents: object, asked: Asked) -> None:
-    """Raise TypeError for arguments that say something of text, beside counts=."""
+    """Raise TypeError for arguments about text, given together with counts=."""
     given = {"source": source, "documents": documents, "field": asked.field, "split_with": asked.split_with}
     for name, value in given.items():
         if value is not None:

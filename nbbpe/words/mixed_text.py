@@ -1,4 +1,4 @@
-"""Training gets its words from a mixture of sources."""
+"""Words to train on from a mixture of sources."""
 
 from __future__ import annotations
 

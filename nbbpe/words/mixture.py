@@ -200,7 +200,7 @@ def _max_bytes(mixture: Mixture, name: str) -> int | None:
 
 
 def denominator_of(mixture: Mixture) -> int:
-    """What the weighted counts must be divided by to say how often a word stands in the text."""
+    """The divisor of the weighted counts that gives how often a word occurs in the text."""
     if mixture.shares is not None:
         return _FINENESS
     return lcm(*(int(weight.denominator) for weight in (mixture.weights or {}).values()))

@@ -1,4 +1,4 @@
-"""What training gets its words from, see finding.py for the kinds of it."""
+"""A supply of words to train on; finding.py chooses its kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Stage(NamedTuple):
-    """Words to learn merges from, up to a number of tokens, and the groups in which they stand, if there are any."""
+    """Words to learn merges from, up to a number of tokens, and their groups, if there are any."""
 
     words: WordCounts
     n_tokens: int
@@ -30,7 +30,7 @@ class Stage(NamedTuple):
 class Supply(ABC):
     """Words with counts.
 
-    split, special_tokens : what makes words of text, as the tokenizer will
+    split, special_tokens : how text is split into words, as by the later tokenizer
     denominator           : what counts must be divided by, because weights are fractions
     """
 
@@ -70,11 +70,11 @@ class Supply(ABC):
         return say_nothing
 
     def told(self, model: Model) -> dict[str, Any]:
-        """What the provenance of the model that was trained says of its sources beside the words."""
+        """Entries for the provenance of the trained model about its sources."""
         return {}
 
     def inputs(self) -> list[Input]:
-        """The text that is counted, with what measures it; none where it was counted before."""
+        """The text to count, with texts that measure it; empty for tables of counts."""
         return []
 
     def gathered(self, split: Pattern, limit: Limit) -> Gathered:
@@ -95,15 +95,15 @@ class Supply(ABC):
         """The words, counted with a pattern."""
 
     def _says_empty(self) -> str:
-        """What an error says where there are no words."""
+        """The message of the error if there are no words."""
         skipped = " and malformed records, which were skipped" if self._asked.on_error == "skip" else ""
         return f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}"
 
     def _n_text(self) -> int | None:
-        """The bytes of text; None where nobody knows."""
+        """The bytes of text; None if not known."""
         sizes = [each.n_text() for each in self.inputs()]
         return sum(sizes) if sizes and all(sizes) else None
 
 
 def say_nothing(n_words: int) -> None:
-    """Say nothing of how a run went: of a short one, or one of which nothing was said before."""
+    """Print nothing at the end of a run that printed no estimate."""
