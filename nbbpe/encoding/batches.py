@@ -16,7 +16,7 @@ from .encoder import SHORT, Encoder
 from .special_choice import Chosen, pack_special_tokens
 from .threads import Part, check_threads, encode_parts, part_bytes, stretches, threads_for
 
-_FEW = 32  # texts, which are encoded one by one in less time than it takes to begin with a batch
+_FEW = 32  # texts; up to so many are encoded one by one in less time than it takes to start a batch
 
 
 def encode_batch_flat(

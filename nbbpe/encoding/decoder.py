@@ -1,4 +1,4 @@
-"""Ids to bytes and text: by a compiled loop, or by one look-up for each id where loading the loop would not pay."""
+"""Ids to bytes and text: by a compiled loop, or by one look-up for each id if loading the loop would not pay off."""
 
 from __future__ import annotations
 

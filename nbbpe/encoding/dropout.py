@@ -1,4 +1,4 @@
-"""Encoding with BPE dropout: each document by random numbers of its own, which its bytes and the seed decide.
+"""Encoding with BPE dropout: each document has its own random numbers, which its bytes and the seed decide.
 
 So a document gets the same ids in any batch, at any place, in any number of threads and on any machine. The number of a
 document within a call could not promise that, as it changes with the order and the size of batches. For other ids of the
@@ -50,7 +50,7 @@ def check_dropout(dropout: object, seed: object) -> tuple[float, int | None]:
 
 
 class DropoutTables(NamedTuple):
-    """What a tokenizer needs to encode with dropout."""
+    """The tables that encoding with dropout needs."""
 
     encoder: Encoder
     pattern: Pattern
@@ -61,7 +61,7 @@ class DropoutEncoder:
     """Encodes documents with one share of dropped pairs and one seed. Threads may share it."""
 
     def __init__(self, tables: DropoutTables, dropout: float, seed: int | None) -> None:
-        """`seed` is None for one that nobody knows."""
+        """`seed` is None for a random one."""
         self.dtype = tables.encoder.dtype
         self._tables = tables
         self._threshold = np.uint64(round(dropout * (1 << SHARE_BITS)))
@@ -100,7 +100,7 @@ class DropoutEncoder:
 
 
 class _Work:
-    """What one thread changes while it encodes."""
+    """The state of one thread that encodes."""
 
     def __init__(self, tables: DropoutTables, threshold: np.uint64) -> None:
         self._tables = tables

@@ -1,4 +1,4 @@
-"""What every encoder does: text in its several forms to arrays of ids."""
+"""The interface of all encoders: text in its several forms to arrays of ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..kernels.pieces.pattern_tables import PatternTables
     from ..kernels.pieces.special_tokens import SpecialTokens
 
-SHORT = 1 << 12  # bytes of a text of which the call takes longer than the encoding, so that it goes the shortest way
+SHORT = 1 << 12  # bytes of a text; below, the call takes longer than the encoding, so such a text takes a shorter way
 
 
 class Encoder(ABC):
@@ -26,7 +26,7 @@ class Encoder(ABC):
     A subclass defines how one window is encoded, and how all windows of a reader are. The other methods use these two, and
     are overridden where there is a faster way.
 
-    at_once   : whether a text must be in one window, of whatever length, as some ways to prepare it need it
+    at_once   : whether a text must be in one window, of any length, as some kinds of preparation need
     in_python : whether much of the work runs in Python, so that threads would wait for each other
     cut_by    : the tables of a pattern, at whose certain boundaries a text can be cut for several threads; None where one
         thread encodes all of it
@@ -83,7 +83,7 @@ class Encoder(ABC):
         return len(self.encode_text(text, specials))
 
     def allowing(self, specials: SpecialTokens) -> tuple[Encoder, SpecialTokens]:
-        """The encoder for readers that look for a choice of special tokens, and the tokens that the reader itself looks
+        """The encoder for readers that look for some special tokens, and the tokens that the reader itself must look
         for."""
         return self, specials
 

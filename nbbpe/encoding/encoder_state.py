@@ -1,4 +1,4 @@
-"""What a thread changes while it encodes: the cache of pieces, the output, and scratch for merging."""
+"""The state of a thread that encodes: the cache of pieces, the output, and scratch for merging."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from ..kernels.pieces.special_tokens import SpecialTokens
 _FIRST_SCRATCH, _KEPT_SCRATCH = SHORT, 1 << 18
 _LONG_TEXT, _LARGE_TEXT = 1 << 19, 1 << 22  # bytes of text for which a table is large at once, and twice as large
 _SHORT_BREAKS = 1024  # special tokens in a short text; a text with more is encoded as a long one
-OUT_BYTES = 5 << 18  # of ids that are written before they are passed on: those of a window of a file, mostly
+OUT_BYTES = 5 << 18  # of ids that are written before they are passed on: mostly those of one window of a file
 
 
 class Fixed(NamedTuple):
-    """What encoding reads. A state refers to this and not to the encoder, which refers to its states: without a circle, all
-    are freed together."""
+    """The data that encoding only reads. A state refers to this and not to the encoder, which refers to its states: without
+    a circle, all are freed together."""
 
     merges: Merges
     pattern_tables: PatternTables
@@ -39,7 +39,7 @@ class Fixed(NamedTuple):
 
 
 class EncoderState:
-    """What encoding changes; used by one thread at a time."""
+    """The data that encoding changes; used by one thread at a time."""
 
     def __init__(self, fixed: Fixed, specials: SpecialTokens) -> None:
         self._fixed = fixed

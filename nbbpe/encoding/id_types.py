@@ -11,7 +11,7 @@ from ..model.special_tokens import MAX_ID
 
 
 def check_dtype(dtype: DTypeLike, vocab_size: int) -> np.dtype[Any]:
-    """The type as NumPy's. Raises TypeError for what is none, and ValueError for one that cannot hold all ids."""
+    """The type as NumPy's dtype. Raises TypeError if it is not a type, ValueError if it cannot hold all ids."""
     wanted = np.dtype(dtype)
     largest = np.iinfo(wanted).max if wanted.kind in "iu" else 0
     if largest < MAX_ID and largest < vocab_size - 1:

@@ -1,4 +1,4 @@
-"""The ids of pretokens that are there one by one: distinct words, the bytes of tokens, what `regex` has split."""
+"""The ids of separate pretokens: distinct words, the bytes of tokens, pretokens from `regex`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ids_of_each(
 
 
 def unmerged_ids(tokens: Mapping[int, bytes], merges: Merges) -> NDArray[np.int64]:
-    """The ids of those tokens whose bytes, as one pretoken, become other ids or, being none, no id."""
+    """The ids of the tokens whose bytes, as one pretoken, do not become this id alone."""
     own = np.fromiter(tokens, dtype=np.int64, count=len(tokens))
     ids, ends = ids_of_each(list(tokens.values()), merges)
     is_alone = np.diff(ends) == 1
@@ -53,5 +53,5 @@ def unmerged_ids(tokens: Mapping[int, bytes], merges: Merges) -> NDArray[np.int6
 
 
 def without_whole(merges: Merges) -> Merges:
-    """A table by which merging alone decides, though a pretoken that is a token were that token."""
+    """A table that only merges: a pretoken that equals a token does not become that token directly."""
     return merges._replace(whole=np.empty(0, dtype=np.uint64))

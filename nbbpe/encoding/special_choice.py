@@ -42,7 +42,7 @@ def allowed_in(has_records: bool, allowed: Choice | None) -> Choice:
 
 
 class Chosen(NamedTuple):
-    """What a choice of special tokens means for texts.
+    """The meaning of a choice of special tokens, for texts.
 
     tokens     : the special tokens that are recognised, with their ids
     recognised : the same in the form that kernels take; None for none, so that all text is plain
@@ -70,12 +70,12 @@ class Chosen(NamedTuple):
 
 
 def choose(special: Mapping[str, int], everything: PackedTokens, allowed: Choice, disallowed: Choice) -> Chosen:
-    """What a choice means for a tokenizer's special tokens; `everything` is all of them.
+    """The meaning of a choice for a tokenizer's special tokens; `everything` is all of them.
 
-    `allowed` and `disallowed` mean what tiktoken's `allowed_special` and `disallowed_special` do: "all" or a collection of
-    special tokens. Disallowed wins: "all" disallows every token that `allowed` does not name one by one. Warns about an
-    allowed token that the tokenizer does not have, as it would be encoded as plain text. Raises TypeError or ValueError for
-    an invalid choice.
+    `allowed` and `disallowed` have the meaning of tiktoken's `allowed_special` and `disallowed_special`: "all" or a
+    collection of special tokens. Disallowed wins; "all" disallows every token that `allowed` does not name one by one.
+    Warns about an allowed token that the tokenizer does not have, as it would be encoded as plain text. Raises TypeError or
+    ValueError for an invalid choice.
     """
     all_allowed = isinstance(allowed, str)
     if isinstance(disallowed, str):

@@ -1,4 +1,4 @@
-"""Text in parts, encoded by several threads at once: their ids in one array, in order, whoever is faster.
+"""Text in parts, encoded by several threads at once: their ids in one array, in the order of the text.
 
 A part is a stretch of a long text, cut at certain boundaries, some texts of a batch, or some rows of an Arrow column. Each
 thread takes the next part when it is done with one, and writes its ids to a buffer, from which they are copied to their
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-BYTES_PER_THREAD = 1 << 20  # of text; one more thread does not pay for less
+BYTES_PER_THREAD = 1 << 20  # of text; for less, one more thread does not pay off
 PART_BYTES = 1 << 22  # of text that a thread takes at a time, at most; with half as much, later passes took 7 % longer
 _PARTS_PER_THREAD = 4  # at least, so that threads end together
 SPARE = 32  # ids after those of a part: kernels may write a few bytes more than they need
 
 
 class Part(NamedTuple):
-    """What one thread encodes at a time.
+    """A part that one thread encodes at a time.
 
-    n_bytes   : the most bytes that its windows have: of text as UTF-8, and of what separates texts, one each
+    n_bytes   : the most bytes that its windows have: of text as UTF-8, and one for each separator between texts
     open      : returns its windows, with special tokens found
     ends_text : whether a text ends where it ends, with no break there
     """
@@ -56,13 +56,13 @@ def check_threads(num_threads: int | None) -> int | None:
 
 
 def threads_for(n_bytes: int, num_threads: int | None) -> int:
-    """How many threads to use for so many bytes of text; `num_threads` is the most, None stands for all processors."""
+    """How many threads to use for `n_bytes` of text; at most `num_threads`, or all processors if that is None."""
     most = default_workers() if num_threads is None else num_threads
     return max(1, min(most, n_bytes // BYTES_PER_THREAD))
 
 
 def part_bytes(n_bytes: int, n_threads: int) -> int:
-    """Of how many bytes the parts of a text should be."""
+    """The number of bytes that the parts of a text should have."""
     if n_threads == 1:
         return n_bytes + 1
     return max(min(PART_BYTES, n_bytes // (_PARTS_PER_THREAD * n_threads)), 1)
@@ -71,7 +71,7 @@ def part_bytes(n_bytes: int, n_threads: int) -> int:
 def encode_text(
     encoder: Encoder, text: str | Data, specials: SpecialTokens | None, num_threads: int | None
 ) -> NDArray[Any]:
-    """As Encoder.encode_text, in several threads if that pays."""
+    """As Encoder.encode_text, in several threads if that pays off."""
     n_threads = threads_for(len(text), num_threads)
     sought = specials or new_special_tokens([])
     parts = stretches(encoder, text, sought, n_threads)
@@ -81,7 +81,7 @@ def encode_text(
 
 
 def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, num_threads: int | None) -> int:
-    """As Encoder.count, in several threads if that pays."""
+    """As Encoder.count, in several threads if that pays off."""
     n_threads = threads_for(len(text), num_threads)
     sought = specials or new_special_tokens([])
     parts = stretches(encoder, text, sought, n_threads)
@@ -150,7 +150,7 @@ class _Each:
 
 
 def run_tasks(work: Callable[[T], R], tasks: Sequence[T], n_threads: int) -> list[R]:
-    """What a function returns for each task, in their order; several threads call it, unless `n_threads` is 1."""
+    """The results of a function for all tasks, in their order; several threads call it, unless `n_threads` is 1."""
     found: list[Any] = [None] * len(tasks)
     for number, result in run_jobs(partial(_Each, work), tasks, n_threads, in_threads=n_threads > 1):
         if number is not None and result is not ENDED:
@@ -179,7 +179,7 @@ def _encode_part(
 def encode_parts(
     encoder: Encoder, parts: Sequence[Part], specials: SpecialTokens, n_threads: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The ids of all parts, in order, in one new array, and where those of each text end in it, after a 0.
+    """The ids of all parts, in order, in one new array, and 0 followed by the end of each text's ids in it.
 
     A text ends at a break without id, and where a part says so.
     """

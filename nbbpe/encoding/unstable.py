@@ -1,8 +1,8 @@
-"""What the last ids of a text may become when more text follows it, as tiktoken's `encode_with_unstable` has it.
+"""The ids that the end of a text may have when more text follows it, as in tiktoken's `encode_with_unstable`.
 
-How a prompt ends may lead a model astray: the ids of "hello wo" are not those with which "hello world" begins. So the ids
-of the last pretoken are unstable, and stand for bytes only. What may follow the others are lists of ids of which the last
-one reaches the end of these bytes, or beyond. The rules are those of tiktoken's core, which says itself that they are
+The end of a prompt may mislead a model: the ids of "hello wo" are not those with which "hello world" begins. So the ids of
+the last pretoken are unstable, and only stand for bytes. The other ids may be followed by lists of ids whose last one
+reaches the end of these bytes, or goes beyond it. The rules are those of tiktoken's core, which says itself that they are
 rough: they look at one token that begins within the bytes, and at whitespace that is split otherwise.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-_SPACES = b" \n\t"  # of which a token is taken to be joined with those before it
-_NO_WHITESPACE = "\x1c\x1d\x1e\x1f"  # that str.isspace takes for it, and Unicode's property does not
+_SPACES = b" \n\t"  # a token of only these is taken together with those before it
+_NO_WHITESPACE = "\x1c\x1d\x1e\x1f"  # whitespace to str.isspace, but not by Unicode's property
 
 EncodesAll = Callable[[list[str]], list[list[int]]]
 MergesAll = Callable[[list[bytes]], list[list[int]]]

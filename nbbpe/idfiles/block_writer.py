@@ -15,7 +15,7 @@ _TOLD = 4
 
 
 class OutputFile:
-    """A file on its way to be the output, written in blocks; its errors name the output (those of reading do not)."""
+    """An unfinished output file, written in blocks; errors of writing name the output."""
 
     def __init__(self, path: str, output_path: Path, start: bytes = b"") -> None:
         """`start` is what the file begins with."""
@@ -51,7 +51,7 @@ class OutputFile:
                 self._flush()
 
     def _flush(self) -> None:
-        """Write what is left, a whole block until the end."""
+        """Write the buffered bytes: a whole block, except at the end."""
         n, self._n = self._n, 0
         self._put(self._block[:n])
 

@@ -38,7 +38,7 @@ def encode_part(numbered: tuple[int, Task], encoder: PartEncoder) -> EncodedPart
     """Encode a part into files of a temporary folder, and return them. The same however often it is called."""
     position, task = numbered
     with tempfile.TemporaryDirectory() as folder:
-        # What is full or may not be written here is not the disk of the output.
+        # An error of writing here is about this folder, not about the disk of the output.
         here = encoder._replace(folder=folder, output_path=tempfile.gettempdir())
         (finished,) = [each for each in here.run(task) if isinstance(each, Finished)]
         files = {}

@@ -1,7 +1,8 @@
 """The files of a run that can be resumed: which of them are whole, what is joined already, what must be encoded again.
 
 In the folder, "0" is the file of ids as it grows; part i, from 0, is in file i + 1 until it is joined. The ends of
-documents lie beside each. Nothing is synced: whatever a kill or a loss of power leaves of a file, its checksum tells.
+documents lie beside each. Nothing is synced: after a kill or a loss of power, the checksum of a file tells whether it is
+whole.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ _AT_ONCE = 1 << 20  # numbers that are read at a time
 
 
 def folder_of(output_path: Path) -> str:
-    """Where the finished parts of an output are kept: beside the file that is written."""
+    """The folder of the finished parts of an output: next to the file that is written."""
     return target_of(output_path) + ".resume"
 
 
 def remove_parts(output_path: Path) -> None:
-    """Remove what runs on this output have kept, unless one of them is at work."""
+    """Remove the parts that runs on this output have kept, unless one of them is at work."""
     remove_kept_folder(folder_of(output_path))
 
 
 @contextmanager
 def kept_parts(output_path: Path, job: Job, unlocks: bool = False) -> Iterator[KeptParts]:
-    """The parts that runs of the same job have kept; they stay after an error, if there are any.
+    """The parts that runs of the same job have kept; if there are any, they stay after an error.
 
     unlocks : see kept_folder
 

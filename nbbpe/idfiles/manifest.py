@@ -1,4 +1,4 @@
-"""What a run that can be resumed has done so far, in a file of JSON lines: its job, and a line for each finished part.
+"""The progress of a run that can be resumed, as a file of JSON lines: its job, and a line for each finished part.
 
 Lines are only ever appended. So a run that is killed tears the last line at most, and a line that cannot be read only means
 that its part is encoded again.
@@ -30,7 +30,7 @@ Span = tuple[int, int, "int | None"]
 
 
 class Finished(NamedTuple):
-    """A part whose files are complete: what must be known of it to go on without reading it again.
+    """A part whose files are complete: the figures that a resumed run needs, so that it need not read the part again.
 
     n_read   : bytes of the source
     checksum : of the ids
@@ -159,7 +159,7 @@ def _first_line(line: bytes, path: str, way_out: str) -> dict[str, Any]:
 
 
 def _difference(about: dict[str, Any], job: Job) -> str | None:
-    """What is not as it was when the run began, in words; None if nothing is."""
+    """What has changed since the run began, in words; None if nothing has."""
     if about["tokenizer"] != job.tokenizer:
         return f"the tokenizer is another one (fingerprint {job.tokenizer}, and {shown(about['tokenizer'])} began)"
     for words, began, goes_on in ("", about["made_by"], job.made_by), ("the option ", about["options"], job.options):
@@ -178,7 +178,7 @@ def _difference(about: dict[str, Any], job: Job) -> str | None:
 
 
 def _finished(line: bytes, n_parts: int, moved: dict[str, str]) -> tuple[int, Finished] | None:
-    """A part's number and what became of it; None for a line that does not say that.
+    """The number and the figures of a finished part; None for an invalid line.
 
     moved : by the paths of sources when the run began, their paths now
     """
@@ -195,7 +195,7 @@ def _finished(line: bytes, n_parts: int, moved: dict[str, str]) -> tuple[int, Fi
 
 
 def _place(kind: str, *fields: Any) -> Place:
-    """A place from its fields. Raises ValueError, TypeError or KeyError for what is none."""
+    """A place from its fields. Raises ValueError, TypeError or KeyError if they are invalid."""
     place = _PLACES[kind](*fields)
     name, number, path, start, skip, compression = Line(*place)  # whose first fields are those of the others
     are_texts = isinstance(name, str) and (path is None or isinstance(path, str)) and compression in ("", *COMPRESSIONS)

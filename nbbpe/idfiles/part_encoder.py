@@ -1,4 +1,4 @@
-"""What a worker does: it encodes parts of sources into files of ids, and of the ends of documents."""
+"""The work of a worker: it encodes parts of sources into files of ids, and of the ends of documents."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .sidecar import Described
 if TYPE_CHECKING:
     from ..encoding.encoder import Encoder
 
-_REPORT_BYTES = 2 << 20  # of ids between two words of progress
+_REPORT_BYTES = 2 << 20  # of ids between two reports of progress
 
 
 class EncodesFiles(Described, Protocol):
-    """What a file of ids needs of a Tokenizer."""
+    """The methods of a Tokenizer that writing a file of ids needs."""
 
     @property
     def _encoder(self) -> Encoder: ...
@@ -124,7 +124,7 @@ class _EndsFile:
         self.checksums: list[Checksum] = []
 
     def add(self, ends: NDArray[np.int64]) -> None:
-        """Have ends written with the next ones."""
+        """Add ends, to be written with the next ones."""
         self._waiting.append(ends)
 
     def is_begun(self) -> bool:
@@ -132,13 +132,13 @@ class _EndsFile:
         return self._file is not None
 
     def write(self) -> None:
-        """Write those that wait."""
+        """Write the ends that wait."""
         if self._waiting:
             self._file = self._file or self._open_file()
             self._file.write(self.take().data)
 
     def take(self) -> NDArray[np.int64]:
-        """Those that wait, which are to be written elsewhere."""
+        """The ends that wait, for the caller to write."""
         if not self._waiting:
             return np.empty(0, dtype=END_DTYPE)
         ends = np.concatenate(self._waiting).astype(END_DTYPE, copy=False)

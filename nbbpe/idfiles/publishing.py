@@ -1,9 +1,9 @@
 """A file of ids with its sidecar and its ends of documents, published together under a lock.
 
-No system gives several files their names at once. So while the others change, nothing stands under the output's name: who
-reads it at that moment finds no file, and a run that is killed then leaves none, but never ids with another's JSON.
-(To change the ids last, over the older ones, would describe those wrongly until then; to change them first, the new ones.)
-That moment takes a few renames, and `TokenFile` waits for it to pass. Who has the older ids mapped keeps them.
+No system can rename several files at once. So while the other files change, there is no file under the output's name: a
+reader at that moment finds no file, and a run that is killed then leaves none, but never ids with the sidecar of others.
+(If the ids were replaced last, the older ids would have a wrong sidecar until then; if first, the new ids would.) That
+moment takes a few renames, and `TokenFile` waits for it to pass. A process that has the older ids mapped keeps them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def publish(whole: str, ids_path: Path, about: dict[str, Any]) -> None:
         sync(path)
     with ExitStack() as stack:
         aside = os.path.dirname(whole)
-        # All stand beside the file that a symlink points to: whichever name it is written by, it is described once.
+        # All files are next to the file that a symlink points to, so that there is one sidecar for all names of that file.
         stack.enter_context(publishing(target))
         check_replaceable(target)
         undo = stack.enter_context(ExitStack())

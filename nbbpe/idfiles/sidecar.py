@@ -27,7 +27,7 @@ DTYPES = ("uint16", "uint32")
 
 
 class Described(Protocol):
-    """What the sidecar says about a Tokenizer."""
+    """The properties of a Tokenizer that the sidecar records."""
 
     @property
     def _model(self) -> Model: ...
@@ -98,7 +98,7 @@ def describe_ids(
 
 
 def check_replaceable(ids_path: Path) -> None:
-    """Raise the error that writing a file of ids would end in, if others have the names of its files.
+    """Raise the error that writing a file of ids would end with, if other files have the names that it needs.
 
     A folder is never replaced: IsADirectoryError; nor is a sidecar or file of ends that is not nbbpe's: FileExistsError. Of
     a symlink that another user may have made, PermissionError, see `target_of`.
@@ -160,10 +160,11 @@ def read_sidecar(ids_path: Path) -> dict[str, Any] | None:
 
 
 def find_sidecar(ids_path: Path) -> tuple[str, dict[str, Any] | None]:
-    """The name of a file of ids beside which its sidecar and its ends lie, and what `read_sidecar` says there.
+    """The name of a file of ids next to which its sidecar and its ends are, and the result of `read_sidecar` there.
 
-    Of a symlink, the one that it points to, as nbbpe writes them there (see `publish`); its own, if that one has none: some
-    caches of downloaded files keep each file under another name, and symlinks beside each other.
+    For a symlink, this is the file that it points to, as nbbpe writes the others there (see `publish`), or the link itself
+    if the file has no sidecar: some caches of downloaded files keep each file under another name, and symlinks in one
+    folder.
     """
     path = os.fspath(ids_path)
     if os.path.islink(path):

@@ -1,4 +1,4 @@
-"""What a tokenizer.json says beyond vocabulary, merges, special tokens, pattern and normalizer.
+"""The settings of a tokenizer.json besides vocabulary, merges, special tokens, pattern and normalizer.
 
 How each added token is found, whether a text gets a space in front, and the tokens that are put around a text on request.
 """
@@ -28,7 +28,7 @@ class Extras(NamedTuple):
     flags        : from added token to its flags, of FLAGS, in their order; without tokens that have no flags
     prefix_space : whether each stretch of text between special tokens gets a space in front, unless it begins with one
     cutter       : what cuts each stretch before the split pattern does; then a space goes in front of each part
-    surround     : the post_processor of a tokenizer.json, as there; None for none
+    surround     : the post_processor of a tokenizer.json, unchanged; None for none
     """
 
     flags: Mapping[str, Flags] = {}

@@ -41,9 +41,9 @@ Merge = tuple[bytes, bytes]
 
 
 class Model:
-    """All that decides which ids a text gets, and the provenance.
+    """Everything that decides which ids a text gets, and the provenance.
 
-    Vocabulary and merges are stored as arrays; what Python's objects say of them is computed on first use.
+    Vocabulary and merges are stored as arrays; dicts and lists of them are made on first use.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class Model:
         the pair merges whose joined bytes have the lowest id, and not the first of a list
     special : from special token to id; two may have one id, which stands for the first
     whole : whether a pretoken that is a token is that token, whatever the merges say
-    normalizer : what is done to text before it is split, or None
-    extras : how special tokens are found, and what is put around a text
-    origin : what is known of its provenance; see there
+    normalizer : how text is changed before it is split, or None
+    extras : how special tokens are found, and which are put around a text
+    origin : the known parts of its provenance; see there
 
-    Nothing is checked here: see `checked` for what a user gives, check_vocab and check_merges for what a file says.
+    Nothing is checked here: see `checked` for arguments of users, check_vocab and check_merges for contents of files.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -215,25 +215,25 @@ class Model:
 
     @property
     def skipped(self) -> dict[str, int]:
-        """The special tokens that a text without special tokens goes without: all but those that are plain."""
+        """The special tokens that `decode(skip_special_tokens=True)` skips: all except those that are plain."""
         flags = self.extras.flags
         return {token: token_id for token, token_id in self.special.items() if "plain" not in flags.get(token, ())}
 
     @lazy
     def is_prepared(self) -> bool:
-        """Whether more is done to a text before it is split than to find special tokens, and one normal form."""
+        """Whether text is changed before it is split by more than one normal form, or special tokens are found by rules."""
         extras = self.extras
         much = isinstance(self.normalizer, Chain) or extras.prefix_space or extras.cutter or self.later or self.lacking
         return bool(much or extras.ruled or extras.text_tokens)
 
     @property
     def rewrites_text(self) -> bool:
-        """Whether anything is done to a text before it is split, but to find special tokens."""
+        """Whether text may be changed before it is split: by a normalizer, or prepared otherwise (see `is_prepared`)."""
         return self.normalizer is not None or self.is_prepared
 
     @property
     def search(self) -> Mapping[str, Any]:
-        """How tokens are found in a text, where that decides of ids; empty where all are found as nbbpe's own are."""
+        """How tokens are found in a text, as far as that decides ids; empty if all are found like nbbpe's own."""
         if not self.is_prepared:
             return {}
         flags = {token: flags for token, flags in self.extras.flags.items() if set(flags) != {"plain"}}
@@ -243,7 +243,7 @@ class Model:
         return {**found, "flags": flags} if flags else found
 
     def listed_merges(self) -> list[Merge]:
-        """The merges, for a format that needs a list. ValueError if no list of merges is equal to the ranks."""
+        """The merges, for a format that needs a list. ValueError if no list of merges gives the same ids as the ranks."""
         if self.merges is not None:
             return self.merges
         from .rank_vocab import recovered_merges
@@ -272,7 +272,7 @@ class Model:
     def check_plain(self, format_name: str) -> None:
         """Raise ValueError if more is done to a text than to find special tokens and to split, for a format without more.
 
-        The error names all that the format lacks, so that one change does not lead to the next error.
+        The error names everything that the format lacks, so that one change does not lead to the next error.
         """
         extras, parts = self.extras, []
         if isinstance(self.normalizer, Chain):
@@ -344,7 +344,7 @@ class Model:
 
     @property
     def spelled(self) -> str | None:
-        """All that is done to a text before it is split, as text, or None where nothing is."""
+        """Everything that changes a text before it is split, as a string, or None for nothing."""
         normalizer = self.normalizer.spelled if isinstance(self.normalizer, Chain) else self.normalizer
         search = self.search
         return f"{normalizer or ''}{json.dumps(search, sort_keys=True)}" if search else normalizer
@@ -388,7 +388,7 @@ def check_vocab(vocab: Vocab, allows_empty: bool = False) -> None:
     allows_empty : whether it may have an empty token, which no text gets
     """
     if _is_plain_vocab(vocab) and (allows_empty or all(vocab.values())):
-        return  # in a quarter of the time; what is wrong, or of another type, is looked for one by one
+        return  # in a quarter of the time; the loop below finds an invalid entry
     for token_id, token in vocab.items():
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not isinstance(token, bytes):
             raise TypeError(f"vocab must map int to bytes, and has {shown(token_id)}: {shown(token)}")

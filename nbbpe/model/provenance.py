@@ -38,7 +38,7 @@ def tokenizer_fingerprint(
     whole : whether a pretoken that is a token is that token, whatever the merges say
     normalizer : names the normal form that text is put into first, or says otherwise what is done to it
 
-    It stands in saved folders and beside files of ids: whatever changes it for a tokenizer makes those unreadable.
+    It is stored in saved folders and sidecars of files of ids: a change of this function makes those unreadable.
     """
     digest = hashlib.sha256()
     specials = PackedVocab.of({token_id: token.encode() for token, token_id in special.items()})
@@ -71,8 +71,8 @@ def _add_tokens(digest: _Hash, lengths: NDArray[np.int64], text: NDArray[np.uint
 def classes_digest(into: str | None = None) -> str:
     """A digest of how the installed `regex` classes each code point, 16 hex digits.
 
-    `regex` does not say which version of Unicode it holds; what it makes of each character is what counts anyway. It is
-    stored, in the folder `into` if that is given, as it takes 15 ms, and `regex`.
+    `regex` does not say which version of Unicode it has, and only its classes matter anyway. The digest is stored, in the
+    folder `into` if that is given, as computing it takes 15 ms and the import of `regex`.
     """
     from ..text.stored_tables import stored_text
 
@@ -131,7 +131,7 @@ def check_classes(recorded: Mapping[str, Any], pattern: Pattern, name: str, way_
 def taken_as_it_is(recorded: Mapping[str, Any], pattern: Pattern) -> dict[str, Any]:
     """The provenance of a tokenizer that is loaded although `check_classes` would raise: with the classes of this machine.
 
-    Otherwise it would be refused again wherever it is saved to, and so would the ids that it gives here.
+    Otherwise, it would be refused again after it is saved, and so would files of its ids.
     """
     here = describe_pattern(pattern)
     theirs = recorded.get("character_classes")
