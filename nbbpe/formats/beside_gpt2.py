@@ -1,4 +1,4 @@
-"""What stands beside vocab.json and merges.txt where transformers saved them: what these two files do not say."""
+"""The files that transformers saves next to vocab.json and merges.txt, with the settings that these two cannot hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Split patterns in the regex dialects of other engines, if it is certain that they match the same.
+"""Translates split patterns between the regex dialects of engines, if it is certain that they match the same.
 
 The regexes of `regex` (which nbbpe runs), of Oniguruma (in which Hugging Face's tokenizers reads patterns) and of Rust's
 fancy-regex (tiktoken) look alike, and differ in places: after `{1,3}`, a plus is possessive to two of them and one more

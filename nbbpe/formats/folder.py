@@ -1,11 +1,12 @@
-"""nbbpe's own folder: vocab.json and merges.txt as GPT-2 writes them, and nbbpe.json with all that those cannot hold.
+"""nbbpe's own folder: vocab.json and merges.txt as in GPT-2, and nbbpe.json with everything that these cannot hold.
 
-A vocabulary of ranks without a list of merges has no merges.txt, and nbbpe.json says so. Beside the files of a large
-vocabulary stands nbbpe.tables, from which it is loaded faster, see folder_tables.py; nothing needs that file. For other
-libraries there is a tokenizer.json, if it can hold the tokenizer, see for_transformers.py; nbbpe does not read it.
+A vocabulary of ranks without a list of merges has no merges.txt, and nbbpe.json says so. A large vocabulary is also saved
+as nbbpe.tables, which loads faster and is never required, see folder_tables.py. For other libraries there is a
+tokenizer.json, if it can hold the tokenizer, see for_transformers.py; nbbpe does not read it.
 
-Several files cannot be replaced at once. A new folder gets its name when all in it is whole; in one that is there,
-nbbpe.json says that a save is under way until all other files are new, so that a save that was cut short is known by it.
+Several files cannot be replaced at once. A new folder gets its name when all of its files are complete. In an existing
+folder, nbbpe.json says that a save is under way until all other files are new, so that a save that was cut short is
+recognised.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The entries of a vocab.json, and its merges, as arrays: without a bytes object for each token.
 
-Whatever is unusual is None here. Then gpt2.py, or huggingface.py, goes through it entry by entry, and says what is wrong.
+If anything is unusual, the functions return None. Then gpt2.py or huggingface.py reads entry by entry, and finds any error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parts of files as other processes, perhaps on other machines, find them and know them again."""
+"""Parts of files in a form in which other processes, perhaps on other machines, can find and recognise them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .local import LocalFile
 def for_elsewhere(part: Any) -> Part:
     """A part that can be read wherever its file is found under the same path or URL.
 
-    Raises TypeError for what only this process has.
+    Raises TypeError for a source that only this process has.
     """
     file = getattr(part, "file", None)
     if file is None:

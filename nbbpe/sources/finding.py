@@ -1,4 +1,4 @@
-"""What a user gave as a source, as inputs: by its type, and files by the endings of their names."""
+"""Turns a user's source into inputs: by its type, and files by the endings of their names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .tally import check_on_error
 _JSON_LINES = (".jsonl", ".ndjson")
 _JSON = ".json"
 _PARQUET = (".parquet", ".pq")
-# Their bytes are never meant to be the text, which they would be if they were taken for plain files.
+# Their bytes are never the text itself, so they must not be read as plain files.
 _NOT_READ = (".7z", ".br", ".bz2", ".lz4", ".lzma", ".rar", ".snappy", ".tar", ".tgz", ".xz", ".zip")
 
 _LONGEST_PATH = 4096  # characters
@@ -62,9 +62,9 @@ def find_by_item(
     source : a path, a pattern of paths, a URL, a list or tuple of these, an iterator of documents, or Arrow data
     field : the field of a JSON record, or the column of a parquet file, that holds the text; None for "text"
     on_error : "raise" or "skip", for records without a text
-    argument : what the user knows the source as
+    argument : the name of the argument, for errors
     documents : instead of a source, any iterable of documents, also a list
-    is_one_of_several : whether the field may be that of another source, and not of this one: see check_field
+    is_one_of_several : whether the field may belong to another source and not to this one: see check_field
 
     Raises TypeError or ValueError for an invalid source, OSError for one that cannot be read, ImportError if a package is
     missing.
@@ -198,7 +198,7 @@ def _paths(source: object, argument: str) -> list[Path] | None:
 
 
 def _check_not_open(source: object, argument: str) -> None:
-    """Raise TypeError for an open file: it is an iterator of lines, and who passes one mostly means its text."""
+    """Raise TypeError for an open file: it is an iterator of lines, but users who pass one mostly mean its text."""
     if hasattr(source, "read") and hasattr(source, "readline"):
         name = getattr(source, "name", None)
         called = f", {name!r:.100}," if isinstance(name, (str, bytes, os.PathLike)) else ""
@@ -209,7 +209,7 @@ def _check_not_open(source: object, argument: str) -> None:
 
 
 def _check_no_text(path: Path, what: str) -> None:
-    """Raise FileNotFoundError for a text in place of a path, cut short, or a name with a NUL; what names files passes."""
+    """Raise FileNotFoundError, with an excerpt, for a text in place of a path, or for a name with a NUL."""
     if "\0" not in os.fsdecode(path):
         if not isinstance(path, str) or is_url(path) or os.path.exists(path):
             return

@@ -1,4 +1,4 @@
-"""What every source offers: files that can be opened, inputs that can be checked and cut, parts that one worker reads."""
+"""The interface of sources: files that can be opened, inputs that can be checked and cut, parts that one worker reads."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Extent(NamedTuple):
-    """Where a part lies in its file: from byte `start` to byte `end`, up to the file's end where that is None.
+    """The place of a part in its file: from byte `start` to byte `end`, or to the end of the file if that is None.
 
-    Of a compressed file, `start` and `end` are where frames begin (of gzip: members), and the part begins `skip` bytes of
-    text after its start, and ends `end_skip` bytes of text after its end.
+    In a compressed file, frames (of gzip: members) begin at `start` and `end`. The part begins `skip` bytes of text after
+    its start, and ends `end_skip` bytes of text after its end.
     """
 
     start: int = 0
@@ -46,17 +46,17 @@ class File(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it; its ending says what it holds."""
+        """Its name in messages; the ending says what it holds."""
 
     @property
     def path(self) -> Path | None:
-        """Where it lies in this machine's file system, None for a file that lies elsewhere."""
+        """Its path in this machine's file system, None for a file elsewhere."""
 
     def size(self) -> int | None:
-        """The number of its bytes when it was found; None where only reading can tell (a pipe)."""
+        """The number of its bytes when it was found; None if only reading can tell (a pipe)."""
 
     def mtime_ns(self) -> int | None:
-        """When it was last changed, as it was found, in nanoseconds since 1970; None where nobody knows."""
+        """The time of its last change when it was found, in nanoseconds since 1970; None if not known."""
 
     def check(self) -> None:
         """Raise the OSError that opening it would raise."""
@@ -68,18 +68,18 @@ class File(Protocol):
         """
 
     def naming_errors(self) -> AbstractContextManager[None]:
-        """A context in which an error of reading gets the file's name, where it has none."""
+        """A context in which an error of reading gets the file's name, if it has none."""
 
 
 class Part(Protocol):
-    """What one worker reads at a time. It can be sent to another process (but for an iterable, which is one part)."""
+    """A part that one worker reads at a time. It can be sent to another process (except that of an iterable)."""
 
     @property
     def has_records(self) -> bool:
         """As of the Input that it is a part of."""
 
     def span(self) -> tuple[int, int | None]:
-        """Where it begins and ends in its input, in bytes, of a table in rows; None for up to the end."""
+        """Its start and end in its input, in bytes, or in rows of a table; None for the end of the input."""
 
     def open(self, specials: SpecialTokens, at_once: bool, separator: int, tally: Tally) -> AbstractContextManager[Windows]:
         """The windows of the part's text.
@@ -92,7 +92,7 @@ class Part(Protocol):
 class Input(ABC):
     """One source of text: a file, or an iterable of documents.
 
-    file        : the file that it reads; None for what has none
+    file        : the file that it reads; None if there is none
     has_records : whether each of its documents is a record, row or item; not text that special tokens divide
     in_python   : whether reading it takes Python more than a moment, so that threads would wait for each other
     """
@@ -102,41 +102,42 @@ class Input(ABC):
     in_python: bool
 
     def path(self) -> Path | None:
-        """Where it lies in the file system, None where it does not."""
+        """Its path in the file system, None if it has none."""
         return None if self.file is None else self.file.path
 
     def size(self) -> int | None:
-        """Its bytes as they lie there, which reading its parts adds up to, see File; None where nobody knows."""
+        """Its bytes in the file system, the sum of what its parts read, see File; None if not known."""
         return None if self.file is None else self.file.size()
 
     def mtime_ns(self) -> int | None:
-        """When it was last changed, see File."""
+        """The time of its last change, see File."""
         return None if self.file is None else self.file.mtime_ns()
 
     def is_read_once(self) -> bool:
-        """Whether its text is gone when it has been read: that of a pipe, an iterator, a stream."""
+        """Whether its text can be read only once: a pipe, an iterator, a stream."""
         return self.path() is not None and self.size() is None
 
     @abstractmethod
     def n_text(self) -> int:
-        """About how many bytes of text it holds, 0 where nobody knows: whether several workers pay, and how to cut."""
+        """About how many bytes of text it holds, 0 if not known: to decide whether several workers pay off, and how to
+        cut."""
 
     @abstractmethod
     def check(self, on_error: str) -> None:
-        """Raise what reading it would raise at its beginning, as far as that is cheap: before long work is begun."""
+        """Raise the errors that reading its beginning would raise, as far as that is cheap, before long work begins."""
 
     @abstractmethod
     def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
         """Parts of about `part_bytes` bytes of text that can be read in any order; at least one.
 
-        Their documents are whole, but those of plain text, which is cut at `seams`.
+        No part cuts a document, except in plain text, which is cut at `seams`.
         """
 
 
 class ReadOnce(Input):
     """An Input of records in memory, and its one Part: it is read in one go, and in this process.
 
-    It has no file, and nobody knows its size.
+    It has no file, and its size is not known.
     """
 
     has_records = True
@@ -162,6 +163,6 @@ class ReadOnce(Input):
 
 
 def total_size(inputs: Sequence[Input]) -> int | None:
-    """The sizes of inputs together; None where one of them is not known."""
+    """The sizes of inputs together; None if one of them is not known."""
     sizes = [each.size() for each in inputs]
     return None if None in sizes else sum(size for size in sizes if size is not None)

@@ -20,7 +20,7 @@ _LONGEST_NAME = 4096  # characters
 
 
 class Documents(ReadOnce):
-    """Documents as str or bytes: an Input, and its one Part. An error that the iterable raises passes as it is."""
+    """Documents as str or bytes: an Input, and its one Part. Errors that the iterable raises are passed on."""
 
     in_python = True
 
@@ -43,7 +43,7 @@ class Documents(ReadOnce):
 
 
 def _no_names(documents: Iterable[Text]) -> Iterator[Text]:
-    """The documents, with a warning where the first is a file's name, as glob.iglob gives; TypeError where it is a path."""
+    """The documents, with a warning if the first is the name of a file, as from glob.iglob; TypeError if it is a path."""
     iterator = iter(documents)
     for first in iterator:
         if isinstance(first, os.PathLike):

@@ -16,7 +16,7 @@ _ANY = -1  # in the place of a number that may differ
 
 
 class FileState(NamedTuple):
-    """What tells a regular file, as it is at one moment, from others and from itself after a change."""
+    """Identifies a regular file and its content at one moment, to recognise other files and changes."""
 
     device: int
     inode: int
@@ -25,9 +25,9 @@ class FileState(NamedTuple):
     ctime_ns: int  # also moves on where somebody sets the other time back
 
     def difference(self, now: FileState | None) -> str:
-        """What became of a file that was in this state, as words to follow its name; empty where nothing did.
+        """What happened to a file that was in this state, as words to follow its name; empty if nothing did.
 
-        now : its state now; None for what is not a regular file
+        now : its state now; None if it is not a regular file
         """
         if now is not None and self.inode == _ANY:
             now = now.as_elsewhere()
@@ -42,7 +42,7 @@ class FileState(NamedTuple):
         return "it was moved or replaced, or its permissions changed" if now != self else ""
 
     def as_elsewhere(self) -> FileState:
-        """The state as other machines see it that share the file: they number disks and files as they like."""
+        """The state for other machines that share the file, which may number disks and files differently."""
         return self._replace(device=_ANY, inode=_ANY, ctime_ns=_ANY)
 
 

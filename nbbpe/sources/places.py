@@ -1,4 +1,4 @@
-"""Where a record stands, for messages."""
+"""The place of a record, for messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         try:
             return f"{self.name!r}, line {self._lines_before() + self.number:,}"
-        except OSError:  # it is gone by now: a message about a record must not end a run that has read all of them
+        except OSError:  # the file is gone by now: a message about a record must not end a run that has read all records
             return f"{self.name!r}, line {self.number:,} after byte {self.start or self.skip:,}"
 
     def _lines_before(self) -> int:

@@ -36,7 +36,7 @@ def read_ahead(source: Stream) -> Iterator[Stream]:
 
 
 class _ReadAhead:
-    """Blocks circulate: `_free` has those to be filled, `_full` the filled ones, with their length and an error."""
+    """Blocks circulate: `_free` has the empty blocks, `_full` the filled ones, with their length and any error."""
 
     def __init__(self, source: Stream) -> None:
         self._source = source

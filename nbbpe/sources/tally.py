@@ -1,4 +1,4 @@
-"""What reading reports besides text: bytes read, and malformed records, which are errors or are skipped and counted."""
+"""Figures of reading: the bytes read, and malformed records, which are errors, or are skipped and counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nbbpe needs of the system: worker processes, atomic writes, symlinks, progress; nothing about text or tokens.
+"""Services of the system: worker processes, atomic writes, symlinks, progress; nothing about text or tokens.
 
 Read workers.py and atomic_files.py first.
 """

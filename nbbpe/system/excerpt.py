@@ -1,4 +1,4 @@
-"""What messages quote: a name, an excerpt of a value, a token."""
+"""Excerpts for messages: of a name, a value, a token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shown(value: object) -> str:
 
 
 def shown_count(n: int) -> str:
-    """A number of things; one that is astronomic, which takes long to write out or is refused by Python, by its bits."""
+    """A number for messages; a huge one, which Python is slow to write out or refuses to, as a power of two."""
     return f"{n:,}" if n.bit_length() <= 128 else f"about 2**{n.bit_length() - 1:,}"
 
 

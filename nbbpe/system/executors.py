@@ -25,11 +25,11 @@ def check_executor(executor: Any) -> Any:
 
 
 def run_on(executor: Any, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-    """What a function returns for each task, in the order in which they are done.
+    """The result of a function for each task, in the order in which they are done.
 
-    Function and tasks must be picklable where the executor needs that; a task may be run again if its worker was lost. An
-    error of one ends all: those that have not begun are cancelled. Raises TypeError for an executor whose futures are not
-    those of `concurrent.futures`, as a Dask client's are not.
+    Function and tasks must be picklable if the executor needs that; a task may be run again if its worker was lost. An
+    error in one task cancels those that have not begun. Raises TypeError for an executor whose futures are not those of
+    `concurrent.futures`, as a Dask client's are not.
     """
     waiting: set[Any] = set()
     rest = iter(tasks)

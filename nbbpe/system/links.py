@@ -1,4 +1,4 @@
-"""Where a file of a name lies: symlinks are followed, but none that another user may have planted."""
+"""The file behind a name: symlinks are followed, except those that another user may have planted."""
 
 from __future__ import annotations
 

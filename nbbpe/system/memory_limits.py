@@ -1,4 +1,4 @@
-"""Limits of memory: what a user asks for, and what the machine and the control groups of this process leave."""
+"""Limits of memory: the user's, and those of the machine and the control groups of this process."""
 
 from __future__ import annotations
 

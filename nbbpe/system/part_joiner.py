@@ -26,7 +26,7 @@ class Sink(Protocol):
 
 
 class PartWriter(Sink, Protocol):
-    """What writes one part: by `write`, or once to `room`, of which `wrote` says how much."""
+    """Writes one part: by `write`, or once into `room`, after which `wrote` says how much."""
 
     def room(self, n_bytes: int, /) -> NDArray[np.uint8]:
         """Memory of so many bytes, or more, to write to."""
@@ -61,8 +61,8 @@ def _unused_or_new() -> _Held:
 class Joiner:
     """Parts written by several threads, one part a thread at a time, so that they come to stand in order.
 
-    What has its turn goes to the file at once. What has not waits in memory, in one of `n_held` buffers; where there is
-    no room, the thread waits for the turn, which comes as those before need no room.
+    The part whose turn it is goes to the file at once. Other parts wait in memory, in `n_held` buffers; if there is no
+    room, the thread waits for its turn, which comes, as the part whose turn it is needs no buffer.
     """
 
     def __init__(self, file: Sink, n_held: int) -> None:
@@ -81,7 +81,7 @@ class Joiner:
 
     @contextmanager
     def part(self, number: int) -> Iterator[PartWriter]:
-        """What appends bytes to part `number`, from 0, which ends with the context.
+        """A writer that appends bytes to part `number`, from 0, which ends with the context.
 
         Where it ends with an error, so do all parts that are waited for: they raise Stopped.
         """

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a question to long work: whether to stop early with what there is, instead of an exception."""
+"""Ctrl-C and SIGTERM as a request to long work to stop early and keep its results, instead of an exception."""
 
 from __future__ import annotations
 

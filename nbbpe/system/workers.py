@@ -44,23 +44,23 @@ _STOP_SECONDS = 0.05  # between two looks of the thread that serves workers whet
 
 
 class Job(Protocol):
-    """What a worker does. It is made in the worker, so its state is never pickled."""
+    """The work of a worker. It is made in the worker, so its state is never pickled."""
 
     def run(self, task: Any) -> Iterator[Any]:
         """Do one task, and yield a small result for each part of it."""
 
     def finish(self) -> Any:
-        """Called once after the last task; returns what the worker has gathered."""
+        """Called once after the last task; returns the results that the worker has gathered."""
 
 
 class SharedJob(Job, Protocol):
     """A job that can take over what others of its kind have gathered in other processes."""
 
     def hand_over(self) -> Iterator[Any]:
-        """Called once after the last task of a job in a worker process: what it has gathered, in parts that are sent."""
+        """Called once after the last task of a job in a worker process; yields its gathered results, in parts to send."""
 
     def take_over(self, gathered: Any) -> None:
-        """Add a part of what another job has gathered."""
+        """Add a part of the results that another job has gathered."""
 
 
 Results = Generator[tuple["int | None", Any], None, None]
@@ -361,9 +361,9 @@ def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str 
 
 
 class _Desk:
-    """Where workers get tasks and bring results.
+    """Hands out tasks to workers and receives their results.
 
-    numbers : of the tasks that nobody has yet; whoever does a task takes the next
+    numbers : of the tasks that no worker has yet; a worker that is free takes the next
     active  : the workers that have not finished
     """
 
@@ -383,7 +383,7 @@ class _Desk:
             connection.send(None if number is None else (number, self._tasks[number]))
 
     def received(self, seconds: float | None) -> Results:
-        """What workers have sent: waits for the first message, for so many seconds at the most; None for any time."""
+        """The results that workers have sent: waits for the first message, at most `seconds`, or without limit if None."""
         ready: list[Any] = connections.wait(list(self.active), seconds)
         for connection in ready:
             try:
@@ -452,7 +452,7 @@ def _work(
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this process when its parent has ended, whatever the other threads do.
+    """End this process when its parent has ended, whatever its other threads do.
 
     The pipe to the parent alone would not tell: any process that was forked meanwhile may hold its other end open.
     """

@@ -1,7 +1,7 @@
-"""The error for an argument that is wrong by itself, or beside the others or the files that they name."""
+"""The error for an argument that is invalid by itself, or together with other arguments or files."""
 
 from __future__ import annotations
 
 
 class WrongArgument(ValueError):
-    """A ValueError that another argument would mend, and no other data: the command exits with 2 for it, and not with 1."""
+    """A ValueError to be fixed by another argument, not by other data: the command exits with 2 for it, not with 1."""

@@ -1,4 +1,4 @@
-"""Split patterns: regexes that say what a pretoken is, named or custom.
+"""Split patterns: regexes that define pretokens, named or custom.
 
 A regex of the syntax that text/pattern_parser.py reads becomes an automaton, from which everything that kernels need is
 derived: where the certain boundaries of a text are, and how a piece is split into pretokens. Any other regex is left to
@@ -105,7 +105,7 @@ class Pattern:
 
     @lazy
     def takes_all(self) -> bool:
-        """Whether every character of every text is known to be in a match, so that nothing is left between two."""
+        """Whether every character of every text is known to be in a match, so that there is no text between matches."""
         from .boundaries import can_be_left
 
         return self.is_compiled and not can_be_left(self.automata[-1]).any()
@@ -318,7 +318,7 @@ ALIASES = {
 
 # The name of each list of regexes that is known to split as a named pattern does.
 _KNOWN = {tuple(pattern.regexes): name for name, pattern in NAMED.items()}
-# What many files have: each digit is split off, and GPT-2's regex splits the rest. (Tests compare it with the one regex.)
+# Many files split off each digit, and then split the rest by GPT-2's regex. (Tests compare it with the one regex.)
 _KNOWN |= {(r"\p{N}", *NAMED["gpt2"].regexes): "starcoder"}
 
 
@@ -343,7 +343,7 @@ def _digests(regexes: Sequence[str], checked: bool) -> str:
 
 
 def _name_of(*regexes: str) -> str | None:
-    """The name of the pattern that splits every text as some regexes in turn do; None where none is known to."""
+    """The name of the pattern that splits every text as some regexes in turn do; None if there is none."""
     if (name := _KNOWN.get(regexes)) is not None:
         return name
     from .pattern_parser import Unsupported
@@ -371,8 +371,7 @@ _IS_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
 
 
 def _n_written_out(pattern: str) -> int:
-    """The most repeats that `regex` writes out; the number of a group multiplies those inside it, as any group may be
-    repeated."""
+    """The most repeats that `regex` may write out; the repeats of a group multiply those inside it."""
     in_groups, others = 1, 0
     is_verbose = _IS_VERBOSE.search(pattern) is not None  # so that spaces may be between a group and its number
     for match in _REPEAT.finditer(pattern):

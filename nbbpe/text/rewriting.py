@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .utf8 import LONGEST_CHARACTER, padded
 from .windows import Window, Windows
 
-# What a text and the breaks in it become.
+# From a text and its breaks to the rewritten text and its breaks.
 Rewrite = Callable[[bytes, NDArray[np.int64]], tuple[bytes, NDArray[np.int64]]]
 
 

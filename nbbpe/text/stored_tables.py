@@ -1,4 +1,4 @@
-"""The tables of patterns on disk, beside the kernels: made once, and then loaded without parsing a regex."""
+"""The tables of patterns on disk, next to the kernels: made once, and then loaded without parsing a regex."""
 
 from __future__ import annotations
 

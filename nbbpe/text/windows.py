@@ -34,7 +34,7 @@ class Window(NamedTuple):
     end    : int
     limit  : int                       boundaries after it are not certain, because more text follows; else `end`
     breaks : int64[n, 3]               start, end and id of each stretch that is not text, ascending; without an id, -1
-        where a document ends, CUT elsewhere. Those that begin up to a byte after the limit are among them
+        if a document ends there, else CUT. Those that begin up to a byte after the limit are among them
     """
 
     data: NDArray[np.uint8]
@@ -54,7 +54,8 @@ class Window(NamedTuple):
         return place == (int(self.breaks[i, 0]) if i < len(self.breaks) else self.end)
 
     def of_whole_documents(self) -> Window:
-        """The same up to its last break where more text follows, as what stands behind may go on in the next window."""
+        """The same window up to its last break if more text follows, as the text after that may continue in the next
+        window."""
         if self.limit == self.end:
             return self
         return self._replace(end=int(self.breaks[-1, 1]) if len(self.breaks) else self.start)

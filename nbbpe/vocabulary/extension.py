@@ -1,4 +1,4 @@
-"""More tokens on a vocabulary that is there: training goes on where its merges end, and no id changes."""
+"""More tokens for an existing vocabulary: training continues where its merges end, and no id changes."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def extend(
 
 
 def cut_short(model: Model) -> dict[str, Any] | None:
-    """What the provenance tells of the training from the bytes on that made this vocabulary, if that was interrupted, once
-    or several times; else None."""
+    """The provenance of the training from the bytes that made this vocabulary, if it was interrupted once or more; else
+    None."""
     training = _training_of(model.provenance)
     for start in _starts_of(training):
         if not training.get("interrupted"):
@@ -125,13 +125,13 @@ def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -
 
 
 def _training_of(told: Any) -> dict[str, Any]:
-    """What a provenance says of training; nothing where a file says what is invalid."""
+    """The entry of a provenance about training; empty if a file has an invalid one."""
     training = told.get("training") if isinstance(told, dict) else None
     return training if isinstance(training, dict) else {}
 
 
 def _starts_of(training: Mapping[str, Any]) -> list[Any]:
-    """What training began with, and what that was extended from, in turn: the latest first."""
+    """The start of training, and the starts that it was extended from in turn: the latest first."""
     earlier = training.get("earlier_starts")
     return [training["start"], *(earlier if isinstance(earlier, list) else [])] if "start" in training else []
 
@@ -157,7 +157,7 @@ def extend_by_words(
     """The model with more merges, learned from words with counts, as `extend` learns them from a source.
 
     report : called now and then with the number of tokens that were learned
-    stage  : how they are learned from these words, if not in the plain way
+    stage  : how merges are learned from these words, if not in the usual way
     """
     seeded = with_seeds(model, terms.rules.seeds, vocab_size, terms.tie_break)
     stage, stopping = stage or Stage(words, vocab_size), stopping or Stopping()
@@ -175,7 +175,7 @@ def extend_by_words(
 
 
 def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_break: str) -> Model:
-    """The model with merges that make a token of each seed that is none: BPE learned from the seeds themselves, each once.
+    """The model with merges that make each seed a token: BPE learned from the seeds that are not tokens, each once.
 
     Raises ValueError for a seed that the pattern splits, and if these tokens and those that they are made from do not fit.
     """
@@ -240,7 +240,7 @@ def _learned(
 
 
 class _Started(NamedTuple):
-    """A model as training goes on from it.
+    """A model as the start of further training.
 
     start : see there
     ids   : the id of each of its symbols
@@ -327,7 +327,7 @@ def _warn_of_unreachable(table: Merges, new: dict[int, bytes]) -> None:
 
 
 def _check_sample(table: Merges, words: WordCounts, started: _Started, merges: NDArray[np.int32]) -> None:
-    """Warn where words get other ids than training gave them: those of the old tokenizer, with the new merges applied.
+    """Warn if words get other ids than in training: those of the old tokenizer, with the new merges applied.
 
     So a word to which no new token applies is seen to keep its ids.
     """

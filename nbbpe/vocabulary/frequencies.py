@@ -1,4 +1,4 @@
-"""How often a source uses each token, and what follows from that: unused tokens, and what each merge was worth."""
+"""How often a source uses each token, and from that: unused tokens, and how often each merge was applied."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def frequencies(
 ) -> NDArray[np.int64]:
     """How often each id occurs where a source is encoded, int64[vocab_size].
 
-    source, workers, progress, field, on_error, allowed_special, split_with, documents : as in `encode_file`, and so are the
+    source, workers, progress, field, on_error, allowed_special, split_with, documents : as in `encode_file`, with the same
         errors
 
     The ids are those of `encode_file` without a separator: the sum is the number of ids that it would write. Memory is

@@ -33,7 +33,7 @@ def train_from_bytes(
 ) -> Model:
     """See nbbpe.train: a model with merges up to `n_tokens` tokens, and special tokens after them, `vocab_size` in all.
 
-    What is wrong with the arguments is an error before any work.
+    Invalid arguments are errors before any work.
     """
     split, special_tokens = supply.split, supply.special_tokens
     check_superwords(superwords, n_tokens, split)
@@ -122,7 +122,7 @@ class _SecondStage:
     joined  : the pattern of the tokenizer, with phrases as pretokens
     windows : the pattern by which words are counted
 
-    Raises TypeError or ValueError where superwords do not go together with what words come from.
+    Raises TypeError or ValueError if superwords cannot be learned from this supply of words.
     """
 
     def __init__(self, supply: Supply, asked: Asked, superwords: Superwords) -> None:

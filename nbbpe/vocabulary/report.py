@@ -1,4 +1,4 @@
-"""A report on a vocabulary as one HTML page, to look at before it is fixed: no script, nothing to load."""
+"""A report on a vocabulary as one HTML page, to read before you decide on it: no script, nothing to load."""
 
 from __future__ import annotations
 

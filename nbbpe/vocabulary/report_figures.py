@@ -1,4 +1,4 @@
-"""What a report on a vocabulary says, as numbers: how it does on several texts, and which of its tokens are of use.
+"""The figures of a report on a vocabulary: how well it compresses several texts, and which of its tokens are useful.
 
 All of it is worked out from the distinct words of each text, with their counts: each is encoded once.
 """
@@ -32,7 +32,7 @@ _OTHERS = "other scripts"
 
 
 class Row(NamedTuple):
-    """How a vocabulary does on some words: of one text, of one script, of all.
+    """The figures of a vocabulary on some words: of one text, of one script, of all.
 
     n_bytes, n_characters, n_tokens : of the words
     n_words, n_tokens_of_words : words that have a letter, and their tokens
