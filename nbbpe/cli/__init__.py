@@ -70,9 +70,9 @@ def _exit_code(arguments: list[str], debug: bool) -> int:
 
 
 def _empty(stream: TextIO) -> None:
-    """Write what a stream still holds. What cannot be written is dropped.
+    """Flush a stream. Data that cannot be written is dropped.
 
-    Python would try again at its exit, print a message, and exit with 120 whatever we return.
+    Python would try again at its exit, print a message, and exit with 120 instead of our exit code.
     """
     try:
         stream.flush()
@@ -110,7 +110,7 @@ _OPTIONS = {
 }
 COPIES: dict[str, str] = {}  # temporary files as messages quote them, and what they are copies of
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
-_COMPLETE = "_NBBPE_COMPLETE"  # the environment variable by which a shell asks how a command line may go on
+_COMPLETE = "_NBBPE_COMPLETE"  # the environment variable by which a shell asks how a command line can be completed
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError, OverflowError, LookupError)
 
 
@@ -150,8 +150,8 @@ def _message(error: Exception) -> str:
 
 
 def _told(message: object) -> str:
-    """A message in one line, with options in the place of arguments, and no name that only we know."""
-    # Of spaces within a line, two may be those of a file's name.
+    """A message in one line, with the names of options instead of arguments, and without internal names."""
+    # Spaces within a line stay: a file's name may have two in a row.
     text = " ".join(filter(None, map(str.strip, str(message).splitlines())))
     for ours, theirs in (*_OPTIONS.items(), *COPIES.items()):
         text = text.replace(ours, theirs)

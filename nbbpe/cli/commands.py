@@ -10,7 +10,7 @@ import click
 from ..model.version import __version__
 from ..system.atomic_files import name_in_errors
 
-# Where each subcommand is. Only the one that is asked for is imported, as what it needs takes time; --help imports all.
+# The module of each subcommand. Only the requested one is imported, as imports take time; --help imports all.
 _MODULES = {
     **dict.fromkeys(["train", "count-words", "extend"], "training_commands"),
     **dict.fromkeys(["encode", "decode", "count"], "encoding_commands"),

@@ -39,7 +39,7 @@ from .options import as_usage, check_no_stdout, command, json_option, pattern_of
     "--pattern",
     "patterns",
     multiple=True,
-    help="How text is split (or `none`), if SOURCE does not say.  [default: that of the format]",
+    help="How text is split (or `none`), if SOURCE does not say.  [default: the format's pattern]",
 )
 @click.option(
     "--normalizer",
@@ -112,7 +112,7 @@ def convert(
 )
 @json_option
 def warmup(into: str | None, cpu: str, as_json: bool) -> int:
-    """Compile all kernels now, so that no later process has to.
+    """Compile all kernels now, so that later processes need not.
 
     For images, clusters and wheels. Fails if the kernels cannot be stored in any folder.
     """

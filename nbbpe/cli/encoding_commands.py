@@ -46,7 +46,7 @@ from .streams import STDIN, output, read_ids, stdin_blocks, write_ids
 @click.option("--format", "form", type=click.Choice(["text", "raw"]), help="Format of ids on stdout.  [default: text]")
 @click.option("--separator", metavar="TOKEN", help="The special token to write after each document.")
 @click.option(
-    "--resume", is_flag=True, help="Keep finished parts beside FILE, and go on from those that an earlier run has kept."
+    "--resume", is_flag=True, help="Keep finished parts next to FILE, and continue from the parts of an earlier run."
 )
 @special_option
 @tokenizer_option
@@ -73,8 +73,8 @@ def encode(
 
     A .bin file holds raw little-endian integers, uint16 up to 65,536 tokens, else uint32; an .npy file holds a NumPy
     array. On stdout, ids are numbers, with a new line for each line of the text; or raw, as in a .bin file. INPUTS are
-    those of `nbbpe train`. Special tokens are recognised in plain text, but in records only with --allow-special, as a
-    record that contains one would become two documents.
+    given as for `nbbpe train`. Special tokens are recognised in plain text, but in records only with --allow-special, as
+    a record that contains one would become two documents.
     """
     inputs = inputs or [STDIN]
     options |= {"separator": separator, "allowed_special": allowed}
@@ -107,7 +107,7 @@ def encode(
 
 
 def _encoder_of(tokenizer: str, separator: str | None, split_with: str, patterns: Sequence[str]) -> Tokenizer:
-    """The tokenizer that a path or name says, to split as it is asked to."""
+    """The tokenizer of a path or name, which splits as the options say."""
     found = read_with_pattern(tokenizer, patterns)
     with as_usage():
         find_separator(found.special_tokens, separator)

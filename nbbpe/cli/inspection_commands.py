@@ -38,7 +38,7 @@ from .options import (
 )
 from .streams import as_path
 
-_SHOWN_BYTES = 2000  # of a text that a pattern is shown on
+_SHOWN_BYTES = 2000  # of the text that a pattern is shown with
 _OF_TOKENS = "longest", "frequent", "unused"
 _OF_RECORDS = "field", "on_error"
 
@@ -161,14 +161,14 @@ def inspect(
 
 
 def _check_used(context: click.Context, names: Sequence[str], why: str) -> None:
-    """Raise UsageError where one of these options is given, which would be ignored."""
+    """Raise UsageError if one of these options is given, as it would be ignored."""
     for parameter in context.command.params:
         if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{parameter.opts[0]} {why}")
 
 
 def _first_bytes(path: Path, options: dict[str, Any]) -> bytes:
-    """The beginning of a text, as other commands read it: decompressed, and of records what is in their field."""
+    """The beginning of a text, as other commands read it: decompressed, and only the text field of records."""
     single_bytes = Tokenizer({i: bytes([i]) for i in range(256)}, [])
     data = b""
     for ids in encoded(single_bytes, [path], progress=False, **options):
@@ -234,7 +234,7 @@ def _inspect_ids(path: str, dtype: str | None, verify: bool, as_json: bool) -> N
     if file.fingerprint is not None:
         pairs.append(("tokenizer", f"{file.fingerprint}, {file.vocab_size:,} tokens"))
     if verify:
-        pairs.append(("checksum", "that of the ids that were written"))
+        pairs.append(("checksum", "matches the ids that were written"))
     print_figures(figures, [shown_path(path), *tables.indented(tables.facts(pairs))], as_json)
 
 

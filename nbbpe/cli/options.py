@@ -1,6 +1,6 @@
-"""What the subcommands share: how they are declared, their options, and how they print.
+"""What the subcommands share: their declaration, common options, and printing.
 
-What a subcommand takes as `**options` are options that the library takes under the same names.
+The `**options` of a subcommand are arguments of the library with the same names.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            error.ctx = error.ctx or ctx  # click's parser knows the command, and does not say it of all errors
+            error.ctx = error.ctx or ctx  # click's parser knows the command, but does not set it for all errors
             raise
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -92,7 +92,7 @@ split_with_option = click.option(
     type=click.Choice(SPLIT_WITH),
     default="auto",
     show_default=True,
-    help="What splits by the pattern: its automaton, or the `regex` package, slower, with the same result.",
+    help="Split with the pattern's automaton, or with the `regex` package: slower, with the same result.",
 )
 
 
@@ -153,7 +153,7 @@ split_options = several(
         "--memory-limit",
         metavar="SIZE",
         help="Memory for all processes, such as 4GB; counts that exceed it go to temporary files.  [default: three "
-        "quarters of what is free]",
+        "quarters of the free memory]",
     ),
 )
 # Which part of a record is its text, and what happens to malformed ones.
@@ -182,7 +182,7 @@ def pattern_of(said: Sequence[str]) -> Pattern:
 def read_with_pattern(path: str, patterns: Sequence[str]) -> Tokenizer:
     """A tokenizer, with a split pattern if one is given, for files that do not name it.
 
-    If the tokenizer is missing that the environment variable names, the error says that it comes from there.
+    If the environment variable names a tokenizer that does not exist, the error mentions the variable.
     """
     with as_usage():
         pattern = pattern_of(patterns) if patterns else None
@@ -196,14 +196,14 @@ def read_with_pattern(path: str, patterns: Sequence[str]) -> Tokenizer:
 
 
 def check_no_stdout(target: str, argument: str) -> None:
-    """Raise UsageError where stdout is given for a tokenizer, which would become a folder of this name."""
+    """Raise UsageError if stdout is given for a tokenizer, as it would become a folder named `-`."""
     if target == STDIN:
         raise click.UsageError(f"{argument} `-`: a tokenizer cannot be written to stdout; give a folder or file")
 
 
 @contextmanager
 def as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
-    """The paths of several inputs, one of which may be `-` (see as_path); a second time nothing would be left of it."""
+    """The paths of several inputs. One of them may be `-` (see as_path); a second one would have nothing left to read."""
     if inputs.count(STDIN) > 1:
         raise click.UsageError("`-` can be given once")
     with ExitStack() as stack:
@@ -212,7 +212,7 @@ def as_paths(inputs: Sequence[str]) -> Iterator[list[Path]]:
 
 @contextmanager
 def as_usage() -> Iterator[None]:
-    """Make a ValueError one of the command line."""
+    """Turn a ValueError into an error of the command line."""
     try:
         yield
     except ValueError as error:

@@ -17,7 +17,7 @@ _INK, _FAINT = "#1f4e79", "#8fb3d4"
 
 
 def check_plot(path: str) -> None:
-    """Raise what `draw` would raise, before long work: ValueError, ImportError, or OSError."""
+    """Raise the errors of `draw` before long work: ValueError, ImportError, or OSError."""
     if os.path.splitext(path)[1].lower() not in _SUFFIXES:
         raise ValueError(f"--plot {path!r} must end in {', '.join(_SUFFIXES)}")
     try:
@@ -90,7 +90,7 @@ def _draw_compression(axes: Any, curve: Any) -> None:
 
 
 def _logarithmic(axes: Any, n_points: int) -> None:
-    if n_points:  # a logarithmic axis of nothing is a warning
+    if n_points:  # a logarithmic axis without data gives a warning
         axes.set(xscale="log", yscale="log")
 
 

@@ -20,7 +20,7 @@ _AGAIN_AFTER = 0.02  # seconds
 
 
 class Ended(KeyboardInterrupt):
-    """A signal has asked the command to end. Code that lets a KeyboardInterrupt pass lets this pass."""
+    """A signal has asked the command to end. Code that does not catch KeyboardInterrupt does not catch this."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -46,11 +46,11 @@ class _Answers:
         try:
             raise ended
         finally:
-            del ended  # or its traceback would hold it for good, by way of this frame
+            del ended  # else its traceback would keep it alive through this frame
 
     def _again(self, number: int) -> None:
         if not self._done:
-            # From another thread and a little later: an exception raised here would get lost once more.
+            # From another thread and a little later: an exception raised here would be lost again.
             self._timer = threading.Timer(_AGAIN_AFTER, _send, [number])
             self._timer.daemon = True
             self._timer.start()

@@ -54,7 +54,7 @@ def as_path(source: str) -> Iterator[Path]:
 
 
 def stdin_blocks() -> Iterator[bytes]:
-    """The blocks of stdin, as they arrive. A terminal's ends at the first Ctrl-D: it is not read again after that."""
+    """The blocks of stdin, as they arrive. A terminal is not read again after the first Ctrl-D."""
     stdin = _stdin().fileno()
     while True:
         with name_in_errors("stdin"):
@@ -110,7 +110,7 @@ def _write(data: bytes) -> None:
 def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
     """The ids of a file or of stdin, block by block: raw (.bin), .npy, or text.
 
-    Raises ValueError that names the line of what is not an id, and for raw ids whose last one is incomplete.
+    Raises ValueError if a line has something that is not an id, naming the line, or if the last raw id is incomplete.
     """
     from ..idfiles.sidecar import check_described, find_sidecar, sidecar_path
 
@@ -139,7 +139,7 @@ def read_ids(source: str, form: str | None, tokenizer: Tokenizer) -> Iterator[ND
 
 
 def _npy_array(path: str) -> NDArray[Any]:
-    """The ids in a .npy file, mapped into memory. ValueError that names the file where it holds none."""
+    """The ids in a .npy file, mapped into memory. Raises ValueError that names the file if it holds none."""
     from ..idfiles.token_file import read_npy_header
 
     check_mappable(path)
@@ -150,7 +150,7 @@ def _npy_array(path: str) -> NDArray[Any]:
             raise ValueError(
                 f"{path} holds {n_there:,.10g} ids, and its header says {n_ids:,}: it was truncated or added to"
             )
-        # What is empty cannot be mapped.
+        # An empty array cannot be mapped.
         return np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=(n_ids,)) if n_ids else np.empty(0, dtype=dtype)
 
 
@@ -169,7 +169,7 @@ def _raw(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[An
 
 
 def _numbers(file: BinaryIO, name: str, tokenizer: Tokenizer) -> Iterator[NDArray[Any]]:
-    number, rest = 1, b""  # of the line; what a piece of it ended with, which may be the beginning of a number
+    number, rest = 1, b""  # the line's number; the end of the last block, which may be the beginning of a number
     for piece in itertools.chain(iter(lambda: file.readline(_BLOCK), b""), [b"\n"]):
         line = (rest + piece).translate(_LIST_SIGNS)
         words = line.split()

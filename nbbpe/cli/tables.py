@@ -1,4 +1,4 @@
-"""Figures as text for people: aligned, within 80 columns, thousands separated. And as plain data for JSON."""
+"""Figures as text for people (aligned, within 80 columns, thousands separated), and as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BAR = 30
 
 
 def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
-    """Rows as aligned lines; columns are right-aligned but those in `left`."""
+    """Rows as aligned lines; columns are right-aligned except those in `left`."""
     if not rows:
         return []
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -28,7 +28,7 @@ def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Names and values, one pair a line."""
+    """Names and values, one pair per line."""
     return table(pairs, left=[0, 1])
 
 
@@ -74,7 +74,7 @@ def vocabulary_lines(name: str, figures: VocabularyFigures) -> list[str]:
 
 
 def text_lines(name: str, figures: TextFigures, n_unused: int) -> list[str]:
-    """How a tokenizer does on a text, with the most frequent tokens that `figures` has, and some of the unused."""
+    """How a tokenizer does on a text, with the most frequent tokens that `figures` has, and some unused ones."""
     used = f"{figures.n_used:,} of {figures.n_vocab:,} ({percent(figures.n_used, figures.n_vocab)})"
     pairs = [
         ("bytes", f"{figures.n_bytes:,}"),
@@ -98,7 +98,7 @@ def text_lines(name: str, figures: TextFigures, n_unused: int) -> list[str]:
 
 
 def count_lines(rows: Sequence[tuple[str, int, int]]) -> list[str]:
-    """(name, tokens, bytes) of each text, and their sum where there are several."""
+    """(name, tokens, bytes) of each text, and their sum if there are several."""
     if len(rows) > 1:
         rows = [*rows, ("total", sum(row[1] for row in rows), sum(row[2] for row in rows))]
     cells = [
@@ -127,7 +127,7 @@ def comparison_lines(name_a: str, name_b: str, on: str, found: Comparison) -> li
         f"in {found.n_differing:,} stretches."
     )
     if found.splits:
-        # The longest cell decides, but what would not fit is cut.
+        # The longest cell decides the width; a cell that does not fit is cut.
         width = 26
         cells = [("count", "A", "B")]
         for split in found.splits:

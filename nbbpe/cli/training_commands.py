@@ -1,4 +1,4 @@
-"""Subcommands that make vocabularies: from text, from words that were counted, and from others."""
+"""Subcommands that make vocabularies: from text, from counted words, and from other vocabularies."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def train(
         memory_limit_of(memory_limit)
     if vocab_size < 256 + len(special):
         raise click.UsageError(f"--vocab-size {vocab_size}: 256 bytes and {len(special)} special tokens need more")
-    # What could fail after long work is tried before it.
+    # Try before the long work what could fail after it.
     with scratch_for(target), as_paths(inputs) as paths:
         began = time.perf_counter()
         tokenizer = train_tokenizer(
@@ -203,7 +203,7 @@ def count_words(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Count the distinct words of the texts INPUTS into a table, to train from.
+    """Count the distinct words of the texts INPUTS and write a table to train from.
 
     INPUTS are as for `nbbpe train`. Tables that were counted with the same pattern and special tokens can be added up.
     """
@@ -238,7 +238,7 @@ def count_words(
 @click.argument("tokenizer")
 @click.argument("inputs", nargs=-1)
 @mixture_option
-@click.option("--vocab-size", type=int, required=True, metavar="N", help="Number of all ids, those of TOKENIZER included.")
+@click.option("--vocab-size", type=int, required=True, metavar="N", help="Number of all ids, including those of TOKENIZER.")
 @click.option(
     "-o",
     "--output",
@@ -272,7 +272,7 @@ def extend(
 ) -> None:
     """Learn more tokens for TOKENIZER from the texts INPUTS, or from a mixture of sources, and save the result.
 
-    All ids stay, and new tokens get the next ones. INPUTS are those of `nbbpe train`.
+    All ids stay, and new tokens get the next ones. INPUTS are given as for `nbbpe train`.
     """
     _check_folder(target)
     if bool(inputs) == (mixture is not None):

@@ -47,7 +47,7 @@ min_frequency_option = click.option(
 
 
 def rules_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options for a TokenRules, which the function gets as `rules`, None where no option is given."""
+    """Options for TokenRules, which the function gets as `rules`; None if no option is given."""
 
     @functools.wraps(function)
     def with_rules(**given: Any) -> Any:
@@ -79,7 +79,7 @@ superwords_option = click.option(
 
 
 def superwords_of(after: int | None, rules: TokenRules | None) -> Superwords | None:
-    """What --superwords says, with --max-words among the rules."""
+    """The Superwords that --superwords asks for, with --max-words from the rules."""
     if after is None:
         return None
     max_words = None if rules is None else rules.max_words
@@ -127,7 +127,7 @@ def _check_names(described: Mapping[str, Any], cls: Any, what: str) -> None:
 
 
 def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
-    """The paths of sources by name, from the folder of the file that names them."""
+    """The paths of sources by name, relative to the folder of the file that names them."""
     if not isinstance(sources, dict):
         raise ValueError(f"`{what}` must be an object of paths by name")
 
@@ -137,7 +137,7 @@ def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
         path = pathlib.Path(folder, source)
         if "://" in source:
             return source
-        # Only what the file says may be a pattern, not the name of its folder.
+        # Wildcards count only in the source as written, not in the name of the folder.
         return pathlib.Path(glob.escape(folder), source) if glob.has_magic(source) and not os.path.exists(path) else path
 
     return {
@@ -147,7 +147,7 @@ def _found(sources: Any, folder: str, what: str) -> dict[str, Any]:
 
 
 def _weight(weight: Any, name: str) -> Any:
-    """A weight that may be written as "1/3" or 0.5; what is neither a str nor a float is left to Mixture."""
+    """A weight that may be written as "1/3" or 0.5; other types are left to Mixture."""
     try:
         return exact_weight(str(weight)) if isinstance(weight, (str, float)) else weight
     except ValueError as error:
