@@ -79,10 +79,10 @@ def _pre_tokenizer(part: dict[str, Any]) -> Any:
 
 
 def _read_tiktoken(model: Model, paths: Sequence[str]) -> Encode:
-    """A file of ranks says neither the pattern nor the special tokens: these are given as they are here.
+    """A file of ranks holds neither the pattern nor the special tokens: the library gets those of the model.
 
-    tiktoken's load_tiktoken_bpe does the same as the loop, but keeps a copy by the path's name for good, and when another
-    file has this name, reads the copy.
+    tiktoken's load_tiktoken_bpe reads ranks in the same way, but keeps a copy for good, named after the path, and reads
+    that copy if another file has the same path later.
     """
     with open(paths[0], "rb") as file:
         ranks = {b64decode(token): int(rank) for token, rank in map(bytes.split, file)}

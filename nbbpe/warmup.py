@@ -37,7 +37,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] 
     cpu  : processors to compile for, one or several, in place of this machine's: "x86-64", "x86-64-v2", "x86-64-v3" or
            "x86-64-v4" where it is one of them, or "generic", each with more features if needed, as
            "x86-64-v4+avx512vbmi+avx512vbmi2".
-           A process takes what was made for exactly its processor, else what asks for most of what it has
+           A process uses the kernels for exactly its processor, or else those that use most of its features
 
     A process looks for kernels in the folder `nbbpe` of its NUMBA_CACHE_DIR, and in `nbbpe/kernels/objects` of the
     installed package. Python, NumPy and system must be the same where they are used. Takes about 20 seconds for each

@@ -31,10 +31,10 @@ class _Spaces(NamedTuple):
             if token.startswith(b" ") or token.endswith(b" "):
                 spaces.leading[token_id] = len(token) - len(token.lstrip(b" "))
                 spaces.trailing[token_id] = len(token) - len(token.rstrip(b" "))
-        blank = WHITESPACE + byte_characters()[ord(" ")]  # tokenizers looks at the characters of a special token, too
+        spelled = WHITESPACE + byte_characters()[ord(" ")]  # tokenizers looks at the characters of a special token, too
         for name, token_id in special.items():
-            spaces.leading[token_id] = len(name) - len(name.lstrip(blank))
-            spaces.trailing[token_id] = len(name) - len(name.rstrip(blank))
+            spaces.leading[token_id] = len(name) - len(name.lstrip(spelled))
+            spaces.trailing[token_id] = len(name) - len(name.rstrip(spelled))
         return spaces
 
 

@@ -61,7 +61,7 @@ class LocalFile(NamedTuple):
     """
 
     path: Path
-    planned: FileState | None = None  # None for a pipe or the like, and for what is not there
+    planned: FileState | None = None  # None for a pipe or the like, and for a missing file
     given: str = ""  # the user's name for it, where the path is another
 
     @property

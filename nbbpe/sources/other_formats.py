@@ -18,7 +18,7 @@ _LOOKED_AT = 1 << 12  # bytes
 
 
 def warn_of_other_formats(text: PlainText, name: str) -> None:
-    """Warn where a file of plain text has the name of another format, holds NUL bytes, or begins as UTF-16 does.
+    """Warn if a file of plain text has the name of another format, contains NUL bytes, or begins like UTF-16.
 
     name : the one whose ending says what the file holds
     """

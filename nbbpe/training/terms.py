@@ -57,7 +57,7 @@ class Terms(NamedTuple):
     def warn_if_fewer(
         self, stopping: Stopping, n_learned: int, n_wanted: int, what: str, vocab_size: int, result: str
     ) -> bool:
-        """Warn where fewer were learned than wanted. Returns whether a signal is the reason, and not the text."""
+        """Warn if fewer were learned than wanted. Returns whether a signal is the reason, and not the text."""
         if n_learned >= n_wanted:
             return False
         if stopping.number is not None:

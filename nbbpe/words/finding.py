@@ -18,7 +18,7 @@ from .counted_text import CountedText
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .parity import Parity
-from .source_words import changes_text, gather_words, is_prepared
+from .source_words import changes_text, gather_words
 from .supply import Supply
 
 

@@ -211,7 +211,7 @@ def _multipliers(mixture: Mixture, sizes: Mapping[str, int]) -> dict[str, int]:
     from ..training.weights import exact_fraction  # here, as it brings `decimal` with it
 
     if mixture.shares is not None:
-        # A source without text has no share to be made up for, and must not be the one that counts least.
+        # A source without text is ignored, or it would be the one that counts least.
         rates = {name: exact_fraction(share) / sizes[name] for name, share in mixture.shares.items() if sizes[name]}
         least = min(rates.values(), default=exact_fraction(1))
         return {name: round(_FINENESS * rates.get(name, least) / least) for name in sizes}
