@@ -256,7 +256,7 @@ def concatenated(documents: list[bytes], specials: SpecialTokens, break_id: int 
 
     Without a `break_id`, there is a break of id -1 between any two; with one, a break of that id after each.
     """
-    n_breaks = len(documents) - (break_id is None)
+    n_breaks = len(documents) - (break_id is None) if documents else 0
     text = SEPARATOR.join(documents if break_id is None else [*documents, b""])
     after = np.full((n_breaks, 3), -1 if break_id is None else break_id, dtype=np.int64)
     if n_breaks:
