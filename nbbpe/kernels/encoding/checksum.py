@@ -8,7 +8,7 @@ from ..compiler.signature import reads, uint16, uint64
 
 # A number with no pattern in its bits; it is odd, so that every change of a single number is detected.
 BASE = 0x9E3779B97F4A7C15
-_AT_ONCE = 512  # numbers whose weights are in the fastest cache
+_AT_ONCE = 512  # numbers in a block, whose weights stay in the L1 cache
 
 
 def new_weights() -> NDArray[np.uint64]:

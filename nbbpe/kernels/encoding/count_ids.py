@@ -12,7 +12,7 @@ def _count(ids, counts):
 
 @kernel(reads(uint16[:]), int64[:])
 def count_short_ids(ids, counts):
-    """Add the ids to the counts.
+    """Add to `counts` how often each id occurs.
 
     ids    : uint16[n]          each below the length of `counts` (unchecked)
     counts : int64[*], modified

@@ -19,9 +19,9 @@ _LENGTH_BITS = 32
 
 
 def new_pool(vocab: dict[int, bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bytes of tokens, one after another, uint8[* + PADDING]; and of each its place there and its length, int64[n].
+    """The bytes of all tokens, one after another, uint8[* + PADDING]; and the place and length of each, int64[n].
 
-    The second array holds NO_TOKEN for a number without token; else its low 32 bits are the length.
+    In the second array, NO_TOKEN is for an id without token; else the high 32 bits are the place, the low 32 the length.
     """
     tokens = list(map(vocab.get, range(max(vocab) + 1), repeat(b"")))
     lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
@@ -33,7 +33,7 @@ def new_pool(vocab: dict[int, bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int
 
 
 class DecodeState(NamedTuple):
-    """What `decode_ids` works with: the addresses of arrays, the number of places, and the room in `out`."""
+    """The arrays that `decode_ids` uses, as addresses; the number of places, and the room in `out`."""
 
     places: int
     n_tokens: int
@@ -50,14 +50,13 @@ def new_state(pool: NDArray[np.uint8], places: NDArray[np.int64], out: NDArray[n
 
 @kernel(int64, IDS_ARGUMENT, int64, int64)
 def decode_ids(state_at, ids, ids_at, n):
-    """Write the tokens of ids one after another.
+    """Write the bytes of the tokens of ids, one after another.
 
     state_at : address of a DecodeState; its `out`, uint8[room + PADDING], is filled, also the PADDING
     ids      : an IdsArgument; if it is not a list, the ids are int64[n] at the address `ids_at`; n < 0 for no ids
 
-    Returns the number of bytes of all tokens, even if `out` has no room for all: then it holds the first of them only.
-    UNKNOWN if an id has no token, or if none is given. Cost: one step for each 16 bytes of a token, or part of them; 2
-    ns an id.
+    Returns the number of bytes of all tokens, even if `out` has no room for all: then only the first tokens are written.
+    UNKNOWN if an id has no token, or if no ids are given. Cost: one copy for each 16 bytes of a token; 2 ns an id.
     """
     state = read_fields(DecodeState, state_at)
     if ids.n != NO_LIST:

@@ -1,7 +1,7 @@
-"""Encoding for compiled code of other people: one document, into an array of theirs.
+"""Encoding that users call from their compiled code: one document, into an array of the caller.
 
-Nothing of nbbpe's own state takes part. The ids of short pretokens are cached in the state that the caller made, in a table
-where each pretoken has one slot, and the latest one stays in it: no search, so no text can make one long.
+It uses no state of nbbpe. The ids of short pretokens are cached in the state that the caller made, in a table in which each
+pretoken has exactly one possible slot, which keeps the latest pretoken. There is no search, so no text can make one long.
 """
 
 from typing import Any, NamedTuple
@@ -22,17 +22,17 @@ from .merge_table import Merges, merges_addresses
 MOST_BYTES, MOST_IDS = 15, 11  # of a pretoken that is cached
 SLOT_BITS = 13
 _SLOT = 64  # bytes of a slot, which is a cache line
-_N_IDS, _IDS = 16, 20  # the offsets in it
-_NOT_ALIGNED = _SLOT - 1  # bits of the address of an array that does not begin with a cache line
+_N_IDS, _IDS = 16, 20  # offsets in a slot
+_NOT_ALIGNED = _SLOT - 1  # bits that are 0 in the address of an array that begins with a cache line
 
 _8 = np.uint64(8)
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 _LENGTH_SHIFT, _HOME_SHIFT = np.uint64(56), np.uint64(64 - SLOT_BITS)
-_FACTOR, _FACTOR_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)  # odd, of bits in no order
+_FACTOR, _FACTOR_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)  # odd, with no pattern in their bits
 
 
 class Tables(NamedTuple):
-    """What encoding reads.
+    """The arrays that encoding reads.
 
     pattern : PatternTables, see pieces/pattern_tables.py
     merges  : Merges, see merge_table.py
@@ -42,7 +42,7 @@ class Tables(NamedTuple):
     merges: Merges
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Vector code reads whole cache lines, and what is unpickled begins anywhere.
+        # Vector code reads whole cache lines, but an array that was unpickled may begin anywhere.
         return tables_from, (self.pattern, self.merges)
 
 
@@ -59,15 +59,15 @@ def _aligned(array: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class State(NamedTuple):
-    """What encoding changes; for one thread at a time.
+    """The arrays that encoding changes; for one thread at a time.
 
     text    : uint8[longest + PADDING]   a copy of the document, as kernels read past its end
     ids     : uint32[longest]
     scratch : uint64[*]                  see `new_scratch`
     split   : int64[*]                   see `new_split_scratch`
-    cache   : uint64[2**SLOT_BITS, 8]    pretokens: their bytes, with the length in the last one of 16; the number of ids,
-                                         uint32; the ids, uint32[MOST_IDS]
-    made_by : uint64[1]                  the secret of the tables that the cached ids are of
+    cache   : uint64[2**SLOT_BITS, 8]    slots: the bytes of a pretoken, with its length in the last one of 16; the number
+                                         of its ids, uint32; the ids, uint32[MOST_IDS]
+    made_by : uint64[1]                  the secret of the tables with which the cached ids were made
     """
 
     text: NDArray[np.uint8]
@@ -95,7 +95,7 @@ scratch_of_long = inlined(long_scratch)
 
 @inlined
 def has_room(state, n, pattern_at, n_ascending):
-    """Whether the scratch of a state, which may have been made for other tables, is large enough for n bytes and these."""
+    """Whether the scratch of a state is large enough for n bytes and these tables: it may have been made for others."""
     has_memo = number_of(pattern_at, MEMO) != 0
     if has_memo and state.split.shape[0] < 2 * (MOST_LEVELS + number_of(pattern_at, N_STATES)):
         return False
@@ -142,11 +142,11 @@ def encode_short(at, n, merges_at, scratch_at, cache_at, ids_at, id_size):
 def encode_into(tables, state, text, start, stop, out):
     """Write the ids of the document text[start:stop] to the first places of `out`, from compiled code.
 
-    tables : of `Tokenizer.njit_tables`
-    state  : of `new_state`, modified, for one thread at a time. One that was made for the tables of another tokenizer may
-        have too little room for these
+    tables : from `Tokenizer.njit_tables`
+    state  : from `new_state`, modified; for one thread at a time. A state that was made for the tables of another tokenizer
+        may have too little room for these
     text   : uint8[*], not modified; a NumPy array over bytes is np.frombuffer(data, dtype=np.uint8)
-    start, stop : integers. The text before and after plays no part, as if text[start:stop] were alone
+    start, stop : integers. The text before and after is ignored, as if text[start:stop] were alone
     out    : integers[*], modified; with room for as many ids as the document has bytes
 
     Returns the number of ids. They are those of `encode_ordinary`: special tokens in the text are plain text. Raises
@@ -165,7 +165,7 @@ def encode_into(tables, state, text, start, stop, out):
     >>> out[:n_ids]
     array([258, 261], dtype=uint16)
     """
-    # This is a part of other people's code, which may be called with anything: unlike a kernel, it raises errors.
+    # This is compiled into the user's code, which may pass anything: unlike a kernel, it raises errors.
     n = stop - start
     if start < 0 or n < 0 or stop > text.shape[0]:
         raise ValueError("start and stop must be places in the text, and stop not before start")

@@ -20,12 +20,12 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
     """Write the ids of a piece that is not in the cache to `ids_at`, and cache them.
 
     slot   : the free slot where the piece belongs, or NO_SLOT
-    key_at : address of a copy of the piece, which no other thread changes (see pending_pieces.py), with PADDING bytes after
-    it
-    of_texts : whether the piece ends its text and is split as it, see pretokens.ends_otherwise; then slot is NO_SLOT
+    key_at : address of a copy of the piece that no other thread changes (see pending_pieces.py), then PADDING bytes
+    of_texts : whether the piece ends its text and is split by the tables of texts (see pretokens.ends_otherwise); slot is
+             NO_SLOT then
     merge  : merge_if_short or merge_pretoken
 
-    Returns the number of bytes that they take; or, if negative, the status that `encode_pieces` must return if no piece is
+    Returns the number of bytes of the ids; or, if negative, the status that `encode_pieces` must return if no piece is
     pending. Cost: half a microsecond for a word.
     """
     state = state_of(state_at)
@@ -40,8 +40,8 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
     begin_piece(state.split, pattern_at)
     while at < key_at + length:
         end = pretoken_end(at, key_at + length, pattern_at, state.split)
-        # One of several pretokens is often cached as a piece. But a piece of the same bytes may be split, and a pretoken is
-        # not: `ab(?=c)|.` makes one pretoken of "ab" before "c", and two if no c follows.
+        # If there are several pretokens, one is often cached as a piece. But a piece may be split where a pretoken of the
+        # same bytes is not: `ab(?=c)|.` makes one pretoken of "ab" before "c", and two if no c follows.
         n_bytes = copy_hit(cache, at, end - at, next_at) if is_stable and end - at < length else 0
         if n_bytes == 0:
             n_ids = merge(at, end - at, state.merges, state.scratch, next_at, id_size)
@@ -57,7 +57,7 @@ def encode_and_cache(state_at, slot, key_at, length, low, high, ids_at, id_size,
 
 @kernel(int64, int64, int64, int64, uint64, uint64, int64, int64, int64, returns=int64)
 def encode_new_piece(state_at, slot, key_at, length, low, high, ids_at, id_size, of_texts):
-    """As `encode_and_cache`, of a piece in a text. NEED_LONG for a piece that is too long to copy, has a pretoken that is
+    """As `encode_and_cache`, for a piece in a text. -NEED_LONG for a piece that is too long to copy, has a pretoken that is
     too long for a lane, or must be split by `regex`."""
     if length > MOST_COPIED or number_of(state_of(state_at).scan.tables, BY_REGEX) != 0:
         return -NEED_LONG
@@ -96,7 +96,7 @@ def encode_long_piece(state_at, key_at, length, ids_at, id_size, ends_text):
 
 @kernel(int64, int64, int64, int64, int64, int64)
 def encode_split_piece(state_at, key_at, ends_at, n_pretokens, ids_at, id_size):
-    """As `encode_long_piece`, of a piece that is split already.
+    """As `encode_long_piece`, for a piece that is already split.
 
     ends_at : address of int64[n_pretokens]    where each pretoken ends in the piece; at least one
     """

@@ -25,10 +25,10 @@ DONE, NEED_OUT, NEED_SCRATCH, NEED_CACHE, NEED_LONG = range(5)
 
 
 class EncodeState(NamedTuple):
-    """What the array of a state holds: int64 each, addresses unless stated otherwise.
+    """The numbers in the array of a state: int64 each, addresses unless stated otherwise.
 
     scan, merges       : the pattern's tables for pieces that text follows, with scratch of the scan; the tables of merges
-    joins              : the places that merges join at
+    joins              : the places at which merges join tokens
     split              : scratch, see pretokens.new_split_scratch
     batch, n_rows      : scratch of the scan, and its rows
     scratch, longest   : scratch for merging pretokens of up to `longest` bytes
@@ -38,8 +38,8 @@ class EncodeState(NamedTuple):
     pending            : new pieces that are merged together, see pending_pieces.new_pending
     text, out, out_bytes, id_size : where a short text is copied to, and where its ids are written
     specials           : the special tokens to find in a short text
-    breaks, n_breaks   : where they are listed, and how many there is room for
-    work               : what is to be encoded, see Work
+    breaks, n_breaks   : where these are listed, and how many there is room for
+    work               : the text to encode, see Work
     """
 
     scan: ScanAddresses
@@ -65,7 +65,7 @@ class EncodeState(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What must be encoded, and how much of it is done, int64 each; kernels change position, n_ids and piece_end.
+    """The text to encode, and how much of it is done, int64 each; kernels change position, n_ids and piece_end.
 
     text      : address of a text with PADDING bytes after `end`
     position  : start of a piece; the ids of the text before it are written
@@ -77,8 +77,8 @@ class Work(NamedTuple):
     out, out_bytes : where ids are written, and the room there
     n_ids     : how many ids are written already
     id_size   : bytes of each, 2 or 4
-    step      : id_size; or 0 to count the ids only, where `out` is just scratch
-    piece_end : where encoding stopped before all was done, the end of what there must be room for, from `position` on
+    step      : id_size; or 0 if the ids are only counted, and `out` is just scratch
+    piece_end : if encoding stopped early: the text from `position` to here is what there must be room for
     """
 
     text: int
@@ -180,7 +180,7 @@ def new_state(
 
 
 def put_specials(state: NDArray[np.int64], specials: SpecialTokens) -> None:
-    """Put other special tokens into a state, which must outlive their use."""
+    """Put other special tokens into a state; their arrays must outlive the use of the state."""
     addresses = _special_addresses(specials)
     state[_SPECIALS : _SPECIALS + len(addresses)] = addresses
 

@@ -70,7 +70,7 @@ def take_short(state_at, text, with_specials):
 
 @kernel(int64, TEXT_ARGUMENT, int64)
 def encode_pieces(state_at, text, what):
-    """Write the ids of a text's pieces, and those of its breaks (where >= 0), to an array.
+    """Write the ids of a text's pieces, and the ids of its breaks (if >= 0), to an array.
 
     state_at : address of an EncodeState; what its addresses point to is modified
     text     : a TextArgument; `what` says what to do with it
@@ -78,26 +78,25 @@ def encode_pieces(state_at, text, what):
                same, and the state's special tokens are found in it. WORK_ALONE, the text is not read: the state's work says
                what to encode, see encode_state.Work
 
-    Returns the number of ids if everything that can be encoded is, else less than 0. For a text: it has more than
-    SHORT_TEXT bytes, or does not fit for another reason, and must be encoded as work. For work, in which the progress is
-    stored: -NEED_OUT, -NEED_CACHE: give more room, at least for the text between position and piece end, and call again
-    with the same work. -NEED_LONG: give this text to `encode_long_piece`, and go on after it. Cost: scan, one look-up and a
-    16-byte write a piece, 2 ns a byte.
+    Returns the number of ids if everything that can be encoded is encoded, else a negative number. For a text, this means
+    that it has more than SHORT_TEXT bytes, or does not fit for another reason, and must be encoded as work. For work, the
+    progress is stored in it, and the number is a status. -NEED_OUT, -NEED_CACHE: provide more room, at least for the text
+    between position and piece end, and call again with the same work. -NEED_LONG: pass this text to `encode_long_piece`,
+    and continue after it. Cost: scan, one look-up and a 16-byte write a piece, 2 ns a byte.
 
     There is one kernel for texts of all sizes, as all of encoding is compiled into each such kernel.
     """
     if what != WORK_ALONE and not take_short(state_at, text, what == WITH_SPECIALS):
         return -NEED_OUT
     n_rows = state_of(state_at).n_rows
-    # A long piece ends the call, and the next call scans again what follows it. So the first batch ends with the first
-    # piece (an empty one may precede it): with full batches, texts of one long piece after another took half of their time
-    # for scanning.
+    # A long piece ends the call, and the next call scans the text after it once more. So the first batch ends with the
+    # first piece (an empty one may precede it): with full batches, texts of many long pieces took half their time to scan.
     return encode_work(state_at, MIN_ROWS + 1 if what == WORK_ALONE else n_rows)
 
 
 def compile_parts_beside() -> None:
-    """Have another process compile the kernels that `encode_pieces` calls, unless they are stored: this one compiles those
-    that make tables first, and then `encode_pieces`."""
+    """Have another process compile the kernels that `encode_pieces` calls, unless they are stored, while this process
+    compiles the kernels that make tables, and then `encode_pieces`."""
     compile_beside([encode_new_piece, add_pending, encode_pending])
 
 
@@ -110,7 +109,7 @@ def compiled_encode_pieces() -> Callable[[int, object, int], int]:
 def encode_work(state_at, n_wanted):
     """Encode the work of a state; arguments and result as of `encode_pieces`.
 
-    n_wanted : how many rows the first batch has room for; each of the next has twice as many, up to all there are
+    n_wanted : how many rows the first batch has; each later batch has twice as many as the one before, up to `n_rows`
     """
     finish_growth(state_at)
     state = state_of(state_at)
@@ -164,8 +163,8 @@ def encode_work(state_at, n_wanted):
 def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_at, n_out):
     """Encode the pieces and breaks in the first `found` rows of a batch.
 
-    state, work : what is at `state_at`, already read
-    next_break  : the first break that does not end before them
+    state, work : the EncodeState at `state_at` and its Work, already read
+    next_break  : the first break that does not end before these rows
     ids_at, first_at, n_out : where ids are written; an earlier place in the output, from which on ids are not counted yet,
         and the number of ids before it
 
@@ -212,7 +211,7 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
             ids_at = following_at
             row += 1
         elif n_pending(pending_at) > 0:
-            must_end = True  # encode those before it first; then the loop comes here again
+            must_end = True  # encode the pending pieces first; then the loop returns to this row
         else:
             leave(state.work, bound_of(batch, row), bound_of(batch, row + 1), n_out + (ids_at - first_at) // id_size)
             return following_at, ids_at, next_break
@@ -221,8 +220,8 @@ def encode_rows(state_at, state, work, batch, found, next_break, ids_at, first_a
 
 @inlined
 def row_before_end(batch, break_row, n_found, work, next_break, pattern_at):
-    """The row before `break_row` (that of the next break, or `n_found`), if no text follows its piece and the pattern may
-    split it otherwise for that; else `n_found`."""
+    """The row before `break_row` (the row of the next break, or `n_found`) if no text follows its piece, so that the
+    pattern may split it differently; else `n_found`."""
     if number_of(pattern_at, ENDING) == 0:
         return n_found
     ends_at = start_of_break(work.breaks, next_break) if next_break < work.n_breaks else work.end
@@ -233,9 +232,9 @@ def row_before_end(batch, break_row, n_found, work, next_break, pattern_at):
 def encode_row(state_at, state, work, batch, row, may_wait, ids_at, ends_text):
     """Encode the piece in a row that is not a hit in its home slot: a hit elsewhere, a miss, or empty.
 
-    state, work : what is at `state_at`, already read
+    state, work : the EncodeState at `state_at` and its Work, already read
     may_wait    : whether there is room after the pending pieces for the ids of the batch
-    ends_text   : whether it may be split otherwise as no text follows it; then it may also be a hit in its home slot
+    ends_text   : whether it may be split differently as no text follows it; then it may also be a hit in its home slot
 
     Returns where the next ids are written; or, if negative, the status that `encode_pieces` must return if no piece is
     pending.

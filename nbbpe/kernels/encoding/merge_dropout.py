@@ -1,11 +1,12 @@
 """Merging with BPE dropout (Provilkov et al. 2020), which splits the same text in many ways, for training a model.
 
-At each step every pair of adjacent symbols that has a merge is dropped with the probability p, each by itself and for this
-step only. Of the others the pair of lowest rank is merged, the leftmost of several. Where all are dropped, merging ends.
+At each step every pair of adjacent symbols that has a merge is dropped with the probability p, independently and for
+this step only. Of the other pairs the one of lowest rank is merged, the leftmost of several. If all are dropped, merging
+ends.
 
-Here pairs come from a heap in order of their ranks, and each is dropped or not when it comes. The first that is not dropped
-is merged, and the dropped ones go back into the heap: what comes after it in the order need not be asked. So a step costs
-1 / (1 - p) pairs on average.
+Here pairs are taken from a heap in the order of their ranks, and each is dropped or not when it is taken. The first pair
+that is not dropped is merged, and the dropped ones go back into the heap; the pairs after it need no random number. So a
+step takes 1 / (1 - p) pairs on average.
 
 A pretoken that is a token although merging does not give it (see `Merges.whole`) becomes that token before all merges;
 this, too, is dropped with the probability p.
@@ -57,12 +58,12 @@ def entry_of(rank, position):
 def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, ids_at, id_size):
     """Write the ids of the pretoken of n >= 1 bytes at `text_at`; returns their number.
 
-    threshold : uint64   of 2 ** SHARE_BITS, the share of pairs that is dropped
-    random_at : address of uint64[1], modified; all randomness comes from it
+    threshold : uint64   the probability that a pair is dropped, times 2 ** SHARE_BITS
+    random_at : address of uint64[1], modified: the state of the random numbers
     Other arguments as for merge_pretoken.
 
-    In the scratch lie a heap, uint64[3 n], of rank << 32 | position, and rows, see `start_rows`. Entries whose pair has
-    changed are still in the heap; they are known by the rank in the row, as no pair comes back to a position.
+    The scratch holds a heap, uint64[3 n], of rank << 32 | position, and rows, see `start_rows`. Entries whose pair has
+    changed are still in the heap; they are recognised by the rank in the row, as a pair never returns to a position.
     """
     if merges_at.whole != 0:
         token_id = whole_token(merges_at.whole, text_at, n)
@@ -78,7 +79,7 @@ def merge_with_dropout(text_at, n, merges_at, scratch_at, threshold, random_at, 
             sift_up(heap_at, size, entry_of(rank, i))
             size += 1
     while size > 0:
-        # The dropped ones lie behind the heap, from `top` downwards: each that is taken from the heap leaves room for one.
+        # Dropped entries are kept after the heap, from `top` downwards: each entry taken from the heap leaves room for one.
         top = size
         n_dropped = np.int64(0)
         merged = np.int64(-1)
@@ -140,9 +141,9 @@ def encode_with_dropout(text, starts, merges, scratch, threshold, random, ids_at
 
 @kernel(reads(uint8[:]), int64, int64, reads(uint64[:]), int64[:], int64, int64[:])
 def split_text(text, start, end, pattern, split_scratch, begins, starts):
-    """Find pretokens of a text, by an automaton and without pieces, as all of a pretoken is merged at once.
+    """Find the pretokens of a text by an automaton, without pieces, as a pretoken must be merged as a whole.
 
-    text          : uint8[* + PADDING], read    the text is text[:end]; it must lie where it was in the first call
+    text          : uint8[* + PADDING], read    the text is text[:end]; its address must be the same in all calls
     start, end    : where the next pretoken starts, and the end of the text
     pattern       : PatternTables, read;  split_scratch : see `new_split_scratch`, modified
     begins        : whether this is the first call for the text

@@ -1,9 +1,9 @@
-"""Merging a long pretoken over linked rows: by a heap of ranks, or, where merges ascend, by a list for each rank.
+"""Merging a long pretoken over linked rows: by a heap of ranks, or, if merges ascend, by a list for each rank.
 
-Merges ascend if each has a higher rank than those that make its two sides. Then a merge only ever makes pairs of higher
-ranks than its own, so that ranks can be done one after another, all pairs of one at a time. A heap costs log n for a pair,
-and its pairs are at random places in memory, each known only when it comes; a list costs the same for every pair, and its
-places are prefetched. All merges from training ascend; those of other tokenizer files may not.
+Merges ascend if each has a higher rank than the merges that make its two sides. Then a merge only makes pairs of higher
+ranks than its own, so ranks can be processed one after another, all pairs of a rank together. A heap costs log n for each
+pair, and a pair is at a random place in memory that is known only when it is popped; a list costs the same for every pair,
+and its places are prefetched. Merges from training always ascend; merges of other tokenizer files may not.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a no
 PLACES = 14  # in a block of a list, which is a cache line with two numbers more
 AHEAD = 8  # how many pairs in advance the cache line of a pair in the table is prefetched
 
-# The offsets in bytes of the columns of a row, and of what a block has besides places.
+# Offsets in bytes: of the columns of a row, and of the two numbers of a block that follow its places.
 _SYMBOL, _RANK = 0, 4
 _N_PLACES, _NEWER = 4 * PLACES, 4 * PLACES + 4
 _NONE = -1
@@ -58,8 +58,8 @@ def start_rows(rows_at, text_at, n, merges_at):
     """Fill the rows of a pretoken's n bytes.
 
     rows_at : address of int32[n, 2], with a row before it and one after it, filled    for each position
-        the symbol that starts there. Of a symbol of several bytes (none of the first 256), the second and the last position
-        hold minus its length, so that the neighbours of any symbol are found from the rows beside it
+        the symbol that starts there. The second and the last position of a symbol of several bytes (256 or more) hold minus
+        its length, so that the neighbours of any symbol are found from the rows next to it
         the rank of the pair that starts there, or -1
     """
     write_u32(rows_at - _ROW + _SYMBOL, 0)  # of one byte: before position 0 comes -1
@@ -78,7 +78,7 @@ def start_rows(rows_at, text_at, n, merges_at):
 
 @inlined
 def of_row(rows_at, position, column):
-    """A number of a row."""
+    """A column of the row at a position."""
     return np.int64(read_i32(rows_at + _ROW * position + column))
 
 
@@ -141,7 +141,7 @@ def new_rank(rows_at, n, left, merges_at):
 
 @inlined
 def sift_up(heap_at, child, entry):
-    """Put an entry at a free node of a heap, or move it up as far as its value wants; entries above move down."""
+    """Put `entry` at the free node `child` or above, where the heap property holds. Cost: O(log child)."""
     while child > 0:
         above = read_u64(heap_at + 8 * ((child - 1) // CHILDREN))
         if above <= entry:
@@ -221,17 +221,17 @@ def pop(queues_at, room, ends_at):
 def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """Write the ids of a pretoken of any length; arguments and result as for merge_pretoken.
 
-    In the scratch lie
+    The scratch holds
 
     queues : uint64[3, 3 n]   rank << 32 | position, including entries that have become invalid: two queues for entries that
-                         come in order, and a heap (a tree in an array where a node has CHILDREN children) for the others.
-                         In a million times one letter nearly all entries come in order, and a heap would take most of the
-                         time
+                         arrive in order, and a heap (a tree in an array; a node has CHILDREN children) for the others. If
+                         a letter is repeated a million times, nearly all entries arrive in order, and a heap would take
+                         most of the time
     ends : int64[6]      see `push`
     rows : int32[n, 2]   see `start_rows`
 
-    Cost: O(n log n), whatever the text is: each merge adds at most two entries to the heap, and an entry whose pair has
-    changed is dropped when it comes up.
+    Cost: O(n log n) for any text: each merge adds at most two entries, and an entry whose pair has changed is dropped when
+    it is popped.
     """
     room = 3 * n
     queues_at, ends_at, rows_at = scratch_at, scratch_at + 72 * n, scratch_at + 72 * n + 48 + _ROW
@@ -318,7 +318,7 @@ def take_rank(groups_at, words_at, group):
 def merge_run(rows_at, position, rank, symbol, merged_at, n_merged):
     """Merge a run of overlapping pairs of one rank, of which one is at `position`, from left to right.
 
-    merged_at, n_merged : address of int32[*], filled on from n_merged     the positions of the new symbols, whose pairs
+    merged_at, n_merged : address of int32[*], filled from n_merged on     the positions of the new symbols, whose pairs
                           must be looked up
 
     Returns n_merged.
@@ -342,20 +342,20 @@ def merge_run(rows_at, position, rank, symbol, merged_at, n_merged):
 def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
     """Write the ids of a pretoken of any length, by merges that ascend; arguments and result as for merge_pretoken.
 
-    In the scratch lie
+    The scratch holds
 
-    groups : uint64[*]        bit w % 64 of number w / 64 says that words[w] is not 0; else words[w] means nothing
-    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] means nothing. So
+    groups : uint64[*]        bit w % 64 of groups[w / 64] says that words[w] is not 0; else words[w] is undefined
+    words  : uint64[*]        bit r % 64 of words[r / 64] says that rank r has a list; else ends[r] is undefined. So
                               clearing and searching cost one bit for 64 ranks
-    ends   : int32[n_ranks, 2]   of each rank the first and the last block of its list
+    ends   : int32[n_ranks, 2]   the first and the last block of the list of each rank
     rows   : int32[n, 2]      see `start_rows`
     merged : int32[n / 2]     see `merge_run`
-    blocks : int32[*, 16]     PLACES positions, how many of them are filled, and the block after this one (or -1), of the
-                              list or of those that are free again. A position whose pair has changed is invalid, which is
-                              detected when its rank comes. Positions mostly ascend, so that a run of overlapping pairs is
-                              found at its first pair
+    blocks : int32[*, 16]     PLACES positions, how many of them are filled, and the next block (or -1) of the list, or of
+                              the free blocks. A position whose pair has changed is invalid, which is detected when its
+                              rank is processed. Positions mostly ascend, so that a run of overlapping pairs is found at
+                              its first pair
 
-    Cost: O(n), whatever the text is, and one step for 4096 ranks.
+    Cost: O(n) for any text, and one step for each 4096 ranks.
     """
     n_ranks = merges_at.n_ascending
     n_groups = (n_ranks >> 12) + 1

@@ -1,9 +1,9 @@
-"""Merging short pretokens, several at a time: each in a lane, with a turn for each of its pairs; the least is next.
+"""Merging short pretokens, several at a time: each has a lane, and each pair in it a turn; the least turn is next.
 
 Merging is a chain of look-ups, each of which waits for the one before. So a merge and the look-ups that it needs are two
 steps, and each step is done in all lanes before the next one: while the cache lines of one lane are loaded, the other lanes
-proceed. A branch that depends on the pretoken is mispredicted about once each time, which costs as much as half a merge: so
-there are as few as possible, and a lane that is finished makes one more step, to no effect.
+proceed. A branch that depends on the pretoken is mispredicted about once for each pretoken, which costs as much as half a
+merge: so there are as few as possible, and a finished lane takes one more step, which has no effect.
 """
 
 import numpy as np
@@ -58,10 +58,11 @@ _ONE = np.uint64(1)
 
 @inlined
 def turn_of(rank, position):
-    """When the pair of a rank at a position is merged, as a number of 32 bits: the pair with the least turn is next.
+    """The turn of the pair with a rank at a position, a number of 32 bits: the pair with the least turn is merged next.
 
-    Of equal ranks the leftmost is, and the turn itself holds the position. NO_RANK gives more than any rank. Between rank
-    and position are the contest bits that settle_short uses for pairs of bytes; all other pairs count as contested.
+    Turns are in the order of ranks, and of positions for equal ranks; the position is read from the turn. NO_RANK gives a
+    higher turn than any rank. Between rank and position are the contest bits that settle_short uses for pairs of bytes; all
+    other pairs count as contested.
     """
     return (rank << RANK_AT) | (CONTESTED + position)
 
@@ -105,9 +106,8 @@ def settle_short(lane_at, merges_at):
     their turns after it. The new symbol merges at higher ranks only, as merges ascend if any pair is not contested. So the
     pair can be merged first; and while each ordinary step waits for the one before, these merges do not wait.
 
-    It looks up the new pairs at once. They do not wait for each other, and a loop of its own for this, after one that
-    prefetches their cache lines, has cost more for its mispredicted end than it saved. Only the first BLOCK positions are
-    read.
+    It looks up the new pairs itself, as these look-ups do not wait for each other. A second loop for them, after one that
+    prefetches their cache lines, cost more by its mispredicted end than it saved. Only the first BLOCK positions are read.
     """
     symbols_at, turns_at, after_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT, lane_at + AFTER_AT
     settled = least_of_three(turns_at, CONTESTED)
@@ -141,10 +141,10 @@ def pair_at(lane_at, position):
 
 @inlined
 def step_short(lane_at, merges_at):
-    """Do the next merge in a lane. Returns 0, or 1 where there is none, as uint64.
+    """Do the next merge in a lane. Returns uint64: 0, or 1 if there is none.
 
-    Where there is none, it does something at position 0, which is not read any more: a branch would be mispredicted once a
-    pretoken. Otherwise it prefetches the cache lines of the two new pairs, and find_stepped looks them up.
+    If there is none, it writes to position 0, which is not read any more: a branch would be mispredicted once a pretoken.
+    Otherwise it prefetches the cache lines of the two new pairs, and find_stepped looks them up.
     Cost: about 10 ns, and 5 for each further 16 bytes.
     """
     symbols_at, turns_at = lane_at + SYMBOLS_AT, lane_at + TURNS_AT
@@ -200,7 +200,7 @@ def finish_short(lane_at, merges_at, ids_at, id_size):
 
 @called
 def merge_lanes(lanes_at, n_lanes, merges_at):
-    """Do all merges of the pretokens in the first lanes, of which there are fewer than 64."""
+    """Do all merges of the pretokens in the first `n_lanes` lanes, fewer than 64."""
     for lane in range(n_lanes):
         settle_short(lanes_at + lane * LANE_BYTES, merges_at)
     unfinished = (_ONE << np.uint64(n_lanes)) - _ONE

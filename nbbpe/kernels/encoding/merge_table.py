@@ -46,7 +46,7 @@ CONTEST_BITS = 2  # of a pair of bytes: which of the two bytes another merge may
 RIGHT_CONTESTED, LEFT_CONTESTED, BOTH_CONTESTED = 1, 2, 3
 _NO_BYTE_PAIR = NO_RANK << CONTEST_BITS | BOTH_CONTESTED
 
-_MOST_GAPS = 16  # ids for each symbol, where a table of all ids is made
+_MOST_GAPS = 16  # ids for each symbol, up to which a table of all ids is made
 MOST_LINES = 64  # that a look-up reads; of tables that are half full, one in 10^20 would need more
 
 _FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -63,15 +63,15 @@ class Merges(NamedTuple):
                                           number of lines is a power of two, each a cache line. Bit 21 of a line's last
                                           entry is 0 if entries without room in the line are in the next one
     byte_pairs  : uint32[65536]           of each pair of bytes, at [left << 8 | right], rank << CONTEST_BITS and which of
-                                          its bytes are contested, see `contested_bytes`; all ones where it has no rank
+                                          its bytes are contested, see `contested_bytes`; all ones if it has no rank
     symbols     : uint32[*]               the symbol that a pair of each rank becomes, shortened by `without_final_run`
     ids         : uint32[*]               the id of each symbol, likewise
-    whole       : uint64[*]               tokens that a whole pretoken becomes though merging does not give them, see
-                                          `pack_whole`; no entries for most vocabularies
-    n_ascending : int                     the number of ranks, if each merge has a higher one than those that make its two
-                                          sides: then a long pretoken can be merged rank by rank (merge_long); else 0
-    joins       : uint8[*]                bits of the places that merges join at (unmergeable_boundaries); no entries if
-                                          they are unknown, or if parts of a pretoken would merge otherwise than all of it
+    whole       : uint64[*]               tokens that merging does not give, but that a pretoken of their bytes becomes, see
+                                          `pack_whole`; empty for most vocabularies
+    n_ascending : int                     the number of ranks, if each merge has a higher rank than the merges that make its
+                                          two sides: then a long pretoken can be merged rank by rank (merge_long); else 0
+    joins       : uint8[*]                bits of the places at which merges join (unmergeable_boundaries); empty if they
+                                          are unknown, or if a part of a pretoken may merge differently from the whole
     secret      : np.uint64               determines the line of each pair; odd
     """
 
@@ -86,7 +86,7 @@ class Merges(NamedTuple):
 
 
 class MergeAddresses(NamedTuple):
-    """What compiled code takes of Merges.
+    """Merges in the form that compiled code takes.
 
     entries, byte_pairs, symbols, ids, whole : the addresses of these arrays; 0 for a `whole` without entries
     last_entry, last_symbol, last_id         : the number of the last of entries, symbols and ids
@@ -151,8 +151,8 @@ def new_merges(
     """Make the tables from merges: ids of left and right, rank, and id of the result of each; and the bytes' ids.
 
     byte_ids : int32[256]; -1 for a byte that no text has
-    Of a pair that comes twice, the lower rank stays. Merges must come by ascending rank (ValueError where they do not), and
-    those of one rank have one result (unchecked).
+    If a pair comes twice, its lower rank is kept. Merges must come by ascending rank (else ValueError), and merges of one
+    rank must have one result (unchecked).
     """
     if (ranks[1:] < ranks[:-1]).any():
         raise ValueError("merges must come by ascending rank")
@@ -216,7 +216,7 @@ def contested_bytes(
                  than those that make its sides
 
     The left byte is contested if a symbol of several bytes before it merges with it at a lower rank than the pair; the
-    right byte likewise. If neither is, only the pairs of bytes beside it can merge before the pair.
+    right byte likewise. If neither is, only the pairs of bytes next to it can merge before the pair.
     """
     # The lowest rank at which each byte merges with a symbol of several bytes after it, and before it.
     first_after, first_before = np.full((2, 256), NO_RANK, dtype=np.uint32)
@@ -230,7 +230,7 @@ def contested_bytes(
 
 @inlined
 def enter_merge(merges, left, right, rank):
-    """Enter a pair of symbols with its rank. Ranks must ascend (unchecked): of a pair that comes twice, the first stays.
+    """Enter a pair of symbols with its rank. Ranks must ascend (unchecked): if a pair comes twice, the first is kept.
 
     left, right, rank : int64;  merges : Merges, entries or byte_pairs modified; there must be room (unchecked)
 
@@ -269,7 +269,7 @@ def has_long_searches(entries):
 
 @kernel(reads(int64[:]), reads(int64[:]), reads(int64[:]), reads(int64[:]), int64[:], Merges)
 def fill_merges(lefts, rights, ranks, results, ends, merges):
-    """Enter many merges, and the places that they join at unless `joins` is empty.
+    """Enter many merges, and the places at which they join, unless `joins` is empty.
 
     lefts, rights, ranks, results : int64[n], by ascending rank
     ends   : int64[number of symbols], overwritten    the ends of each symbol
@@ -371,7 +371,7 @@ def byte_pair_rank(merges_at, left, right):
 
 @inlined
 def byte_pair(merges_at, left, right):
-    """What Merges.byte_pairs has of a pair of bytes."""
+    """The entry of a pair of bytes in Merges.byte_pairs."""
     return np.int64(read_u32(merges_at.byte_pairs + 4 * (left << 8 | right)))
 
 

@@ -1,15 +1,15 @@
-"""Pending pieces: new pieces that are merged together later, while what follows them is encoded.
+"""Pending pieces: new pieces that are merged together later, while the text after them is encoded.
 
-New words of a text come one by one, but merging one alone mostly waits for memory. So a new piece gets a lane and is
-pending until MOST_PENDING are, or until their ids are needed: the text ends, or a document. The number of its ids is not
-known until then, nor, therefore, where the ids of the text after it belong: those are written to a buffer after the lanes
-meanwhile, and in the end all are copied to the output in order. Of 40 MB of English, with 84,000 new pieces, a first pass
-takes three quarters of the time that it takes when each piece is merged as it comes.
+To merge a single new word mostly means to wait for memory. So a new piece gets a lane, and is pending until there are
+MOST_PENDING such pieces, or until their ids are needed, at the end of a document or of the text. Until then the number of
+its ids is unknown, and so is the place in the output where the ids of the text after it belong. Meanwhile these are written
+to a buffer after the lanes; at the end all ids are copied to the output in order. A first pass over 40 MB of English, with
+84,000 new pieces, takes three quarters of the time that it takes if each piece is merged at once.
 
-A new piece is copied first, and its ids are those of the copy: the text may be a bytearray, or a mapped file, that another
-thread changes meanwhile. Then the ids of this call are undefined, but the cache has no wrong ids. A short piece is copied
-from its key. The copy of a long one may have another key than was looked up; it is stored with the hash that was looked up,
-so that no look-up finds it.
+A new piece is copied first, and the copy is encoded: the text may be a bytearray, or a mapped file, that another thread
+changes meanwhile. Then the ids of this call are undefined, but the cache has no wrong ids. A short piece is copied from its
+key. The copy of a long piece may differ from the bytes that were looked up; it is stored with the hash of those, so that no
+look-up finds it.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ from .merge_table import whole_token
 from .piece_cache import SPARE_BYTES, cache_ids, copy_ids, copy_slot
 
 MOST_PENDING = 16
-BEHIND_BYTES = 1 << 14  # room for the ids of what follows the pending pieces
+BEHIND_BYTES = 1 << 14  # room for the ids of the text after the pending pieces
 MOST_COPIED = 1 << 12  # bytes of the longest piece that is copied without being pending
 
 # Offsets in the memory, see new_pending; and in the caller's bytes of a lane.
@@ -134,8 +134,8 @@ def add_pending(state_at, slot, key_at, length, low, high, ids_at):
 def encode_pending(state_at, ids_end, first_at, n_ids, id_size):
     """Merge the pending pieces, cache them, and write their ids to the output, each followed by those of the text after it.
 
-    ids_end : where the ids of the text after the last of them end
-    first_at, n_ids : a place in the output before the first of them, and how many ids there are before it
+    ids_end : where the ids of the text after the last pending piece end
+    first_at, n_ids : a place in the output before the ids of the first pending piece, and the number of ids before it
 
     Returns where the ids end in the output; or 0 if a piece cannot be cached: then the position of the work is where that
     piece begins. After it, no piece is pending.
@@ -150,7 +150,7 @@ def encode_pending(state_at, ids_end, first_at, n_ids, id_size):
         length, copy_at = read_i64(lane_at), pending_at + _COPIES + i * _COPY_BYTES
         low, high = read_u64(lane_at + _LOW), read_u64(lane_at + _HIGH)
         slot = read_i64(lane_at + _SLOT)
-        if not is_free(cache.table, slot):  # another piece is there now, or an earlier lane held the same
+        if not is_free(cache.table, slot):  # another piece took the slot, or an earlier lane had the same piece
             slot = find(cache.table, copy_at, length, low, high)
         if is_free(cache.table, slot):
             n_bytes = finish_short(lane_at, merges_at, out_at, id_size) * id_size

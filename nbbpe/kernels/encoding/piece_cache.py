@@ -1,9 +1,9 @@
 """The cache of pieces: the ids of each, in a piece table.
 
-The two values of a slot, 16 bytes, hold the ids themselves if they are few, in the format of the output, and in the last
-two bytes how many bytes they take; else POOLED in the last two bytes, and before them how many bytes the ids take and where
-they begin in a pool. A slot's ids are written to the output as 16 bytes, however few they are: the next piece overwrites
-the surplus.
+If the ids are few, the two values of a slot, 16 bytes, hold them in the format of the output, and the number of their bytes
+in the last two bytes. If they are more, the last two bytes are POOLED, and the bytes before them hold the place of the ids
+in a pool, and the number of their bytes. A slot's ids are always written to the output as 16 bytes: the next piece
+overwrites the surplus.
 
 At its limits the cache is emptied: single pieces are never evicted.
 """
@@ -40,10 +40,10 @@ _BELOW_SIZE = np.uint64((1 << 48) - 1)
 
 
 class CacheAddresses(NamedTuple):
-    """What compiled code takes of a cache.
+    """A cache in the form that compiled code takes.
 
     table         : the piece table
-    ids_pool, ids_pool_size : address and length of uint8[*], ids of those with many
+    ids_pool, ids_pool_size : address and length of uint8[*], the ids of pieces that have many
     state         : address of int64[STATE_SIZE]: the bytes used of the pool, and how many pieces may be cached
     """
 
@@ -103,7 +103,7 @@ def cache_ids(cache, slot, key_at, length, low, high, ids_at, n_bytes):
     slot, key_at, length, low, high : as for piece_table.insert
     ids_at, n_bytes : the ids; SPARE_BYTES more may be read
 
-    Returns False, and stores nothing, where room is missing: the table or a pool must grow, or be emptied at the limits. A
+    Returns False, and stores nothing, if there is no room: the table or a pool must grow, or be emptied at the limits. A
     piece that would not even fit into an empty cache is not stored, and True is returned; likewise if the slot is NO_SLOT.
     """
     if slot == NO_SLOT:

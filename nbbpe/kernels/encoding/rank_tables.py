@@ -4,7 +4,7 @@ Such a vocabulary merges the adjacent pair whose joined bytes are the token of l
 list of merges. Call a token *regular* if its bytes, merged by ranks below its own, become exactly two tokens: its two
 sides. Where every token is regular, no other two sides of a token ever meet:
 
-Say that so far all merges were of such sides, and that the next pair to merge joins to the token t. Nothing has been
+Suppose that so far all merges were of such sides, and that the next pair to merge joins to the token t. Nothing has been
 merged across the edges of t's bytes, so these bytes were merged as they would be alone; and as the lowest
 rank comes first, all pairs between the edges that join to a rank below t's have been merged. So the pair is what t's bytes
 become by ranks below t's: its two sides. (That no merge makes a pair of a lower rank than its own follows in the same way:
@@ -42,8 +42,8 @@ def find_sides(text, starts, merges, scratch, out, sides):
     id_size = np.int64(4)  # not the literal, for which another version of merging would be compiled
     for token in range(sides.shape[0]):
         start, end = starts[token], starts[token + 1]
-        # As merge_pretoken does while `n_ascending` is 0. A new machine waits for this kernel to be compiled, and the other
-        # way of merging would take another half a second.
+        # As merge_pretoken does if `n_ascending` is 0. The first use on a machine waits until this kernel is compiled, and
+        # the other way of merging would add half a second.
         at, n = address_of(text) + start, end - start
         n_out = merge_if_short(at, n, merges_at, address_of(scratch), address_of(out), id_size)
         if n_out < 0:
