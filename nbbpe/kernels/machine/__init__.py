@@ -1,4 +1,4 @@
-"""What kernels need of the machine and of Python: vector operations, memory in large pages, arguments without copies.
+"""Access to the machine and to Python objects: vector operations, memory in large pages, arguments without copies.
 
 Read intrinsics.py first.
 """

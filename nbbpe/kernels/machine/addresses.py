@@ -1,7 +1,7 @@
-"""NamedTuples of addresses and sizes: what parts of kernels take of structures, and how it is read from memory.
+"""NamedTuples of addresses and sizes: the form in which parts of kernels take structures, and how it is read from memory.
 
-In compiled code such a tuple is its numbers, each in a register or nowhere: a name costs nothing, nor does a field that is
-not used.
+In compiled code such a tuple is only its numbers, each in a register if it is used: neither names nor unused fields cost
+anything.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from ..compiler.jit import generic_intrinsic, llvm, types
 
 
 def numbers_of(fields: tuple[Any, ...]) -> Iterator[int]:
-    """The numbers of a NamedTuple and of those in it, as `read_fields` expects them to stand."""
+    """The numbers of a NamedTuple and of the NamedTuples in it, in the order in which `read_fields` expects them."""
     for field in fields:
         if isinstance(field, tuple):
             yield from numbers_of(field)
@@ -20,12 +20,12 @@ def numbers_of(fields: tuple[Any, ...]) -> Iterator[int]:
 
 
 def n_numbers(kind: type) -> int:
-    """How many numbers a NamedTuple has with those in it; an `int` is one."""
+    """How many numbers a NamedTuple has, with the NamedTuples in it; an `int` is one."""
     return 1 if kind is int else sum(map(n_numbers, kind.__annotations__.values()))
 
 
 def offset_of(kind: type, name: str) -> int:
-    """How many bytes after the start of a NamedTuple in memory a field of it stands."""
+    """The offset in bytes of a field of a NamedTuple in memory."""
     offset = 0
     for field, field_kind in kind.__annotations__.items():
         if field == name:
@@ -42,10 +42,10 @@ def _type_of(kind: type) -> Any:
 
 @generic_intrinsic
 def read_fields(typingctx, kind, address):
-    """A NamedTuple, of a class with fields of `int` or of such classes, whose int64 stand one after another in memory.
+    """A NamedTuple, of a class with fields of `int` or of such classes, whose int64 are adjacent in memory.
 
     kind    : the class
-    address : int64    where the first of them is
+    address : int64    of the first of them
     """
     result = _type_of(kind.instance_class)
 

@@ -1,6 +1,6 @@
 """A list of ids as an argument of a kernel: its numbers copied out of Python's objects, 3 ns each.
 
-NumPy takes 20 ns or more for each, as it asks first what kinds of objects they are.
+NumPy takes 20 ns or more for each, as it first looks at the types of all objects.
 """
 
 from ..compiler.jit import cgutils, ir, llvm
@@ -21,7 +21,7 @@ def _take(emitter, item):
         with builder.if_then(builder.icmp_unsigned("!=", ids, nothing)):
             builder.store(size, n)
             with cgutils.for_range(builder, size) as loop:
-                # No Python code runs meanwhile, so the list cannot change.
+                # No Python code runs in this loop, so the list cannot change.
                 number = emitter.call("PyList_GetItem", llvm.OBJECT, item, loop.index)
                 with builder.if_then(builder.not_(emitter.is_exactly(number, "PyLong_Type"))):
                     builder.store(llvm.I64(NO_LIST), n)
@@ -37,7 +37,7 @@ def _take(emitter, item):
 
 # A list of ids in a kernel.
 #
-#   at : address of int64[n], there for as long as the kernel runs
+#   at : address of int64[n], valid while the kernel runs
 #   n  : how many there are; NO_LIST for an object that is not a list, and for a list of anything but int (bool, say, or an
 #        integer of NumPy's) or of numbers of more than 64 bits
 #

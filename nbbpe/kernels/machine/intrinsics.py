@@ -1,23 +1,23 @@
 """LLVM operations that Numba does not offer: unaligned loads, 64-byte compares, operations on bits, prefetch.
 
-Everything here is portable LLVM IR. A `<64 x i8>` compare becomes one AVX-512
-instruction, two AVX2 ones or four NEON ones, as the machine has it.
+Everything here is portable LLVM IR. A `<64 x i8>` compare becomes one AVX-512 instruction, two AVX2 ones or four NEON ones,
+depending on the machine.
 
 Loads take an address. Numba counts references for every array that a helper function takes, with atomic operations that
-cost more than the rest of a look-up; helpers that run once a piece or once a block therefore take addresses, and the
-kernels around them, which own the arrays, take those with `address_of` (190 against 540 MB/s in counting). None of these
-loads is bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller promises that the bytes exist (text buffers
-carry `PADDING` spare bytes for that).
+cost more than the rest of a look-up. Helpers that run once a piece or once a block therefore take addresses, which the
+kernels get from their arrays by `address_of` (counting: 540 MB/s, and 190 with arrays). None of these loads is
+bounds-checked, not even under `NUMBA_BOUNDSCHECK=1`: the caller promises that the bytes exist (text buffers have `PADDING`
+spare bytes for that).
 """
 
 from ..compiler.jit import cgutils, generic_intrinsic, intrinsic, ir, llvm, types
 from ..compiler.signature import boolean, int32, int64, uint8, uint16, uint32, uint64
 
-BLOCK = 64  # bytes that one vector operation looks at: one bit each in a uint64
+BLOCK = 64  # bytes that one vector operation processes: one bit each in a uint64
 LINE = 8  # entries of 64 bits in a cache line
-AHEAD = 4096  # bytes between those that are read and those that are prefetched: processors don't look into the next page
-UNITS = 32  # code points of a str that one vector operation looks at
-LANES = 16  # numbers of 32 bits that one vector operation looks at
+AHEAD = 4096  # bytes from a read to its prefetch: processors do not prefetch into the next page by themselves
+UNITS = 32  # code points of a str that one vector operation processes
+LANES = 16  # numbers of 32 bits that one vector operation processes
 RANK_BITS = 21  # the bits of the rank in an entry of a merge table (see kernels/encoding/merge_table.py)
 POSITION_BITS = 8  # the bits of the position in a turn (see kernels/encoding/merge_short.py)
 KEY_SHIFT = RANK_BITS + 1  # the lowest bit of the key in an entry; for the bit between rank and key see Merges
@@ -73,7 +73,7 @@ write_u64 = _writer(64, uint64)
 
 
 def _prefetcher(writes):
-    """An intrinsic that prefetches what is written soon, or only read."""
+    """An intrinsic that prefetches memory that is written soon, or only read."""
 
     @intrinsic(int64)
     def prefetch(builder, address):
@@ -83,8 +83,8 @@ def _prefetcher(writes):
     return prefetch
 
 
-# Prefetch the cache line at an address, which is written soon; nothing is read, and any address is allowed. The second is
-# for memory that is only read, perhaps by several threads: other cores keep the line, too.
+# Prefetch the cache line at an address, to be written soon; any address is allowed, as nothing is read. The second is for
+# memory that is only read, perhaps by several threads: other cores keep the line, too.
 prefetch, prefetch_shared = map(_prefetcher, (1, 0))
 
 
@@ -164,7 +164,7 @@ def leading_zeros(builder, value):
 
 @intrinsic(int64, int64, int64)
 def write_masked_16(builder, to_at, from_at, mask_at):
-    """Write the 16 bytes at `from_at` to `to_at`, and-ed with the first 16 bytes at `mask_at` and or-ed with the next."""
+    """Write the 16 bytes at `from_at` to `to_at`, and-ed with 16 bytes at `mask_at` and or-ed with the next 16."""
     pair = ir.VectorType(llvm.I64, 2)
     more_at = builder.add(mask_at, llvm.I64(16))
     data, mask, more = (llvm.load(builder, at, pair) for at in (from_at, mask_at, more_at))
@@ -173,7 +173,7 @@ def write_masked_16(builder, to_at, from_at, mask_at):
 
 @intrinsic(uint64, uint64, uint64, returns=uint64)
 def polynomial_step(builder, value, factor, coefficient):
-    """value * factor + coefficient, modulo 2^61 - 1 but for multiples of it; all uint64.
+    """value * factor + coefficient, modulo 2^61 - 1, not fully reduced; all uint64.
 
     The value must be less than 2^63, as the result is, and the factor less than 2^60 (unchecked).
     """
@@ -189,7 +189,7 @@ def write_homes(builder, to_at, keys_at, secret, mask, slots_at):
 
     to_at : address of int64[LINE];  keys_at : address of uint64[LINE, 2]
     secret : three uint64
-    mask, slots_at : the number of words of the slots but for the first slot, and the address of the slots
+    mask, slots_at : the number of words of all slots but one, and the address of the slots
     """
     lanes = ir.VectorType(llvm.I64, LINE)
     halves = [llvm.load(builder, builder.add(keys_at, llvm.I64(at)), lanes) for at in (0, 64)]
@@ -253,10 +253,10 @@ def least(builder, numbers_at):
 
 @intrinsic(int64, int64, returns=uint64)
 def least_of_three(builder, numbers_at, clear):
-    """Bit i of the result says whether number i of LANES is less than those before and after it, and has none of some bits.
+    """Bit i of the result says whether number i of LANES is less than its two neighbours, and has no bit of `clear`.
 
-    numbers_at : a 64-byte aligned address of uint32; before the first and after the last there is another
-    clear      : the bits
+    numbers_at : a 64-byte aligned address of uint32; there is one more number before the first and after the last
+    clear      : bits
     """
     lanes = ir.VectorType(llvm.I32, LANES)
     places = [builder.add(numbers_at, llvm.I64(offset)) for offset in (-4, 0, 4)]
@@ -269,10 +269,10 @@ def least_of_three(builder, numbers_at, clear):
 
 @intrinsic(int64, int64, int64, int64, int64, int64, int64)
 def write_three(builder, numbers_at, lane_1, number_1, lane_2, number_2, lane_3, number_3):
-    """Write three of LANES numbers, uint32, at a 64-byte aligned address, in this order; of each the lower 32 bits.
+    """Write three of LANES numbers, uint32, at a 64-byte aligned address, in this order; only the lower 32 bits of each.
 
-    Loading and storing all of them lets the next `least` have them from the store buffer; after three small stores it would
-    wait until those are in the cache.
+    Loading and storing the whole vector lets the next `least` read it from the store buffer; after three small stores, it
+    would wait until these are in the cache.
     """
     lanes = ir.VectorType(llvm.I32, LANES)
     numbers = llvm.load(builder, numbers_at, lanes, align=64)
@@ -285,7 +285,7 @@ def write_three(builder, numbers_at, lane_1, number_1, lane_2, number_2, lane_3,
 
 @intrinsic(int64, int64, int64, int64, int64, int64, int64)
 def write_byte_pairs(builder, symbols_at, turns_at, bytes_at, before, first, n, pairs_at):
-    """Write LANES bytes as uint32, and what a table has of each pair of a byte and the one before it.
+    """Write LANES bytes as uint32, and the table entry of each pair of a byte and the byte before it.
 
     symbols_at : address of uint32[LANES], filled with the bytes
     turns_at   : address of uint32[LANES]; of byte i, with position p = first + i, filled with
@@ -293,7 +293,7 @@ def write_byte_pairs(builder, symbols_at, turns_at, bytes_at, before, first, n, 
     bytes_at   : address of the bytes, all of which must exist;  before : the byte before them
     pairs_at   : address of uint32[65536]
 
-    The number of pairs makes no difference to the time, while the end of a loop over them would be mispredicted.
+    The time does not depend on the number of pairs; the end of a loop over them would be mispredicted.
     """
     lanes, places = ir.VectorType(llvm.I32, LANES), ir.VectorType(llvm.I64, LANES)
     before, first, n = (llvm.copies(builder, number, lanes) for number in (before, first, n))
@@ -308,6 +308,6 @@ def write_byte_pairs(builder, symbols_at, turns_at, bytes_at, before, first, n, 
     entries = llvm.call(builder, gather, lanes, pointers, llvm.I32(4), all_of_them, lanes(ir.Undefined))
     positions = builder.add(first, lanes(list(range(LANES))))
     turns = builder.or_(builder.shl(entries, lanes(POSITION_BITS)), positions)
-    # Position 0 less one is more than any n.
+    # Unsigned, position 0 less one is more than any n.
     is_pair = builder.icmp_unsigned("<", builder.sub(positions, lanes(1)), builder.sub(n, lanes(1)))
     llvm.store(builder, builder.select(is_pair, turns, lanes((1 << 32) - 1)), turns_at, align=4)

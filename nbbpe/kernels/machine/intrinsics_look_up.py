@@ -1,9 +1,10 @@
-"""Looking up 64 bytes at once, in the form that the processor has; and compressing vectors, which has one form only.
+"""Looking up 64 bytes at once, in the best form for the processor; and compressing vectors, which has one form only.
 
-FORM says which: "avx512" with VBMI and VBMI2 (since Ice Lake and Zen 4) looks up 64 bytes in a table of 64 or 128 by one
-instruction. "avx2" looks up in 16, and larger tables are looked up row by row: all bytes of a vector in each row, where
-those of other rows find 0. "neon" likewise, in up to 64. "portable" looks up one byte after the other. Tables are best from
-the start of a cache line on. See intrinsics.py for what all processors have, and for loads.
+FORM is one of these. "avx512" needs VBMI and VBMI2 (since Ice Lake and Zen 4): one instruction looks up 64 bytes in a table
+of 64 or 128 bytes. "avx2" has an instruction for tables of 16 bytes; a larger table is looked up row by row, all bytes of a
+vector in each row, and a byte that belongs to another row finds 0. "neon" does the same with up to 64 bytes of a table at
+once. "portable" looks up one byte after another. Tables should start at a cache line. See intrinsics.py for loads, and for
+operations that all processors have.
 """
 
 from ..compiler.jit import cgutils, intrinsic, ir, llvm
@@ -29,7 +30,7 @@ HAS_PACKING = FORM == "avx512"
 
 
 def _load(builder, address, first, n):
-    """The `n` bytes from number `first` on at an address."""
+    """The `n` bytes from byte `first` on after an address."""
     return llvm.load(builder, builder.add(address, llvm.I64(first)), ir.VectorType(llvm.I8, n))
 
 
@@ -51,7 +52,7 @@ def _together(builder, parts):
 
 
 def _call(builder, name, *arguments):
-    """The result of an LLVM intrinsic for vectors; it is of the type of the last one."""
+    """The result of an LLVM intrinsic for vectors; its type is that of the last argument."""
     return llvm.call(builder, name, arguments[-1].type, *arguments)
 
 
@@ -82,7 +83,7 @@ def _look_up_by_rows(builder, table_at, n, indices):
 
 
 def _look_up_by_neon(builder, table_at, n, indices):
-    """See look_up, with "neon": in up to four rows at once, where an index of no row finds 0."""
+    """See look_up, with "neon": in up to four rows at once; an index that is in none of them finds 0."""
     n_rows = min(n // ROW, 4)
     found = []
     for first in range(0, BLOCK, ROW):
@@ -109,19 +110,19 @@ def _look_up_one_by_one(builder, table_at, n, indices):
 
 
 def look_up(builder, table_at, n, indices):
-    """table[index] for 64 indices, of a table of n bytes, a power of two, at an address. Of an index >= n: anything."""
+    """table[index] for 64 indices, of a table of n bytes, a power of two, at an address. Undefined for an index >= n."""
     forms = {"avx512": _look_up_in_one, "avx2": _look_up_by_rows, "neon": _look_up_by_neon}
     return forms.get(FORM, _look_up_one_by_one)(builder, table_at, n, indices)
 
 
 def _blend(builder, address, chosen, vector):
-    """Store a vector's bytes whose bit is set in a uint64; others are left."""
+    """Store those bytes of a vector whose bit is set in a uint64; the others in memory are left."""
     bits = builder.bitcast(chosen, llvm.CHOSEN)
     llvm.store(builder, builder.select(bits, vector, _load_64(builder, address)), address)
 
 
 def _moved(builder, vector, other, first):
-    """Of the 128 bytes of two vectors, the 64 from number `first` on."""
+    """The 64 bytes from byte `first` on of two adjacent vectors."""
     return llvm.shuffled(builder, vector, other, range(first, first + BLOCK))
 
 
@@ -131,7 +132,7 @@ def _not_zero(builder, vector):
 
 
 def _cuts_by_rules(builder, look_up_rules, pair_rules, entering):
-    """See ascii_cuts; `look_up_rules` gives the rules of each byte for a part of them."""
+    """See ascii_cuts; look_up_rules(part) is the rules of each byte in that part."""
     first, second, third = (look_up_rules(part) for part in range(3))
     both = builder.and_(_following(builder, first, entering), second)
     pairs = _not_zero(builder, builder.and_(both, llvm.copies(builder, pair_rules, llvm.VECTOR)))
@@ -148,7 +149,7 @@ def _more_cuts_by_rules(builder, look_up_rules, entering):
 
 
 def _following(builder, vector, entering):
-    """The bytes of a vector one place on, and the lowest one of a number before them."""
+    """The bytes of a vector moved up by one place, with the lowest byte of a number before them."""
     return _moved(builder, llvm.copies(builder, entering, llvm.VECTOR), vector, BLOCK - 1)
 
 
@@ -170,7 +171,7 @@ def look_up_64(builder, table_at, address, chosen, out_at):
 
 @intrinsic(int64, int64, int64)
 def look_up_128(builder, table_at, address, out_at):
-    """out[i] = table[byte at `address + i`] for 64 bytes i, where it is less than 128, else anything.
+    """out[i] = table[byte at `address + i`] for 64 bytes i, for each byte less than 128; undefined for others.
 
     table_at, out_at : addresses of uint8[128] and [64]
     """
@@ -187,7 +188,7 @@ def blend_64(builder, out_at, chosen, byte):
 def spread_64(builder, out_at, one_before, two_before):
     """out[i] = out[i + 1] where bit i of `one_before` is set, out[i + 2] where bit i of `two_before`; both uint64.
 
-    out_at is the address of uint8[64]; all is read before anything is written. The last bits must not be set.
+    out_at is the address of uint8[64], which is read as a whole before it is written. The last bits must not be set.
     """
     old = _load_64(builder, out_at)
     for chosen, n in (one_before, 1), (two_before, 2):
@@ -195,8 +196,8 @@ def spread_64(builder, out_at, one_before, two_before):
 
 
 def compressed(builder, vector, chosen):
-    """The bytes of a vector, 32 or 64, whose bit is set in another, of i1, side by side; undefined bytes follow. Only with
-    HAS_PACKING."""
+    """Those bytes of a vector, 32 or 64, whose bit is set in a vector of i1, without gaps; undefined bytes follow. Only
+    with HAS_PACKING."""
     name = f"llvm.x86.avx512.mask.compress.v{vector.type.count}i8"
     return llvm.call(builder, name, vector.type, vector, vector, chosen)
 
@@ -224,7 +225,7 @@ write_24_places, write_64_places = _places_writer(24), _places_writer(BLOCK)
 
 
 def _ascii_rules(builder, block_at, rules_at, kinds_at):
-    """A function that gives the rules of each byte of a block that is all ASCII."""
+    """A function that returns the rules of each byte of a block, all ASCII, in a part of them."""
     block = _load_64(builder, block_at)
     if FORM in ("avx512", "portable"):
         return lambda part: look_up(builder, builder.add(rules_at, llvm.I64(2 * BLOCK * part)), 2 * BLOCK, block)
@@ -233,7 +234,7 @@ def _ascii_rules(builder, block_at, rules_at, kinds_at):
 
 
 def _class_rules(builder, classes_at, rules_at):
-    """A function that gives the rules of each byte of a block by its class."""
+    """A function that returns the rules of each byte of a block in a part of them, by its class."""
     classes = _load_64(builder, classes_at)
     return lambda part: look_up(builder, builder.add(rules_at, llvm.I64(BLOCK * part)), BLOCK, classes)
 
@@ -243,8 +244,9 @@ def ascii_cuts(builder, block_at, rules_at, kinds_at, pair_rules, entering):
     """Where the rules of a pattern find a boundary in 64 bytes that are all ASCII.
 
     rules_at   : address of uint8[5, 128]    see pattern_tables.ASCII_RULES
-    kinds_at   : address of uint8[128], and then uint8[5, ROW]    the same: the kind of each, and the rules of each kind
-    pair_rules : int64                       the bits of the rules for two among those of the first parts
+    kinds_at   : address of uint8[128], and then uint8[5, ROW]    the same in another form: the kind of each byte, and the
+                 rules of each kind
+    pair_rules : int64                       the bits of the rules for two, in the first parts
     entering   : int64                       the first rules of the byte before the block
 
     Returns (cuts, more cuts, entering): bit i, uint64, says that a rule for two, or for three, finds a boundary before byte
@@ -261,11 +263,11 @@ def ascii_more_cuts(builder, block_at, rules_at, kinds_at, entering):
 
 @intrinsic(int64, int64, int64, int64, returns=(uint64, uint64, int64))
 def class_cuts(builder, classes_at, rules_at, pair_rules, entering):
-    """As ascii_cuts, of 64 bytes whose classes are given; the rules, uint8[5, 64], are by class."""
+    """As ascii_cuts, for 64 bytes whose classes are given; the rules, uint8[5, 64], are by class."""
     return _cuts_by_rules(builder, _class_rules(builder, classes_at, rules_at), pair_rules, entering)
 
 
 @intrinsic(int64, int64, int64, returns=(uint64, int64))
 def class_more_cuts(builder, classes_at, rules_at, entering):
-    """As ascii_more_cuts, of 64 bytes whose classes are given."""
+    """As ascii_more_cuts, for 64 bytes whose classes are given."""
     return _more_cuts_by_rules(builder, _class_rules(builder, classes_at, rules_at), entering)

@@ -1,7 +1,7 @@
 """Memory for large arrays, in large pages if the system has them.
 
-Touching new memory in pages of 4 kB has cost up to 10 us a page in a virtual machine: 40 ms for the tables and ids of
-40 MB of text, which are otherwise encoded in 80. NumPy asks for large pages, too, but for arrays that begin anywhere.
+Touching new memory in pages of 4 kB cost up to 10 us a page in a virtual machine: 40 ms for the tables and ids of 40 MB of
+text, which are otherwise encoded in 80. NumPy requests large pages, too, but its arrays are not aligned to them.
 """
 
 import contextlib
@@ -30,14 +30,14 @@ def zeros(n_words: int) -> NDArray[np.uint64]:
 
 
 def zeros_of(dtype: type[np.generic], n: int) -> NDArray[Any]:
-    """Zeros of a type, [n], in memory as of `zeros`. What is not touched takes no memory, but for the rest of its page."""
+    """Zeros of a type, [n], in memory as of `zeros`. Pages that are not touched take no memory."""
     return zeros(-(-n * np.dtype(dtype).itemsize // 8)).view(dtype)[:n]
 
 
 def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uint8]:
     """A copy of the first `n_used` bytes of an array, with room for `n_more` more and for as many again.
 
-    It is as long as a large page at least: arrays that grow once have cost less than those that grow often.
+    It has at least the size of a large page: to let an array grow once cost less than to let it grow often.
     """
     n_bytes = max(2 * (n_used + n_more), _PAGE)
     larger = zeros_of(np.uint8, n_bytes)
@@ -46,9 +46,9 @@ def longer(array: NDArray[np.uint8], n_used: int, n_more: int) -> NDArray[np.uin
 
 
 class Room:
-    """Room for an array of which only the greatest possible length is known.
+    """Room for an array of which only the maximum length is known.
 
-    array : the room, [n] of a type, of any content
+    array : the room, n elements of a type with undefined content
     """
 
     def __init__(self, n: int, dtype: np.dtype[Any]) -> None:
@@ -60,7 +60,7 @@ class Room:
             self.array = np.frombuffer(self._memory, dtype=dtype, count=n, offset=self._start)
 
     def cut(self, n: int) -> NDArray[Any]:
-        """The first n elements, as an array that holds no more memory than it needs. The room cannot be used after that."""
+        """The first n elements, as an array that holds no more memory than it needs. Then the room must not be used."""
         array = self.array
         del self.array
         if self._memory is None:
@@ -79,9 +79,9 @@ def _to_next(raw: NDArray[Any], alignment: int) -> int:
 
 
 def _map(n_bytes: int, more_flags: int = 0) -> tuple[mmap.mmap, int]:
-    """Memory of zeros, and where in it a large page starts, from which on there are `n_bytes`. Or MemoryError.
+    """Memory of zeros, and the offset of its first large page, from which on there are `n_bytes`. Raises MemoryError.
 
-    What Python maps by itself would after a fork be one memory for all processes.
+    It is private: by default, Python would map memory that processes share after a fork.
     """
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more_flags
     try:

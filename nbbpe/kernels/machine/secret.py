@@ -1,7 +1,7 @@
 """The secret that hash tables are keyed by, so that nobody can write a text or a tokenizer file whose keys collide.
 
-Each table carries a copy, as data: what a kernel has as a constant is compiled in, and kept on disk. Nothing that a user
-sees depends on it.
+Each table has a copy, as data: a constant of a kernel would be compiled in, and stored on disk. Nothing that a user sees
+depends on it.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import NDArray
 
-HOME, LONG, PAIRS = 0, 3, 6  # indexes of the numbers for: the home of a key, a long key's hash, pairs of symbols
+HOME, LONG, PAIRS = 0, 3, 6  # indexes of the numbers for the home of a key, the hash of a long key, and pairs of symbols
 SIZE = 7
 
 _FOUR = np.uint64(4)
@@ -38,7 +38,7 @@ def of_process() -> NDArray[np.uint64]:
 
 @contextmanager
 def another(numbers: NDArray[np.uint64] | None = None) -> Iterator[None]:
-    """A context in which tables get a secret that no other table has, for tables that leave nbbpe; or these numbers."""
+    """A context in which tables get a secret that no other table has, for tables that leave nbbpe; or the given numbers."""
     before = _another.set(fresh() if numbers is None else numbers)
     try:
         yield

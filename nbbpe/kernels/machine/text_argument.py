@@ -1,7 +1,7 @@
 """A text as a kernel argument: a Python str or bytes, read in place, without making an object.
 
 Python's `str.encode` and Numba's unboxing of `bytes` cost 0.15 µs together, a fifth of what encoding "hello world"
-takes. And a str that is not ASCII does not keep its UTF-8, as it does after PyUnicode_AsUTF8.
+takes. And a str that is not ASCII keeps no copy of its UTF-8, as it would after PyUnicode_AsUTF8.
 """
 
 import numpy as np
@@ -57,9 +57,8 @@ def _take(emitter, item):
 #
 #   at   : address of its units
 #   n    : how many there are
-#   kind : bytes of a unit, each unit a code point, as PEP 393 has them: 1, 2 or 4. BYTES where the units are the bytes of
-#          the text's UTF-8: of bytes, and of a str that is ASCII. NO_TEXT for an object of another type, also of a derived
-# one
+#   kind : bytes of a unit, each unit a code point, as in PEP 393: 1, 2 or 4. BYTES if the units are the bytes of the text's
+#          UTF-8, for bytes and for a str that is ASCII. NO_TEXT for an object of another type, even a derived one
 #
 # The caller owns the text and keeps it alive. Any object may be given; the kernel decides which kinds it refuses.
 TEXT_ARGUMENT = Argument("TextArgument", ("at", "n", "kind"), _take)
@@ -88,14 +87,14 @@ def write_utf8(at, n, kind, first, to_at, room):
 
     at, n, kind : see TextArgument; the kind is 1, 2 or 4
 
-    A surrogate of surrogateescape's becomes the byte that it stands for, any other the three bytes that surrogatepass
+    A surrogate from surrogateescape becomes the byte that it stands for, any other the three bytes that surrogatepass
     gives: as in text.utf8.to_bytes. Returns the number of the code point that comes next, and how many bytes were written.
-    Cost: about five instructions for UNITS characters that are ASCII; for others, and what is near them, see write_utf8_8.
-    (To look for ASCII between the umlauts of German took twice as long: where they come is hard to predict.)
+    Cost: about five instructions for UNITS characters that are ASCII; for others, and for ASCII near them, see
+    write_utf8_8. (Looking for ASCII between the umlauts of German took twice as long: their places are hard to predict.)
     """
     i, length = first, 0
     while n - i >= UNITS and room - length >= 4 * UNITS:
-        # Farther ahead the wider the characters are: so many are done in the same time.
+        # The wider the characters, the farther ahead, as a character takes about the same time in any width.
         for line in range(0, kind * UNITS, BLOCK):
             prefetch_shared(at + kind * (i + AHEAD) + line)
         if _write_ascii(at + kind * i, kind, to_at + length):
@@ -131,7 +130,7 @@ def write_utf8(at, n, kind, first, to_at, room):
 
 @inlined
 def _write_ascii(from_at, kind, to_at):
-    """Write UNITS characters as if they were ASCII; whether they are."""
+    """Write UNITS characters as if they were ASCII; returns whether they are."""
     if kind == 1:
         return narrow_8(from_at, to_at) == 0
     if kind == 2:
@@ -151,7 +150,7 @@ def _code_point(at, kind, i):
 
 @kernel(TEXT_ARGUMENT, int64, int64, uint8[:])
 def write_window(text, first, last, out):
-    """Write the UTF-8 of a str's code points from number `first` on, before `last`, to `out`, uint8[n], as many as fit.
+    """Write the UTF-8 of a str's code points from number `first` on, up to `last`, to `out`, uint8[n], as many as fit.
 
     text : a TextArgument, of kind 1, 2 or 4; of another kind nothing is written
 

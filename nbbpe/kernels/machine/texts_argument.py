@@ -1,7 +1,7 @@
 """Many texts as a kernel argument: a tuple of str and bytes, each read where Python keeps it, without making an object.
 
-A tuple never changes, and keeps what is in it alive; str and bytes never change. So a kernel may read them all while other
-threads run Python.
+A tuple never changes, and keeps its items alive; str and bytes never change. So a kernel may read them while other threads
+run Python.
 """
 
 from ..compiler.jit import cgutils, inlined, llvm
@@ -32,7 +32,7 @@ def _take(emitter, item):
 #   at : address of the addresses of its items
 #   n  : how many there are; NO_TEXTS for an object that is not a tuple
 #   str_type, bytes_type : addresses of the two types
-#   and the layout of such objects, see compiler/layouts.py
+#   and the places in such objects that are read, see compiler/layouts.py
 #
 # Any object may be given; the kernel checks that it is a tuple.
 TEXTS_ARGUMENT = Argument("TextsArgument", ("at", "n", "str_type", "bytes_type", *_LAYOUT), _take)

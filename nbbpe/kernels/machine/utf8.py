@@ -63,8 +63,8 @@ def encode_character(code_point, to_at):
     return n
 
 
-_BY_ROWS = FORM == "avx2"  # whether bytes are moved together by the rows of a table
-_HAS_SHORT_WAY = _BY_ROWS or HAS_PACKING  # whether code points below 0x800 are written in another way
+_BY_ROWS = FORM == "avx2"  # whether bytes are moved next to each other by the rows of a table
+_HAS_SHORT_WAY = _BY_ROWS or HAS_PACKING  # whether there is a shorter way to write code points below 0x800
 
 
 def _utf8_writer(bits):
@@ -81,7 +81,7 @@ def _utf8_writer(bits):
     def write_any(builder, code, to_at):
         """Write code points of 8, 16 or 32 bits."""
         code = builder.zext(code, ir.VectorType(llvm.I32, LANES))
-        # Four bytes a code point, of which shorter forms use the upper ones; the last byte is the highest.
+        # Four bytes for each code point; shorter forms use the upper ones, and the last byte of a character is the highest.
         data = builder.or_(six_bits(builder, code, 0, 24), six_bits(builder, code, 6, 16))
         marks = number(0x80C00000)  # the marker bits of lead and continuation bytes
         is_longer = []
@@ -131,7 +131,7 @@ def _utf8_writer(bits):
 
 
 def _write_compressed(builder, data, used, to_at):
-    """Write those bytes of `data`, 32 or 64, that are not 0 in `used`, in one instruction; returns their number."""
+    """Write those bytes of `data`, 32 or 64, whose byte in `used` is not 0, in one instruction; returns their number."""
     chosen = builder.icmp_unsigned("!=", used, used.type(0))
     llvm.store(builder, compressed(builder, data, chosen), to_at)
     return builder.zext(builder.ctpop(builder.bitcast(chosen, ir.IntType(used.type.count))), llvm.I64)
@@ -154,7 +154,7 @@ def _write_doubles(builder, code, to_at):
 def _write_by_eights(builder, data, is_double, to_at):
     """Write the first byte of each of LANES pairs, and the second where `is_double` says so; returns how many.
 
-    For eight pairs, these bits are the number of a row in a table. The row says which bytes come next to each other.
+    For eight pairs, these bits are the number of a row in a table, which says which bytes to write.
     Source of the idea: simdutf (Lemire, Mula).
     """
     bits = builder.zext(builder.bitcast(is_double, ir.IntType(LANES)), llvm.I64)
@@ -169,13 +169,13 @@ def _write_by_eights(builder, data, is_double, to_at):
 
 
 def _write_row(builder, data, first, row, to_at):
-    """Write those of the 16 bytes from number `first` on that a row of a table says."""
+    """Write those of the 16 bytes from byte `first` on that a row of a table selects."""
     part = llvm.shuffled(builder, data, data, range(first, first + 16))
     llvm.store(builder, llvm.call(builder, "llvm.x86.ssse3.pshuf.b.128", part.type, part, builder.load(row)), to_at)
 
 
 def _table(module, name, rows):
-    """A table of 16 bytes a row, of which each row has the first."""
+    """A constant table with rows of 16 bytes, of which `rows` has the first ones."""
     if name in module.globals:
         return module.globals[name]
     row = ir.VectorType(llvm.I8, 16)
@@ -184,7 +184,7 @@ def _table(module, name, rows):
 
 
 def _write_by_fours(builder, data, more, to_at):
-    """As _write_by_eights, of code points of up to four bytes, four at a time.
+    """As _write_by_eights, for code points of up to four bytes, four at a time.
 
     more : how many bytes each has after its first
     """
@@ -197,7 +197,7 @@ def _write_by_fours(builder, data, more, to_at):
     lengths = builder.bitcast(builder.trunc(more, ir.VectorType(llvm.I8, LANES)), words)
 
     def gathered(factor):
-        """The sums of the four bytes of each word, multiplied by those of a factor, the last by the first."""
+        """For each word, the sum of its four bytes, each multiplied by a byte of the factor, in reverse order."""
         return builder.lshr(builder.mul(lengths, words(factor)), words(24))
 
     numbers, sizes = gathered(0x01041040), gathered(0x01010101)
@@ -224,7 +224,7 @@ def _write_each(builder, data, more, to_at):
 
 
 # Write the UTF-8 of LANES code points of 8, 16 or 32 bits, unaligned, from one address to another; returns how many bytes
-# it has. Up to BLOCK are written. A surrogate of surrogateescape's becomes the byte that it stands for, any other three
-# bytes, as surrogatepass gives. Cost: some thirty instructions with AVX-512, fifteen if all are below 0x800; with AVX2
+# it has. Up to BLOCK are written. A surrogate from surrogateescape becomes the byte that it stands for, any other three
+# bytes, as surrogatepass gives. Cost: about thirty instructions with AVX-512, fifteen if all are below 0x800; with AVX2
 # twice as many.
 write_utf8_8, write_utf8_16, write_utf8_32 = map(_utf8_writer, (8, 16, 32))
