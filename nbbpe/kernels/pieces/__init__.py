@@ -1,4 +1,4 @@
 """Kernels that find pieces and pretokens: certain boundaries, special tokens, and the hash table of pieces.
 
-Read boundaries.py first, then pretokens.py, piece_batch.py and piece_table.py, which growing_table.py enlarges.
+Read boundaries.py first, then pretokens.py, piece_batch.py and piece_table.py; growing_table.py enlarges a table.
 """

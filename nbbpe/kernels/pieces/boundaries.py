@@ -2,13 +2,13 @@
 
 Boundaries follow from the classes of adjacent characters, by the rules of the pattern (see pattern_tables.py). Rules are
 bits here: each byte has eight bits that say by which rules a boundary may follow it, eight that say by which rules one may
-precede it, and so on. There is a boundary between two bytes if these two sets of bits have one in common: all boundaries of
-64 bytes come from a few look-ups and vector operations, without a branch.
+precede it, and so on. There is a boundary between two bytes if these two sets have a bit in common: all boundaries of 64
+bytes come from a few look-ups and vector operations, without a branch.
 
-Rules of ASCII are looked up at once. In other blocks each byte gets the class of its character first, and then the rules of
-its class. Characters that differ in their last byte only, as those of most alphabets do, are classed all at once, others
-one at a time, by decoding UTF-8 and looking up their code point. A byte that is not part of valid UTF-8 is one character,
-exactly as Python's `surrogateescape` and `regex` see it.
+The rules of ASCII bytes are looked up directly. In a block with other bytes, each byte first gets the class of its
+character, and then the rules of its class. Characters that differ in their last byte only, as in most alphabets, are
+classed all at once; others one at a time, by decoding UTF-8 and looking up the code point. A byte that is not part of valid
+UTF-8 is a character, exactly as with Python's `surrogateescape` and in `regex`.
 """
 
 import numpy as np
@@ -43,10 +43,10 @@ from .pattern_tables import (
     number_of,
 )
 
-# Of the state of a scan: rules that the last byte takes part in, of the first parts and of the last; then how many bytes of
-# the last character are in the next block, and its class.
+# The state of a scan, from its lowest bit: the rules of the last byte in the first parts, and in the last parts; how many
+# bytes of the last character are in the next block; and its class.
 MORE_ENTERED, ENTERED, ENTERED_CLASS, STATE_BITS = 8, 16, 20, 26
-MANY = 12  # non-ASCII bytes in a block from which on classing them together costs less than one character at a time
+MANY = 12  # non-ASCII bytes in a block, from which on classing them together costs less than one at a time
 
 _FIRST_LONG, _FIRST_SURROGATE, _END_SURROGATES = 0x800 >> 6, 0xD800 >> 6, 0xE000 >> 6  # pages of 64 code points
 _MORE_FIRST = 3 * 128  # in the rules of ASCII, part 3
@@ -61,9 +61,9 @@ def new_classes() -> NDArray[np.uint64]:
 
 @inlined
 def class_together(block_at, high, classes_at, pattern_at):
-    """Class the characters of two and of three bytes of a block, those at once that differ in their last byte only.
+    """Class the characters of two and three bytes in a block; characters that differ only in their last byte, all at once.
 
-    high       : uint64     the non-ASCII bytes, without those that continue a character of the block before
+    high       : uint64     the non-ASCII bytes, without bytes that continue a character of the block before
     classes_at : uint8[64], modified at the bytes of characters that are classed
 
     Returns the bits of these bytes. Not classed are longer characters, one that continues in the next block, and invalid
@@ -113,9 +113,9 @@ def block_cuts(block_at, state, pattern_at, classes_at):
     """Find the certain boundaries of the 64 bytes at an address.
 
     block_at   : the address; 3 bytes past the block are read too, and must exist
-    state      : int64   what the block before left, 0 at the start of a text; the lowest STATE_BITS bits are ours
+    state      : int64   the state after the block before, 0 at the start of a text; only STATE_BITS bits are used
     pattern_at : address of the pattern's tables
-    classes_at : address of scratch (new_classes), filled with the class of each byte where not all of them are ASCII
+    classes_at : address of scratch (new_classes), filled with the class of each byte unless all are ASCII
 
     Returns (cuts, more cuts, state): bit i of cuts says that there is a boundary before byte i; of more cuts, that there is
     one if byte i + 1 belongs to the text. Cost: about 5 ns for ASCII, 10 without AVX-512.
@@ -137,7 +137,7 @@ def block_cuts(block_at, state, pattern_at, classes_at):
     look_up_128(pattern_at + ASCII_CLASSES, block_at, classes_at)
     entered = (_ONE << np.uint64((state >> ENTERED) & 15)) - _ONE
     rest = high
-    if entered:  # a branch, as blocks would otherwise wait for each other
+    if entered:  # a branch: otherwise, each block would wait for the one before
         blend_64(classes_at, entered, (state >> ENTERED_CLASS) & 63)
         rest &= ~entered
     together = np.uint64(0)
@@ -166,7 +166,7 @@ def mark_cuts(text, n, pattern, classes, is_cut):
 
     text    : uint8[n + PADDING], read
     pattern : uint64[*], read    see pattern_tables.py
-    classes   : scratch, see `new_classes`
+    classes : scratch, see `new_classes`
     is_cut  : uint8[n], filled    1 if there is a certain boundary before the byte, else 0; is_cut[0] is 0
     """
     pattern_at, classes_at = address_of(pattern), address_of(classes)

@@ -15,12 +15,12 @@ _ONE = np.uint64(1)
 def class_each(block_at, high, classes_at, pattern_at):
     """Class non-ASCII characters of a block of 64 bytes, one at a time.
 
-    high       : uint64   their bytes, and bytes that are invalid UTF-8
+    high       : uint64   the bytes of these characters, and bytes of invalid UTF-8
     classes_at : address of uint8[64], modified    the class of each byte
     pattern_at : see pattern_tables.py
 
-    Returns (bits of bytes that continue a character, what is left of the last one for the next block: see the state of
-    boundaries.block_cuts). Cost: a few nanoseconds for each character.
+    Returns (bits of bytes that continue a character, the last character's part of the state if it continues in the next
+    block: see boundaries.block_cuts). Cost: a few nanoseconds for each character.
     """
     inside = np.uint64(0)
     leaving = 0

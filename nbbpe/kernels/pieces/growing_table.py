@@ -1,7 +1,7 @@
-"""Growth of a piece table: more slots in the same memory, a larger pool, and another secret where a search found no slot.
+"""Growth of a piece table: more slots in the same memory, a larger pool, and another secret if a search found no slot.
 
-A table that gets more slots stays where it is while its memory has room for them, else it is copied; then its entries are
-spread over all slots, mostly in order. Only for another secret are they written to another table in random order.
+A table that gets more slots stays in its memory while there is room, else it is copied; then its entries are spread over
+all slots, mostly in order. Only if it gets another secret are entries written to another table in random order.
 """
 
 import numpy as np
@@ -48,15 +48,14 @@ class SlotRoom:
 
 
 def with_pool(table: PieceTable, longest_key: int) -> PieceTable:
-    """A table whose pool has room for one more key of so many bytes: the same where it has."""
+    """A table whose pool has room for one more key of `longest_key` bytes: the same table if it has room."""
     used, needed = int(table.state[POOL_USED]), longest_key + KEY_OVERHEAD
     return table if used + needed <= len(table.pool) else table._replace(pool=longer(table.pool, used, needed))
 
 
 def grown(table: PieceTable, room: SlotRoom, longest_key: int) -> tuple[PieceTable, SlotRoom]:
-    """A table to replace another, whose memory it takes over, and its own memory: with the same entries, and with two to
-    eight times the slots, or a larger pool, as needed. If there is room already, a table with another secret, for which
-    other slots are free."""
+    """A table to replace another, and its room: the same entries in the same memory, with two to eight times the slots, or
+    a larger pool, as needed. If there is room already, a table with another secret, by which keys have other slots."""
     larger, lost = with_pool(table, longest_key), table.slots[:0]
     if is_full(table):
         larger, displaced = room.lengthened(larger, more_slots(table))
@@ -78,7 +77,7 @@ def more_slots(table: PieceTable) -> int:
 @inlined
 def enter_entry(table_at, entry_at, low, home_secret):
     """Copy an entry, whose key is not in a table, to a free slot of it, with another first word; returns whether there was
-    one."""
+    a free slot."""
     home = home_slot(low, min(read_u64(entry_at + 8), LONG_KEY), table_at.n_words, home_secret)
     slot = home
     n_probes = 1
@@ -98,11 +97,11 @@ def enter_entry(table_at, entry_at, low, home_secret):
 def spread_entries(table_at, n_before, displaced_at):
     """Spread entries over all slots of a table that has just become longer, in the same memory.
 
-    table_at     : the table; its entries are in the first `n_before` words of the slots, as in a table of that length; the
-                   others are empty
+    table_at     : the table; its entries are in the first `n_before` words of the slots, as in a table of that length; all
+                   other slots are empty
     displaced_at : address of uint64[n_before / 2], overwritten    entries that were not in their home slots: at most all
 
-    Returns how many found no slot, which are then the first at `displaced_at`. Memory is mostly touched in order.
+    Returns how many entries found no slot; these are then the first at `displaced_at`. Memory is mostly touched in order.
     Cost: 5 ns an entry.
     """
     slots_at, home_secret = table_at.slots, home_secret_of(table_at.state)
@@ -115,7 +114,7 @@ def spread_entries(table_at, n_before, displaced_at):
         home = home_slot(low, min(high, LONG_KEY), table_at.n_words, home_secret)
         if home == slot:
             continue
-        to_at = slots_at + 8 * home  # which is empty, as the home of entries of one former home slot only
+        to_at = slots_at + 8 * home  # it is empty, as it is the home only of entries with one former home slot
         if home & (n_before - 1) != slot:
             to_at = displaced_end
             displaced_end += 8 * SLOT
@@ -139,9 +138,9 @@ def spread(table, n_before, displaced):
 
 @kernel(reads(uint64[:]), PieceTable)
 def rehash(slots, table):
-    """Insert every entry of `slots` into a table that has the same pool and another secret, and none of them.
+    """Insert every entry of `slots` into a table that has the same pool and another secret, and does not have them yet.
 
-    Returns whether all found a slot. Cost: one write in random order an entry.
+    Returns whether all found a slot. Cost: one random write an entry.
     """
     table_at = table_addresses(table)
     home_secret = home_secret_of(table_at.state)

@@ -1,26 +1,27 @@
 """The tables of a split pattern for kernels, in one array: the offsets of its parts. `text/pattern_tables.py` makes it.
 
     numbers      int64[32]               see the names below
-    ASCII_RULES  uint8[5, 128]           of each ASCII character, the rules it takes part in: bit r says so of rule r
+    ASCII_RULES  uint8[5, 128]           the rules in which each ASCII character takes part, bit r for rule r
     ASCII_CLASSES uint8[128]             the class of each
-    CLASS_RULES  uint8[5, 64]            as ASCII_RULES, of each class
+    CLASS_RULES  uint8[5, 64]            as ASCII_RULES, for each class
     ASCII_KINDS  uint8[128]              ASCII characters of one kind take part in the same rules;
-                                         then uint8[5, MOST_KINDS], as ASCII_RULES, of each kind
-    MOVES        uint16[64, n_states, 2]  of a class and a state: the next state, and whether a match ends before the
+                                         then uint8[5, MOST_KINDS], as ASCII_RULES, for each kind
+    MOVES        uint16[64, n_states, 2]  for a class and a state: the next state, and whether a match ends before the
                                          character; class 63 is the end. A state is given by its offset in a row, so that a
-                                         walk from state to state is a chain of loads and nothing else
+                                         walk from state to state is only a chain of loads
     LOW_CLASSES  uint8[0x10000]          the class of each code point below 0x10000
     PAGE_OF      uint16[0x1100]          the page of each 256 code points;  PAGES  uint8[n_pages, 256]
 
 A *rule* finds certain boundaries by the classes of adjacent characters. Rules for two: "after any class of one set, before
-any of another". Rules for three: a boundary is after the first of three characters whose classes are in three sets.
+any of another". Rules for three: "after the first of three characters whose classes are in three sets".
 Parts 0 and 1 are the first and the second set of up to eight rules, of which PAIR_RULES are for two; part 2 is the third
-set of the others. Parts 3 and 4 are for as many more rules for two: MORE_RULES is 0 if there are none, OUTSIDE_ASCII
-if they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
+set of the other rules. Parts 3 and 4 are the two sets of up to eight more rules for two: MORE_RULES is 0 if there are none,
+OUTSIDE_ASCII if they find nothing between two characters of ASCII, else ALSO_IN_ASCII.
 
-*Pieces.* Where `$` matters (see text/automaton.py), other tables follow, for pieces that text follows: OF_PIECES is their
-offset, and OF_TEXTS the one back. Of a state where a match ends before the end of the text and not before that of a piece,
-the next state at the end (class 63) is 1 there; ENDING is the set of classes after which a run can be in such states.
+*Pieces.* If the pattern needs them for `$` (see text/automaton.py), a second set of tables follows, for pieces that text
+follows: OF_PIECES is the offset from the first set to the second, OF_TEXTS the offset back. If a match ends in a state at
+the end of the text, but not at the end of a piece, the second set has 1 as its next state at the end (class 63). ENDING is
+the set of classes after which a run can be in such a state.
 """
 
 import numpy as np
@@ -47,10 +48,10 @@ MOVES_AT, PAGES_AT = 12, 13  # the offsets of these parts
 STABLE = 15  # whether each pretoken, split as a text, is one pretoken again
 N_LEVELS, STARTS = 16, 17  # how many automata split in turn, and the offset of the start state of each
 BY_REGEX = 23  # whether `regex` splits pieces, and no kernel does
-# Words of ASCII that the last automaton matches as a whole, see text/ascii_words.py: their least number of letters, or 0
+# Words of ASCII that the last automaton matches as a whole, see text/ascii_words.py: their minimum number of letters, or 0
 # if there are none; a mask of places where letters may be capitals; and two sets of classes.
 WORD_LEAST, WORD_CAPITALS, WORD_LEADS, WORD_ENDS = 24, 25, 26, 27
-OF_PIECES, OF_TEXTS, ENDING = 28, 29, 30  # 0 where pieces that text follows are split as texts are
+OF_PIECES, OF_TEXTS, ENDING = 28, 29, 30  # 0 if pieces that text follows are split as texts are
 
 OUTSIDE_ASCII, ALSO_IN_ASCII = 1, 2  # what MORE_RULES says
 N_PARTS = 5
@@ -62,7 +63,7 @@ LOW_CLASSES = ASCII_KINDS + 128 + N_PARTS * MOST_KINDS + 48  # which makes it a 
 PAGE_OF = LOW_CLASSES + 0x10000
 FIXED_BYTES = PAGE_OF + 2 * 0x1100
 
-PatternTables = NDArray[np.uint64]  # as bytes as above; 64-byte aligned
+PatternTables = NDArray[np.uint64]  # the bytes described above; 64-byte aligned
 
 
 @inlined

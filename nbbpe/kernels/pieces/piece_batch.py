@@ -1,9 +1,9 @@
 """The next pieces of a text, in batches: found, hashed, and the cache lines for their look-ups prefetched.
 
-Each step does the whole of a batch before the next one begins: the ends of pieces, block by block; their keys; then their
-homes, eight at a time. A loop over the pieces of each block would have another number of rounds each time, which no
-processor predicts: here, that happens once a batch. Each step is a separate function, which can use all registers. Together
-that takes 8 % off a pass over English or code whose pieces are cached.
+Each step processes a whole batch before the next step begins: the ends of pieces, block by block; their keys; then their
+homes, eight at a time. A loop over the pieces of each block would have a different number of rounds each time, which no
+processor predicts: here this happens once a batch. Each step is a separate function, which can use all registers. Together
+this takes 8 % off a pass over English or code whose pieces are cached.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ ROW = 4  # words in a row of a batch
 MIN_ROWS = BLOCK + LINE  # what a batch must have room for: the pieces of a block, and as many as homes are found together
 
 _ONE = np.uint64(1)
-# For each length of a key that is stored in its slot: which of the 16 bytes it uses, and its length in the last of them.
+# For each length of a key that is stored in its slot: a mask of its bytes among the 16, and the length in the last byte.
 _KEY_MASKS = np.array(
     [
         [(1 << 8 * min(n, 8)) - 1, (1 << 8 * max(n - 8, 0)) - 1, 0, n << 56]  # as key_of says
@@ -57,7 +57,7 @@ def new_batch(n_pieces: int = 256) -> NDArray[np.uint64]:
 
 
 class BatchAddresses(NamedTuple):
-    """What compiled code takes of a batch: the addresses of three arrays, and how many rows there is room for.
+    """A batch in the form that compiled code takes: the addresses of three arrays, and how many rows there is room for.
 
     keys   : uint64[n_rows, 2]   the key words of each piece
     homes  : int64[n_rows]       the address of the slot where the search for each piece starts
@@ -71,7 +71,7 @@ class BatchAddresses(NamedTuple):
 
 
 class ScanAddresses(NamedTuple):
-    """What a scan needs: the addresses of the pattern's tables, and of scratch (see boundaries.block_cuts)."""
+    """The addresses that a scan needs: of the pattern's tables, and of scratch (see boundaries.block_cuts)."""
 
     tables: int
     masks: int
@@ -211,7 +211,7 @@ def write_ends(to_at, cuts, block):
         if n_cuts > 24:  # which a block of prose never has, so that the branch is predicted
             write_64_places(to_at, cuts, block)
     else:
-        # As many at once that the next branch is mostly predicted.
+        # So many without a test that the next branch is mostly predicted.
         for _ in range(2 * LINE):
             write_i64(to_at, block + trailing_zeros(cuts))
             cuts &= cuts - _ONE
@@ -236,7 +236,7 @@ def prepare(batch, n_pieces, text_at, table_at):
         end = bound_of(batch, row + 1)
         write_key(batch.keys + 16 * row, text_at + start, end - start, table_at.state)
         start = end
-    home_secret = home_secret_of(table_at.state)  # once: to the compiler, writes to the batch might change it
+    home_secret = home_secret_of(table_at.state)  # read once: for the compiler, writes to the batch might change it
     for row in range(0, n_pieces, LINE):
         ask_for_homes(batch.homes + 8 * row, batch.keys + 16 * row, table_at, home_secret)
 
@@ -286,7 +286,7 @@ def next_pieces(text_at, piece, block, end, state, breaks, scan, joins, table_at
     seam_state = np.uint64(state >> STATE_BITS)
     state &= (1 << STATE_BITS) - 1
     while found <= batch.n_rows - MIN_ROWS and block < end:
-        # Without it, the first look at each page of a text waits for memory: passes took 1.12 to 1.18 times as long.
+        # Without it, the first read of each page of a text waits for memory: passes took 1.12 to 1.18 times as long.
         prefetch_shared(text_at + block + AHEAD)
         cuts, more_cuts, state = block_cuts(text_at + block, state, scan.tables, scan.masks)
         if joins.bits != 0:

@@ -17,20 +17,20 @@ Home slots. With s0 and s1, secret numbers of 64 bits, and f, a secret odd one:
     n = low half of (key_low + s0) * upper half of it + low half of (key_high + s1) * upper half of it   modulo 2^64
     home = upper half of (n * f modulo 2^64), modulo the number of slots
 
-The first is NH of UMAC (Black et al., 1999): whatever two keys are, the difference of their n has no value with a chance
-of more than 1 : 2^32. (Say that key_low differs, and fix s1. Where its low half differs, fix the low half of s0, too, and
-with it what is carried: by the proof there, one upper half of s0 at the most gives the value. Else one low half does.) Now,
-let this difference be an odd number times 2^t, and let there be 2^m slots, m <= 32. If t < 32, the bits from 32 on of the
+The first is NH of UMAC (Black et al., 1999): for any two keys, no value of the difference of their n has a chance of more
+than 1 : 2^32. (Suppose that key_low differs, and fix s1. If its low half differs, fix the low half of s0, too, and with it
+the carry: by the proof there, at most one upper half of s0 gives the value. Else at most one low half does.) Now, let this
+difference be an odd number times 2^t, and let there be 2^m slots, m <= 32. If t < 32, the bits from 32 on of the
 difference of the two products are uniform, and the homes are equal with a chance of 2 : 2^m at the most. If t < 32 + m,
-bit t keeps them apart. And that t is more, or the difference 0, has a chance of 2^(32 - m) : 2^32. So two keys share a
-home with a chance of 3 : 2^m at the most, whatever they are, for whoever does not know the secret: no bits drop out.
+bit t keeps them apart. And the chance that t is larger, or the difference 0, is 2^(32 - m) : 2^32. So any two keys share a
+home with a chance of 3 : 2^m at the most, for everybody who does not know the secret.
 
-As the lowest bits of the upper half select the home, the slots of a table, in order, go around a smaller table many times:
-keys that are moved in this order do not all come together in the smaller one.
+As the lowest bits of the upper half select the home, consecutive slots of a table correspond to consecutive slots of a
+smaller one, around it many times: keys that are moved in this order do not pile up in the smaller table.
 
 Long keys. The hash is a polynomial in a secret number modulo the prime 2^61 - 1. Its coefficients are the length and, for
-each 16 bytes, their n with two more secret numbers. For two different keys one coefficient differs, or their n do by one
-of the 17 multiples of the prime, for which the chance is 17 : 2^32 at the most. And two polynomials are equal at no more
+each 16 bytes, their n with two more secret numbers. For two different keys one coefficient differs, unless their n differ
+by one of 17 multiples of the prime, for which the chance is 17 : 2^32 at the most. And two polynomials are equal at no more
 places than their degree. So the hashes of two keys of k bytes are equal with a chance of 1 : 2^27 + k : 2^63 at the most.
 
 Keys that collide by chance cost some probes. If a search ends without a slot, encoding does not cache the piece, and
@@ -63,17 +63,17 @@ from ..machine.secret import HOME, LONG
 SLOT = 4  # uint64 words in a slot
 INLINE_BYTES = 15  # the longest key that is stored in its slot
 SPILL_BYTES = 16  # the most zeros that `copy_key` writes after a key
-KEY_OVERHEAD = 16  # pool bytes that a long key needs besides its bytes: 8 for its length, 8 for reads past its end
+KEY_OVERHEAD = 16  # pool bytes that a long key needs in addition to its bytes: 8 for its length, 8 for reads past its end
 LONG_KEY = np.uint64(0xFF << 56)  # key_high of a long key; in a slot its lower 56 bits are the pool offset
-POOL_START = 8  # no long key has offset 0, so none in a slot equals LONG_KEY itself, which a search uses
+POOL_START = 8  # no long key has offset 0, so no key_high in a slot equals LONG_KEY itself, which a search uses
 N_ENTRIES, POOL_USED, SECRET = 0, 1, 2  # the places of the numbers in PieceTable.state
 STATE_SIZE = SECRET + secret.SIZE
-# How many slots may be in use, of each eight. Where half of them might be, later passes over the bible in many languages
-# took 6 % more time, and training on 320 MB in two processes 5 %.
+# At most _USED of _OF slots may be in use. With four of eight, later passes over the bible in many languages took 6 % more
+# time, and training on 320 MB in two processes 5 %.
 _USED, _OF = 3, 8
 # The most slots that a search reads. Even in a table that is half full, one search in 10^20 would need more.
 MOST_PROBES = 256
-NO_SLOT = -1  # the result of a search that has read all of these
+NO_SLOT = -1  # the result of a search that has read that many
 
 _LENGTH_SHIFT = np.uint64(56)
 _ONE = np.uint64(1)
@@ -99,8 +99,8 @@ class PieceTable(NamedTuple):
 
 
 class TableAddresses(NamedTuple):
-    """What compiled code takes of a PieceTable: the addresses of its arrays, and the lengths of slots (in words) and
-    pool."""
+    """A PieceTable in the form that compiled code takes: the addresses of its arrays, and the lengths of slots (in words)
+    and pool."""
 
     slots: int
     n_words: int
@@ -147,14 +147,14 @@ def is_full(table: PieceTable) -> bool:
 
 @inlined
 def home_secret_of(state_at):
-    """The part of a table's secret that `home_slot` takes."""
+    """The numbers of a table's secret that `home_slot` takes."""
     at = state_at + 8 * (SECRET + HOME)
     return read_u64(at), read_u64(at + 8), read_u64(at + 16)
 
 
 @inlined
 def home_slot(key_low, key_high, n_words, home_secret):
-    """Where the search for a key starts, as an index into slots of `n_words` words; the key is what `key_of` returned.
+    """Where the search for a key starts, as an index into slots of `n_words` words; the key is as `key_of` returned it.
 
     See above, and intrinsics.write_homes, which does the same in vectors.
     """
@@ -173,8 +173,8 @@ def mixed_words(low, high, low_secret, high_secret):
 
 @inlined
 def next_slot(slot, home, n_words):
-    """The slot that follows another in the search that starts at `home`: first the other slot of its cache line, which is
-    loaded already, and from the next line on one after another."""
+    """The slot after another in the search that starts at `home`: first the other slot of its cache line, which is already
+    loaded, then the slots from the next line on, in order."""
     if slot == home:
         return slot ^ SLOT
     if slot == home ^ SLOT:
@@ -247,8 +247,8 @@ def find(table_at, key_at, length, key_low, key_high):
     """The slot of a key, or the free slot where it belongs (its key_high is 0), or NO_SLOT.
 
     table_at          : TableAddresses
-    key_at, length    : where the key's bytes are
-    key_low, key_high : what key_of returned for it
+    key_at, length    : address and number of the key's bytes
+    key_low, key_high : the key words, from key_of
 
     Cost: about one cache line.
     """
@@ -281,11 +281,11 @@ def find_from(table_at, home, key_at, length, key_low, key_high):
 
 @inlined
 def swap_slots(table_at, slot, other):
-    """Swap two keys, with their values, of which one is in the home slot of the other: all keys are found as before.
+    """Swap two keys with their values; one is in the home slot of the other. All keys are found as before.
 
-    (The search for the key that moves away from its home reaches its former slot, and goes on as the search for the other
-    key did, which met no free slot. If both are in one cache line, it reads both, in either order. Only if it then needs
-    more than MOST_PROBES slots is the key not found any more, which is harmless in a cache.)
+    (The search for the key that was moved away reaches its former slot, and continues as the search for the other key did,
+    which met no free slot. If both slots are in one cache line, it reads both, in either order. Only if it then needs more
+    than MOST_PROBES slots is the key no longer found, which is harmless in a cache.)
     """
     slot_at, other_at = table_at.slots + 8 * slot, table_at.slots + 8 * other
     for i in range(0, 8 * SLOT, 8):
@@ -296,10 +296,10 @@ def swap_slots(table_at, slot, other):
 
 @inlined
 def ask_for_key(table_at, slot):
-    """Prefetch the pool's part of the key in a slot, which may be free; the slot itself is read.
+    """Prefetch the pool entry of the key in a slot, which may be free; the slot itself is read.
 
-    Keys that are read in the order of their slots lie anywhere in the pool. When each was waited for, gathering half a
-    million words took 1.6 times as long.
+    Keys that are read in the order of their slots are in random order in the pool. Without this, gathering half a million
+    words took 1.6 times as long.
     """
     high = read_u64(table_at.slots + 8 * slot + 8)
     if high >= LONG_KEY:
@@ -350,7 +350,7 @@ def copy_words(from_at, to_at, length):
 
 @inlined
 def copy_key(table_at, slot, out_at):
-    """Write the key of an occupied slot to an address, and zeros after it, SPILL_BYTES at the most; returns its length."""
+    """Write the key of an occupied slot to an address, and up to SPILL_BYTES zeros after it; returns its length."""
     slot_at = table_at.slots + 8 * slot
     low, high = read_u64(slot_at), read_u64(slot_at + 8)
     if high < LONG_KEY:
@@ -367,7 +367,7 @@ def copy_key(table_at, slot, out_at):
 
 @inlined
 def copy_key_exactly(table_at, slot, out_at):
-    """As `copy_key`, but nothing is written after the key: another thread may be writing there."""
+    """As `copy_key`, but without writing after the key: another thread may be writing there."""
     slot_at = table_at.slots + 8 * slot
     low, high = read_u64(slot_at), read_u64(slot_at + 8)
     length = key_length(table_at, slot)

@@ -1,6 +1,6 @@
-"""Plain words: most pieces are words of ASCII, which most patterns keep whole (PLAIN_WORDS in pattern_tables.py).
+"""Plain words: words of ASCII. Most pieces are, and most patterns keep them whole (PLAIN_WORDS in pattern_tables.py).
 
-To see that a piece is one takes less time than a walk of the automaton to its end.
+Recognising one takes less time than a walk of the automaton to its end.
 """
 
 import numpy as np
@@ -23,14 +23,14 @@ def is_plain_word(key_at, length):
 
 @inlined
 def is_plain_key(low, high, length):
-    """As `is_plain_word`, of a piece that is stored in its key."""
+    """As `is_plain_word`, for a piece that is stored in its key."""
     lower, upper = mask_of_16(low, high, _SMALL_A, 26), mask_of_16(low, high, _LARGE_A, 26)
     return are_plain(np.int64(low & _BYTE), lower, upper, length)
 
 
 @inlined
 def are_plain(first, lower, upper, length):
-    """See `is_plain_word`; of a piece its first byte, and the masks of its letters."""
+    """See `is_plain_word`. Takes the first byte of a piece, and the masks of its small and of its capital letters."""
     led = np.uint64(first == 0x20)
     letters = lower >> led | upper >> led & _ONE
     return np.int64(led) < length and ~letters & ((_ONE << (np.uint64(length) - led)) - _ONE) == 0

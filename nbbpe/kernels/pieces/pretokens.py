@@ -7,14 +7,14 @@ matches is a pretoken, too.
 A walk takes as many steps as a pretoken has characters, which a processor cannot predict. Most pretokens are words of
 ASCII, whose end follows from 32 bytes at once in patterns that are known to match them as a whole (text/ascii_words.py).
 
-Several automata that split in turn have a level each: a part of one level is split by the next, as if it were a text.
+If several automata split in turn, each is a level: a part of one level is split by the next, as if it were a text.
 
-*Memo.* A walk may go far and fail, and the next one, which starts a character later, does the same: `\\s*\\n|\\s` over
-spaces. It then stays in one state (patterns where it would cycle through several are not compiled). So for each state the
-memo stores the range of a walk that found no match after it: a walk that enters this range in the same state will find none
-either.
+*Memo.* A walk may run far and fail, and so may the next one, which starts a character later: as with `\\s*\\n|\\s` over
+spaces. Such a walk stays in one state (patterns in which it would cycle through several are not compiled). So for each
+state the memo stores the range of a walk that found no match after it: a walk that enters this range in the same state will
+not find one either.
 
-`regex` remains the authority: tests compare these walks with it.
+`regex` defines what is right: tests compare these walks with it.
 """
 
 import numpy as np
@@ -81,11 +81,11 @@ def row_bytes(pattern_at):
 
 @inlined
 def word_end(at, end, pattern_at):
-    """Where the match ends that begins at an address, if it is a word of ASCII of at most 31 bytes; else 0.
+    """The end of the match that begins at an address, if it is a word of ASCII of at most 31 bytes; else 0.
 
     at, end : addresses    a text, not empty, for the last automaton, which must match such words (WORD_LEAST)
 
-    Cost: 3 ns. For what a word is see text/ascii_words.py.
+    Cost: 3 ns. See text/ascii_words.py for what counts as a word.
     """
     small, large = mask_between_32(at, _SMALL_A, 26), mask_between_32(at, _LARGE_A, 26)
     led = ~(small | large) & _ONE  # whether the first character is none of the letters
@@ -98,9 +98,9 @@ def word_end(at, end, pattern_at):
         return np.int64(0)
     first_letter = at + np.int64(led)
     after = first_letter + n_letters
-    if after >= end:  # what follows the text may be letters, too
+    if after >= end:  # the bytes after the text may be letters, too
         return end if first_letter + least <= end else np.int64(0)
-    # Letters up to the end of the 32 bytes may go on: then this is not the end.
+    # If all 32 bytes are letters, more letters may follow: then this is not the end.
     return after if is_ascii_of(after, number_of(pattern_at, WORD_ENDS), pattern_at) else np.int64(0)
 
 
@@ -113,7 +113,7 @@ def is_ascii_of(at, classes, pattern_at):
 
 @inlined
 def walk(at, end, start, pattern_at):
-    """Where the match that begins at an address ends, or 0 if none does.
+    """The end of the match that begins at an address, or 0 if none does.
 
     at, end : addresses    a text, not empty
     start   : int64        the start of an automaton
@@ -138,13 +138,13 @@ def walk(at, end, start, pattern_at):
 def walk_with_memo(at, end, start, pattern_at, memo_at):
     """As `walk`, for a pattern whose walks may run far and fail.
 
-    memo_at : address of int64[n_states, 2], modified    of each state, from where to where a walk was in it that failed
+    memo_at : address of int64[n_states, 2], modified    for each state, the range in which a failed walk was in it
     """
     moves_at, row = pattern_at + number_of(pattern_at, MOVES_AT), row_bytes(pattern_at)
     state = start
     found = 0
-    since = at  # when it came into the state
-    failing = at  # the last match ends there
+    since = at  # where the walk entered the state
+    failing = at  # where the last match ended, or the walk began
     while True:
         noted_at = memo_at + _MEMO_BYTES * state
         if read_i64(noted_at) <= at < read_i64(noted_at + 8):
@@ -171,7 +171,7 @@ def walk_with_memo(at, end, start, pattern_at, memo_at):
 
 @inlined
 def note_failure(memo_at, state, since, at):
-    """Note where a walk was in a state since its last match. (If it finds another, no walk comes there again.)"""
+    """Store the range in which a walk was in a state since its last match. (If it finds another, no walk returns there.)"""
     if at > since and state != 0:
         write_i64(memo_at + _MEMO_BYTES * state, since)
         write_i64(memo_at + _MEMO_BYTES * state + 8, at)
@@ -179,7 +179,7 @@ def note_failure(memo_at, state, since, at):
 
 @inlined
 def match_end(at, end, start, pattern_at, memo_at):
-    """Where the match that begins at an address ends, or 0 if none does."""
+    """The end of the match that begins at an address, or 0 if none does."""
     if number_of(pattern_at, MEMO) != 0:
         return walk_with_memo(at, end, start, pattern_at, memo_at)
     return walk(at, end, start, pattern_at)
@@ -187,7 +187,7 @@ def match_end(at, end, start, pattern_at, memo_at):
 
 @called
 def next_match(at, end, start, pattern_at, memo_at):
-    """The next match after `at`, where none begins: its start and end, both `end` where there is none."""
+    """The start and end of the next match after `at`, where none begins; both `end` if there is none."""
     while True:
         at += class_at(at, end, pattern_at)[1]
         if at >= end:
@@ -198,8 +198,8 @@ def next_match(at, end, start, pattern_at, memo_at):
 
 
 def new_split_scratch(pattern: PatternTables) -> NDArray[np.int64]:
-    """Make the scratch of splitting: of each level the end of its part and of the match after it, then the memo. It is for
-    the tables of texts and those of pieces."""
+    """Make the scratch of splitting: for each level the end of its part and of the match after it, then the memo. It suits
+    the tables of texts and of pieces."""
     numbers = pattern.view(np.int64)
     n_states = max(int(numbers[N_STATES]), int(numbers[int(numbers[OF_PIECES]) // 8 + N_STATES]))
     return np.zeros(2 * (MOST_LEVELS + n_states), dtype=np.int64)
@@ -218,12 +218,12 @@ def begin_piece(split_at, pattern_at):
 
 @inlined
 def ends_otherwise(at, end, pattern_at):
-    """Whether a piece may be split otherwise if the text ends with it: False only where it is not.
+    """Whether a piece may be split differently if the text ends with it; False only if it certainly is not.
 
     at, end    : addresses    the piece, not empty; PADDING bytes that follow it may be read
     pattern_at : address of the tables of pieces that text follows
 
-    Cost: 1 ns for most; where the last character may make a difference, a walk.
+    Cost: 1 ns for most pieces; a walk if the last character may make a difference.
     """
     ending = number_of(pattern_at, ENDING)
     last = np.int64(read_u8(end - 1))
@@ -234,7 +234,7 @@ def ends_otherwise(at, end, pattern_at):
 
 @called
 def differs_at_end(at, end, pattern_at):
-    """See `ends_otherwise`; True of every long piece, as walk after walk may go over it and fail."""
+    """See `ends_otherwise`; True for every long piece, as many walks in turn may run over it and fail."""
     if end - at > _LONG_END:
         return True
     moves_at, row = pattern_at + number_of(pattern_at, MOVES_AT), row_bytes(pattern_at)
@@ -256,13 +256,13 @@ def differs_at_end(at, end, pattern_at):
 
 @inlined
 def pretoken_end(at, end, pattern_at, split_at):
-    """Where the pretoken ends that starts at an address.
+    """The end of the pretoken that starts at an address.
 
     at, end    : addresses    the rest of a piece, not empty; PADDING bytes that follow it may be read
     pattern_at : address of a pattern's tables
     split_at   : address of the scratch, modified; `begin_piece` comes before the first pretoken of each piece
 
-    Returns an address after `at`, at most `end`. Cost: 4 ns for a word of ASCII; for others 5 ns, and one look-up a
+    Returns an address after `at`, at most `end`. Cost: 4 ns for a word of ASCII; for others 5 ns, and one look-up for each
     character. It is inlined, as a call costs as much as a short walk.
     """
     if at + 1 == end:

@@ -1,8 +1,8 @@
-"""Finding special tokens in a text, in time linear in the text whatever they are.
+"""Finding special tokens in a text, in time linear in the text for any tokens.
 
-The longest token that begins at each place is found by reading the text from right to left: of the text to the right of a
-place only the longest suffix of a token that begins there matters. These suffixes are the nodes of an automaton (Aho and
-Corasick's, of the reversed tokens). Which tokens are recognised is then decided from left to right.
+The longest token that begins at each place is found by reading the text from right to left. The only thing to know about
+the text from a place on is the longest suffix of a token that begins there. These suffixes are the nodes of an automaton
+(that of Aho and Corasick, for the reversed tokens). Which tokens are recognised is then decided from left to right.
 """
 
 from typing import NamedTuple
@@ -26,12 +26,12 @@ from ..machine.intrinsics import (
 )
 
 NO_TOKEN = -1
-NO_ROOM = -1  # instead of a number of tokens: there are more than there is room for
+NO_ROOM = -1  # instead of a number of tokens: there is not enough room for them
 FIRST, BYTE, FALLBACK, TOKEN = range(4)  # columns of nodes
 _NODE_BYTES = 16
 _MOST_RANGES = 16  # of last bytes that are searched with vectors; with more, the text is read byte by byte
 _MOST_BYTES = (1 << 31) - 3  # of all tokens together, as nodes have numbers of 32 bits
-_NODES_AT_ONCE = 1 << 20  # that are made between two checks for Ctrl-C
+_NODES_AT_ONCE = 1 << 20  # made between two checks for Ctrl-C
 _ONE = np.uint64(1)
 
 
@@ -39,16 +39,16 @@ _ONE = np.uint64(1)
 class SpecialTokens(NamedTuple):
     """Special tokens as an automaton that reads a text from right to left.
 
-    Each node is a distinct suffix of tokens, whole tokens included. They are numbered by their lengths, and 0 is the empty
-    one. The children of a node have one more byte in front; they are adjacent, in the order of that byte.
+    Each node is a distinct suffix of tokens, whole tokens included. Nodes are in the order of their lengths; node 0 is the
+    empty suffix. The children of a node have one more byte in front; they are adjacent, in the order of that byte.
 
-    nodes      : int32[n + 1, 4]  of each node: FIRST, its first child, up to the FIRST of the next node; BYTE, its first
+    nodes      : int32[n + 1, 4]  for each node: FIRST, its first child, up to the FIRST of the next node; BYTE, its first
                                   byte; FALLBACK, the longest shorter node that it begins with; TOKEN, the number of the
                                   longest token that it begins with, or NO_TOKEN. The last row only has a FIRST
-    root       : int32[256]       the node of each byte, 0 where no token ends with it
+    root       : int32[256]       the node of each byte, 0 if no token ends with it
     tokens     : int64[k, 2]      length and id of each token
     last_bytes : uint8[m, 2]      the bytes that tokens end with, or more, as ranges: first byte, and how many
-    longest    : int              bytes of the longest token, 0 where there is none
+    longest    : int              bytes of the longest token, 0 if there is none
     """
 
     nodes: NDArray[np.int32]
@@ -59,8 +59,8 @@ class SpecialTokens(NamedTuple):
 
 
 class SpecialAddresses(NamedTuple):
-    """What compiled code takes of SpecialTokens: the addresses of its arrays, the number of ranges of last bytes, and the
-    longest."""
+    """SpecialTokens in the form that compiled code takes: addresses of the arrays, the number of ranges of last bytes, the
+    length of the longest token."""
 
     nodes: int
     root: int
@@ -71,9 +71,9 @@ class SpecialAddresses(NamedTuple):
 
 
 def new_special_tokens(tokens: list[bytes], ids: list[int] | None = None) -> SpecialTokens:
-    """Special tokens (distinct, none empty), with the number that is reported for each: 0 where nobody needs one.
+    """Special tokens (distinct, none empty), with the id that is reported for each; by default 0.
 
-    Cost: 20 to 200 ns for each of their bytes, and at most 24 bytes of memory, of which 16 remain. Raises ValueError for
+    Cost: for each of their bytes 20 to 200 ns, and at most 24 bytes of memory, of which 16 remain. Raises ValueError for
     more than 2 GB of them.
     """
     if not tokens:
@@ -129,15 +129,15 @@ def _ranges(values: NDArray[np.int32]) -> NDArray[np.uint8]:
 def add_nodes(text, starts, nodes, spans, progress, n_at_once):
     """Make the nodes of special tokens, shorter ones first.
 
-    text, starts : uint8[*] and int64[k + 1]    the reversed tokens, sorted, and where each starts
+    text, starts : uint8[*] and int64[k + 1]    the reversed tokens, sorted, and the start of each
     nodes        : int32[>= n + 1, 4], filled   see SpecialTokens; with room for two more than the text has bytes
-    spans        : int32[>= n, 2], scratch      of each node the first token that ends with it, and the one after the last
-    progress     : int64[4], changed            the numbers of nodes that are done and that exist, their length, and the
-                                                first longer one; zeros at first
+    spans        : int32[>= n, 2], scratch      for each node the first token that ends with it, and the one after the last
+    progress     : int64[4], modified           how many nodes are done, and how many exist; the length of the node that is
+                                                next, and the first longer node; zeros at first
 
     Does `n_at_once` nodes; returns whether all are done. Cost: linear in the bytes of the text.
     """
-    # One by one: `a, b, c, d = progress` could raise an error, with which Numba compiles in the path of this file.
+    # Not `a, b, c, d = progress`: that could raise an error, whose message has the path of this file compiled in.
     node, n_nodes, length, longer = progress[0], progress[1], progress[2], progress[3]
     nodes_at = address_of(nodes)
     if n_nodes == 0:
@@ -192,7 +192,7 @@ def column_of(nodes_at, node, column):
 
 @inlined
 def child_of(nodes_at, node, byte):
-    """The child of a node that has a byte in front, or 0."""
+    """The child of a node with this byte in front, or 0."""
     low, high = column_of(nodes_at, node, FIRST), column_of(nodes_at, node + 1, FIRST)
     while high - low > 1:
         middle = (low + high) >> 1
@@ -205,7 +205,7 @@ def child_of(nodes_at, node, byte):
 
 @inlined
 def node_before(specials, node, byte):
-    """The node of a text with a byte in front, from that of the text; `specials` are SpecialAddresses, here and below."""
+    """The node after a byte was put in front of a text, from the node of the text; `specials` are SpecialAddresses."""
     while node != 0:
         child = child_of(specials.nodes, node, byte)
         if child != 0:
@@ -231,12 +231,12 @@ def specials_addresses(specials):
 def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
     """Write the longest special token at each place from `start` to `stop` into the last rows of breaks, of `room` rows.
 
-    Returns the first of these rows, or NO_ROOM. Cost: a few instructions for 64 bytes, and a step of the automaton for each
-    byte from one that a token ends with, to the left, as long as a suffix of a token may begin there.
+    Returns the first of these rows, or NO_ROOM. Cost: a few instructions for 64 bytes, and from each byte that ends a
+    token, a step of the automaton for each byte to the left, as long as a suffix of a token may begin there.
     """
     row = room
     node = 0
-    position = min(end, stop + specials.longest - 1)  # the bytes from there on are done
+    position = min(end, stop + specials.longest - 1)  # all bytes from there on are done
     block = start + ((position - start - 1) & -BLOCK)
     while block >= start:
         prefetch_shared(text_at + block - AHEAD)
@@ -269,7 +269,7 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
 
 @part
 def list_specials(text_at, start, end, stop, specials, breaks_at, room, overlapping):
-    """As find_specials, for SpecialAddresses and the address of breaks, of which there is room for `room`."""
+    """As find_specials, with SpecialAddresses, and the address of breaks with `room` rows."""
     if specials.n_ranges == 0:
         return 0, stop
     row = stack_specials(text_at, start, end, stop, specials, breaks_at, room)
@@ -298,9 +298,9 @@ def find_specials(text_at, start, end, stop, specials, breaks, overlapping):
     breaks      : int64[n, 3], filled    start, end and id of each
     overlapping : whether tokens that begin inside an earlier one are listed, too
 
-    Returns (number listed, position to go on from, `stop` or beyond); or (NO_ROOM, start) where `breaks` may be too short:
+    Returns (number listed, position to continue from, `stop` or beyond); or (NO_ROOM, start) if `breaks` may be too short:
     with a row for each byte from `start` to `stop` it never is. Cost: linear in the bytes up to `stop` and the longest
-    token; a few instructions for 64 bytes, and more from each byte on that a token ends with.
+    token; a few instructions for 64 bytes, and more from each byte on that ends a token.
     """
     return list_specials(
         text_at, start, end, stop, specials_addresses(specials), address_of(breaks), breaks.shape[0], overlapping

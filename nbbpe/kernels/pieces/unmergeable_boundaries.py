@@ -1,8 +1,8 @@
-"""Seams: places in a word across which no merge joins, so that it can be cut there and each part encoded separately.
+"""Seams: places in a word across which no merge joins, so that the word can be cut there and each part encoded separately.
 
-Chinese, Japanese and Thai have no spaces, so that words are long and most of them new. But most vocabularies have few
-tokens of several of their characters. A merge joins two tokens at one place, and nothing is ever merged across a place
-whose neighbouring characters no merge joins. Parts between such seams are mostly cached even if whole words are new.
+Chinese, Japanese and Thai have no spaces, so words are long and most of them new. But few tokens of most vocabularies have
+several of their characters. A merge joins two tokens at one place, and nothing is ever merged across a place whose
+neighbouring characters no merge joins. Parts between such seams are mostly cached even if whole words are new.
 (GPT-2: 0.9 of the places inside Chinese and Japanese words are seams, and a text has 45,000 distinct parts instead of
 185,000 distinct words, which takes a first pass from 110 to 42 ms.)
 
@@ -11,12 +11,12 @@ two places share a bit, a seam may be missed, which costs time only. Only places
 and letters of most scripts of Asia and Africa) of which the second has three bytes or more are tested. Elsewhere there
 would be few seams, or parts would be so short that cutting costs more than it saves.
 
-That the parts of a cut word are merged as the word would be: wherever a run of the pattern's automaton can be after a *seam
-letter*, a match may end there, and another seam letter leads to the state that it leads to from the start; so the pretoken
-is cut in two, and its end stays the same. In patterns that distinguish case, that does not hold after a lower-case letter:
-such classes do *harm*, which some others, such as marks, *keep*; seam letters that follow harm are not tested. Which
-classes these are is derived from the automaton (text/pattern_tables.py). No merge of the word is lost or new, as none joins
-there.
+The parts of a cut word are merged as in the word, because of two facts. First, in every state in which the pattern's
+automaton can be after a *seam letter*, a match may end, and another seam letter leads to the same state as from the start:
+so the pretoken is cut in two, and its end stays the same. In patterns that distinguish case, this does not hold after a
+lower-case letter: such classes do *harm*, which some others, such as marks, *keep*; seam letters that follow harm are not
+tested. These classes are derived from the automaton (text/pattern_tables.py). Second, no merge of the word is lost or
+added, as none joins there.
 """
 
 from typing import NamedTuple
@@ -41,7 +41,7 @@ _FIRST_OF_3 = 0xE0  # the lowest byte that characters of three bytes begin with
 
 
 class Joins(NamedTuple):
-    """What compiled code takes of a table of joins: the address of its bits, 0 for none, and the number of the last bit."""
+    """A table of joins in the form that compiled code takes: the address of its bits, 0 for none; the last bit's number."""
 
     bits: int
     last_bit: int
@@ -55,7 +55,7 @@ def folded(joins: NDArray[np.uint8], n_set: int) -> NDArray[np.uint8]:
     n_bytes = len(joins)
     while n_bytes > 8 and 8 * n_bytes >= 2 * BITS_PER_JOIN * n_set:
         n_bytes //= 2
-    return np.bitwise_or.reduce(joins.reshape(-1, n_bytes), axis=0)  # bit i is found at the remainder of i
+    return np.bitwise_or.reduce(joins.reshape(-1, n_bytes), axis=0)  # bit i is then found at i modulo the number of bits
 
 
 @inlined
@@ -93,13 +93,13 @@ def mark_joins(joins, left, right):
     joins : uint8[*], modified    as many as a power of two
 
     Returns how many were set. Cost: nothing for most merges; if a token has too few bytes to determine its places, a bit
-    for each byte that may be beside it.
+    for each byte that may be next to it.
     """
     before, n_left = (left >> 24) & 0xFFFF, left >> 40
     after, n_right = right & 0xFFFFFF, right >> 40
     n_set = 0
     if (before >> 8) & 0xC0 == 0x80 and after & 0xFF >= _FIRST_OF_3:
-        # Before the last byte of a letter is a lead byte or a continuation byte; its third byte is a continuation byte.
+        # The byte before a letter's last byte is a lead byte or a continuation byte; its third byte is a continuation byte.
         befores = (0x80, 0xE0) if n_left == 1 else (0, 1)
         afters = (0x80, 0xC0) if n_right == 2 else (0, 1)
         for i in range(*befores):
@@ -112,13 +112,13 @@ def mark_joins(joins, left, right):
 
 @inlined
 def is_set(joins_at, bit):
-    """Bit number `bit` of those at an address."""
+    """The bit of this number, of the bits at an address."""
     return (np.int64(read_u8(joins_at + (bit >> 3))) >> (bit & 7)) & 1
 
 
 @inlined
 def bits_of_classes(classes, classes_at):
-    """The bytes of a set of classes, mostly one or two, in the last block of `block_cuts`."""
+    """The bytes in the last block of `block_cuts` whose class is in a set, mostly of one or two classes."""
     bits = np.uint64(0)
     while classes:
         bits |= class_bits(trailing_zeros(classes), classes_at)
@@ -130,9 +130,9 @@ def bits_of_classes(classes, classes_at):
 def seam_cuts(block_at, state, joins, pattern_at, classes_at):
     """The seams in the last block of `block_cuts`, 64 bytes.
 
-    state  : uint64   what the block before left, 0 at the start of a piece: bit 0, a seam may be before the first byte; bit
-                      1, harm may be before it, or before the letters that precede it
-    joins  : Joins, the table of places that merges join at
+    state  : uint64   the state after the block before, 0 at the start of a piece: bit 0, a seam may be before the first
+                      byte; bit 1, harm may be before it, or before the letters that precede it
+    joins  : Joins, the table of places at which merges join
     pattern_at, classes_at : see boundaries.block_cuts
 
     Returns (cuts, state): bit i of cuts says that there is a seam before byte i. Cost: 2 ns a place.

@@ -1,8 +1,8 @@
 """The texts of JSON records, taken from their lines as UTF-8.
 
-A line is read only if Python's `json` reads it, too, and gives the same text: all of it is checked, also the values that
-are not needed. Unusual lines are left to `json`, which alone decides what they mean or what is wrong with them: a field
-that is missing or not a string; the field twice; a lone surrogate anywhere; NaN and Infinity; nesting deeper than
+A line is read only if Python's `json` reads it, too, and gives the same text: the whole line is checked, even values that
+are not needed. Unusual lines are left to `json`, which alone decides what they mean or what is wrong with them: the field
+is missing or not a string; the field twice; a lone surrogate anywhere; NaN and Infinity; nesting deeper than
 MOST_DEPTH; a BOM; and everything that is invalid JSON or invalid UTF-8.
 """
 
@@ -35,7 +35,7 @@ _UNICODE_ESCAPE = int.from_bytes(b"\\u", "little")
 _ONE = np.uint64(1)
 _LAST = np.uint64(1 << (BLOCK - 1))  # of the 64 bytes of a block
 
-# The meaning of the character after a backslash, 0 if it has none; and the values of hexadecimal digits, -1 for all other
+# The character that a character after a backslash stands for, or 0; and the values of hexadecimal digits, -1 for all other
 # bytes.
 _ESCAPED = np.zeros(256, dtype=np.uint8)
 _ESCAPED[list(b'"\\/bfnrt')] = list(b'"\\/\b\f\n\r\t')
@@ -55,7 +55,7 @@ def after_space(at):
 
 @inlined
 def after_digits(at):
-    """The address after one digit or more, 0 where there is none."""
+    """The address after one or more digits, 0 if there is none."""
     first = at
     while 0 <= read_u8(at) - np.int64(_ZERO) < 10:
         at += 1
@@ -64,7 +64,7 @@ def after_digits(at):
 
 @inlined
 def after_number(at):
-    """The address after the number that begins at an address, 0 where none does."""
+    """The address after the number that begins at an address, 0 if none does."""
     if read_u8(at) == _MINUS:
         at += 1
     at = at + 1 if read_u8(at) == _ZERO else after_digits(at)
@@ -80,7 +80,7 @@ def after_number(at):
 
 @inlined
 def after_word(at):
-    """The address after the null, true or false at an address, 0 where there is none."""
+    """The address after the null, true or false at an address, 0 if there is none."""
     word = read_u32(at)
     if word in (_NULL, _TRUE):
         return at + 4
@@ -99,13 +99,13 @@ def hexadecimal(at):
 
 @inlined
 def invalid_utf8(at, high):
-    """Which of the 64 bytes at an address are invalid UTF-8. A character may continue after them, but none from before
-    them.
+    """Which of the 64 bytes at an address are invalid UTF-8. The last character may continue after them; the first byte
+    must not continue a character.
 
     high : uint64    the bytes that are not ASCII
 
-    Returns (bits of such bytes, also where a continuation byte is missing; how many bytes come before the character that
-    may continue). Cost: about ten vector compares.
+    Returns (bits of invalid bytes, and of bytes where a continuation byte is missing; the number of bytes before the
+    character that may continue). Cost: about ten vector compares.
     """
     two, three, four = mask_between(at, 0xC2, 30), mask_between(at, 0xE0, 16), mask_between(at, 0xF0, 5)
     following = mask_between(at, 0x80, 64)
@@ -113,7 +113,7 @@ def invalid_utf8(at, high):
     first = two | long
     wanted = first << _ONE | long << np.uint64(2) | four << np.uint64(3)
     invalid = (wanted ^ following) | (high & ~(first | following))
-    if long:  # too long for their code points, surrogates, and beyond the last code point
+    if long:  # overlong forms, surrogates, and numbers beyond the last code point
         invalid |= mask_between(at, 0xE0, 1) << _ONE & mask_between(at, 0x80, 0x20)
         invalid |= mask_between(at, 0xED, 1) << _ONE & mask_between(at, 0xA0, 0x20)
         invalid |= mask_between(at, 0xF0, 1) << _ONE & mask_between(at, 0x80, 0x10)
@@ -124,7 +124,7 @@ def invalid_utf8(at, high):
 
 @part
 def take_string(at, to_at):
-    """Write a string, which begins at an address after its quotation mark, as UTF-8 to another one.
+    """Write a string, given by the address after its first quotation mark, as UTF-8 to another address.
 
     Returns (address after the string's other quotation mark, address after what was written), or (0, 0) for an invalid
     string, or one with a lone surrogate. Writes up to BLOCK bytes more. Cost: 10 ns for 64 bytes, and 3 ns an escape.
@@ -135,7 +135,7 @@ def take_string(at, to_at):
         quotes, backslashes = mask_between(at, _QUOTE, 1), mask_between(at, _BACKSLASH, 1)
         stops = quotes | backslashes | mask_between(at, 0, 32)
         high = mask_between(at, 128, 128)
-        if stops | high == 0:  # to go on by a constant: the next block need not wait for what this one holds
+        if stops | high == 0:  # step by a constant, so that the next block need not wait for this one
             at += BLOCK
             to_at += BLOCK
             continue
@@ -191,8 +191,8 @@ def is_same(at, other_at, n):
 def take_record(at, field_at, field_bytes, to_at):
     """Write the text of the record that begins at an address to another one.
 
-    Returns (address after the record, address after the text), or (0, 0) where the record is left to `json`. Other strings
-    of the record are written after the text, where they are overwritten later. Cost: 2 ns for each byte outside of strings.
+    Returns (address after the record, address after the text), or (0, 0) if the record is left to `json`. Other strings
+    of the record are written after the text, to be overwritten later. Cost: 2 ns for each byte outside of strings.
     """
     if read_u8(at) != _OBJECT:
         return 0, 0
@@ -255,7 +255,7 @@ def take_record(at, field_at, field_bytes, to_at):
 
 @inlined
 def after_line(at, end_at):
-    """The address after the next newline from an address on, or `end_at` where there is none before."""
+    """The address after the next newline from an address on, or `end_at` if there is none before it."""
     while at < end_at:
         n = trailing_zeros(mask_between(at, _NEWLINE, 1))
         if n < BLOCK:
@@ -268,7 +268,7 @@ def after_line(at, end_at):
 def take_lines(lines, start, end, is_last, field, out, n_bytes, breaks, n_records, break_id):
     """Write the texts of JSON lines one after another, each followed by a SEPARATOR, which is a break.
 
-    lines    : uint8[>= end + PADDING], read    the lines from `start` to `end`, where a byte 0 is required
+    lines    : uint8[>= end + PADDING], read    the lines from `start` to `end`; lines[end] must be 0
     is_last  : bool                             whether the last of them is complete though it has no newline
     field    : uint8[*], read                   the name of the field with the text
     out      : uint8[>= n_bytes + end - start + PADDING], filled from `n_bytes` on; no text is longer than its line

@@ -1,4 +1,4 @@
-"""The lines of a file of ranks, as tiktoken has them: a token in base64, a space, its rank, a newline."""
+"""The lines of a file of ranks as tiktoken writes them: a token in base64, a space, its rank, a newline."""
 
 import numpy as np
 
@@ -23,8 +23,8 @@ def read_rank_lines(data, text, starts, ranks):
     starts : int64[n_lines + 1], filled   where each token starts in `text`, and where the last one ends
     ranks  : int32[n_lines], filled
 
-    Returns the number of tokens; -1 where a line is anything else: not base64, spelled in an unusual way, with another kind
-    of newline, empty. Cost: 2 ns for each byte of `data`.
+    Returns the number of tokens; -1 if a line is anything else: not base64, base64 in an unusual spelling, with another
+    kind of newline, empty. Cost: 2 ns for each byte of `data`.
     """
     n_tokens = n_bytes = at = 0
     size = data.shape[0]

@@ -1,4 +1,4 @@
-"""Where a row of a window ends: the byte after its text, and the break that this byte is."""
+"""The end of a row in a window: a byte after its text, and a break for this byte."""
 
 from ..compiler.jit import inlined
 from ..machine.intrinsics import write_i64, write_u8
@@ -8,7 +8,7 @@ SEPARATOR = 0xFF  # as text/windows.py has it
 
 @inlined
 def end_row(out_at, n_bytes, row_at, break_id):
-    """Write a SEPARATOR after the first `n_bytes` of a window, and the break that it is; returns the bytes with it.
+    """Write a SEPARATOR after the first `n_bytes` of a window, and a break for it; returns the number of bytes with it.
 
     row_at : address of int64[3], filled    the start, end and id of the break
     """

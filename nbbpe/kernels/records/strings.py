@@ -13,7 +13,7 @@ def copy_bytes(from_at, to_at, n):
     while done + BLOCK <= n:
         copy_64(from_at + done, to_at + done)
         done += BLOCK
-    if done < n and n >= BLOCK:  # the last bytes, and those before them once more
+    if done < n and n >= BLOCK:  # the last BLOCK bytes, some of which are already copied
         copy_64(from_at + n - BLOCK, to_at + n - BLOCK)
         done = n
     while done < n:

@@ -11,12 +11,12 @@ from .strings import copy_bytes
 
 @kernel(TEXTS_ARGUMENT, int64[:])
 def measure_texts(texts, sizes):
-    """Measure texts, without reading more of them than where they begin.
+    """Measure texts, of which only the first bytes of the objects are read.
 
     texts : a TextsArgument
     sizes : int64[n], filled    the most bytes that each may have as UTF-8
 
-    Returns the number of the first item that is not a text, n where all are. Cost: a cache miss a text, prefetched.
+    Returns the number of the first item that is not a text, n if all are. Cost: a cache miss a text, prefetched.
     """
     for i in range(texts.n):
         prefetch_text(texts, i)
@@ -33,7 +33,7 @@ def take_texts(texts, first, last, out, breaks, break_id):
     """Write texts as UTF-8 one after another, each followed by a SEPARATOR, which is a break.
 
     texts       : a TextsArgument; for surrogates see write_utf8
-    first, last : the first text to copy, and the one to stop before; between them are only texts (else copying stops)
+    first, last : the first text to copy, and the one to stop before; copying also stops at an item that is not a text
     out         : uint8[*], filled      texts are copied as long as PADDING bytes remain
     breaks      : int64[m, 3], filled   start, end and id of the break after each text
 
