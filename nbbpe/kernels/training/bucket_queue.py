@@ -2,9 +2,9 @@
 
 A pair's count only falls after the merge that made it, so its bucket is an upper bound: pairs are moved down lazily,
 when their bucket is opened. Small counts have a bucket each; large ones share a bucket with their near neighbours
-(2**MANTISSA_BITS buckets for each power of two). The pairs of the highest bucket that is not empty are put into a binary
-heap, ordered by count and then by the tie rule; all others wait in singly linked lists, at no cost. A pair that is as
-frequent as the open bucket, or more, goes straight into the heap.
+(2**MANTISSA_BITS buckets for each power of two). The pairs of the highest bucket that is not empty, the open bucket, are in
+a binary heap, ordered by count and then by the tie rule; all others wait in singly linked lists, at no cost. A pair whose
+bucket is the open one or higher goes straight into the heap.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from .pair_table import COUNT, symbols_of
 
 MANTISSA_BITS = 10
 N_BUCKETS = (64 - MANTISSA_BITS) << MANTISSA_BITS
-OPEN, HEAP_SIZE = 0, 1  # where BucketQueue.state keeps its numbers
+OPEN, HEAP_SIZE = 0, 1  # indexes of the numbers in BucketQueue.state
 BY_BYTES, BY_ORDER = 0, 1  # tie rules: greatest byte strings first, or smallest order numbers first
 
 _NONE = -1
@@ -84,7 +84,7 @@ def bucket_of(count):
 
 @inlined
 def tie_addresses(ties, rows):
-    """What the comparisons take: the tie rule, and the addresses of its arrays and of the pairs' rows.
+    """The arguments of the comparisons: the kind of the tie rule, and the addresses of its arrays and of the pairs' rows.
 
     With arrays, Numba's reference counting took more than half of the time of a comparison.
     """
@@ -152,7 +152,7 @@ def push_heap(queue, pair, count, ties_at):
 
 @part
 def pop_heap(queue, ties_at):
-    """Remove the first entry of a heap that is not empty; the caller has read it. Cost: O(log n) comparisons."""
+    """Remove the first entry of a heap that is not empty; the caller has already read it. Cost: O(log n) comparisons."""
     heap_pairs, heap_counts = queue.heap_pairs, queue.heap_counts
     size = queue.state[HEAP_SIZE] - 1
     queue.state[HEAP_SIZE] = size
@@ -185,7 +185,7 @@ def pop_heap(queue, ties_at):
 
 @part
 def push(queue, pair, count, ties_at):
-    """Add a pair with its count (> 0) to its bucket, or to the heap where that bucket is open. Cost: mostly O(1)."""
+    """Add a pair with its count (> 0) to its bucket, or to the heap if that bucket is open. Cost: mostly O(1)."""
     bucket = bucket_of(count)
     if bucket >= queue.state[OPEN]:
         push_heap(queue, pair, count, ties_at)
@@ -196,13 +196,13 @@ def push(queue, pair, count, ties_at):
 
 @part
 def settle(queue, rows, min_count, ties_at):
-    """Bring the most frequent pair to the head of the heap and return it, or NONE where no pair has `min_count`.
+    """Bring the most frequent pair to the head of the heap and return it, or NONE if no pair occurs `min_count` times.
 
-    rows      : int64[n_pairs, 2], read   those of a PairTable; entries with older counts are put back with the counts now
+    rows      : int64[n_pairs, 2], read   see PairTable; heap entries with an old count are pushed again
     min_count : int64, >= 1            pairs below it are dropped
 
-    The pair stays in the queue; pop_heap removes it. Cost: amortised over all calls, O(log n) for each time that a pair
-    is pushed or put back.
+    The pair stays in the queue; pop_heap removes it. Cost: amortised over all calls, O(log n) each time that a pair is
+    pushed.
     """
     while True:
         while queue.state[HEAP_SIZE] > 0:
@@ -223,7 +223,7 @@ def settle(queue, rows, min_count, ties_at):
         queue.heads[bucket] = _NONE
         while pair != _NONE:
             following = np.int64(queue.links[pair])
-            prefetch(address_of(rows) + 16 * following)  # of NONE, it is nothing, too
+            prefetch(address_of(rows) + 16 * following)  # any address is allowed, also the one that NONE gives
             prefetch(address_of(queue.links) + 4 * following)
             if rows[pair, COUNT] >= min_count:
                 push(queue, pair, rows[pair, COUNT], ties_at)

@@ -41,7 +41,7 @@ from ..pieces.pretokens import begin_piece, pretoken_end
 from ..pieces.unmergeable_boundaries import NO_JOINS
 
 _ONE = np.uint64(1)
-_SLOTS_AHEAD = 64 * SLOT  # from the slot that is read to the one whose key is asked for
+_SLOTS_AHEAD = 64 * SLOT  # from the slot that is read to the one whose key is prefetched
 
 
 @inlined
@@ -65,8 +65,8 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     masks, batch : scratch
     table  : PieceTable, modified   the counts
 
-    Returns (position up to which pieces were counted, whether all that can be was counted). If not, the table is full:
-    grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
+    Returns (position up to which pieces were counted, whether all pieces that can be counted were). If not, the table is
+    full: grow it and call again from the position. Cost: scan and one look-up a piece, 2 ns a byte of prose.
     """
     text_at, breaks_at, table_at = address_of(text), address_of(breaks), table_addresses(table)
     rows = batch_of(address_of(batch), batch.shape[0])
@@ -117,7 +117,7 @@ def add_words(text, starts, counts, first_word, table, keys):
     keys   : uint64[n_together, 3], scratch    the keys of some words and their home slots
 
     Returns the first word that was not added: n, or less if the table is full. Cost: one look-up a word; of `n_together`
-    words, the home slots are asked for first, then the pool's keys there, so that none of them is waited for.
+    words, the home slots are prefetched first, then the pool entries of their keys.
     """
     text_at, table_at = address_of(text), table_addresses(table)
     home_secret = home_secret_of(table_at.state)
@@ -163,13 +163,13 @@ def measure_words(table, first_slot, end_slot):
 def take_words(table, first_slot, end_slot, position, text, starts, counts):
     """Move keys that have a count out of a table, as words in CSR form, as many as there is room for.
 
-    table      : PieceTable, modified       the counts of what is taken become 0
+    table      : PieceTable, modified       the counts of the keys that are taken become 0
     first_slot, end_slot : int64            the slots that are read
     position   : int64                      where the first word starts in the text
     text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    the padding is not written to
 
-    Returns (slot, number of words): all keys before the slot are taken. It is less than `end_slot` where the next key
-    has no room. Cost: one pass over the slots.
+    Returns (slot, number of words): all keys before the slot are taken. It is less than `end_slot` if there is no room
+    for the next key. Cost: one pass over the slots.
     """
     text_at, table_at = address_of(text), table_addresses(table)
     n_words = 0
@@ -196,15 +196,15 @@ def take_words(table, first_slot, end_slot, position, text, starts, counts):
 def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, starts, counts):
     """Take pieces that are not single pretokens out of a table, and split them into words.
 
-    table      : PieceTable, modified      the counts of what is taken become 0
+    table      : PieceTable, modified      the counts of the pieces that are taken become 0
     pattern    : uint64[*], read           see pattern_tables.py
     split_scratch : see pretokens.new_split_scratch
     first_slot, end_slot : int64           the slots that are read
     text       : uint8[* + PADDING], starts : int64[n + 1], counts : int64[n], filled    as for take_words, but a word may
                  come several times
 
-    Returns (slot, number of words): all pieces before the slot are done. It is less than `end_slot` where the next piece
-    may need more room than there is. Cost: one pass over the slots, and a look-up a character but for plain words.
+    Returns (slot, number of words): all pieces before the slot are done. It is less than `end_slot` if the next piece may
+    need more room than there is. Cost: one pass over the slots, and one look-up for each character except in plain words.
     """
     pattern_at, split_at = address_of(pattern), address_of(split_scratch)
     text_at, table_at = address_of(text), table_addresses(table)

@@ -1,18 +1,18 @@
 """Distinct words for training: one cell of four bytes for each byte of a word, in which symbols are merged in place.
 
-A symbol has as many cells as bytes. Its first and its last cell hold its id; those between are not read. A boundary
-between two symbols of a word is known by the position of its right side. So the cell before it holds the left symbol, and
-its own cell the right one: the pair at a boundary is read without a link. Merging a pair writes two cells, the first one
-of its left symbol and the last one of its right symbol, and the symbols around it are beside these, as far away as the
-lengths of the pair say.
+A symbol has as many cells as bytes. Its first and its last cell hold its id; the cells between are not read. A boundary
+between two symbols of a word is given by the position of the cell after it. So the cell before the boundary holds the left
+symbol, and the cell after it the right one: the pair at a boundary is read without a link. Merging a pair writes two cells,
+the first one of its left symbol and the last one of its right symbol. The symbols around the pair are in the cells next to
+these, which are found by the lengths of the two symbols.
 
-A boundary that is gone, as the pair around it was merged, is never taken for one of another pair: each of its two cells
-holds what it held at that time, or a newer symbol, and the only list of occurrences that has the boundary for the two
-symbols of that time is that of the merged pair, which is not read again.
+A boundary that is gone, as the pair around it was merged, is never taken for a boundary of another pair: each of its two
+cells holds its symbol of that time, or a newer one, and the only list of occurrences that has the boundary for the two
+symbols of that time is the list of the merged pair, which is not read again.
 
-A cell also says how often its word occurs, so that the merge loop finds all that it needs of a boundary in one cache line
-or two. The symbol takes as many bits as the number of tokens needs, the count the others, and a count that is too large
-for them is searched for. An edge stands before the first word, between two words, and after the last.
+A cell also says how often its word occurs, so that everything that the merge loop reads at a boundary is in one or two
+cache lines. The symbol takes as many bits as the number of tokens needs, the count takes the others, and a count that is
+too large for them is found by a search. There is an edge cell before the first word, between two words, and after the last.
 """
 
 from typing import NamedTuple
@@ -25,9 +25,9 @@ from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
 from ..machine.large_pages import zeros_of
 
 NONE = -1  # no pair
-MOST_CELLS = 2**32 - 1  # that four bytes can number
+MOST_CELLS = 2**32 - 1  # as many as positions of four bytes can address
 
-# Of digest_words. Changing one changes the corpus fingerprint of every text.
+# Constants of digest_words. To change one changes the corpus fingerprint of every text.
 _ZERO, _27, _30, _31 = (np.uint64(n) for n in (0, 27, 30, 31))
 _MIX_1, _MIX_2, _FNV_PRIME = (np.uint64(n) for n in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x100000001B3))
 
@@ -39,7 +39,7 @@ class LinkedWords(NamedTuple):
     cells : uint32[n_bytes + n_words + 1]   symbol | count << symbol_bits; word w begins at starts[w] + w + 1
     frequent_starts : uint32[*]             the first cell of each word whose count is too large for a cell, ascending
     frequent_counts : int64[*]              how often each of these occurs
-    symbol_bits     : int64                 all of them set: an edge, in place of a symbol; all others set: a large count
+    symbol_bits     : int64                 if all of them are set, the cell is an edge; if all others, the count is large
     """
 
     cells: NDArray[np.uint32]
@@ -57,7 +57,7 @@ def new_linked_words(starts: NDArray[np.int64], counts: NDArray[np.int64], n_tok
     """Make room for the cells of words in CSR form (`starts`, `counts`), which `link_bytes` or `link_symbols` fill; their
     symbols will be below `n_tokens`, which is below 2**31.
 
-    Raises OverflowError where there are more than MOST_CELLS.
+    Raises OverflowError if there are more than MOST_CELLS.
     """
     n_words, n_bytes = len(counts), int(starts[-1])
     if n_cells(n_words, n_bytes) > MOST_CELLS:
@@ -73,12 +73,12 @@ def new_linked_words(starts: NDArray[np.int64], counts: NDArray[np.int64], n_tok
 
 
 def edge_of(symbol_bits: int) -> int:
-    """What stands in place of a symbol where no word is."""
+    """The number in place of a symbol in the cells between words."""
     return (1 << symbol_bits) - 1
 
 
 def many_of(symbol_bits: int) -> int:
-    """The count that a cell holds for this and all larger ones."""
+    """The count that cells hold for this count and for all larger ones."""
     return (1 << 32 - symbol_bits) - 1
 
 
@@ -102,12 +102,12 @@ def with_symbol(cell, symbol, symbol_bits):
 
 @kernel(reads(int64[:]), reads(int64[:]), reads(int32[:]), reads(int64[:]), reads(int32[:]), LinkedWords)
 def link_symbols(starts, counts, symbols, symbol_starts, lengths, words):
-    """Fill linked words with symbols of one or more bytes, as the merges that made these would have left them.
+    """Fill linked words with symbols of one or more bytes, as they would be after the merges that made these symbols.
 
     starts        : int64[n_words + 1]   where each word's bytes start
     counts        : int64[n_words]       how often each word occurs
     symbols       : int32[*]             the symbols of all words, one after another
-    symbol_starts : int64[n_words + 1]   where each word's symbols start in it
+    symbol_starts : int64[n_words + 1]   where each word's symbols start in `symbols`
     lengths       : int32[n_symbols]     the bytes of each symbol
     words         : LinkedWords, filled  all cells of a symbol hold it
 
@@ -126,20 +126,20 @@ def link_symbols(starts, counts, symbols, symbol_starts, lengths, words):
 
 @inlined
 def word_count_at(words, position):
-    """How often the word of a position occurs."""
+    """How often the word at a position occurs."""
     return word_count(words.cells[position], words, position)
 
 
 @inlined
 def word_count(cell, words, position):
-    """As `word_count_at`, where the cell is read already."""
+    """As `word_count_at`, if the cell is already read."""
     count = np.int64(cell) >> words.symbol_bits
     return count if count < (1 << 32 - words.symbol_bits) - 1 else frequent_count_at(words, position)
 
 
 @part
 def frequent_count_at(words, position):
-    """As `word_count_at`, of a word whose count is too large for a cell. Cost: O(log n) of such words."""
+    """As `word_count_at`, for a word whose count is too large for a cell. Cost: O(log n) for n such words."""
     starts = words.frequent_starts
     low, high = 0, starts.shape[0]
     while high - low > 1:

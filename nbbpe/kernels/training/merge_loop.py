@@ -27,16 +27,16 @@ from .pair_table import (
 )
 from .token_limits import ASKS, HAS_LIMITS, MOST_BYTES, TokenLimits, keeps_limits
 
-# How many list entries ahead the merge loop asks for the cells around a boundary: lists of rare pairs point all over the
-# memory, and without this the loop waits for each of them.
+# How many list entries ahead the merge loop prefetches the cells around a boundary: lists of rare pairs point to random
+# places in memory, and without this the loop waits for each of them.
 AHEAD = 16
 
 # Why `merge_batch` returned.
 BATCH_DONE, TOKENS_DONE, NO_PAIRS, NEED_PAIRS, NEED_SLOTS, NEED_OCCURRENCES, NEED_TEXT, NEED_ANSWER = range(8)
-MAY_MERGE, MAY_NOT_MERGE = -1, -2  # what `check_token` returns beside these
-N_TOKENS, WANTED, N_AT_START, ASKED, ANSWER = range(5)  # where Tokens.state keeps its numbers
+MAY_MERGE, MAY_NOT_MERGE = -1, -2  # further results of `check_token`
+N_TOKENS, WANTED, N_AT_START, ASKED, ANSWER = range(5)  # indexes of the numbers in Tokens.state
 ALLOWED, REFUSED = 1, 2  # answers
-N_BYTES = 256  # the tokens that are there before any merge, unless training goes on from a vocabulary
+N_BYTES = 256  # the number of tokens before the first merge, unless training extends a vocabulary
 
 
 @structure(int32[:, :], int32[:], int32[:], int64[:])
@@ -44,7 +44,7 @@ class Tokens(NamedTuple):
     """The merges learned so far; merge i makes token state[N_AT_START] + i, whose bytes are kept in the TieRule.
 
     merges    : int32[n_merges, 2]    left and right id of each merge
-    left_at   : int32[n_tokens]       scratch: the pair (symbol, new token) of the present merge, by symbol
+    left_at   : int32[n_tokens]       scratch: the pair (symbol, new token) of the current merge, by symbol
     right_at  : int32[n_tokens]       scratch: the pair (new token, symbol)
     state     : int64[5]              tokens so far, bytes included; capacity wanted after a NEED_*; tokens at the start;
                                       the pair that was asked about last, and the answer
@@ -73,7 +73,7 @@ def push_all_pairs(queue, table, ties, min_count):
 
 @part
 def spell_token(ties, token, left, right):
-    """Write the bytes of id `token`, those of `left` and then of `right`, and its prefix.
+    """Write the bytes of id `token`, the bytes of `left` and then of `right`, and its prefix.
 
     The text must have room for them (unchecked).
     """
@@ -93,7 +93,7 @@ def spell_token(ties, token, left, right):
 
 
 class PairAddresses(NamedTuple):
-    """What counting new pairs takes: the addresses of arrays of a PairTable, and the first pair that is new."""
+    """The part of a PairTable that counting new pairs needs: the addresses of two arrays, and the first new pair."""
 
     rows: int
     lengths: int
@@ -102,7 +102,7 @@ class PairAddresses(NamedTuple):
 
 @inlined
 def count_new_pair(pair_at, left, right, weight, pairs, n_pairs):
-    """Count an occurrence of a pair of the present token and another symbol; it is entered when it is first met.
+    """Count an occurrence of a pair of the new token and another symbol; the pair is entered when it is first met.
 
     pair_at : int64            the address of the symbol's entry in left_at or right_at of Tokens, which is modified
     weight  : int64            how often the occurrence counts
@@ -128,20 +128,20 @@ def count_new_pair(pair_at, left, right, weight, pairs, n_pairs):
 
 @part
 def apply_merge(pair, token, left_length, right_length, words, table, tokens, found):
-    """Replace every occurrence of `pair` by `token`, left to right, and enter the pairs that this makes.
+    """Replace every occurrence of `pair` by `token`, from left to right, and enter the pairs that this makes.
 
     left_length, right_length : int64  the bytes of the two sides of the pair
     words   : LinkedWords, modified
     table   : PairTable, modified      counts of the pairs around fall; new entries get counts and occurrences
-    tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair: stale
+    tokens  : Tokens                   left_at and right_at are modified; entries below the first new pair are stale
     found   : int64[*], scratch        pair << 32 | boundary of the new pairs, before they are sorted by pair; twice the
                                        longest list
 
-    For each entry of the pair's list, room for two new occurrences and two new pairs must be there, and for AHEAD
-    occurrences more (unchecked); not for more pairs than one of each symbol, the new one included, on either side.
+    There must be room for two new occurrences and two new pairs for each entry of the pair's list, and for AHEAD more
+    occurrences (unchecked). Two pairs for each symbol, the new one included, are enough.
 
     Returns how many occurrences were replaced, by word counts. Cost: O(1) for each entry of the list. With arrays in place
-    of addresses, each index was asked whether it is negative, and the loop took 1.1 times as long.
+    of addresses, each index was tested for being negative, and the loop took 1.1 times as long.
     """
     cells_at, found_at = address_of(words.cells), address_of(found)
     left_at, right_at = address_of(tokens.left_at), address_of(tokens.right_at)
@@ -154,7 +154,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
     n_pairs = first_new
     free_at = found_at
     n_replaced = np.int64(0)
-    n_in_a_row = np.int64(0)  # of these, the ones that stand behind another one
+    n_in_a_row = np.int64(0)  # of these, the occurrences directly after another one
     entry_at = address_of(table.occurrences) + 4 * starts[pair]
     end_at = entry_at + 4 * np.int64(lengths[pair])
     for at in range(entry_at, min(entry_at + 4 * AHEAD, end_at), 4):
@@ -175,7 +175,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
         write_u32(end_cell_at - 4, merged)
         n_replaced += weight
         if before != edge:
-            if before == token:  # the last one found stands here, with the symbol that is now replaced
+            if before == token:  # undo the last pair found, which has the symbol that is now replaced
                 free_at -= 8
                 count_at = pairs.rows + 16 * (read_i64(free_at) >> 32) + 8 * COUNT
                 write_i64(count_at, read_i64(count_at) - weight)
@@ -184,15 +184,15 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
             write_i64(free_at, new_pair << 32 | (first_at - cells_at) >> 2)
             free_at += 8
         if after != edge:
-            # Never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
-            # tokens is found from its right side only, by the code above, and has one entry.
+            # It is never the new token: from left to right, nothing further on has been replaced yet. So a pair of two new
+            # tokens is found only from its right side, by the code above, and is counted once.
             new_pair, n_pairs = count_new_pair(right_at + 4 * after, token, after, weight, pairs, n_pairs)
             write_i64(free_at, new_pair << 32 | (end_cell_at - cells_at) >> 2)
             free_at += 8
     table.state[N_PAIRS] = n_pairs
     take_from_old_pairs(token, left, right, group_of(pair, table), n_in_a_row, first_new, table)
     table.rows[pair, COUNT] = 0
-    # The merged pair's list is not read again: most new lists are put there, where the memory is in the cache.
+    # The merged pair's list is not read again: most new lists take its place, which is in the processor's cache.
     table.state[N_OCCURRENCES] = reserve_lists(
         first_new, n_pairs, table.state[N_OCCURRENCES], starts[pair], lengths[pair], starts, lengths
     )
@@ -209,24 +209,24 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
 
 @inlined
 def ask_for_boundary(cell_at, to_first, to_end):
-    """Prefetch the symbols around a boundary: they are in one or two cache lines."""
+    """Prefetch the symbols around a boundary, one or two cache lines."""
     prefetch(cell_at - to_first - 4)
     prefetch(cell_at + to_end)
 
 
 @inlined
 def replaced_key(key, token, left, right):
-    """The key of the pair that stood where a new one is, before the merge of `left` and `right`."""
+    """The key of the pair that a new pair has replaced by the merge of `left` and `right`."""
     new_left, new_right = symbols_of(key)
     return key_of(new_left, left) if new_right == token else key_of(right, new_right)
 
 
 @inlined
 def take_from_old_pairs(token, left, right, group, n_in_a_row, first_new, table):
-    """Take the counts of the new pairs from those that they have replaced, and give the new ones a slot.
+    """Subtract the counts of the new pairs from those of the pairs that they have replaced, and give the new ones a slot.
 
-    group      : int64, of the pair that was merged, and so of all pairs around
-    n_in_a_row : int64, how many of the replaced occurrences stand behind another one, by word counts
+    group      : int64, the group of the pair that was merged, and so of all pairs around it
+    n_in_a_row : int64, how many of the replaced occurrences are directly after another one, by word counts
     """
     rows, slots = table.rows, table.slots
     n_pairs = table.state[N_PAIRS]
@@ -251,7 +251,7 @@ def take_from_old_pairs(token, left, right, group, n_in_a_row, first_new, table)
 
 @inlined
 def check_token(pair, token, queue, table, ties, ties_at, tokens, limits):
-    """Whether the pair at the head of a queue may become token `token`. Its bytes are written behind those of all tokens.
+    """Whether the pair at the head of a queue may become token `token`. Its bytes are written after those of all tokens.
 
     Returns MAY_MERGE; MAY_NOT_MERGE, and the pair is out of the queue; NEED_TEXT or NEED_ANSWER, see merge_batch.
     Inlined, as the loop took 1.2 times as long on 8 MB of code with a call.
@@ -260,7 +260,7 @@ def check_token(pair, token, queue, table, ties, ties_at, tokens, limits):
     left, right = symbols_of(table.rows[pair, KEY])
     n_bytes = starts[left + 1] - starts[left] + starts[right + 1] - starts[right]
     if n_bytes > limits.numbers[MOST_BYTES]:
-        # It is not queued again. It keeps its count and its occurrences, which the merges around it change.
+        # It is not queued again. Its entry stays, as later merges still change its count.
         pop_heap(queue, ties_at)
         return MAY_NOT_MERGE
     state[WANTED] = starts[token] + n_bytes + 3
@@ -286,13 +286,14 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
     words, table, queue, ties, tokens : modified
     found      : scratch, see apply_merge
     min_count  : int64   pairs that occur less often are not merged; >= 1
-    limits     : pairs whose token would not keep them are not merged
+    limits     : pairs whose token would exceed them are not merged
 
-    Returns one of the status codes above. After another NEED_ than NEED_ANSWER, the present merge has changed nothing: give
-    the structure named room for tokens.state[WANTED] entries (slots: for so many pairs) and call again. After NEED_ANSWER,
-    write to tokens.state[ANSWER] whether the pair is allowed; its token's bytes stand in ties.text behind all others.
-    Cost: O(log n) for each pair that a merge makes, and O(1) for each occurrence; a call returns several times a second.
-    Without a word of the next pair, 32,000 merges of 3 MB of words took 1.07 times as long.
+    Returns one of the status codes above. After a NEED_ code, the current merge has changed nothing. After NEED_ANSWER,
+    write to tokens.state[ANSWER] whether the pair is allowed, and call again; the bytes of its token are in ties.text,
+    after those of all tokens. After any other NEED_ code, give that structure room for tokens.state[WANTED] entries (slots
+    for as many pairs), and call again. Cost: O(log n) for each pair that a merge makes, and O(1) for each occurrence; a
+    call returns several times a second. Without prefetching the next pair, 32,000 merges of 3 MB of words took 1.07 times
+    as long.
     """
     state, merges, starts = tokens.state, tokens.merges, ties.starts
     rows, lengths, table_state = table.rows, table.lengths, table.state
@@ -325,7 +326,7 @@ def merge_batch(words, table, queue, ties, tokens, found, min_count, limits, bud
             return NEED_OCCURRENCES
 
         pop_heap(queue, ties_at)
-        # The next pair, unless its count falls now: what is read of it first is asked for meanwhile.
+        # Probably the next pair, unless its count falls in this merge: prefetch the entries that are read first.
         following = np.int64(queue.heap_pairs[0])
         prefetch(address_of(rows) + 16 * following)
         prefetch(address_of(lengths) + 4 * following)

@@ -1,21 +1,21 @@
-"""Every pair that has occurred: its two symbols, its count now, and where it occurs.
+"""Every pair that has occurred: its two symbols, its present count, and where it occurs.
 
-A pair is known by its index. A merge changes the counts of the pairs around it, which are found by their symbols in a
+A pair is identified by its index. A merge changes the counts of the pairs around it, which are found by their symbols in a
 hash table: not once for each occurrence, but once for each pair, as all its occurrences in a merge are added up before
 (in the entry of the pair that takes its place, which is new, and needs no search).
 
-The hash table has 2^k slots, and a search goes on from slot to slot. It begins at the pair's home, the highest k bits of a
-secret odd number times the key, the two symbols (see secret.py): whatever two keys are, they share a home with a chance
-of 2 : 2^k at the most (Dietzfelbinger et al., 1997), for whoever does not know the secret.
+The hash table has 2^k slots, and a search continues from slot to slot. It begins at the pair's home, the highest k bits of
+a secret odd number times the key, which is the two symbols (see secret.py): any two keys share a home with a chance of 2 :
+2^k at the most (Dietzfelbinger et al., 1997), for everybody who does not know the secret.
 
-An occurrence is a boundary between two symbols, see linked_words.py. Nothing is taken out of a list of occurrences: a
-boundary whose symbols have changed stays in it, and is recognised by its two cells. All lists lie in one array, each in
+An occurrence is a boundary between two symbols, see linked_words.py. Nothing is removed from a list of occurrences: a
+boundary whose symbols have changed stays in it, and is recognised by its two cells. All lists are in one array, each in
 ascending order, which gives the left-to-right rule for overlaps. When a pair is merged, its list is not needed any more,
-and new lists are put there where they fit: so all lists of a text together take 1.6 times the room of the first ones, or
-less, and not 2.1 times. (Of a long word of random bytes, merged to the end, they take twice that room.)
+and new lists are put there if they fit: so all lists of a text together take at most 1.6 times the room of the first lists,
+and not 2.1 times. (For a long word of random bytes, merged to the end, they take twice that room.)
 
-No pair is entered twice: one that a merge makes has a new symbol, and all its occurrences appear in that merge. (No two
-merges make the same token: wherever the bytes of a token stand between two boundaries, they have gone through the same
+No pair is entered twice: a pair that a merge makes has a new symbol, and all its occurrences appear in that merge. (No two
+merges make the same token: wherever the bytes of a token are between two boundaries, they have gone through the same
 merges, so they are one symbol as soon as the token exists.)
 """
 
@@ -31,9 +31,9 @@ from ..machine.large_pages import zeros_of
 from .linked_words import NONE, LinkedWords, new_cell
 
 KEY, COUNT = range(2)  # the columns of PairTable.rows
-N_PAIRS, N_OCCURRENCES, SHIFT, FACTOR = range(4)  # where PairTable.state keeps its numbers
+N_PAIRS, N_OCCURRENCES, SHIFT, FACTOR = range(4)  # indexes of the numbers in PairTable.state
 N_BYTE_PAIRS = 1 << 16
-MOST_PAIRS = 2**31 - 1  # that a slot can number
+MOST_PAIRS = 2**31 - 1  # as many as a slot can distinguish
 SLOTS_PER_PAIR = 2  # at least: searches are short
 
 _GROUP_STEP = np.uint64(0xD1B54A32D192ED03)
@@ -45,10 +45,10 @@ class PairTable(NamedTuple):
 
     rows        : int64[n_pairs, 2]   both numbers of a row are in one cache line:
                       KEY     the two symbols, left << 32 | right
-                      COUNT   how often the pair occurs now, by word counts; it may exceed the length of its list
+                      COUNT   how often the pair occurs at present, by word counts; it may exceed the length of its list
     starts      : int64   where its occurrences start in `occurrences`
     lengths     : uint32  how many entries its list has, stale ones included; 0 when the pair has been merged
-    groups      : int32   the group of words that the entry is of, see parity_loop.py; int32[0] where all are of group 0
+    groups      : int32   the group of words that the entry is for, see parity_loop.py; int32[0] if all are for group 0
     occurrences : uint32[*]     boundaries
     slots       : int32[2**k]   hash table: a pair + 1, or 0
     state       : int64[4]   pairs in use, occurrences in use; 64 - k; the secret number
@@ -64,7 +64,7 @@ class PairTable(NamedTuple):
 
 
 def new_pair_table(n_pairs: int, n_occurrences: int) -> PairTable:
-    """Make an empty table with room for so many pairs and occurrences (memory is touched only as it fills); no slots."""
+    """Make an empty table with room for `n_pairs` and `n_occurrences` (memory is touched only as it fills); no slots."""
     factor = secret.of_process()[secret.PAIRS].view(np.int64)
     return PairTable(
         rows=zeros_of(np.int64, 2 * n_pairs).reshape(-1, 2),
@@ -132,7 +132,7 @@ def enter_all_pairs(table):
 
 
 def with_slots(table: PairTable, n_pairs: int) -> PairTable:
-    """A table with slots for at least so many pairs, in place of those that it has (memory is touched as they fill)."""
+    """A table with new slots, for at least `n_pairs` pairs (memory is touched as they fill)."""
     bits = max(SLOTS_PER_PAIR * n_pairs - 1, 1).bit_length()
     table = table._replace(slots=zeros_of(np.int32, 1 << bits))
     table.state[SHIFT] = 64 - bits
@@ -142,7 +142,7 @@ def with_slots(table: PairTable, n_pairs: int) -> PairTable:
 
 @inlined
 def add_pair(key, pair, table):
-    """Write an empty entry at index `pair`; the caller adds one to its number of pairs."""
+    """Write an empty entry at index `pair`; the caller increases the number of pairs."""
     table.rows[pair, KEY] = key
     table.rows[pair, COUNT] = 0
     table.lengths[pair] = 0
@@ -153,7 +153,7 @@ def count_byte_pairs(text, starts, counts, first_word, end_word, lengths, sums):
     """Count the pairs of bytes in the words from `first_word` to `end_word`.
 
     text, starts, counts : uint8[*], int64[n_words + 1], int64[n_words]    words in CSR form
-    lengths : uint32[N_BYTE_PAIRS], modified    at left * 256 + right: at how many boundaries the pair stands
+    lengths : uint32[N_BYTE_PAIRS], modified    at left * 256 + right: at how many boundaries the pair is
     sums    : int64[N_BYTE_PAIRS], modified    how often it occurs, by word counts
 
     Cost: O(n), 2 ns a byte.
@@ -172,7 +172,7 @@ def link_bytes(text, starts, counts, first_word, end_word, list_ends, words, occ
     text, starts, counts : uint8[*], int64[n_words + 1], int64[n_words]    words in CSR form
     list_ends   : int64[N_BYTE_PAIRS], modified  where the next occurrence of each pair is written, at left * 256 + right
     words       : LinkedWords, modified
-    occurrences : uint32[*], modified            those of a PairTable
+    occurrences : uint32[*], modified            see PairTable
 
     Cost: O(n), 8 ns a byte.
     """
@@ -197,7 +197,7 @@ def enter_first_pairs(table, starts, counts, symbols, symbol_starts, symbol_leng
     starts         : int64[n_words + 1]   where each word's bytes start
     counts         : int64[n_words]       how often each word occurs
     symbols        : int32[*]             the symbols of all words, one after another, as they are linked
-    symbol_starts  : int64[n_words + 1]   where each word's symbols start in it
+    symbol_starts  : int64[n_words + 1]   where each word's symbols start in `symbols`
     symbol_lengths : int32[n_symbols]     bytes of each symbol
 
     Cost: two searches for each boundary.
@@ -230,8 +230,8 @@ def enter_first_pairs(table, starts, counts, symbols, symbol_starts, symbol_leng
 def reserve_lists(first_pair, end_pair, n_occurrences, free, n_free, starts, lengths):
     """Give each of the pairs a list as long as `lengths` says, and set its length to 0.
 
-    free, n_free : int64, a part of the occurrences that is not needed any more: lists that fit there are put there, all
-                   others behind the `n_occurrences` in use
+    free, n_free : int64, a part of the occurrences that is not needed any more: lists are put there if they fit, else
+                   after the `n_occurrences` in use
 
     Returns the number of occurrences in use afterwards.
     """

@@ -1,9 +1,9 @@
 """The training loop for parity between sources: the source that is compressed worst says which pair is merged next.
 
-Words stand in groups, one after another: those of each source, and after these, where there are any, those of texts that
-only measure how well the vocabulary compresses. All groups share the linked words and the pair table of the plain loop, but
-a pair has one entry for each group that it occurs in, and each source has a queue. A merge is made in every group. The
-entries of one pair are siblings, in a circle of links: they are all made in the same step (the merge that makes the pair's
+Words are in groups, one after another: the words of each source, and then, if there are any, the words of texts that only
+measure how well the vocabulary compresses. All groups share the linked words and the pair table of the plain loop, but a
+pair has one entry for each group in which it occurs, and each source has a queue. A merge is made in every group. The
+entries of one pair are siblings, linked in a circle: they are all made in the same step (the merge that makes the pair's
 newest symbol, or before the first merge), so that links are set without a search.
 """
 
@@ -40,7 +40,7 @@ from .token_limits import TokenLimits
 # The columns of ParityQueue.groups and of ParityQueue.sources.
 SIZE, GROUP_TOKENS, GROUP_PAIRS, GROUP_WANTED = range(4)
 MEASURED_BY, IS_DONE, N_TURNS = range(3)
-NEXT_TURN, MOST_TURNS = 0, 1  # where ParityQueue.state keeps its numbers
+NEXT_TURN, MOST_TURNS = 0, 1  # indexes of the numbers in ParityQueue.state
 
 
 @structure(
@@ -60,21 +60,21 @@ NEXT_TURN, MOST_TURNS = 0, 1  # where ParityQueue.state keeps its numbers
 class ParityQueue(NamedTuple):
     """The queues of all sources, and how well each is compressed.
 
-    siblings    : int32[n_pairs]     the next entry of the same two symbols; those of one pair make a circle
+    siblings    : int32[n_pairs]     the next entry of the same two symbols; the entries of one pair make a circle
     latest      : int32[2, n_tokens] scratch: the last entry of (symbol, new token) and of (new token, symbol), by symbol
-    heads       : int32[n_sources, N_BUCKETS]    of each source's BucketQueue
-    links       : int32[n_pairs]     of all queues, as a pair is in one only
+    heads       : int32[n_sources, N_BUCKETS]    see BucketQueue, for each source
+    links       : int32[n_pairs]     for all queues, as an entry is in one only
     heap_pairs  : int32[*]           the heaps of all queues, one after another
     heap_counts : int64[*]           likewise
     heap_starts : int64[n_sources + 1]    where each source's heap starts; it has room for all pairs of the source
     queues      : int64[n_sources, 2]     the state of each BucketQueue
-    groups      : int64[n_groups, 4]      SIZE: what is divided by the number of tokens to say how well a group is
+    groups      : int64[n_groups, 4]      SIZE: a number that, divided by the number of tokens, says how well a group is
                                           compressed; the tokens and the pairs so far; the room wanted after NEED_PAIRS
-    sources     : int64[n_sources, 3]     MEASURED_BY: the group that says how well it is compressed; IS_DONE: whether no
-                                          pair is left; N_TURNS: how often it is among `recent`
-    recent      : int32[window]      the sources of the last merges, or NONE; no limit where it is empty
-    state       : int64[2]           where the next source goes in `recent`; a source with more turns than the second
-                                     number waits, if another can be taken
+    sources     : int64[n_sources, 3]     MEASURED_BY: the group that says how well the source is compressed; IS_DONE:
+                                          whether no pair is left; N_TURNS: how often the source is in `recent`
+    recent      : int32[window]      the sources of the last merges, or NONE; empty for no limit
+    state       : int64[2]           the index in `recent` of the next source; the most turns: a source with more waits, if
+                                     there is another
     """
 
     siblings: NDArray[np.int32]
@@ -102,9 +102,9 @@ def queue_of(queue, source):
 
 @part
 def is_less(numerator_1, denominator_1, numerator_2, denominator_2):
-    """Whether one fraction of int64 (>= 0 and > 0) is less than another, exactly: by their continued fractions.
+    """Whether one fraction of two int64 (>= 0 and > 0) is less than another, exactly: by their continued fractions.
 
-    A product of two such numbers would not fit.
+    A product of two such numbers may not fit into 64 bits.
     """
     a, b, c, d = numerator_1, denominator_1, numerator_2, denominator_2
     while True:
@@ -116,14 +116,14 @@ def is_less(numerator_1, denominator_1, numerator_2, denominator_2):
             return False
         if a == 0:
             return True
-        a, b, c, d = d, c, b, a  # a / b < c / d where d / c < b / a
+        a, b, c, d = d, c, b, a  # a / b < c / d if and only if d / c < b / a
 
 
 @part
 def worst_source(queue):
-    """The source that is compressed worst, the first of several, or NONE where none has a pair left.
+    """The source that is compressed worst, the first of several, or NONE if none has a pair left.
 
-    One that has had its turns waits, if there is another.
+    A source that has had its turns waits, if there is another.
     """
     groups, sources = queue.groups, queue.sources
     worst, waits, worst_size, worst_tokens = np.int64(NONE), False, np.int64(0), np.int64(1)
@@ -141,7 +141,7 @@ def worst_source(queue):
 
 @part
 def note_turn(queue, source):
-    """Enter a source into those of the last merges."""
+    """Enter a source into `recent`, the sources of the last merges."""
     recent, state = queue.recent, queue.state
     if recent.shape[0] == 0:
         return
@@ -155,7 +155,7 @@ def note_turn(queue, source):
 
 @part
 def link_sibling(queue, pair, group, before, first_pair):
-    """Enter a pair of a group beside its sibling `before`, unless that is below `first_pair`: then it has none yet."""
+    """Link an entry of a group to its sibling `before`, unless that is below `first_pair`: then it has none yet."""
     queue.groups[group, GROUP_PAIRS] += 1
     queue.siblings[pair] = pair
     if before >= first_pair:
@@ -167,13 +167,13 @@ def link_sibling(queue, pair, group, before, first_pair):
 def divide_pairs(table, words, group_starts, queue):
     """Give each pair of a table an entry in each group, before the first merge.
 
-    table        : PairTable, modified    filled, with room for an entry of each pair in each group; groups is filled, and
-                                          slots do not fit any more
+    table        : PairTable, modified    filled, with room for an entry of each pair in each group; `groups` is filled, and
+                                          `slots` must be made again
     words        : LinkedWords
     group_starts : int64[n_groups + 1]    the first cell of each group
     queue        : ParityQueue, modified  siblings and GROUP_PAIRS are filled
 
-    The list of a pair is ascending, so the groups stand one after another in it and are cut out of it. Cost: O(n).
+    The list of a pair is ascending, so the list of each group is a section of it. Cost: O(n).
     """
     starts, lengths, rows, occurrences = table.starts, table.lengths, table.rows, table.occurrences
     n_pairs = table.state[N_PAIRS]
@@ -216,8 +216,8 @@ def push_divided_pairs(queue, table, ties, min_count):
 def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limits, budget):
     """As merge_batch, but the most frequent pair of the source that is compressed worst is merged, in all groups.
 
-    A source is compressed worst whose SIZE divided by its tokens is least, both those of the group that measures it. A
-    source without a pair that may be merged is passed over. After NEED_PAIRS, GROUP_WANTED says how many pairs each group
+    The source that is compressed worst has the least SIZE divided by tokens, both of the group that measures it. A source
+    without a pair that may be merged is passed over. After NEED_PAIRS, GROUP_WANTED says how many pairs each group
     needs room for. Cost: as merge_batch, and O(n_sources) for each merge.
     """
     state, merges, starts = tokens.state, tokens.merges, ties.starts
@@ -237,8 +237,8 @@ def merge_parity_batch(words, table, queue, ties, tokens, found, min_count, limi
         chosen = queue_of(queue, source)
         pair = settle(chosen, rows, min_count, ties_at)
         if pair == NONE:
-            # For good: a pair that others merge is rare in this source, or it would be in its queue, and so are all pairs
-            # that the merge makes here.
+            # It stays done: a pair that other sources merge is too rare in this source, or it would be in its queue, and so
+            # are all pairs that the merge makes here.
             sources[source, IS_DONE] = 1
             continue
         status = check_token(pair, token, chosen, table, ties, ties_at, tokens, limits)

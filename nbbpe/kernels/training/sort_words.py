@@ -1,6 +1,6 @@
-"""Words in the order of their bytes: NumPy sorts them by their first eight bytes, kernels do the rest.
+"""Words in the order of their bytes: NumPy sorts them by their first eight bytes, kernels sort words that agree in these.
 
-Most words differ in these, so that the kernels compare few of them byte by byte.
+Most words differ in their first bytes, so the kernels compare few of them byte by byte.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ PREFIX_BYTES = 8
 
 @kernel(reads(uint8[:]), reads(int64[:]), uint64[:])
 def fill_prefixes(text, starts, prefixes):
-    """The first PREFIX_BYTES bytes of each word as a number, the first byte highest, with zeros after a shorter word.
+    """Write the first PREFIX_BYTES bytes of each word as a number, the first byte highest, with zeros after a shorter word.
 
     text     : uint8[*], starts : int64[n + 1], read    words in CSR form
     prefixes : uint64[n], filled
@@ -33,7 +33,7 @@ def is_less(text, starts, word, other):
     start, other_start = starts[word], starts[other]
     length, other_length = starts[word + 1] - start, starts[other + 1] - other_start
     shorter = min(length, other_length)
-    # A zero that stands in a word and one that was put after it look alike in a prefix.
+    # In a prefix, a zero byte of a word and one that was added after it look the same.
     for i in range(PREFIX_BYTES if shorter >= PREFIX_BYTES else 0, shorter):
         if text[start + i] != text[other_start + i]:
             return text[start + i] < text[other_start + i]
@@ -62,10 +62,10 @@ def order_equal_prefixes(text, starts, prefixes, order):
     """Sort the words of each run of equal prefixes by all of their bytes.
 
     text     : uint8[*], starts : int64[n + 1], read    words in CSR form
-    prefixes : uint64[n], read                          of the words, by word
+    prefixes : uint64[n], read                          the prefix of each word
     order    : int64[n], modified                       the words, sorted by prefix
 
-    A heap sort in place, so that no run costs more than n log n comparisons.
+    Cost: at most n log n comparisons for each run, by a heap sort in place.
     """
     first = 0
     while first < order.shape[0]:
@@ -84,7 +84,7 @@ def order_equal_prefixes(text, starts, prefixes, order):
 
 @kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]), reads(int64[:]), uint8[:], int64[:], int64[:])
 def gather_words(text, starts, counts, order, to_text, to_starts, to_counts):
-    """Copy words in a given order, and add up the counts of equal ones, which are neighbours in it.
+    """Copy words in a given order, and add up the counts of equal words, which must be adjacent in it.
 
     text, starts, counts : words in CSR form, read
     order                : int64[n], read    the words to copy

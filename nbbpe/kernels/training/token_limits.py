@@ -1,4 +1,4 @@
-"""Limits on the bytes of a token, tested when its pair would be merged."""
+"""Limits on the bytes of a token, tested before its pair is merged."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from ..compiler.signature import int64, structure, uint16
 from ..machine.intrinsics import address_of
 from ..machine.utf8 import decode_character
 
-# The numbers of TokenLimits. HAS_LIMITS: whether any of those after it is set. ASKS: whether Python decides, too.
+# Indexes of TokenLimits.numbers. HAS_LIMITS: whether any limit after it is set. ASKS: whether Python decides, too.
 MOST_BYTES, HAS_LIMITS, WHOLE_CHARACTERS, ONE_SCRIPT, MOST_LETTERS, MOST_NUMBERS, MOST_WORDS, ASKS = range(8)
 N_NUMBERS = 8
 NO_LIMIT = 2**32  # more bytes than all words together, see linked_words.MOST_CELLS
@@ -21,10 +21,10 @@ SCRIPT, SYSTEMS, LETTER, NUMBER, WHITESPACE = 0xFF, 0xF00, 1 << 12, 1 << 13, 1 <
 
 @structure(int64[:], uint16[:])
 class TokenLimits(NamedTuple):
-    """What a token may be.
+    """The limits that tokens must keep.
 
-    numbers    : int64[N_NUMBERS]        see above; a number of letters and the like is NO_LIMIT where there is none
-    characters : uint16[n_code_points]   what is known of each code point; empty if nothing that is set needs it
+    numbers    : int64[N_NUMBERS]        see above; NO_LIMIT in place of a number for no limit
+    characters : uint16[n_code_points]   the properties of each code point; empty if no limit needs them
     """
 
     numbers: NDArray[np.int64]
@@ -32,7 +32,7 @@ class TokenLimits(NamedTuple):
 
 
 def no_limits(most_bytes: int | None = None) -> TokenLimits:
-    """No limits but, if given, the number of bytes."""
+    """No limits, except on the number of bytes if given."""
     numbers = np.full(N_NUMBERS, NO_LIMIT, dtype=np.int64)
     numbers[[HAS_LIMITS, WHOLE_CHARACTERS, ONE_SCRIPT, ASKS]] = 0
     if most_bytes is not None:
@@ -42,7 +42,7 @@ def no_limits(most_bytes: int | None = None) -> TokenLimits:
 
 @part
 def is_part_of_character(text, start, end):
-    """Whether bytes could be a part of one character: up to three that continue it, or its first byte and some of these."""
+    """Whether bytes could be a part of one character: up to three continuation bytes, or a first byte and some of these."""
     first = text[start]
     length = 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
     if end - start >= (length if length > 1 else 4) or first < 0x80:
@@ -55,7 +55,7 @@ def is_part_of_character(text, start, end):
 
 @part
 def keeps_limits(text, start, end, limits):
-    """Whether a token keeps all limits but MOST_BYTES.
+    """Whether a token keeps all limits except MOST_BYTES.
 
     text       : uint8[>= end + 3], read     its bytes are text[start:end]
     start, end : int64
@@ -72,7 +72,7 @@ def keeps_limits(text, start, end, limits):
     at = start
     while at < end:
         code_point, length = decode_character(address_of(text) + at)
-        if code_point < 0 or at + length > end:  # it may end in bytes of another token, which lie behind this one
+        if code_point < 0 or at + length > end:  # its last bytes may be those of another token, which follow this one
             is_whole = False
             at += 1
             n_words += not in_word
