@@ -1,12 +1,14 @@
-"""A process beside this one that compiles some of the kernels that a job needs, while this process compiles the others.
+"""A second process that compiles some of the kernels that a job needs, while this process compiles the others.
 
-The first use on a machine takes seconds, all of them in Numba, which uses one processor. The other process only stores what
-it compiles: it is found, checked and loaded as any stored kernel. Whoever needs a kernel of its list waits for it.
+The first use on a machine takes seconds, all of them in Numba, which uses one processor. The other process only stores the
+kernels that it compiles: they are found, checked and loaded as any stored kernel. A thread that needs a kernel of its list
+waits for it.
 
-The risk is to wait for nothing, to leave a process behind, or to start too many. So this process goes on alone where there
-is only one processor, no folder to store kernels in, or no Python to start (a frozen application); in worker processes; and
-where another process has one for the same store, which a lock on the folder says. If it dies, or has nothing ready in time,
-the kernel is compiled here. It ends when this process does, or no longer waits for it, as its input ends then.
+The risk is to wait for nothing, to leave a process running, or to start too many. So this process works alone if there is
+only one processor, no folder to store kernels in, or no Python to start (a frozen application); in worker processes; and if
+another process has a second process for the same store, which a lock on the folder shows. If the second process dies, or is
+not ready in time, the kernel is compiled here. It ends when this process ends or no longer waits for it, as its input ends
+then.
 """
 
 from __future__ import annotations
@@ -27,19 +29,19 @@ from . import kernel_files, obtain, plain, store
 
 _MOST_SECONDS = 60.0  # to wait for a kernel
 _END_SECONDS = 2.0  # to wait for the other process to end by itself
-# With the module search path of this process alone, and none of the current folder, which may be a stranger's.
+# With exactly the module search path of this process, and without the current folder, which may be a stranger's.
 _SCRIPT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import serve; serve(sys.argv[2:])"
 _current: _Beside | None = None
 
 
 class _Beside:
-    """The process that compiles kernels, as the one that waits for them has it.
+    """The process that compiles kernels, as seen by the process that waits for them.
 
     awaited : the names of the kernels that it has not stored yet
     """
 
     def __init__(self, kernels: Sequence[Any], lock: int) -> None:
-        import json  # both are imported by none of the many processes that find their kernels stored
+        import json  # not at the top: most processes find their kernels stored, and need neither
         import subprocess
 
         self.awaited = {kernel.name for kernel in kernels}
@@ -52,8 +54,8 @@ class _Beside:
         )
 
     def wait_for(self, name: str) -> None:
-        """Return when a kernel is stored, or will not be. After an error, as Ctrl-C, that process has ended."""
-        if name not in self.awaited:  # nor is there a pipe to wait for, where it has ended
+        """Return when a kernel is stored, or will not be. After an error, such as Ctrl-C, the other process has ended."""
+        if name not in self.awaited:  # and if the process has ended, there is no pipe to wait for
             return
         assert self.process.stdout is not None
         poll = select.poll()
@@ -67,7 +69,7 @@ class _Beside:
                     self.end()
                 self._said += said
                 self.awaited.difference_update(self._said.decode().split("\n")[:-1])
-                if not self.awaited:  # nobody would ask how it ended
+                if not self.awaited:  # nobody else would wait for its end
                     self.end()
         except BaseException:
             self.end()
@@ -93,7 +95,7 @@ class _Beside:
 
 def compile_beside(kernels: Sequence[Any]) -> None:
     """Have another process compile and store these kernels, in this order, unless the first is stored; see above."""
-    # A thread that obtains a kernel may be waiting for the process that is there.
+    # A thread that obtains a kernel may be waiting for the present process.
     lock = obtain.lock()
     if lock.acquire(blocking=False):
         try:
@@ -126,19 +128,19 @@ def _compile_beside(kernels: Sequence[Any]) -> None:
 
 
 def options_for_bytecode() -> list[str]:
-    """Options by which another Python writes no bytecode, or only where this one does; `-I` ignores the environment."""
+    """Options with which another Python writes bytecode where this one does, or none; `-I` ignores the environment."""
     options = ["-B"] if sys.dont_write_bytecode else []
     return options + (["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else [])
 
 
 def is_python() -> bool:
-    """Whether `sys.executable` starts another Python: not where Python is part of another program."""
+    """Whether `sys.executable` starts another Python: not if Python is part of another program."""
     return os.path.basename(sys.executable or "").lower().startswith("python") and not getattr(sys, "frozen", False)
 
 
 def may_start() -> bool:
     """Whether a second process can be started from this one, and has a processor to run on."""
-    # A worker of multiprocessing has it imported. A daemonic one must have no children, and others are many.
+    # A worker of multiprocessing has this imported. A daemonic worker must have no children, and there may be many others.
     processes = sys.modules.get("multiprocessing.process")
     if not is_python() or not hasattr(select, "poll") or (processes and processes.parent_process() is not None):
         return False
@@ -154,11 +156,11 @@ def _is_idle() -> bool:
 
 
 def _lock() -> int | None:
-    """A descriptor of the store, locked while anybody has it open; None if another process has, or without a store."""
+    """A descriptor of the store, which is locked while a process has it open; None if it is locked or missing."""
     folder = store.writable_folder()
     if folder is None:
         return None
-    import fcntl  # which systems with `poll` have
+    import fcntl  # systems with `poll` have it
 
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -178,12 +180,12 @@ def _end() -> None:
 
 
 def _after_fork() -> None:
-    """The other process is not the child of a forked process, and should end though this one lives."""
+    """The other process is not a child of this forked process, and must be able to end while this one runs."""
     global _current
     if _current is not None:
         obtain.wait_elsewhere = None
         _current.let_go()
-        _current.process.returncode = 0  # it is not ours to wait for
+        _current.process.returncode = 0  # only its parent can wait for it
         _current = None
 
 
@@ -198,7 +200,7 @@ _storing = threading.Lock()
 
 def serve(places: Sequence[str]) -> None:
     """Compile and store kernels, "module:name" each, and print the name of each when it is stored."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to us, too; the other process decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to us, too; the other process decides
     threading.Thread(target=_end_with_input, daemon=True).start()
     for place in places:
         module, _, name = place.partition(":")

@@ -1,8 +1,8 @@
-"""Reads object code in ELF, and places it in memory without LLVM if it is for x86-64, as Linux has it.
+"""Reads object code in ELF, and places it in memory without LLVM if it is for x86-64 on Linux.
 
-A kernel's object code refers to everything by absolute addresses of 64 bits (LLVM's large code model), so that placing it
-means: copy its sections, write the addresses, and make the code executable. LLVM's library would take 50 ms and 40 MB for
-that in each process. Whatever else an object asks for is left to it, see loader.py.
+A kernel's object code refers to everything by absolute addresses of 64 bits (LLVM's large code model). So placing it means
+to copy its sections, write the addresses, and make the code executable. LLVM's library would take 50 ms and 40 MB for that
+in each process. An object that needs anything else is left to LLVM, see loader.py.
 
 Source: System V Application Binary Interface, AMD64 Architecture Processor Supplement.
 """
@@ -25,7 +25,7 @@ _PAGE = mmap.PAGESIZE
 
 
 class NotPlaced(Exception):
-    """The object code, or this system, is not of the kind that is placed here."""
+    """The object code, or this system, is of a kind that this module does not handle."""
 
 
 class _Section(NamedTuple):
@@ -45,8 +45,8 @@ class _Symbol(NamedTuple):
     """A name in object code.
 
     kind    : _FUNCTION, or another number
-    section : the number of the section where it is; 0 for a name that the object code refers to and does not define
-    offset  : in the section
+    section : the number of its section; 0 for a name that the object code refers to and does not define
+    offset  : its offset in the section
     """
 
     name: str
@@ -68,7 +68,7 @@ def referred(content: bytes) -> set[str]:
 def place(content: bytes, functions: Sequence[str], addresses: Mapping[str, int]) -> tuple[list[int], Any]:
     """Place object code, and find functions in it by their names.
 
-    addresses : of the names that it may refer to
+    addresses : the addresses of the names that it may refer to
 
     Returns the addresses of the functions, and the memory that holds them, which must outlive their use. Raises NotPlaced.
     """
@@ -83,7 +83,7 @@ def place(content: bytes, functions: Sequence[str], addresses: Mapping[str, int]
         if section.kind != _EMPTY:
             memory[place_of : place_of + section.size] = content[section.at : section.at + section.size]
     symbols = _symbols(content, sections)
-    # None for one that is nowhere.
+    # None for a symbol without an address.
     resolved = [
         addresses.get(each.name)
         if each.section == 0
@@ -110,11 +110,11 @@ def _sections(content: bytes) -> list[_Section]:
 
 
 def _layout(sections: list[_Section]) -> tuple[dict[int, int], int, int]:
-    """Where sections go, by their numbers: code and constants first, then, from a new page on, what is written to.
+    """The places of sections: code and constants first, then, from a new page on, sections that are written to.
 
-    Returns the offsets, the bytes of the first part, in whole pages, and those of both.
+    Returns the offset of each section by its number, the bytes of the first part, in whole pages, and the bytes of both.
     """
-    # No exception is ever thrown through a kernel, so nobody looks for the tables to unwind it.
+    # No exception is ever thrown through a kernel, so its unwind tables are not needed.
     needed = [i for i, each in enumerate(sections) if each.flags & _ALLOCATE and each.kind != _UNWIND and each.size]
     places = {}
     end = n_read_only = 0
@@ -147,7 +147,7 @@ def string_at(content: bytes, at: int) -> str:
 
 
 def _relocate(content: bytes, relocations: _Section, memory: mmap.mmap, section_at: int, symbols: list[int | None]) -> None:
-    """Write the addresses of symbols, as far as they have one, that a section at an offset in memory asks for."""
+    """Write the addresses of symbols where the relocations of a section say; the section is at `section_at` in memory."""
     entries = content[relocations.at : relocations.at + relocations.size]
     for offset, kind, symbol, addend in struct.iter_unpack("<Q2Iq", entries):
         address = symbols[symbol]
@@ -157,7 +157,7 @@ def _relocate(content: bytes, relocations: _Section, memory: mmap.mmap, section_
 
 
 def _make_executable(base: int, n_bytes: int) -> None:
-    """Memory can be written to, or executed, and never both. Raises NotPlaced where the system refuses that."""
+    """Make memory executable, and no longer writable. Raises NotPlaced if the system refuses that."""
     protect = ctypes.CDLL(None).mprotect
     protect.argtypes, protect.restype = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int), ctypes.c_int
     if protect(base, n_bytes, mmap.PROT_READ | mmap.PROT_EXEC):

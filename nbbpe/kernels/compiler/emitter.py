@@ -14,9 +14,9 @@ from .llvm import I8, I64, OBJECT, call
 class Emitter:
     """A position in a function where more code is emitted.
 
-    builder  : llvmlite's
-    layouts  : where Python stores what is read
-    cleanups : called one after another by `clean_up`, see there
+    builder  : llvmlite's builder
+    layouts  : the places in Python's objects that are read
+    cleanups : called one after another by `clean_up`
     """
 
     def __init__(self, builder: ir.IRBuilder, layouts: Layouts) -> None:
@@ -25,12 +25,12 @@ class Emitter:
         self.cleanups: list[Callable[[], None]] = []
 
     def clean_up(self) -> None:
-        """Emit what runs after the kernel."""
+        """Emit the code that runs after the kernel."""
         for emit in self.cleanups:
             emit()
 
     def call(self, name: str, result: ir.Type, *arguments: Any) -> Any:
-        """The result, of that type, of a function of Python's C API, which symbols.py must allow."""
+        """The result, of this type, of a function of Python's C API, which symbols.py must allow."""
         return call(self.builder, name, result, *arguments)
 
     def address_of(self, name: str) -> Any:

@@ -45,7 +45,7 @@ def _emit_direct(module: ir.Module, context: Any, compiled: Any, name: str) -> N
     status, result = context.call_conv.call_function(
         builder, declare_compiled(module, context, compiled), described.restype, described.argtypes, function.args
     )
-    # No kernel raises anything; if one did, the process would have to end, as there is nobody to tell.
+    # No kernel raises anything; if one did, the process would have to end, as its caller cannot take an error.
     with builder.if_then(status.is_error, likely=False):
         builder.call(module.declare_intrinsic("llvm.trap", (), ir.FunctionType(VOID, [])), [])
     builder.ret(result)
@@ -123,7 +123,7 @@ class _Entry(Emitter):
         if declared.kind == "i":
             number = self.call("PyLong_AsLongLong", I64, item)
         else:
-            # This one does not take NumPy's numbers, as the other does.
+            # PyLong_AsUnsignedLongLong takes no numbers of NumPy, as PyLong_AsLongLong does.
             index = self.call("PyNumber_Index", OBJECT, item)
             self.return_if(builder.icmp_unsigned("==", index, nothing))
             number = self.call("PyLong_AsUnsignedLongLong", I64, index)
@@ -166,7 +166,7 @@ class _Entry(Emitter):
         value.nitems, value.itemsize = functools.reduce(builder.mul, shape), I64(declared.item.size)
         value.shape, value.strides = (cgutils.pack_array(builder, numbers) for numbers in (shape, strides))
         value.data = self.read(item, where.data, value.data.type)
-        # No references are counted: the caller keeps the array while the kernel runs.
+        # No references are counted: the caller keeps the array alive while the kernel runs.
         value.meminfo, value.parent = (ir.Constant(each.type, None) for each in (value.meminfo, value.parent))
         return value._getvalue()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class imported_on_use:
-    """A module that is imported when something of it is asked for."""
+    """A module that is imported when an attribute of it is first read."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -2,7 +2,7 @@
 
 Python calls kernels. On the first call, a kernel's machine code is read from disk and loaded without Numba (see obtain.py);
 only if none is stored, Numba is imported and compiles it. Kernels call parts and intrinsics: when Numba finds one of them
-in code that it compiles, it asks the object for its `_numba_type_`, and only then is a Numba object made for it.
+in code that it compiles, it reads its `_numba_type_`, and only then is a Numba object made for it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ llvm: Any = imported_on_use(f"{__package__}.llvm")
 
 
 class Intrinsic:
-    """A function that writes LLVM's intermediate code, as `numba.extending.intrinsic` has it, declared without Numba."""
+    """A function that emits LLVM's intermediate code, as for `numba.extending.intrinsic`, declared without Numba."""
 
-    is_declared = True  # so that the type is known without asking for its `_numba_type_`
+    is_declared = True  # recognised by plain.py without reading `_numba_type_`
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -61,7 +61,7 @@ class Part(Intrinsic):
         self._dispatcher: Any = None
 
     def dispatcher(self) -> Any:
-        """Numba's object for this function, for the way of compiling that is in use."""
+        """Numba's object for this function, for the present way of compiling."""
         if is_plain():
             return made(self)
         if self._dispatcher is None:
@@ -79,8 +79,8 @@ class Kernel(Part):
     """A function that Python calls: compiled once on a machine, and run without the GIL. Compiled code may call it, too.
 
     types   : the types of its arguments, see signature.py
-    name    : its module's and its own
-    returns : the type of its result, if other kernels call its object code, in place of compiling it into theirs; then its
+    name    : the names of its module and of the function
+    returns : the type of its result, if other kernels call its object code instead of compiling it into their own; then its
               arguments must be numbers
     """
 
@@ -130,8 +130,8 @@ class Kernel(Part):
 
 
 def kernel(*types: Any, returns: Scalar | None = None) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declares a function that Python calls, with the types of its arguments, see signature.py; and with that of its
-    result, if other kernels are to call its object code."""
+    """Declares a function that Python calls, with the types of its arguments, see signature.py; and with the type of its
+    result, if other kernels call its object code."""
 
     def declare(function: Callable[..., Any]) -> Kernel:
         declared = Kernel(function, types, returns)
@@ -142,14 +142,15 @@ def kernel(*types: Any, returns: Scalar | None = None) -> Callable[[Callable[...
 
 
 def intrinsic(*types: Any, returns: Any = None) -> Callable[[Callable[..., Any]], Intrinsic]:
-    """Declares an intrinsic by the function that emits it: called with llvmlite's builder and the values of the arguments,
-    it returns the value of the result.
+    """Declares an intrinsic by the function that emits it, which takes llvmlite's builder and the values of the arguments,
+    and returns the value of the result.
 
-    types, returns : of the arguments and the result, see signature.py; several in a tuple for a tuple, None for no result
+    types, returns : the types of the arguments and the result, see signature.py; a tuple of types for a tuple, None for no
+                     result
     """
 
     def declare(function: Callable[..., Any]) -> Intrinsic:
-        @functools.wraps(function)  # Numba reads the parameters, but for the first
+        @functools.wraps(function)  # Numba reads the parameters except the first
         def typed(typingctx: Any, *_: Any) -> Any:
             from .numba_types import numba_type
 
@@ -178,12 +179,11 @@ def part(function: Callable[..., Any]) -> Any:
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A part that LLVM must not inline: for a loop that should have all registers, and runs long enough to be worth a
-    call."""
+    """A part that LLVM must not inline: for a loop that needs all registers, and runs long enough to be worth a call."""
     return Part(function, inlines=False)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A part that LLVM must inline: for code that runs once for each piece or more often. LLVM judges most of it too
+    """A part that LLVM must inline: for code that runs once for each piece or more often. LLVM takes most of it for too
     large."""
     return Part(function, inlines=True)

@@ -1,10 +1,10 @@
 """Object code of kernels on disk: found by a digest of its sources.
 
-A file's name says what its content was made from and for, so that machines with different processors that share a home, and
-several versions, never overwrite each other's files. store.py reads and writes them.
+A file's name says from which sources and for which machine its content was made, so that different processors that share a
+home folder, and several versions, never overwrite each other's files. store.py reads and writes them.
 
 Kernels that are made for other machines, for a wheel or for a kind of processors, are found with any version of Numba, or
-none.
+without Numba.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from .trusted_folders import Folder, PrivateFolder, Untrusted
 
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 _FORMAT = 1  # of entries and files
-# Settings of Numba that do not change what it compiles, or that `Target` has.
+# Settings of Numba that do not change the compiled code, or that are in `Target`.
 _NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"}
 
 
 def count_stored() -> dict[str, int]:
-    """How many kernels each folder has, as the sources are now; without folders that have none."""
+    """How many kernels of the present sources each folder has; without folders that have none."""
     counts = {folder.path: count_stored_in(folder) for folder in store.searched()}
     return {path: n for path, n in counts.items() if n}
 
 
 def count_stored_in(folder: Folder) -> int:
-    """How many kernels a folder has, as the sources are now."""
+    """How many kernels of the present sources a folder has."""
     with contextlib.suppress(Untrusted, OSError):
         pattern = os.path.join(glob.escape(folder.check()), f"*.{_PYTHON}.{sources()}.*.nbk")
         return len({os.path.basename(path).partition(f".{_PYTHON}.")[0] for path in glob.glob(pattern)})
@@ -44,12 +44,12 @@ def count_stored_in(folder: Folder) -> int:
 
 
 def read(kernel: str) -> Found | None:
-    """The object code of a kernel for this process and its processor, or None where no folder has it."""
+    """The object code of a kernel for this process and its processor, or None if no folder has it."""
     return store.find([_own_name(kernel), _others_name(kernel)]) or _read_for_kind(kernel)
 
 
 def write(kernel: str, content: bytes, into: str | None = None) -> str | None:
-    """Write object code to the first writable folder, and return that; if there is none, warn once and go on.
+    """Write object code to the first writable folder, and return that folder; if there is none, warn once and return None.
 
     into : the only folder to write to, for kernels for other machines
     """
@@ -91,7 +91,7 @@ def _read_for_kind(kernel: str) -> Found | None:
                         usable.add(label)
     if label_of(present()):  # the user has named a processor to compile for
         usable &= {label_of(present())}
-    # A higher level has the greater name, and more features a longer one.
+    # A higher level has a greater name, and more features make a name longer.
     for label in sorted(usable, key=lambda each: (each.partition("+")[0], len(each)), reverse=True):
         found = store.find([_others_name(kernel, label)])
         if found:
@@ -121,7 +121,7 @@ def _key(more: tuple[object, ...]) -> str:
 
 
 def _remove_outdated(kernel: str) -> None:
-    """Remove the kernels of earlier sources. Only in the folder of the sources: other folders serve several
+    """Remove the kernels of earlier sources, only in the folder of the sources: other folders may be shared by several
     installations."""
     for path in glob.glob(os.path.join(glob.escape(store.IN_TREE), f"{kernel}.{_PYTHON}.*.nbk")):
         if not os.path.basename(path).startswith(f"{kernel}.{_PYTHON}.{sources()}."):
@@ -131,17 +131,17 @@ def _remove_outdated(kernel: str) -> None:
 
 @functools.cache
 def sources() -> str:
-    """A digest of the sources of kernels: the modules of kernels.
+    """A digest of the sources of kernels: of all modules of nbbpe/kernels.
 
-    Any change compiles all of them again, as helpers of one file are compiled into kernels of another. It covers contents,
-    not times, which do not survive in an image. It is that of the sources when this module was imported, which every module
-    with a kernel does first.
+    After any change, all kernels are compiled again, as parts of one file are compiled into kernels of another. The digest
+    covers contents, not times, which do not survive in an image. It is made when this module is imported, which every
+    module with a kernel does first.
     """
     return _digest_of_sources()
 
 
 def _are_replaced() -> bool:
-    """Whether other sources have been installed since this process began: it compiles the former ones, in part perhaps."""
+    """Whether other sources have been installed since this process began, which compiles the former ones, or a mixture."""
     try:
         return _digest_of_sources() != sources()
     except OSError:

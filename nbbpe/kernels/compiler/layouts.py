@@ -1,8 +1,8 @@
 """The places in Python's and NumPy's objects that kernels read: found by inspecting objects whose content is known.
 
 Kernels read str and arrays directly from memory, because calling the C API for each value would take longer than encoding a
-short text. These places differ between versions. So they are found here, are compiled in, and are part of the key that a
-kernel is stored under: a process whose objects have another layout finds no kernel that would misread them.
+short text. These places differ between versions. So they are found here, compiled in, and made part of the key under which
+a kernel is stored: a process whose objects have another layout finds no kernel that would misread them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class UnknownLayout(RuntimeError):
 
 
 class Layouts(NamedTuple):
-    """Offsets in bytes from the start of an object, unless said otherwise.
+    """Offsets in bytes from the start of an object, unless stated otherwise.
 
     type_at       : of every object, its type
     text_length, text_state : of a str, the number of characters, and 32 bits that say how they are stored
@@ -61,7 +61,7 @@ class Layouts(NamedTuple):
 
 @functools.cache
 def layouts() -> Layouts:
-    """Those of this process. Raises UnknownLayout."""
+    """The layouts in this process. Raises UnknownLayout."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8:
         raise UnknownLayout("it is not CPython with addresses of 64 bits")
     if not getattr(sys, "_is_gil_enabled", lambda: True)() or "t" in getattr(sys, "abiflags", ""):
@@ -72,7 +72,7 @@ def layouts() -> Layouts:
 
 
 def _of_text() -> tuple[int, ...]:
-    # Long enough that no other number in the object is equal, and newly made so that it is not shared.
+    # A length that no other number in the object equals; made here, so that the object is not shared.
     n = 1237
     texts = [character * n for character in "aé中😀"]
     length = _first(range(16, 40, 8), lambda at: all(_word(text, at) == n for text in texts), "the length of a str")
@@ -123,7 +123,7 @@ def _of_array() -> tuple[int, ...]:
     places = range(16, 80, 8)
     data = _first(places, lambda at: _word(array, at) == array.ctypes.data, "the data of an array")
     n_dimensions = _first(places, lambda at: _word(array, at, 4) == 3, "the dimensions of an array")
-    # All words are read, but addresses are followed only at the places where NumPy has always stored these two.
+    # Any word may be read, but an address is followed only at the places where NumPy has always stored these two.
     shape, strides = n_dimensions + 8, n_dimensions + 16
     for at, expected in (shape, (3, 5, 7)), (strides, (70, 14, 2)):
         _check(struct.unpack("3q", ctypes.string_at(_word(array, at), 24)) == expected, "the shape of an array")

@@ -1,4 +1,4 @@
-"""Types of LLVM's intermediate code that intrinsics and entries use, and what they emit often.
+"""Types of LLVM's intermediate code that intrinsics and entries use, and operations that they often emit.
 
 Importing this imports llvmlite: see jit.llvm.
 """
@@ -18,7 +18,7 @@ CHOSEN = ir.VectorType(I1, 64)  # a bit for each byte of a block
 
 
 def call(builder: ir.IRBuilder, name: str, result: ir.Type, *arguments: Any) -> Any:
-    """The result, of that type, of a function of this name: of LLVM's or of C's."""
+    """The result, of type `result`, of the function of this name in LLVM or in C."""
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(function, arguments)
@@ -40,12 +40,12 @@ def store(builder: ir.IRBuilder, value: Any, address: Any, align: int = 1) -> No
 
 
 def shuffled(builder: ir.IRBuilder, left: Any, right: Any, order: Sequence[int]) -> Any:
-    """A vector of the elements of two vectors that have these numbers; those of the right one are counted on."""
+    """A vector of the elements with these numbers, counted through the left vector and then the right one."""
     return builder.shuffle_vector(left, right, ir.VectorType(I32, len(order))(list(order)))
 
 
 def copies(builder: ir.IRBuilder, value: Any, vector: ir.VectorType) -> Any:
-    """A vector of copies of an integer, of which the lower bits are taken."""
+    """A vector of copies of an integer, cut to the lower bits that an element has."""
     undefined = vector(ir.Undefined)
     single = builder.insert_element(undefined, builder.trunc(value, vector.element), I32(0))
     return shuffled(builder, single, undefined, [0] * vector.count)

@@ -1,4 +1,4 @@
-"""Loads object code as a function that Python calls: on Linux with x86-64 by ourselves, else with llvmlite's binding."""
+"""Loads object code as a function that Python calls: by elf.py on Linux with x86-64, else by llvmlite's binding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping
 
     allowed : the names that the object code may refer to, and their addresses
 
-    Raises UnknownObject where it has no such functions, or refers to another name.
+    Raises UnknownObject if it has no such functions, or refers to another name.
     """
     check(content, allowed)
     try:
@@ -38,7 +38,7 @@ def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping
     except (NotPlaced, struct.error, IndexError, ValueError):
         addresses, memory = place_with_llvm(content, functions, allowed)
     described = _MethodDef(called.encode(), addresses[0], _METH_FASTCALL, None)
-    # Both must outlive the function; and the code the interpreter, too: a kernel may still run in a thread when it ends.
+    # Both must outlive the function. The code must even outlive the interpreter: a kernel may still run in a thread then.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object((memory, described)))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.argtypes, make.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p), ctypes.py_object
@@ -46,12 +46,12 @@ def load(content: bytes, functions: Sequence[str], called: str, allowed: Mapping
 
 
 def place_with_llvm(content: bytes, functions: Sequence[str], allowed: Mapping[str, int]) -> tuple[list[int], Any]:
-    """As elf.place, for any object code that LLVM knows. Raises UnknownObject."""
+    """As elf.place, for any object code that LLVM supports. Raises UnknownObject."""
     from llvmlite import binding
 
     for name, address in allowed.items():
         binding.add_symbol(name, address)
-    # Each has its own engine, so that entries of the same name, as of two versions of a kernel, do not collide.
+    # Each object has its own engine, so that entries of the same name, as in two versions of a kernel, do not collide.
     machine = _target().create_target_machine(opt=0, reloc="default", codemodel="jitdefault", jit=True)
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.ObjectFileRef.from_data(content))

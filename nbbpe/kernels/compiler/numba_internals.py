@@ -1,8 +1,7 @@
-"""Compiles kernels to object code that needs no Numba; all internals of Numba and its code generator that nbbpe uses are
-here.
+"""Compiles kernels to object code that needs no Numba. This module has all uses of private names of Numba in nbbpe.
 
-They are used nowhere else, and tested with the oldest and the newest Numba that pyproject.toml allows. If one is missing or
-behaves differently, kernels are compiled by a plain `njit` instead, see plain.py.
+They are tested with the oldest and the newest Numba that pyproject.toml allows. If one is missing or behaves differently,
+kernels are compiled by a plain `njit` instead, see plain.py.
 
     `_numba_type_`                    of an object that compiled code names: what it is to Numba
     option `_nrt`                     no references are counted: kernels allocate nothing, and their callers own the arrays
@@ -57,14 +56,14 @@ from .plain import jit_enabled
 from .signature import Scalar
 from .target import DECISIVE, LEVELS, UnknownProcessor, present
 
-# Settings that change what is compiled: in numba.config, in the environment, and what they are where nobody has set them.
+# Settings that change the compiled code: the name in numba.config, the name in the environment, and the default.
 _USUAL = (
     ("BOUNDSCHECK", "NUMBA_BOUNDSCHECK", None),
     ("DEBUGINFO_DEFAULT", "NUMBA_DEBUGINFO", 0),
     ("LOOP_VECTORIZE", "NUMBA_LOOP_VECTORIZE", 1),
     ("OPT", "NUMBA_OPT", 3),
 )
-# Settings that change nothing there: where things are and run, and what is written about it.
+# Settings that do not change it: folders, threads, and messages.
 _OF_RUNS = (
     "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY", "NUMBA_COLOR_SCHEME",
     "NUMBA_WARNINGS", "NUMBA_DISABLE_PERFORMANCE_WARNINGS", "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "NUMBA_SHOW_HELP",
@@ -77,9 +76,9 @@ njit: Any = numba.njit  # its type annotations lack some of its options
 class _LinkedOnly(JITCodeLibrary):
     """The intermediate code of one function, which the kernels that need it link in.
 
-    Numba would link into each function whatever it calls, optimize it, make machine code of it, and then do all of this
-    again for each caller. But of a hundred small functions only the code of the kernel that calls them ever runs: they lie
-    side by side until a kernel gathers them.
+    Numba would link everything that a function calls into it, optimize it, make machine code of it, and then do all of this
+    again for each caller. But of a hundred small functions, only the code of the kernel that calls them ever runs: they are
+    kept apart until a kernel gathers them.
     """
 
     def finalize(self) -> None:
@@ -89,13 +88,13 @@ class _LinkedOnly(JITCodeLibrary):
     def _get_module_for_linking(self) -> binding.ModuleRef:
         """This function with everything that it calls, for a kernel, or for a function of the user's."""
         self._ensure_finalized()
-        # Nothing is removed before all is there, as LLVM does with what nothing refers to yet, where it may.
+        # `preserve`: LLVM would otherwise drop functions to which nothing refers yet.
         gathered = binding.parse_assembly(str(self._codegen._create_empty_module(self.name)))
         for module in _modules(self, set()):
             gathered.link_in(module, preserve=True)
         for function in gathered.functions:
             if not function.is_declaration and function.linkage == binding.Linkage.external:
-                function.linkage = "linkonce_odr"  # as Numba has it: not kept where all calls are inlined
+                function.linkage = "linkonce_odr"  # as with Numba: dropped if all calls are inlined
         return gathered
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -137,9 +136,9 @@ class _WholeKernel(JITCodeLibrary):
 
 
 def _modules(library: Any, seen: set[Any]) -> Iterator[binding.ModuleRef]:
-    """The code of a library and of those that it needs, without those that were seen."""
+    """The code of a library and of the libraries that it needs, without those already seen."""
     if not isinstance(library, _LinkedOnly):
-        # Of a function of Numba's own, with what that needs: each time, as LLVM takes of it what is referred to by then.
+        # A function of Numba's, with all that it needs: each time, as LLVM takes only parts that are referred to so far.
         yield library._get_module_for_linking()
     elif library not in seen:
         seen.add(library)
@@ -158,7 +157,7 @@ class _Passes(PassManager):
 
 
 class _PartCompiler(Compiler):
-    """Numba's compiler with our library class for its code, and only those of its passes that kernels need: they have no
+    """Numba's compiler with our library class for its code, and with only the passes that kernels need, which have no
     closures, exceptions, `with`, parallel loops or expressions of whole arrays."""
 
     library_class = _LinkedOnly
@@ -185,9 +184,9 @@ class _NeverInlinedCompiler(_PartCompiler):
 
 
 def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
-    """Numba's object for a function that compiled code calls; no machine code is made of it alone.
+    """Numba's object for a function that compiled code calls; no machine code is made for it alone.
 
-    If `inlines` is None, it takes that from the function that is being compiled at its first use.
+    If `inlines` is None, it inherits that from the function that is being compiled at its first use.
     """
     compiler = _NeverInlinedCompiler if inlines is False else _PartCompiler
     options = {} if inlines is None else {"forceinline": inlines}
@@ -201,7 +200,7 @@ def dispatcher_of(function: Callable[..., Any], inlines: bool | None) -> Any:
     def add_overload(compiled: Any) -> None:
         dispatcher.overloads[tuple(compiled.signature.args)] = compiled
 
-    dispatcher.add_overload = add_overload  # as Numba does, but without an address to call for its dispatcher
+    dispatcher.add_overload = add_overload  # as in Numba, but without an address that its dispatcher could call
     return dispatcher
 
 
@@ -223,8 +222,8 @@ _signatures: dict[Any, Any] = {}
 def _shortcuts() -> list[tuple[Any, str, Any]]:
     """What replaces parts of Numba and llvmlite while a kernel is compiled: (an object, the name of an attribute, a value).
 
-    Each of these runs thousands of times for one kernel, and gives the same each time, or what only a reader of Numba's
-    messages needs, which a plain `njit` writes where a kernel cannot be compiled. All take a sixth of the time.
+    Each of these runs thousands of times for one kernel, and gives the same result each time, or a text for Numba's error
+    messages (which a plain `njit` writes if a kernel cannot be compiled). Together they take a sixth of the time.
     """
     functions: Any = BaseFunction
     find_signature = functions.get_call_type
@@ -239,7 +238,7 @@ def _shortcuts() -> list[tuple[Any, str, Any]]:
         if kws:
             return find_signature(self, context, args, kws)
         if key not in _signatures:
-            _signatures[key] = find_signature(self, context, args, kws), self  # which keeps another from having its id
+            _signatures[key] = find_signature(self, context, args, kws), self  # kept alive, so that its id stays unique
         return _signatures[key][0]
 
     def resolve_value_type(self: Any, value: Any) -> Any:
@@ -247,14 +246,14 @@ def _shortcuts() -> list[tuple[Any, str, Any]]:
         return (of_function if isinstance(value, python_types.BuiltinFunctionType) else find_type)(self, value)
 
     def get_abi_size(self: Any, *arguments: Any) -> int:
-        # llvmlite has LLVM parse a module to learn the size of a type.
+        # llvmlite lets LLVM parse a module to find the size of a type.
         text = str(self)
-        if text not in sizes or "%" in text:  # which names a type that a module defines
+        if text not in sizes or "%" in text:  # such a text names a type that a module defines
             sizes[text] = find_size(self, *arguments)
         return sizes[text]
 
     def list_variables(self: Any, value: Any) -> list[Any]:
-        # The same in the same order, with a look at the types of values in place of a call for each.
+        # The same result in the same order, by the types of values instead of a call for each.
         found: list[Any] = []
         for each in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else (value,):
             kind = type(each)
@@ -269,12 +268,12 @@ def _shortcuts() -> list[tuple[Any, str, Any]]:
         (functions, "get_call_type", get_call_type),
         (BaseContext, "resolve_value_type", resolve_value_type),
         (ir.Type, "get_abi_size", get_abi_size),
-        (base, "_has_loc", functools.cache(base._has_loc)),  # inspects the signature of what emits a call, for each call
+        (base, "_has_loc", functools.cache(base._has_loc)),  # inspects the signature of an emitting function for each call
         (entrypoints, "init_all", _do_nothing),  # imports other libraries that extend Numba; 0.2 s for one of them
         (event, "start_event", _do_nothing),  # each call of LLVM is an event, to measure how long it takes
         (event, "end_event", _do_nothing),
-        (errors, "termcolor", _Plain),  # colours messages that Numba drops, as it tries one way after another
-        (typeinfer, "new_error_context", _in_no_context),  # adds to an error where it was
+        (errors, "termcolor", _Plain),  # colours messages, most of which Numba drops as it tries several ways
+        (typeinfer, "new_error_context", _in_no_context),  # adds its place to an error
         (lowering, "new_error_context", _in_no_context),
     ]
 
@@ -327,7 +326,7 @@ def compile_to_object(
 
 
 def _check_features(features: str) -> None:
-    """Raise UnknownProcessor where Numba compiles without what intrinsics are written for: LLVM would end the process."""
+    """Raise UnknownProcessor if Numba compiles without a feature that intrinsics use: LLVM would end the process."""
     own = present()
     given = {*features.replace("+", "").split(","), *LEVELS.get(own.processor, ())}
     missing = [each for each in DECISIVE if own.has(each) and each not in given]
@@ -339,9 +338,9 @@ def _check_features(features: str) -> None:
 
 
 def settings_of_its_own() -> list[str]:
-    """Numba's settings, and "features", that are not as the environment says, by which kernels are stored: they are of
-    .numba_config.yaml, or of a program that has set numba.config."""
-    given: dict[str, Any] = getattr(getattr(config, "_env_reloader", None), "old_environ", {})  # of the file, too
+    """Numba's settings, and "features", that differ from the environment, by which kernels are stored: they come from
+    .numba_config.yaml, or from a program that has set numba.config."""
+    given: dict[str, Any] = getattr(getattr(config, "_env_reloader", None), "old_environ", {})  # with those of the file
     found = {
         name
         for name, value in given.items()

@@ -41,7 +41,7 @@ def _type_of_argument(argument: Argument) -> Any:
 
     class Kind(numba.types.Type):
         def __reduce__(self) -> tuple[Any, ...]:
-            # Otherwise Numba's cache on disk, see plain.py, would see another type in each process.
+            # Otherwise Numba's cache on disk, see plain.py, would see a different type in each process.
             return _type_by_name, (argument.take.__module__, argument.name)
 
     @register_model(Kind)
@@ -63,7 +63,7 @@ def _type_of_argument(argument: Argument) -> Any:
 
 
 def value_of(argument: Argument, context: Any, emitter: Emitter, item: Any) -> Any:
-    """The value that a kernel gets of a Python object."""
+    """The value that a kernel gets for a Python object."""
     numbers = argument.take(emitter, item)
     value = context.make_helper(emitter.builder, numba_type(argument))
     for name, number in zip(argument.numbers, numbers, strict=True):

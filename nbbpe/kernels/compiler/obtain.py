@@ -1,4 +1,4 @@
-"""One way for every process to get a kernel: read it from disk and load it; else compile it, store it, and load it."""
+"""The way in which every process gets a kernel: read it from disk and load it; else compile it, store it, and load it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .signature import Array, Scalar
 from .symbols import UnknownObject, addresses, check, referred
 
 T = TypeVar("T")
-_JOIN_SECONDS = 0.2  # between two looks whether a thread is done; see system/waiting.py why there is such a time
+_JOIN_SECONDS = 0.2  # between two checks whether a thread is done; system/waiting.py says why there is such a time
 
 
 class Obtained(NamedTuple):
@@ -29,7 +29,7 @@ class Obtained(NamedTuple):
     entry        : takes its arguments by position
     folder       : the folder that it was read from or written to; None for no folder
     was_compiled : whether this process compiled it
-    direct       : the address that other kernels call, if it was declared with the type of its result; else 0
+    direct       : the address that other kernels call, if the kernel was declared with the type of its result; else 0
     """
 
     entry: Callable[..., Any]
@@ -38,8 +38,8 @@ class Obtained(NamedTuple):
     direct: int = 0
 
 
-# Where kernels are being compiled besides this process, see beside.py: it returns when the kernel of a name is stored, or
-# will not be, or is none of those that are compiled there.
+# Waits for the process that also compiles kernels, see beside.py: returns when the kernel of this name is stored, or will
+# not be, or is not compiled there.
 wait_elsewhere: Callable[[str], None] | None = None
 _direct: dict[str, Any] = {}  # the kernels whose object code others call, by the names that these have for them
 _lock = threading.RLock()
@@ -48,16 +48,16 @@ FIRST_USE = (
     "compiling kernels for the first use of this kind on this machine, 5 to 30 seconds (`python -m nbbpe warmup` compiles "
     "all) ..."
 )
-notice = FIRST_USE  # what is said then, once; `nbbpe warmup` has other words
+notice = FIRST_USE  # printed once; `nbbpe warmup` replaces it
 
 
-# What compiles now, perhaps for a call that was interrupted, and what is set when it is done: a thread whose `join` was
-# interrupted is said to have ended.
+# The thread that compiles now, perhaps for a call that was interrupted, and an event that is set when it is done (a thread
+# whose `join` was interrupted seems to have ended).
 _unfinished: tuple[threading.Thread, threading.Event] | None = None
 
 
 def _after_fork() -> None:
-    """A forked process does not have the thread that held the lock, nor the one that compiles."""
+    """A forked process has neither the thread that held the lock nor the one that compiles."""
     global _lock, _unfinished
     _lock, _unfinished = threading.RLock(), None
     _locked_for_forks.clear()
@@ -69,12 +69,12 @@ if hasattr(os, "register_at_fork"):
 
 @functools.cache
 def wait_before_forks() -> None:
-    """Have forks wait for the thread that compiles, or that starts a process: no other begins before the fork.
+    """Let forks wait for the thread that compiles, or that starts a process; no other thread begins either before the fork.
 
-    A forked process would wait for ever for Numba's lock, which the thread that compiles never gives back there. And it
-    would keep the pipes of a process that is just being started, which tell when that ends.
+    A forked process would wait forever for Numba's lock, which the thread that compiles never releases there. And it would
+    keep the pipes of a process that is just being started, whose ends tell when that process ends.
     """
-    # What is registered last runs first: so nobody waits while the lock of `logging` is held, which Numba may need.
+    # The function registered last runs first: so no fork waits while it holds the lock of `logging`, which Numba may need.
     importlib.import_module("logging")
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_lock_for_fork, after_in_parent=_unlock_after_fork)
@@ -83,7 +83,7 @@ def wait_before_forks() -> None:
 def _lock_for_fork() -> None:
     lock = _lock
     if _unfinished is not None and _unfinished[0] is threading.current_thread():
-        return  # who holds the lock waits for this thread
+        return  # the thread that holds the lock waits for this one
     while not lock.acquire(timeout=_JOIN_SECONDS):
         pass
     _locked_for_forks.append((threading.get_ident(), lock))
@@ -91,23 +91,23 @@ def _lock_for_fork() -> None:
 
 
 def _unlock_after_fork() -> None:
-    # Not where Ctrl-C ended the wait, which Python only reports, and forks: another thread may have the lock then.
+    # Not if Ctrl-C ended the wait (Python only reports that, and forks): another thread may have the lock then.
     if _locked_for_forks and _locked_for_forks[-1][0] == threading.get_ident():
         _locked_for_forks.pop()[1].release()
 
 
 def lock() -> Any:
-    """What a thread holds while it obtains a kernel."""
+    """The lock that a thread holds while it obtains a kernel."""
     return _lock
 
 
 def direct_name_of(kernel: Any) -> str:
-    """The name that the object code of other kernels has for a kernel that they call."""
+    """The name of a kernel in the object code of other kernels that call it."""
     return f"nbbpe_direct_{kernel.name.replace('.', '_')}"
 
 
 def declare_direct(kernel: Any) -> None:
-    """Have a kernel found by the name that other kernels have for it."""
+    """Let a kernel be found by its name in the object code of other kernels."""
     _direct[direct_name_of(kernel)] = kernel
 
 
@@ -133,11 +133,11 @@ def obtain(kernel: Any) -> Obtained:
 
 
 def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, bool]:
-    """Make sure that a kernel is stored, in this folder, or by default where it is looked for; (the folder, whether it was
-    compiled).
+    """Make sure that a kernel is stored, in this folder, or by default where processes look for it; returns (the folder,
+    whether it was compiled).
 
-    It is not loaded: it may be for another processor. Raises RuntimeError where a plain `njit` compiles, which makes
-    none for others.
+    It is not loaded: it may be for another processor. Raises RuntimeError if a plain `njit` compiles, which cannot compile
+    for other processors.
     """
     with _lock:
         _finish()
@@ -181,10 +181,10 @@ def loaded(kernel: Any, content: bytes, folder: str | None, was_compiled: bool) 
 
 
 def _uninterrupted(work: Callable[[], T]) -> T:
-    """What a call returns that Ctrl-C does not interrupt, nor a deep stack: it goes on to its end in a thread.
+    """The result of a call that neither Ctrl-C nor a deep stack interrupts: it runs to its end in a thread.
 
-    An exception in the middle of an import of Numba, or of what it sets up at its first use, would leave it unusable for
-    this process.
+    An exception in the middle of an import of Numba, or of its set-up at the first use, would leave Numba unusable in this
+    process.
     """
     global _unfinished
     wait_before_forks()
@@ -218,7 +218,7 @@ def _uninterrupted(work: Callable[[], T]) -> T:
 
 
 def _finish() -> None:
-    """Wait for what is being compiled for a call that was interrupted."""
+    """Wait for a thread that compiles for a call that was interrupted."""
     if _unfinished is not None:
         thread, done = _unfinished
         while thread is not threading.current_thread() and not done.wait(_JOIN_SECONDS):
@@ -226,10 +226,10 @@ def _finish() -> None:
 
 
 def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | None] | Exception:
-    """The object code of a kernel, compiled now, and the folder that it was written to; or what compiling raised.
+    """The object code of a kernel, compiled now, and the folder that it was written to; or the exception of the compiler.
 
-    That is returned, because what is raised where this call is waited for may be of a signal's handler, such as a timeout,
-    and says nothing about Numba.
+    The exception is returned, because one that is raised while the caller waits may come from a signal's handler, such as a
+    timeout, and says nothing about Numba.
     """
     try:
         content = compiled(kernel)
@@ -239,8 +239,8 @@ def _compiled_and_stored(kernel: Any, into: str | None) -> tuple[bytes, str | No
 
 
 def store(kernel: Any, content: bytes, into: str | None = None) -> str | None:
-    """Write what was compiled now to a folder, see kernel_files.write, if the name of its file says how it was compiled."""
-    internals = sys.modules.get(f"{__package__}.numba_internals")  # nothing was compiled without it, but in tests
+    """Write compiled code to a folder, see kernel_files.write, unless it depends on settings that its file's name lacks."""
+    internals = sys.modules.get(f"{__package__}.numba_internals")  # missing only in tests: nothing is compiled without it
     others = internals.settings_of_its_own() if internals else []
     if others:
         _say_why_none_is_kept(", ".join(others))

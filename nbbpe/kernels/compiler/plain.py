@@ -1,8 +1,8 @@
 """The fallback: kernels compiled by a plain `njit(cache=True)`, with Numba's public API only.
 
-It is used if Numba's internals are not as numba_internals.py expects them, after one warning, and if the user has set an
-option of Numba's compiler: NUMBA_BOUNDSCHECK, or NUMBA_DISABLE_JIT, with which kernels are compiled all the same. It is
-slower to start and to compile; ids and merges are the same.
+It is used if Numba's internals are not as numba_internals.py expects them, after one warning, and if the user has set
+NUMBA_BOUNDSCHECK, or NUMBA_DISABLE_JIT (with which kernels are still compiled). It is slower to start and to compile; ids
+and merges are the same.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _made: dict[Any, Any] = {}  # Numba's objects for parts and intrinsics
 
 
 def is_plain() -> bool:
-    """Whether kernels are compiled in this way."""
+    """Whether kernels are compiled by a plain `njit`."""
     return _took_over or any(os.environ.get(name, "") not in ("", "0") for name in _SETTINGS)
 
 
 def take_over(why: BaseException) -> None:
-    """Compile kernels in this way from now on, and say so. Raises the error if this way could not avoid it."""
+    """Compile kernels by a plain `njit` from now on, with a warning. Raises the error if that would not help."""
     global _took_over
-    # Where memory, files, a higher limit of recursion, or what Numba is made of are lacking, a plain njit lacks them, too.
+    # If memory, files, stack depth or a part of Numba are missing, they are missing for a plain njit, too.
     is_missing = isinstance(why, ImportError) and (
         why.name in ("numba", "llvmlite")
-        or "numba" not in sys.modules  # which has failed
+        or "numba" not in sys.modules  # its import has failed
         or not (why.path or ".py").endswith((".py", ".pyc"))  # a library that was not loaded, perhaps for its memory
     )
     if is_missing or isinstance(why, (UnknownLayout, UnknownProcessor, MemoryError, RecursionError, OSError)):
@@ -56,10 +56,10 @@ def take_over(why: BaseException) -> None:
 
 
 def compiled(kernel: Any, before: Callable[[], None]) -> tuple[Callable[..., Any], str | None, bool]:
-    """A kernel, see jit.Kernel, as Numba has it; `before` is called before it is compiled, unless Numba's cache has it.
+    """A kernel, see jit.Kernel, compiled by Numba; `before` is called before that, unless Numba's cache has it.
 
-    Returns what takes its arguments by position; the folder of Numba's cache that it is in, None where there is none; and
-    whether it was not there before.
+    Returns a function that takes its arguments by position; the folder of Numba's cache, None if there is none; and whether
+    the kernel was not in the cache before.
     """
     import numba
 
@@ -87,7 +87,7 @@ def count_stored() -> dict[str, int]:
 
 
 def _indices(folder: str, beginning: str = "") -> list[str]:
-    """The index of each kernel in Numba's cache whose name begins so."""
+    """The index files of the kernels in Numba's cache whose names begin with `beginning`."""
     return glob.glob(os.path.join(glob.escape(folder), "**", f"{beginning}*.nbi"), recursive=True)
 
 

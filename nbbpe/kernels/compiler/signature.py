@@ -20,7 +20,7 @@ class Scalar:
     """A number; `int64[:]` and `int64[:, :]` are arrays of it.
 
     name : the name in NumPy and Numba
-    kind, size : NumPy's letter for such numbers, and how many bytes one has
+    kind, size : NumPy's letter for the kind, and the number of bytes
     """
 
     name: str
@@ -49,10 +49,11 @@ class Array:
 class Argument:
     """A Python object that a kernel gets as numbers of 64 bits, which are read from it before the kernel runs.
 
-    name    : of the type
+    name    : the name of the type
     numbers : the names of the numbers, as attributes in the kernel
-    take    : called when a kernel is compiled, as take(emitter, object), see emitter.py. It emits what reads the object,
-              and returns the numbers; what it appends to the emitter's `cleanups` emits what frees memory afterwards
+    take    : called when a kernel is compiled, as take(emitter, object), see emitter.py. It emits code that reads the
+              object, and returns the numbers; functions that it appends to the emitter's `cleanups` emit code that frees
+              memory afterwards
     """
 
     def __init__(self, name: str, numbers: tuple[str, ...], take: Callable[[Any, Any], list[Any]]) -> None:

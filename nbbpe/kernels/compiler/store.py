@@ -1,8 +1,8 @@
 """Files that nbbpe keeps on disk for later processes, each with a digest of its name and content before the content.
 
-They are read from any trusted folder, and written where that is allowed. Which folders are trusted, trusted_folders.py
-decides: what is read from them is executed, or read by kernels without a check. Files are replaced whole, so that processes
-that start at once never see half of one.
+They are read from any trusted folder, and written where that is allowed. trusted_folders.py decides which folders are
+trusted: files from them are executed, or read by kernels without a check. Writes are atomic, so that processes that start
+at the same time never see half a file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _folders(chosen: str, user: int) -> list[Folder]:
     ours: list[Folder] = [InstalledFolder(IN_TREE), PrivateFolder(_users_folder())]
     if not chosen:
         return ours
-    import tempfile  # it imports much, and few processes get here
+    import tempfile  # it imports many modules, and few processes get here
 
     folder = PrivateFolder(os.path.join(chosen, "nbbpe"))
     try:
@@ -79,13 +79,13 @@ def _users_folder() -> str:
 
 
 def read_data(name: str) -> bytes | None:
-    """What `write_data` wrote under a name; None where no folder has it, or it is damaged or of somebody else."""
+    """The content that `write_data` wrote under a name; None if no folder has it, or it is damaged or of another user."""
     found = find([name])
     return found.content if found else None
 
 
 def write_data(name: str, content: bytes, into: str | None = None) -> None:
-    """Write data that kernels use, and that takes long to make, to the first writable folder, if there is one.
+    """Write data that kernels use and that takes long to make to the first writable folder, if there is one.
 
     into : the only folder to write to, for a wheel
     """
@@ -106,7 +106,7 @@ def write_into(folder: Folder, name: str, content: bytes) -> None:
 
 
 def writable_folder() -> str | None:
-    """The folder that kernels are written to, as far as its owner and mode say; None if there is none."""
+    """The folder that kernels are written to, judged by owner and mode only; None if there is none."""
     for folder in folders():
         with contextlib.suppress(Untrusted, OSError):
             path = folder.make()
@@ -116,10 +116,10 @@ def writable_folder() -> str | None:
 
 
 def find(names: list[str]) -> Found | None:
-    """The first file with one of these names that can be used; None where no folder has one."""
+    """The first file with one of these names that can be used; None if no folder has one."""
     for folder in searched():
         for name in names:
-            # Missing, unreadable, untrusted, or damaged by a crash: it is compiled and written again.
+            # If it is missing, unreadable, untrusted, or damaged by a crash, it is compiled and written again.
             with without_what_cannot_be_used():
                 data = folder.read(name)
                 digest, content = data[:_DIGEST], data[_DIGEST:]
@@ -130,7 +130,7 @@ def find(names: list[str]) -> Found | None:
 
 @contextlib.contextmanager
 def without_what_cannot_be_used() -> Iterator[None]:
-    """A context that a folder or file ends which is not trusted or cannot be read, and nothing else.
+    """A context that suppresses errors for folders and files that are not trusted or cannot be read, and no others.
 
     A signal's handler may raise TimeoutError, which is an OSError without a number.
     """
@@ -145,9 +145,9 @@ def without_what_cannot_be_used() -> Iterator[None]:
 
 @functools.cache
 def version_of(package: str) -> str:
-    """The version of a package that is installed, without importing it; empty where it is not.
+    """The version of an installed package, without importing it; empty if it is not installed.
 
-    It is that of the distribution, whether the package is imported or not: a module's own `__version__` may be another.
+    It is the version of the distribution, whether the package is imported or not: a module's `__version__` may differ.
     """
     if package in sys.modules:
         origin = getattr(sys.modules[package], "__file__", None)
@@ -168,8 +168,8 @@ def version_of(package: str) -> str:
 
 
 def modules_in(folder: str, deep: bool = False) -> list[str]:
-    """The paths of the modules in a folder, and with `deep` in all below it: of their sources, or, where a package is
-    installed without these, of what is there in their place. Raises FileNotFoundError where there is none."""
+    """The paths of the modules in a folder, and with `deep` in all folders below it: of their sources, or, if a package is
+    installed without sources, of their bytecode. Raises FileNotFoundError if there is none."""
     for end in "py", "pyc":
         paths = glob.glob(os.path.join(glob.escape(folder), "**" if deep else "", f"*.{end}"), recursive=deep)
         paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "__pycache__"]
@@ -179,5 +179,5 @@ def modules_in(folder: str, deep: bool = False) -> list[str]:
 
 
 def _digest(name: str, content: bytes) -> bytes:
-    """The digest before a kernel on disk: machine code that is not what was written there must not run."""
+    """The digest before a file's content: machine code that differs from the code that was written must not run."""
     return hashlib.sha256(name.encode() + b"\0" + content).digest()

@@ -2,7 +2,7 @@
 
 An object may also refer to kernels that it calls, see obtain.py.
 
-LLVM's loader uses address 0 for an unknown name. So the names that an object refers to are read from it, when it is made
+LLVM's loader uses address 0 for an unknown name. So the names to which an object refers are read from it, when it is made
 and when it is loaded, and an object that needs any other name is not used.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from . import elf
 
-# Of Python's C API: what entries call, see entry.py, and objects that they need.
+# From Python's C API: functions that entries call, see entry.py, and objects that they need.
 _FUNCTIONS = (
     *("PyBool_FromLong", "PyBytes_AsString", "PyBytes_Size", "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread"),
     *("PyEval_SaveThread", "PyList_GetItem", "PyList_Size", "PyLong_AsLongLong", "PyLong_AsLongLongAndOverflow"),
@@ -30,7 +30,7 @@ _OBJECTS = (
     *("PyBytes_Type", "PyExc_RuntimeError", "PyExc_TypeError", "PyList_Type", "PyLong_Type", "PyTuple_Type"),
     *("PyUnicode_Type", "_Py_NoneStruct"),
 )
-# Of C's library, to which LLVM turns loops.
+# From C's library: LLVM replaces loops by these.
 _OF_C = ("memcpy", "memmove", "memset")
 NDARRAY = "nbbpe_ndarray"  # NumPy's type of arrays
 _STRUCTURE = "nbbpe_structure_"  # before the name of a NamedTuple
@@ -56,7 +56,7 @@ def _fixed() -> dict[str, int]:
     for name in _OBJECTS:
         found[name] = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name))
     for name in _OF_C:
-        if hasattr(ctypes.pythonapi, name):  # which finds what the process has loaded; not on Windows
+        if hasattr(ctypes.pythonapi, name):  # it finds all libraries that the process has loaded, except on Windows
             found[name] = _address(getattr(ctypes.pythonapi, name))
     return {**found, NDARRAY: id(np.ndarray)}
 
@@ -66,13 +66,13 @@ def _address(function: Any) -> int:
 
 
 def check(content: bytes, allowed: Collection[str]) -> None:
-    """Raise UnknownObject where object code refers to a name that is not allowed."""
+    """Raise UnknownObject if object code refers to a name that is not allowed."""
     others = referred(content).difference(allowed)
     if others:
         raise UnknownObject(f"object code that refers to {', '.join(sorted(others))}")
 
 
-@functools.lru_cache(maxsize=1)  # as an object is checked right after somebody asked what it refers to
+@functools.lru_cache(maxsize=1)  # an object is checked right after this is called for it
 def referred(content: bytes) -> frozenset[str]:
     """The names that object code (64-bit little-endian ELF or Mach-O) refers to and does not define.
 

@@ -16,11 +16,11 @@ _V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsa
 _V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 # Levels of processors, and the features that a processor of each must have.
 LEVELS = {"generic": set[str](), "x86-64": set[str](), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
-# With these Numba uses no AVX unless it is told to: it was slow there, or is said to be there and is not.
+# On these processors Numba uses no AVX by default: it is slow there, or is reported and missing.
 _WITHOUT_AVX = {"corei7-avx", "core-avx-i", "sandybridge", "ivybridge", "nocona"}
-DECISIVE = ("avx2", "avx512vbmi2")  # the features by which intrinsics are written in one form or another
+DECISIVE = ("avx2", "avx512vbmi2")  # the features by which intrinsics choose their form
 
-# What /proc/cpuinfo says of a processor and does not change while the machine runs.
+# The fields of /proc/cpuinfo that do not change while the machine runs.
 _CONSTANT = {
     *("vendor_id", "cpu family", "model", "model name", "stepping", "flags"),
     *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features"),
@@ -32,7 +32,7 @@ class Target(NamedTuple):
 
     triple    : architecture, vendor and system, as LLVM names them
     processor : LLVM's name, or one of LEVELS
-    features  : how the processor differs from its name, as "+avx2,-sse4a"
+    features  : differences between the processor and its name, as "+avx2,-sse4a"
     """
 
     triple: str
@@ -52,7 +52,7 @@ class UnknownProcessor(ValueError):
 def host() -> Target:
     """The target of this machine, for which Numba compiles by default.
 
-    LLVM tells it, whose library takes 50 ms and 40 MB; so it is stored under what the system says of the processor.
+    To ask LLVM takes 50 ms and 40 MB; so the answer is stored under the system's description of the processor.
     """
     about = _about_processor()
     if about is None:
@@ -76,7 +76,7 @@ def _first_processor() -> list[str] | None:
 
 
 def _about_processor() -> list[str] | None:
-    """What `_first_processor` says, without the lines that change; None where it says too little."""
+    """The lines of `_first_processor` that do not change; None if they lack the features."""
     kept = [line for line in _first_processor() or () if line.partition(":")[0].strip() in _CONSTANT]
     # With the features: "flags" of x86, "Features" of ARM.
     return kept if any(line.lower().startswith(("flags", "features")) for line in kept) else None
@@ -93,14 +93,14 @@ def _detected() -> Target:
 
 
 def present() -> Target:
-    """What this process compiles for: this machine, unless Numba's settings name another processor."""
+    """The target of this process: this machine, unless Numba's settings name another processor."""
     return _present(*map(os.environ.get, ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX")))
 
 
 @functools.cache
 def _present(processor: str | None, features: str | None, enable_avx: str | None) -> Target:
     own = host()
-    if features is None:  # as Numba has it
+    if features is None:  # as Numba does
         features = "" if processor == "generic" else own.features
         if not _enables_avx(processor or own.processor, enable_avx):
             features = features.replace("+avx", "-avx")
@@ -108,7 +108,7 @@ def _present(processor: str | None, features: str | None, enable_avx: str | None
 
 
 def _enables_avx(processor: str, setting: str | None) -> bool:
-    """Whether Numba compiles with AVX for a processor that has it, with this NUMBA_ENABLE_AVX or none."""
+    """Whether Numba compiles with AVX for a processor that has it; `setting` is NUMBA_ENABLE_AVX, None if it is not set."""
     if setting is None:
         return processor not in _WITHOUT_AVX and not _hides_avx()
     try:
@@ -118,7 +118,7 @@ def _enables_avx(processor: str, setting: str | None) -> bool:
 
 
 def _hides_avx() -> bool:
-    """Whether Linux does not say of a processor of x86 that it has AVX: so where /proc/cpuinfo is empty."""
+    """Whether Linux does not report AVX for an x86 processor, for example as /proc/cpuinfo is empty."""
     lines = _first_processor()
     if lines is None or not host().triple.startswith("x86_64"):
         return False
@@ -126,7 +126,7 @@ def _hides_avx() -> bool:
 
 
 def parse(label: str) -> Target:
-    """The target of a label as "x86-64-v3" or "x86-64-v4+avx512vbmi+avx512vbmi2". Raises UnknownProcessor."""
+    """The target of a label such as "x86-64-v3" or "x86-64-v4+avx512vbmi+avx512vbmi2". Raises UnknownProcessor."""
     processor, *features = label.split("+")
     is_x86 = host().triple.startswith("x86_64")
     levels = sorted(LEVELS) if is_x86 else ["generic"]
@@ -139,12 +139,12 @@ def parse(label: str) -> Target:
 
 
 def parse_wanted(label: str) -> Target:
-    """`parse`, of a label that somebody has written. Raises UnknownProcessor also for a feature that LLVM does not know.
+    """As `parse`, for a label from the user. Raises UnknownProcessor also for a feature that LLVM does not know.
 
-    LLVM would say that it ignores the feature, and no machine would ever take the kernels.
+    LLVM would only print that it ignores the feature, and no machine would ever use the kernels.
     """
     wanted = parse(label)
-    known = {each[1:] for each in host().features.split(",")}  # all that there are for x86, whether this machine has them
+    known = {each[1:] for each in host().features.split(",")}  # all features of x86, also those that this machine lacks
     unknown = [each[1:] for each in wanted.features.split(",") if each[1:] not in known]
     if unknown and host().features and host().triple.startswith("x86_64") and wanted.features:
         raise UnknownProcessor(
@@ -155,7 +155,7 @@ def parse_wanted(label: str) -> Target:
 
 
 def label_of(target: Target) -> str:
-    """The label, as `parse` takes it; empty for a target that is not a level, and so for one kind of machine only."""
+    """The label of a target, as for `parse`; empty for one that is not a level, as it suits one kind of machine only."""
     if target.processor not in LEVELS or "-" in target.features:
         return ""
     return target.processor + target.features.replace(",", "")

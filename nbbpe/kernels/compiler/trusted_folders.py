@@ -1,9 +1,9 @@
-"""Folders that code may be loaded from: only this user and root may write to them, or whoever can change nbbpe itself.
+"""Folders that code may be loaded from: only this user and root may write to them, or users who can change nbbpe itself.
 
-A file of machine code is executed. So it is read only if nobody else can have written it, as ssh does with its keys: each
+A file of machine code is executed. So it is read only if no other user can have written it, as ssh does with its keys: each
 folder of the path belongs to this user or to root, and others can write to none of them. A folder in which everybody may
-create entries but nobody may change those of others (sticky, as /tmp) may be part of the path, as nobody can replace our
-entries there: a private folder below /tmp is as good as any. Files are never stored in such a folder itself.
+create entries but only change their own (sticky, as /tmp) may be part of the path, as others cannot replace our entries
+there: a private folder below /tmp is as good as any. Files are never stored in such a folder itself.
 
 Windows has neither these owners nor these modes, and gives each user a cache folder that others cannot write to: there,
 a folder must have an absolute path, and nothing else is checked.
@@ -54,12 +54,12 @@ class Folder(ABC):
         return not _HAS_OWNERS or (found.st_uid in self.owners() and not found.st_mode & _BY_OTHERS)
 
     def read(self, name: str) -> bytes:
-        """The content of a file. Raises Untrusted where others could have written it, OSError where it cannot be read."""
+        """The content of a file. Raises Untrusted if others could have written it, OSError if it cannot be read."""
         path = os.path.join(self.check(), name)
         # Symlinks are not followed; and opening a pipe would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | _flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
         try:
-            # Check what was opened, not what is there by now.
+            # Check the file that was opened; there may be another one by now.
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise Untrusted(f"{path} is not a regular file")
@@ -71,7 +71,7 @@ class Folder(ABC):
             os.close(descriptor)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically, as readable as this folder. What processes that were killed have left of it is removed.
+        """Write a file atomically, as readable as this folder. Partial files of processes that were killed are removed.
 
         Raises Untrusted, or OSError.
         """
@@ -91,7 +91,7 @@ class Folder(ABC):
             with contextlib.suppress(OSError):
                 os.remove(partial)
             raise
-        # Also under names that nobody writes again, as of former sources.
+        # Also under names that are not written again, such as those of former sources.
         kind = os.path.splitext(name)[1]
         for left in glob.glob(os.path.join(glob.escape(folder), f"*{glob.escape(kind)}.{'[0-9a-f]' * 16}")):
             with contextlib.suppress(OSError):
@@ -125,9 +125,9 @@ class PrivateFolder(Folder):
 
 
 class InstalledFolder(Folder):
-    """A folder in that of the package's sources: who can write to it can also change the code that runs.
+    """A folder inside the folder of the sources: users who can write to it can also change the code that runs.
 
-    So it is as trustworthy as the sources, whoever owns them; and it can be read by whoever can read them.
+    So it is as trustworthy as the sources, whoever owns them; and users who can read the sources can read it.
     """
 
     def __init__(self, path: str) -> None:
@@ -165,7 +165,7 @@ class InstalledFolder(Folder):
 
 
 def _real_path(path: str, owners: set[int], may_be_sticky: bool = False) -> str:
-    """The path of a folder without symlinks, if nobody but the owners can replace any part of it.
+    """The path of a folder without symlinks, if only the owners can replace any part of it.
 
     may_be_sticky : whether others may create entries in the folder itself, but not change those of others
 
