@@ -1,6 +1,7 @@
-"""What is claimed in public: rows of the report's first table, in order, and the few of them that the README shows.
+"""The claims that are made in public: rows of the report's first table, in order, and the few of them that the README
+shows.
 
-Benchmarks put their claims under these names. Where several claims share a row (one for each text, say), the one with the
+Benchmarks put their claims under these names. If several claims share a row (one for each text, say), the one with the
 smallest lead over its goal is shown.
 """
 
@@ -24,9 +25,9 @@ ROWS = {
     "str": "a `str` in memory, one thread, first pass",
     "str, warm": "the same, later passes",
     "batch, short": "100,000 documents of 200 characters in one call, all cores",
-    "batch, short, tiktoken": "the same beside `encode_ordinary_batch`",
+    "batch, short, tiktoken": "the same, compared with `encode_ordinary_batch`",
     "file": "`encode_file`, text file to finished file of ids, all cores",
-    "file, tiktoken": "the same beside encoding in memory",
+    "file, tiktoken": "the same, compared with encoding in memory",
     "records": "`encode_file` from JSON lines, all cores",
     "records, zstd": "the same, compressed with zstd",
     "records, parquet": "from parquet (zstd)",
@@ -48,7 +49,7 @@ ROWS = {
     "stories, memory": "the same, memory in all processes",
 }
 
-# The README's table: rows in the words of somebody who wants to know what to expect.
+# The README's table: rows in the words of a reader who wants to know what to expect.
 README = {
     "first": "English to ids, one thread",
     "first, others": "German, code or a mix of scripts to ids, one thread",

@@ -1,7 +1,7 @@
-"""The results in words, from what `pytest --benchmark-only` has stored: `python benchmarks/report.py`.
+"""Writes the results that `pytest --benchmark-only` has stored as text: `python benchmarks/report.py`.
 
-A short table goes into README.md, between its two markers; all that was measured, with goals, commands and commits, goes
-into benchmarks/results/REPORT.md, figures into docs/figures (see figures.py), and plain tables to the end of a test run.
+A short table goes into README.md, between its two markers; all measurements, with goals, commands and commits, go into
+benchmarks/results/REPORT.md, figures into docs/figures (see figures.py), and plain tables to the end of a test run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.race import Entry  # noqa: E402
 from benchmarks.results import RESULTS, Claim, Section, duration, load, number  # noqa: E402
 
 START, END = "<!-- benchmark:start -->", "<!-- benchmark:end -->"
-# Package indexes show the README, and know no files beside it.
+# Package indexes show the README without the other files.
 REPOSITORY = "https://raw.githubusercontent.com/nbbpe/nbbpe/main"
 REPORT = RESULTS.with_name("REPORT.md")
 FIGURES = ROOT / "docs" / "figures"
@@ -35,8 +35,8 @@ NOT_MEASURED = {
 LEGEND = (
     "Every run is a fresh process, and entrants take turns (those of short texts do so within one process). Times are the "
     "median of the rounds, for the work alone; "
-    '"before it" is the import of the library, loading a vocabulary, and a first tiny use (with nbbpe: importing numba '
-    "and loading compiled kernels from disk, where they were cached before the first round). Peak memory is the PSS of "
+    '"before it" is the import of the library, loading a vocabulary, and a first tiny use (with nbbpe: loading compiled '
+    "kernels from disk, where they were cached before the first round). Peak memory is the PSS of "
     "all processes together, seen in a run of its own that does not count for time; pages of mapped files are in it, "
     "anonymous memory is without them."
 )
@@ -103,7 +103,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _compiled(kernels: set[str]) -> str:
-    """What to say of kernels that were compiled in measured runs."""
+    """A remark on kernels that were compiled in measured runs."""
     if not kernels:
         return ""
     some = ", ".join(sorted(kernels)[:3]) + (", ..." if len(kernels) > 3 else "")
@@ -111,7 +111,7 @@ def _compiled(kernels: set[str]) -> str:
 
 
 def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[str] = ()) -> list[str]:
-    """The lines of the README's part: a table of a few rows, what it was measured on, the figures (by their paths)."""
+    """The lines of the README's part: a table of a few rows, the machine, the figures (by their paths)."""
     lines = ["| task | nbbpe | other library | times as fast |", "| --- | ---: | ---: | ---: |"]
     for row, title in README.items():
         if worst := _worst(sections, row):
@@ -129,7 +129,7 @@ def short(machine: dict[str, Any], sections: Sequence[Section], plots: Sequence[
 
 
 def _worst(sections: Sequence[Section], row: str) -> Claim | None:
-    """Of the claims of a row, the one with the smallest lead over its goal; None where there are no claims."""
+    """The claim of a row with the smallest lead over its goal; None if there are no claims."""
     claims = [claim for section in sections for claim in section.claims if claim.row == row]
     return min(claims, key=lambda claim: claim.reserve, default=None)
 
@@ -140,7 +140,7 @@ def _times_as_fast(claim: Claim) -> str:
 
 def headlines(sections: Sequence[Section]) -> list[str]:
     """The lines of a table with a row for each headline, and its goal."""
-    lines = ["| work | nbbpe | beside it | ratio | goal |", "| --- | ---: | ---: | ---: | --- |"]
+    lines = ["| work | nbbpe | compared with | ratio | goal |", "| --- | ---: | ---: | ---: | --- |"]
     for row, title in ROWS.items():
         if worst := _worst(sections, row):
             n_claims = sum(claim.row == row for section in sections for claim in section.claims)
@@ -208,7 +208,7 @@ def _made(sections: Sequence[Section]) -> list[str]:
 
 
 def insert(readme: str, lines: Sequence[str]) -> str | None:
-    """The README with the lines between its markers; None where it has no markers."""
+    """The README with these lines between its markers; None if it has no markers."""
     before, start, rest = readme.partition(START)
     _, end, after = rest.partition(END)
     return f"{before}{start}\n" + "\n".join(lines) + f"\n{end}{after}" if end else None
@@ -221,7 +221,7 @@ def write(
     report: Path = REPORT,
     folder: Path = FIGURES,
 ) -> list[str]:
-    """Write figures, the long report and the README's part, and return what of it was not possible."""
+    """Write figures, the long report and the README's part; returns messages about the parts that were not possible."""
     problems = []
     try:
         plots = figures.draw(sections, folder)
