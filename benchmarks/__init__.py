@@ -1,1 +1,1 @@
-"""Every claim about speed and memory is made here: `pytest --benchmark-only` (see conftest.py and race.py)."""
+"""The measurements behind every claim about speed and memory: `pytest --benchmark-only` (see conftest.py and race.py)."""

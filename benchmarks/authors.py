@@ -1,12 +1,12 @@
-"""Parity and superwords beside their authors' ways: python benchmarks/authors.py parity|superwords TEXT [MEGABYTES]
+"""Parity and superwords compared with their authors' code: python benchmarks/authors.py parity|superwords TEXT [MEGABYTES]
 
-parity     : `tokenizers.trainers.ParityBpeTrainer`, of the paper's authors. Each document of TEXT is a source; the last
-             20,000 characters of each, which are trained on, too, stand for a parallel text.
-superwords : the authors of SuperBPE have a fork of `tokenizers` that goes on from merges without splitting at whitespace.
-             `tokenizers` itself cannot go on; it is trained here in one stage on the pretokens of the second one.
+parity     : `tokenizers.trainers.ParityBpeTrainer`, by the paper's authors. Each document of TEXT is a source; the last
+             20,000 characters of each, which are also trained on, are used as its parallel text.
+superwords : the authors of SuperBPE have a fork of `tokenizers` that continues from merges without splitting at whitespace.
+             `tokenizers` itself cannot continue; here it is trained in one stage, on the pretokens of the second stage.
 
-Each way runs in a process of its own: the processor's time, the time on the clock, and the memory at the peak above what it
-was before training. What is measured is reading, counting and merging.
+Each way runs in a separate process. Printed are processor time, wall time, and by how much the peak of memory exceeds the
+memory before training. The measured work is reading, counting and merging.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def measure(way: str, path: str, megabytes: float) -> None:
 
 
 def main(what: str, path: str, megabytes: float = 1e6, n_rounds: int = 3) -> None:
-    """All ways in turns, the median of each figure."""
+    """Run all ways in turns, and print the median of each figure."""
     found: dict[str, list[dict[str, float]]] = {}
     for _ in range(n_rounds):
         for way in WAYS[what]:

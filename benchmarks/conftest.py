@@ -1,10 +1,10 @@
 """Benchmarks run with `pytest --benchmark-only`, and only then.
 
-NBBPE_ENFORCE=1   a figure that is not reached fails its benchmark (otherwise the table at the end says so)
-NBBPE_BIG=1       also what needs 2.2 GB of disk and some minutes
-NBBPE_ROUNDS=n    rounds of every race, instead of each one's own number
+NBBPE_ENFORCE=1   a benchmark fails if it does not reach a figure (otherwise only the table at the end says so)
+NBBPE_BIG=1       also run benchmarks that need 2.2 GB of disk and some minutes
+NBBPE_ROUNDS=n    rounds of every race, instead of its default
 NBBPE_TRIAL=1     small inputs and one round, to try the benchmarks themselves; results are not kept in the repository
-NBBPE_BENCH_CACHE=folder   where made inputs are kept; by default in the system's temporary folder
+NBBPE_BENCH_CACHE=folder   the folder for generated inputs; by default in the system's temporary folder
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def made(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """When and how this run makes its results."""
+    """Date, commit and command of this run."""
     return results.made_by(request.config.invocation_params.args)
 
 
 @pytest.fixture
 def conclude(request: pytest.FixtureRequest, made: dict[str, Any]) -> Callable[..., None]:
-    """Stores a section, given by its fields but the last, and fails where a figure is not reached and NBBPE_ENFORCE=1."""
+    """Stores a section, given by its fields except the last; fails if a figure is not reached and NBBPE_ENFORCE=1."""
 
     def finish(name: str, title: str, entries: Iterable[Entry], claims: list[Claim], note: str = "") -> None:
         section = Section(name, title, list(entries), claims, note, made)
@@ -63,7 +63,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     sections = config.stash[FINISHED]
     if not sections:
         return
-    terminalreporter.section("nbbpe beside its peers")
+    terminalreporter.section("nbbpe compared with other libraries")
     if TRIAL:
         terminalreporter.write_line("a TRIAL on small inputs: these figures mean nothing")
     for line in [*report.text(sections), "", report.LEGEND]:

@@ -1,4 +1,4 @@
-"""The texts that benchmarks work on; those that are made are made once, into a cache folder."""
+"""The texts that benchmarks use; generated texts are made once, in a cache folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEPARATOR = b"<|endoftext|>"
 SEED = 0
 COPIES = 4
 BIG_COPIES = 8
-VARIED_COUNT = 2  # words that occur no more often than that are varied from copy to copy
+VARIED_COUNT = 2  # words that occur at most this often are varied from copy to copy
 HOSTILE_BYTES = 1_000_000
 RECORD_CHARACTERS, RECORD_COPIES = 4000, 3
 FRAME_BYTES = 8 << 20  # of text in a frame, as pzstd makes them
@@ -39,7 +39,7 @@ STORIES_BYTES = int(2.2e9 * (0.002 if TRIAL else 1))
 
 
 class MissingData(SkipTest):
-    """What a benchmark needs is not on this machine, so it is skipped; the message says what."""
+    """A benchmark is skipped as this machine lacks data that it needs; the message says which."""
 
 
 class Corpus(NamedTuple):
@@ -53,7 +53,7 @@ class Corpus(NamedTuple):
 
 
 def cache_folder() -> Path:
-    """Where made inputs are kept from run to run: NBBPE_BENCH_CACHE, or a folder of the system's temporary one."""
+    """The folder for generated inputs, kept from run to run: NBBPE_BENCH_CACHE, or one in the system's temporary folder."""
     folder = os.environ.get("NBBPE_BENCH_CACHE") or os.path.join(tempfile.gettempdir(), "nbbpe-benchmarks")
     Path(folder).mkdir(parents=True, exist_ok=True)
     return Path(folder)
@@ -66,17 +66,17 @@ def shared_text(name: str) -> Corpus:
 
 
 def books_en_big() -> Corpus:
-    """Copies of the English books, one after another: a big text whose pieces are mostly not new."""
+    """Copies of the English books, one after another: a large text, most of whose pieces have occurred before."""
     source = shared_text("books_en.txt").path
     path = made(f"books_en-x{BIG_COPIES}.txt", lambda target: target.write_bytes(source.read_bytes() * BIG_COPIES))
     return Corpus(f"{BIG_COPIES} copies of books_en.txt", path)
 
 
 def books_en_varied() -> Corpus:
-    """Copies of the English books that differ as further books would: documents shuffled, rare words spelt in another way.
+    """Copies of the English books that differ as other books would: documents shuffled, rare words spelled differently.
 
-    Copies alone bring no new words, but 40 MB of other books bring tens of thousands. So each copy has a letter of its
-    own in the middle of every word that occurs twice at the most in the whole.
+    Plain copies have no new words, but 40 MB of other books have tens of thousands. So each copy has a different letter in
+    the middle of every word that occurs at most twice in the whole text.
     """
     source = shared_text("books_en.txt").path
 
@@ -95,7 +95,7 @@ def books_en_varied() -> Corpus:
 
 
 def beginning(name: str, n_bytes: int) -> Corpus:
-    """The first bytes of one of TEXTS, for libraries that would take too long with the whole."""
+    """The first bytes of one of TEXTS, for libraries that would take too long with all of it."""
     whole = TEXTS[name]()
     if whole.path.stat().st_size <= n_bytes:
         return whole
@@ -103,7 +103,7 @@ def beginning(name: str, n_bytes: int) -> Corpus:
 
 
 def hostile(name: str) -> Path:
-    """One of HOSTILE: a megabyte that some tokenizers take very long for."""
+    """One of HOSTILE: a megabyte for which some tokenizers take very long."""
     return made(f"hostile-{name}.txt", lambda target: target.write_bytes(HOSTILE[name]()))
 
 
@@ -150,9 +150,9 @@ def records(ending: str) -> Corpus:
 
 
 def tiny(folder: str, like: str) -> str:
-    """A tiny file in a folder, of the same kind as another one, which a further library may be needed to read.
+    """A tiny file in a folder, of the same kind as `like`: another library may be needed to read it.
 
-    Written by another process: pyarrow imports pandas to make a table, 30 MB that reading one does without.
+    Another process writes it: pyarrow imports pandas to make a table, 30 MB that are not needed to read one.
     """
     ending = os.path.basename(like).partition(".")[2]
     ending = ending if ending in RECORDS else "txt"
@@ -234,19 +234,19 @@ def text_folder() -> Path:
     """The folder of texts. Raises MissingData without it."""
     folder = SHARED / "text"
     if not (folder / "books_en.txt").is_file():
-        raise MissingData("shared/data/text is not beside the repository")
+        raise MissingData("there is no folder shared/data/text next to the repository")
     return folder
 
 
 def vocabs_folder() -> Path:
     """The folder of vocabularies. Raises MissingData without it."""
     if not (VOCABS / "gpt2_merges.txt").is_file():
-        raise MissingData("shared/data/vocabs is not beside the repository")
+        raise MissingData("there is no folder shared/data/vocabs next to the repository")
     return VOCABS
 
 
 def head(path: Path, n_bytes: int) -> Path:
-    """The first bytes of a text up to a space or a line's end, as a document with a separator at its end."""
+    """The first bytes of a text, up to a space or the end of a line, as a document with a separator at its end."""
 
     def write(target: Path) -> None:
         with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""Short sums over what libraries return, by which results of different processes are compared."""
+"""Digests of the results of libraries, by which results of different processes are compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def bytes_digest(strings: Iterable[bytes]) -> str:
-    """A sum over byte strings in order; each goes in with its length, so that cuts count too."""
+    """A digest of byte strings in order, with their lengths, so that their boundaries matter too."""
     digest = hashlib.blake2b(digest_size=16)
     for string in strings:
         digest.update(len(string).to_bytes(4, "little") + string)
@@ -19,17 +19,17 @@ def bytes_digest(strings: Iterable[bytes]) -> str:
 
 
 def merges_digest(merges: Iterable[tuple[bytes, bytes]]) -> str:
-    """A sum over pairs of byte strings in order."""
+    """A digest of pairs of byte strings in order."""
     return bytes_digest(side for pair in merges for side in pair)
 
 
 def ids_digest(parts: Iterable[ArrayLike] | Sequence[Sequence[int]], separator_id: int) -> dict[str, int | str]:
-    """Facts about ids that come in parts: how many there are, and a sum over them in order.
+    """Facts about ids that come in parts: how many there are, and a digest of them in order.
 
-    The id of the separator is counted but not summed, so that a library that was given text already split can
-    be compared with one that was not.
+    Separators are counted but are not in the digest, so that a library that was given documents can be compared with one
+    that was given the whole text.
     """
-    import numpy as np  # not before a library is imported, whose time that is a part of
+    import numpy as np  # not before the library is imported: NumPy is a part of that time
 
     digest = hashlib.blake2b(digest_size=16)
     n_ids = n_separators = 0

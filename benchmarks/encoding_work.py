@@ -1,8 +1,8 @@
-"""How each library encodes a file with a known vocabulary: one class a library or way to use it, all with the same face.
+"""How each library encodes a file with a known vocabulary: a class for each library or way to use it, with one interface.
 
-Where two ways differ in a number or in their input only, they are one class with other settings, see LIBRARIES.
+Two ways that differ only in a number or in their input are one class with different settings, see LIBRARIES.
 
-Nothing here imports NumPy before a library does, whose time to import that is a part of.
+Nothing here imports NumPy before a library does: it is a part of the time to import the library.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ VOCABULARIES = {
     "cl100k": Vocabulary("cl100k_base.tiktoken", "cl100k", 100257),
     "o200k": Vocabulary("o200k_base.tiktoken", "o200k", 199999),
 }
-# GPT-2's tokens with other split patterns, which make other words of a text.
+# GPT-2's tokens with other split patterns.
 PATTERNS = {
     "deepseek3": "deepseek3",
     "tekken": "tekken",
@@ -53,11 +53,11 @@ PATTERNS = {
 VOCABULARIES |= {name: Vocabulary("r50k_base.tiktoken", pattern, 50256) for name, pattern in PATTERNS.items()}
 
 
-N_SHORT, SHORT_CHARACTERS = 2_000 if TRIAL else 100_000, 200  # documents of a batch, and how long they are
+N_SHORT, SHORT_CHARACTERS = 2_000 if TRIAL else 100_000, 200  # documents of a batch, and their length
 
 
 def plain_text(path: str) -> str:
-    """A text without separators, which not every call of every library knows."""
+    """A text without separators, as not every function of every library recognises them."""
     return Path(path).read_text(encoding="utf-8").replace(SEPARATOR, "\n")
 
 
@@ -67,7 +67,7 @@ def plain_bytes(path: str) -> bytes:
 
 
 def short_documents(path: str) -> list[str]:
-    """A text in pieces of equal length, without separators."""
+    """Documents of equal length from a text, without separators."""
     text = plain_text(path)
     return [text[SHORT_CHARACTERS * i : SHORT_CHARACTERS * (i + 1)] for i in range(N_SHORT)]
 
@@ -75,7 +75,7 @@ def short_documents(path: str) -> list[str]:
 class Encoding(ABC):
     """A library that encodes. Making the object imports the library, and nothing else.
 
-    Settings are attributes, to be used instead of those of the class.
+    Settings replace attributes of the class.
     """
 
     library: str  # the module to import
@@ -95,7 +95,7 @@ class Encoding(ABC):
         """Make the tokenizer; not timed."""
 
     def prepare(self, path: str) -> Any:
-        """What `encode` gets; not timed. Here the path."""
+        """The argument of `encode`; not timed. Here the path."""
         return path
 
     @abstractmethod
@@ -103,15 +103,15 @@ class Encoding(ABC):
         """The work that is timed."""
 
     def ids(self, result: Any) -> Iterable[ArrayLike]:
-        """The ids of what `encode` returned, in parts. Here it is a list of those of each document."""
+        """The ids in the result of `encode`, in parts. Here it is a list with the ids of each document."""
         return result
 
     def held_bytes(self, prepared: Any, result: Any) -> int:
-        """What the input and the ids take where they are in memory, and nobody could do with less."""
+        """The bytes of input and ids that must be in memory."""
         return 0
 
     def facts(self, result: Any) -> dict[str, Any]:
-        """What is compared between libraries."""
+        """The facts that are compared between libraries."""
         return ids_digest(self.ids(result), self.vocabulary.separator_id)
 
 
@@ -144,14 +144,14 @@ class Nbbpe(Encoding):
 
 
 class Alone(Nbbpe):
-    """No library, but what reading a file takes at the least. It has no ids."""
+    """No tokenizer, only the least work to read a file. It has no ids."""
 
     def facts(self, result: Any) -> dict[str, Any]:
         return {}
 
 
 class ZlibAlone(Alone):
-    """Python's zlib, which inflates."""
+    """Decompression by Python's zlib."""
 
     def encode(self, prepared: Any) -> Any:
         import zlib
@@ -163,14 +163,14 @@ class ZlibAlone(Alone):
 
 
 class GzipAlone(Alone):
-    """The program gzip."""
+    """Decompression by the program gzip."""
 
     def encode(self, prepared: Any) -> Any:
         subprocess.run(["gzip", "-dc", prepared], stdout=subprocess.DEVNULL, check=True)
 
 
 class ZstdAlone(Alone):
-    """The library zstandard, all frames of a file."""
+    """Decompression of all frames of a file by the library zstandard."""
 
     def encode(self, prepared: Any) -> Any:
         import zstandard
@@ -242,7 +242,7 @@ class NbbpeArrow(NbbpeBatch):
         import numpy as np
         import pyarrow
 
-        # Not pyarrow.array(list): its growing buffers leave 70 MB behind, which are no part of the input nor of our work.
+        # Not pyarrow.array(list): its growing buffers leave 70 MB of memory that is neither input nor our work.
         documents = [document.encode() for document in super().prepare(path)]
         offsets = np.cumsum([0, *map(len, documents)], dtype=np.int32)
         return pyarrow.StringArray.from_buffers(
@@ -260,7 +260,7 @@ class NbbpeArrow(NbbpeBatch):
 
 
 class NbbpeOpenFile(NbbpeArray):
-    """From a file to an array, in one thread: the file is opened and read in the time that counts."""
+    """From a file to an array, in one thread: opening and reading the file is timed, too."""
 
     prepare = Encoding.prepare
 
@@ -298,7 +298,7 @@ class Tiktoken(Encoding):
 
 
 class TiktokenSpecial(Tiktoken):
-    """The same, with each document's separator left in and recognised."""
+    """The same, but documents keep their separators, which are recognised."""
 
     def prepare(self, path: str) -> Any:
         return [document + SEPARATOR for document in documents(path)]
@@ -327,7 +327,7 @@ class TiktokenStr(Tiktoken):
 
 
 class Gigatoken(Encoding):
-    """From a file to an awkward array of rows in memory, in threads; it splits documents at the separator by itself."""
+    """From a file to an awkward array of rows in memory, in threads; gigatoken itself splits documents at the separator."""
 
     library = "gigatoken"
     parallel = True
@@ -352,7 +352,7 @@ class Gigatoken(Encoding):
 
 
 class GigatokenWritten(Gigatoken):
-    """The same, and its ids written to a file as uint16, in the time that counts."""
+    """The same, with the ids written to a file as uint16, which is timed, too."""
 
     def encode(self, prepared: Any) -> Any:
         rows = super().encode(prepared)
@@ -463,8 +463,8 @@ LIBRARIES: dict[str, Callable[..., Encoding]] = {
 
 
 def first_use(encoding: Encoding, tiny: str) -> None:
-    """A first encoding, of a tiny file, so that what is loaded late is loaded and threads have started."""
+    """A first encoding, of a tiny file, so that everything is loaded and threads have started."""
     encoding.encode(encoding.prepare(tiny))
-    # What is timed makes new files: to replace one, the file system waits for its disk, about 10 ms for any library.
+    # The timed work makes new files: to replace one, the file system waits for its disk, about 10 ms for any library.
     for output in Path(encoding.folder).glob("ids.bin*"):
         output.unlink()

@@ -12,11 +12,11 @@ from benchmarks.results import Section, number
 
 COLORS = {"nbbpe": "#1b6ca8", "gigatoken": "#e07b39", "tiktoken": "#7a9e3f", "tokenizers": "#9a6fb0", "rustbpe": "#888888"}
 VOCABULARY = "gpt2"
-PALE = 0.45  # of the bars of first passes
+PALE = 0.45  # opacity of the bars of first passes
 
 
 class Bar(NamedTuple):
-    """One bar: the group it stands in, whose it is, what is written in the legend, and its value."""
+    """One bar: its group, its library, its label in the legend, and its value."""
 
     group: str
     library: str
@@ -25,7 +25,7 @@ class Bar(NamedTuple):
 
 
 def encoding_bars(sections: Sequence[Section]) -> list[Bar]:
-    """MB/s of one thread, first pass and warm, by text and library; nbbpe's are those of the race on the whole text."""
+    """MB/s of one thread, first pass and warm, by text and library; for nbbpe, from the race on the whole text."""
     bars = []
     for section in sections:
         kind, *rest = section.name.split("/")
@@ -41,7 +41,7 @@ def encoding_bars(sections: Sequence[Section]) -> list[Bar]:
 
 
 def training_bars(sections: Sequence[Section]) -> list[Bar]:
-    """Seconds of training by text and library; of nbbpe's, with one tie rule for each peer, the longest."""
+    """Seconds of training by text and library; for nbbpe, the longest of its times with the tie rules of its peers."""
     bars: dict[tuple[str, str], Bar] = {}
     for section in sections:
         kind, *rest = section.name.split("/")
@@ -65,7 +65,7 @@ FIGURES: dict[str, tuple[str, str, Callable[[Sequence[Section]], list[Bar]]]] = 
 
 
 def draw(sections: Sequence[Section], folder: Path) -> list[Path]:
-    """Write a figure for all that there are results of, and return their paths. Raises ImportError without matplotlib."""
+    """Write each figure for which there are results, and return the paths. Raises ImportError without matplotlib."""
     paths = []
     for name, (title, axis, bars_of) in FIGURES.items():
         if bars := bars_of(sections):
@@ -76,7 +76,7 @@ def draw(sections: Sequence[Section], folder: Path) -> list[Path]:
 
 
 def _draw_bars(bars: Sequence[Bar], title: str, axis: str, path: Path) -> None:
-    """Groups of bars side by side on a logarithmic scale, each with its value over it."""
+    """Groups of adjacent bars on a logarithmic scale, each with its value above it."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -7,15 +7,15 @@
     python benchmarks/measure.py import --module numba
     python benchmarks/measure.py short --input FILE --vocabs FOLDER --case hello
 
-`import_seconds` is the import of the library, `load_seconds` a first tiny use of it (with nbbpe: numba is imported and
-compiled kernels are loaded from their cache on disk; libraries in Rust start their threads), `seconds` the work itself,
-from then on; `processor_seconds` is what all processes together have worked for it. Only `start` does without the tiny
-use, so its seconds are those of the first calls of a process. With `--passes n` the work is done n times in all: the first
-is `seconds`, the median of the others `warm_seconds`. NumPy is not imported before the library is, so `import_seconds` has
-it. `short` measures several entrants in one process.
+`import_seconds` is the import of the library, `load_seconds` a first tiny use of it (nbbpe loads compiled kernels from
+their cache on disk; libraries in Rust start their threads), and `seconds` the work itself after that; `processor_seconds`
+is the processor time of all processes for the work. Only `start` has no tiny use, so its seconds are those of the first
+calls of a process. With `--passes n` the work is done n times: the first pass is `seconds`, the median of the others
+`warm_seconds`. NumPy is not imported before the library, so `import_seconds` includes it. `short` measures several entrants
+in one process.
 
-`compiled_kernels` names the kernels that this process itself had to compile: none, if the cache was warm. With
-`--memory`, the peak of this process and its children is watched during the work, which that slows down a little.
+`compiled_kernels` names the kernels that this process itself had to compile: none if the cache was warm. With `--memory`,
+the peak of this process and its children is watched during the work, which slows the work down a little.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    # Some libraries print to stdout, from Rust: they write to stderr instead, so that the JSON line stands alone.
+    # Some libraries print to stdout, from Rust: let them write to stderr, so that stdout has only the JSON line.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     arguments = parse_arguments()
@@ -130,7 +130,7 @@ def measure_encoding(arguments: argparse.Namespace, folder: str, watch: Watch) -
     processor_before = processor_seconds()
     with watch:
         for _ in range(arguments.passes):
-            result = None  # so that two results never lie in memory together
+            result = None  # so that two results are never in memory together
             seconds, result = timed(encoding.encode, prepared)
             passes.append(seconds)
         processor = processor_seconds() - processor_before
@@ -161,7 +161,7 @@ def measure_merges(arguments: argparse.Namespace, folder: str, watch: Watch) -> 
     with np.load(arguments.input) as stored:
         starts = stored["starts"][: arguments.words + 1]
         counts = stored["counts"][: arguments.words]
-        text = np.zeros(starts[-1] + len(words_from_dict({}).text), dtype=np.uint8)  # with the padding kernels want
+        text = np.zeros(starts[-1] + len(words_from_dict({}).text), dtype=np.uint8)  # with the padding that kernels need
         text[: starts[-1]] = stored["text"][: starts[-1]]
     with watch:
         seconds, learned = timed(merging.learn_merges, WordCounts(text, starts, counts), 256 + arguments.merges)
@@ -222,7 +222,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, str, Watch], Facts]] = {
 
 
 def processor_seconds() -> float:
-    """The time that this process, and the children that it has waited for, have worked."""
+    """The processor time of this process, and of the children that it has waited for."""
     return sum(os.times()[:4])
 
 
@@ -234,10 +234,10 @@ def timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
 
 
 def warm_memory() -> None:
-    """Take and free 1 GB, so that the work to come finds memory as warm whatever ran before.
+    """Take and free 1 GB, so that memory is equally warm for the work, whatever ran before.
 
-    What the host of a virtual machine has taken back comes slowly, 9 us a page of 4 kB; what was freed a moment ago comes
-    in 0.4. The host takes back what has been free for a few seconds, so nothing slow may come between this and the work.
+    Memory that the host of a virtual machine has taken back is slow to get, 9 us a page of 4 kB; memory that was freed a
+    moment ago takes 0.4. The host takes back memory that has been free for a few seconds, so the work must follow at once.
     """
     if sys.platform == "linux":
         with mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
@@ -246,7 +246,8 @@ def warm_memory() -> None:
 
 
 def version_of(library: str) -> str:
-    """The version of a library, whatever follows a dash; nbbpe may be a checkout that nobody installed."""
+    """The version of a library, without the part of its name from a dash on; nbbpe may be a checkout that is not
+    installed."""
     from importlib.metadata import version
 
     name = library.partition("-")[0]

@@ -3,9 +3,9 @@
     python benchmarks/memory_limit.py --words 50_000_000 --limit 2GB
     python benchmarks/memory_limit.py --words 8_000_000 --limit 500MB --unlimited
 
-The text has each word once, and as many words again that are drawn by Zipf's law: so most are rare, and each part of the
-text has words that no other has. Each run is a process of its own, whose peak of memory, with that of its workers, is
-measured (see peak_memory.py).
+The text has each word once, and as many words again that are drawn by Zipf's law: so most words are rare, and each part of
+the text has words that no other part has. Each run is a separate process; its peak memory is measured together with that of
+its workers (see peak_memory.py).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from benchmarks.corpora import made  # noqa: E402
 from benchmarks.peak_memory import PeakMemory  # noqa: E402
 
 LETTERS = 6  # of a word: 26**6 words
-STEP = 1_000_003  # prime, and so is 7: they visit every word once, in no order that sorting would know
-CHUNK = 1 << 20  # words that are made at a time
+STEP = 1_000_003  # a prime: multiples of it visit every word once, not in sorted order
+CHUNK = 1 << 20  # words made at a time
 SCRAMBLE = 198_491_317  # odd and not a multiple of 13
 
 
@@ -56,7 +56,7 @@ def write_text(target: Path, n_words: int) -> None:
 
 
 def run(path: Path, vocab_size: int, limit: str | None, min_word_count: int | str | None) -> dict[str, Any]:
-    """Train in this process; what it took and what was learned."""
+    """Train in this process; returns time, memory and a digest of the merges."""
     import hashlib
     import os
     import warnings

@@ -1,9 +1,9 @@
-"""What other ways to encode cost: with dropout, in compiled code of the user's own, and in transformers.
+"""The cost of other ways to encode: with dropout, in the user's compiled code, and in transformers.
 
     python benchmarks/other_ways.py GPT2_VOCAB_JSON GPT2_MERGES_TXT TEXT...
 
-Each way is measured beside `encode_array` and the library that has it too, in turns, on a megabyte of each text: medians of
-the time of the processor, of all threads.
+Each way takes turns with `encode_array`, and with another library that has the same way, on a megabyte of each text.
+Printed are rates by the median processor time of all threads.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def encode_all(tables: Any, state: Any, text: Any, out: Any) -> Any:
 
 
 def medians(tasks: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Seconds of the processor for each task, in turns."""
+    """The median processor time of each task, in seconds; tasks take turns."""
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
     for number in range(ROUNDS + 1):
         for name, task in tasks.items():

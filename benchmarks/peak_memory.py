@@ -4,13 +4,13 @@
         work()
     print(memory.peak_bytes, memory.method)
 
-A small process of its own looks every 50 ms or so. A thread would do it too, but Python 3.12 and later warn when a
-process that has threads forks, and work that holds the GIL would delay the looks.
+A small separate process samples the memory about every 50 ms. A thread could do that, too, but Python 3.12 and later warn
+when a process that has threads forks, and work that holds the GIL would delay the samples.
 
-What is summed is the PSS (proportional set size): a page shared by n processes counts 1/n in each, so memory that
-forked workers share with their parent counts once. Work that maps its input holds all of it as long as nobody else
-needs the room, and work that reads it does not: the part of the PSS that no file backs tells these apart. All this
-needs Linux; elsewhere `PeakMemory` falls back on `getrusage`, and `method` says so.
+The PSS (proportional set size) of all processes is added up: a page that n processes share counts 1/n in each, so memory
+that forked workers share with their parent counts once. Work that maps its input holds all of it as long as no other
+process needs the memory, and work that reads it does not: the part of the PSS that no file backs tells these apart. All
+this needs Linux; elsewhere `PeakMemory` falls back to `getrusage`, and `method` says so.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import time
 from collections import defaultdict
 from types import TracebackType
 
-INTERVAL = 0.05  # seconds between two looks
-# A look costs time in the kernel, more for big processes; the watcher rests at least so many times as long.
+INTERVAL = 0.05  # seconds between two samples
+# A sample takes time in the operating system, more for big processes; the watcher rests at least so many times as long.
 REST_FACTOR = 10
 PSS = "PSS of all processes"
 RSS = "RSS of all processes, shared pages counted in each"
@@ -36,7 +36,7 @@ NOT_MEASURED = "not measured on this system"
 class PeakMemory:
     """Context manager; afterwards `peak_bytes`, `peak_anonymous_bytes` (None if not measured) and `method` are set.
 
-    peak_anonymous_bytes : of what no file backs; it may have been at another time than the peak of all
+    peak_anonymous_bytes : the peak of memory that no file backs; it may have been at another time than the peak of all
     method : what was measured, in words
     """
 
@@ -49,8 +49,8 @@ class PeakMemory:
 
     def __enter__(self) -> PeakMemory:
         if os.path.exists("/proc/self/statm"):
-            # -I -S: no user's modules and no site packages, so that it starts fast and stays small. A session of its
-            # own keeps the terminal's Ctrl-C away from it.
+            # -I -S: no user's modules and no site packages, so that it starts fast and stays small. A new session keeps
+            # the terminal's Ctrl-C away from it.
             self._watcher = subprocess.Popen(
                 [sys.executable, "-I", "-S", os.path.abspath(__file__), str(os.getpid()), str(self._interval)],
                 stdin=subprocess.PIPE,
@@ -58,7 +58,7 @@ class PeakMemory:
                 start_new_session=True,
             )
             assert self._watcher.stdout is not None
-            self._watcher.stdout.readline()  # it has looked once
+            self._watcher.stdout.readline()  # it has taken one sample
         return self
 
     def __exit__(
@@ -67,10 +67,10 @@ class PeakMemory:
         self.peak_bytes, self.method = largest_process()
         if self._watcher is None:
             return
-        # Said aloud, not by closing the pipe: a forked worker that still lives holds the pipe open.
+        # A message, and not only a closed pipe: a forked worker that still lives holds the pipe open.
         answer, _ = self._watcher.communicate(b"stop\n")
         words = answer.split(maxsplit=2)
-        if len(words) == 3:  # otherwise someone ended the watcher
+        if len(words) == 3:  # otherwise the watcher was ended from outside
             self.peak_bytes, self.method = int(words[0]), words[2].decode().strip()
             self.peak_anonymous_bytes = int(words[1]) if self.method == PSS else None
 
@@ -86,7 +86,7 @@ def largest_process() -> tuple[int | None, str]:
 
 
 def process_tree(root: int) -> list[int]:
-    """Return the ids of the process `root` and of all that descend from it."""
+    """Return the ids of the process `root` and of all its descendants."""
     children = defaultdict(list)
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -109,7 +109,7 @@ def proportional_set_size(pid: int) -> tuple[int, int]:
 def process_memory(pid: int, method: str) -> tuple[int, int]:
     """Return the memory of one process and the part of it known to be anonymous, in bytes; zeros if it has ended.
 
-    Where the PSS may not be read, the RSS.
+    If the PSS may not be read, it is the RSS.
     """
     try:
         if method == PSS:
@@ -122,15 +122,15 @@ def process_memory(pid: int, method: str) -> tuple[int, int]:
 
 
 def tree_memory(root: int, method: str, without: int) -> tuple[int, int]:
-    """Return the same two of `root` and its descendants together, leaving out the process `without`."""
+    """Return the same two numbers for `root` and its descendants together, except the process `without`."""
     sizes = [process_memory(pid, method) for pid in process_tree(root) if pid != without]
     return sum(size for size, _ in sizes), sum(anonymous for _, anonymous in sizes)
 
 
 def watch(pid: int, interval: float) -> None:
-    """Look at `pid` and its descendants until a line comes on stdin; then print both peaks in bytes, and the method.
+    """Sample `pid` and its descendants until a line comes on stdin; then print both peaks in bytes, and the method.
 
-    Prints a line as soon as it has looked once. Ends by itself when `pid` is no longer its parent.
+    Prints a line after the first sample. Ends by itself when `pid` is no longer its parent.
     """
     method = PSS if os.access(f"/proc/{pid}/smaps_rollup", os.R_OK) else RSS
     me = os.getpid()

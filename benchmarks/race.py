@@ -19,19 +19,19 @@ from benchmarks.corpora import TRIAL
 
 MEASURE = Path(__file__).with_name("measure.py")
 Facts = dict[str, Any]
-BEFORE = ("import_seconds", "import_numba_seconds", "vocabulary_seconds", "load_seconds")  # that a run may have
+BEFORE = ("import_seconds", "import_numba_seconds", "vocabulary_seconds", "load_seconds")  # a run may have these
 
 
 class MeasurementError(Exception):
-    """A measured process failed; the message has the end of what it said."""
+    """A measured process failed; the message has the last lines of its stderr."""
 
 
 @dataclass
 class Entry:
-    """What was measured of one entrant of a race."""
+    """The measurements of one entrant of a race."""
 
     label: str
-    checked: Facts = field(default_factory=dict)  # the run that was watched for memory; its time does not count
+    checked: Facts = field(default_factory=dict)  # the run whose memory was watched; its time does not count
     runs: list[Facts] = field(default_factory=list)  # the rounds that count
 
     @property
@@ -40,38 +40,38 @@ class Entry:
         return self.runs[0]["library"].partition("-")[0]
 
     def median(self, *names: str) -> float:
-        """The median over the rounds of a fact, or of the sum of several (of those that a run has)."""
+        """The median over the rounds of a fact, or of the sum of several facts (missing ones are 0)."""
         return median(sum(run.get(name, 0.0) for name in names) for run in self.runs)
 
     @property
     def seconds(self) -> float:
-        """The median of the work itself."""
+        """The median time of the work itself."""
         return self.median("seconds")
 
     @property
     def seconds_from_import(self) -> float:
-        """The median of the work and all that comes before it in a process (see `seconds_before`)."""
+        """The median time of the work and everything before it in a process (see `seconds_before`)."""
         return self.median(*BEFORE, "seconds")
 
     @property
     def seconds_before(self) -> float:
-        """The median of import, loading a vocabulary and a first tiny use together."""
+        """The median time of import, loading a vocabulary and a first tiny use together."""
         return self.median(*BEFORE)
 
     @property
     def peak_mb(self) -> float:
-        """The peak of all processes of this entrant together, in MB."""
+        """The peak memory of all processes of this entrant together, in MB."""
         return self.checked["peak_bytes"] / 1e6
 
     @property
     def peak_anonymous_mb(self) -> float:
-        """The same without the pages of mapped files; 0 where that is not known."""
+        """The same without the pages of mapped files; 0 if not known."""
         return (self.checked["peak_anonymous_bytes"] or 0) / 1e6
 
 
 def measure(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Facts:
     """Run measure.py and return its facts, with `process_seconds`, the time of the whole process."""
-    # Bytecode is kept, as pip leaves it: without it, what runs from this checkout would be compiled in each process.
+    # Bytecode is kept, as pip does: otherwise the modules of this checkout would be compiled in each process.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = time.perf_counter()
     done = subprocess.run(
@@ -85,22 +85,22 @@ def measure(arguments: Sequence[str], environment: Mapping[str, str] | None = No
 
 
 def need(library: str) -> None:
-    """Raise SkipTest, which skips the benchmark, unless a peer is installed."""
+    """Raise SkipTest, which skips the benchmark, unless a library is installed."""
     if importlib.util.find_spec(library) is None:
         raise SkipTest(f"{library} is not installed (the bench extra has it)")
 
 
 def n_rounds(default: int) -> int:
-    """How many rounds count: NBBPE_ROUNDS, or the default of the benchmark."""
+    """The number of measured rounds: NBBPE_ROUNDS, or the default of the benchmark."""
     return int(os.environ.get("NBBPE_ROUNDS") or (1 if TRIAL else default))
 
 
 def race(benchmark: Any, entrants: Mapping[str, Sequence[str]], rounds: int, same: Sequence[str] = ()) -> dict[str, Entry]:
     """Measure entrants (label -> arguments of measure.py) in interleaved rounds; the first of them is ours.
 
-    Before the rounds: one run of ours from which nothing is taken, so that its kernels are compiled and cached on disk;
-    then one run of each for peak memory and for its results. The facts named in `same` must be equal for all entrants,
-    then and in every round: AssertionError otherwise. `benchmark` times the whole process of ours.
+    Before the rounds, there is one run of ours that is not measured, so that its kernels are compiled and cached on disk;
+    then one run of each entrant for peak memory and for its results. The facts named in `same` must be equal for all
+    entrants, then and in every round: AssertionError otherwise. `benchmark` times the whole process of ours.
     """
     ours, *others = entrants
     measure(entrants[ours])
@@ -119,7 +119,7 @@ def race(benchmark: Any, entrants: Mapping[str, Sequence[str]], rounds: int, sam
 
 
 def race_inside(benchmark: Any, arguments: Sequence[str], rounds: int, same: Sequence[str] = ()) -> dict[str, Entry]:
-    """Like `race`, for what a single call of measure.py measures of all entrants by turns: each round is a process."""
+    """Like `race`, if one call of measure.py measures all entrants in turns: each round is a process."""
     entries: dict[str, Entry] = {}
 
     def run() -> None:
@@ -133,14 +133,14 @@ def race_inside(benchmark: Any, arguments: Sequence[str], rounds: int, same: Seq
 
 
 def _finish(benchmark: Any, entries: dict[str, Entry], same: Sequence[str]) -> dict[str, Entry]:
-    """The entries, after a look at the results of all rounds."""
+    """The entries, after a check of the results of all rounds."""
     _expect_same([run for entry in entries.values() for run in [entry.checked, *entry.runs]], same)
     benchmark.extra_info.update({f"seconds, {label}": entry.seconds for label, entry in entries.items()})
     return entries
 
 
 def _expect_same(runs: Sequence[Facts], names: Sequence[str]) -> None:
-    """Raise AssertionError unless the named facts are the same in all runs that tell them."""
+    """Raise AssertionError unless the named facts are the same in all runs that have them."""
     for name in names:
         facts = [(run["library"], run[name]) for run in runs if run.get(name) is not None]
         assert len({value for _, value in facts}) == 1, f"{name} differs, so times cannot be compared: {set(facts)}"

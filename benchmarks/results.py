@@ -1,4 +1,4 @@
-"""What benchmarks found: sections with entries and claims, kept in one JSON file with facts about the machine."""
+"""The results of benchmarks: sections with entries and claims, kept in one JSON file with facts about the machine."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from benchmarks.headlines import ROWS
 from benchmarks.race import Entry
 
 RESULTS = cache_folder() / "trial-results.json" if TRIAL else Path(__file__).parent / "results" / "results.json"
-LAYOUT = 2  # of the file; to be raised when a field of what is in it changes
-MEMORY_LIMIT_MB = 200  # besides input and ids, where these are in memory
+LAYOUT = 2  # of the file; to be raised when a field in it changes
+MEMORY_LIMIT_MB = 200  # in addition to input and ids, if these are in memory
 PACKAGES = (
     *("numpy", "numba", "regex", "pyarrow", "zstandard"),
     *("gigatoken", "rustbpe", "tokenizers", "tiktoken", "quicktok"),
@@ -29,26 +29,26 @@ PACKAGES = (
 
 @dataclass
 class Claim:
-    """A measured value and the figure it is held against, if there is one."""
+    """A measured value and the figure that it should reach, if there is one."""
 
     what: str
     value: float
     figure: float | None = None
     at_least: bool = True  # else the value must be below the figure
     row: str = ""  # the README's row that it is a part of, one of headlines.ROWS; else it is in the long report only
-    ours: str = ""  # what was measured of nbbpe and of what it is compared with, in words, for that row
+    ours: str = ""  # the measurements of nbbpe and of the other side, in words, for that row
     theirs: str = ""
-    case: str = ""  # what tells it from other claims of its row
-    unit: str = ""  # "x" where the value is a ratio
+    case: str = ""  # distinguishes it from other claims of its row
+    unit: str = ""  # "x" if the value is a ratio
 
     @property
     def met(self) -> bool:
-        """Whether the value reaches the figure; True where there is none."""
+        """Whether the value reaches the figure; True if there is none."""
         return self.figure is None or (self.value >= self.figure if self.at_least else self.value < self.figure)
 
     @property
     def reserve(self) -> float:
-        """How many times as good as the figure (below 1: short of it), or as nothing where there is no figure."""
+        """How many times as good as the figure the value is (below 1: short of it); without a figure, compared with 1."""
         good, bad = (self.value, self.figure or 1.0) if self.at_least else (self.figure or 1.0, self.value)
         return good / bad if bad else float("inf")
 
@@ -59,7 +59,7 @@ class Claim:
 
     @property
     def goal(self) -> str:
-        """The figure that is to be reached, in words; empty where there is none."""
+        """The figure that should be reached, in words; empty if there is none."""
         if self.figure is None:
             return ""
         unit = f" {self.unit}".replace(" x", "x") if self.unit else ""
@@ -68,7 +68,7 @@ class Claim:
 
 @dataclass
 class Section:
-    """One race and what it shows."""
+    """One race and its claims."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ class Section:
 
 
 def number(value: float) -> str:
-    """A number in as many digits as say something."""
+    """A number with its significant digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -109,8 +109,8 @@ def ratio(
 ) -> Claim:
     """How many times as fast as a peer we are: the ratio of the medians of a time, which is a fact of all runs.
 
-    `detail` and `case` tell this claim from others, of its section and of its row (by default the detail does both).
-    `rates` says that the README is to give MB/s of each, and not the times.
+    `detail` and `case` distinguish this claim from others in its section and in its row (`case` is by default the detail).
+    With `rates`, the README gives MB/s instead of times.
     """
     seconds = [entry.median(fact) for entry in (ours, peer)]
     amounts = [rate(ours.runs[0]["n_bytes"], each) if rates else duration(each) for each in seconds]
@@ -121,7 +121,8 @@ def ratio(
 
 
 def faster(ours: Entry, peer: Entry, figure: float | None, row: str = "", case: str = "") -> list[Claim]:
-    """Two claims: the ratio of the medians of the work itself, and, for information, that from import to the end."""
+    """Two claims: the ratio of the median times of the work itself and, for information, of those from import to the
+    end."""
     whole = peer.seconds_from_import / ours.seconds_from_import
     return [
         ratio(ours, peer, figure, row, case=case),
@@ -130,15 +131,15 @@ def faster(ours: Entry, peer: Entry, figure: float | None, row: str = "", case: 
 
 
 def memory(entry: Entry) -> Claim:
-    """A claim on peak memory, besides what input and ids take where they are in memory."""
+    """A claim on peak memory, without input and ids that must be in memory."""
     n_bytes = entry.checked.get("held_bytes", 0)
     peak = entry.peak_mb - n_bytes / 1e6
     besides = f" besides {n_bytes / 1e6:,.0f} MB of input and ids" if n_bytes else ""
     return Claim(f"MB of peak memory{besides}, {entry.label}", peak, MEMORY_LIMIT_MB, at_least=False, unit="MB")
 
 
-def two_beside_one(two: Entry, one: Entry, figure: float | None) -> list[Claim]:
-    """Claims on two workers: how many times as fast they are, what they cost the processors, and their peak memory."""
+def two_workers(two: Entry, one: Entry, figure: float | None) -> list[Claim]:
+    """Claims on two workers compared with one: how many times as fast they are, their processor time and peak memory."""
     return [
         ratio(two, one, figure),
         Claim(
@@ -151,14 +152,14 @@ def two_beside_one(two: Entry, one: Entry, figure: float | None) -> list[Claim]:
     ]
 
 
-def within(seconds: float, limit: float, what: str, row: str = "", beside: str = "", case: str = "") -> Claim:
-    """A claim that a time is below a limit; `beside` is what the README puts next to it."""
+def within(seconds: float, limit: float, what: str, row: str = "", theirs: str = "", case: str = "") -> Claim:
+    """A claim that a time is below a limit; `theirs` is what the README compares it with."""
     ours = duration(seconds)
-    return Claim(f"seconds {what}", seconds, limit, False, row=row, ours=ours, theirs=beside, case=case, unit="s")
+    return Claim(f"seconds {what}", seconds, limit, False, row=row, ours=ours, theirs=theirs, case=case, unit="s")
 
 
 def machine() -> dict[str, Any]:
-    """The machine and the versions: results of another are not put beside those of this one."""
+    """The machine and the versions: results of other machines or versions are not compared with these."""
     cpu = platform.processor()
     memory = None
     try:
@@ -202,7 +203,7 @@ def _git(*arguments: str) -> str:
 
 
 def load(path: Path = RESULTS) -> tuple[dict[str, Any], dict[str, Section]]:
-    """The machine and the sections by name; both empty where there is no file, or one of another layout."""
+    """The machine and the sections by name; both empty if there is no file, or one of another layout."""
     if not path.exists():
         return {}, {}
     stored = json.loads(path.read_text())
@@ -217,7 +218,8 @@ def load(path: Path = RESULTS) -> tuple[dict[str, Any], dict[str, Section]]:
 
 
 def store(section: Section, path: Path = RESULTS) -> None:
-    """Put a section into the file, over an older one of its name. Sections of another machine or versions go.
+    """Put a section into the file, in place of an older one of its name. Sections of other machines or versions are
+    removed.
 
     Raises ValueError for a claim whose row is unknown.
     """

@@ -1,6 +1,6 @@
-"""What it costs to shape a vocabulary, beside training and encoding: python benchmarks/shaping.py TEXT [ROUNDS]
+"""The cost of shaping a vocabulary, compared with training and encoding: python benchmarks/shaping.py TEXT [ROUNDS]
 
-One worker each; the processor's time and the time on the clock, medians of rounds in which all take turns.
+One worker each; processor time and wall time, medians of rounds in which all tasks take turns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Calls with short texts: all entrants take turns in one process, many times, with GPT-2's vocabulary.
 
-Calls this short are timed in runs of some, one after another on different texts of the same kind; an entrant's time is the
-median over its runs. All texts have been encoded once before, to compare the ids, so pieces are cached.
+Such short calls are timed in runs of several, on different texts of the same kind; an entrant's time is the median over its
+runs. All texts have been encoded once before, to compare the ids, so pieces are cached.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.encoding_work import Nbbpe, Tiktoken
 from benchmarks.training_work import SEPARATOR
 
 N_TEXTS = 64
-RUN_SECONDS = 0.001  # about, of one run of calls
+RUN_SECONDS = 0.001  # approximate length of a run of calls
 RUNS = 20 if TRIAL else 200
 Texts = Sequence[Any]  # str, or lists of str
 Calls = dict[str, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]]  # label -> library, call, result to ids
@@ -43,7 +43,7 @@ def _chats(text: str) -> Texts:
 
 
 def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[str, Any]]:
-    """Facts of each entrant by its label; `seconds` are those of one call. AssertionError where ids differ."""
+    """Facts of each entrant by its label; `seconds` is the time of one call. Raises AssertionError if ids differ."""
     texts_of, calls_of = CASES[case]
     ours, theirs = Nbbpe(folder), Tiktoken(folder)
     ours.load_vocabulary(vocabs)
@@ -53,7 +53,7 @@ def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[s
     n_bytes = _n_bytes(texts)
     calls = calls_of(ours.tokenizer, theirs.tokenizer)
     if case == "decode":
-        texts = [ours.tokenizer.encode(text) for text in texts]  # so kernels are in use, as in most processes
+        texts = [ours.tokenizer.encode(text) for text in texts]  # this also loads kernels, as in most processes
     facts = {}
     for label, (library, call, ids_of) in calls.items():
         digest = ids_digest((ids_of(call(text)) for text in texts), ours.vocabulary.separator_id)
@@ -107,7 +107,7 @@ def _decode_calls(ours: Any, theirs: Any) -> Calls:
     }
 
 
-# Of each case: its texts, made of a longer one, and its calls, of our tokenizer and theirs.
+# For each case: a function that makes its texts from a longer one, and one that makes its calls from both tokenizers.
 CASES: dict[str, tuple[Callable[[str], Texts], Callable[[Any, Any], Calls]]] = {
     "hello": (_one, _text_calls),
     "message": (_messages, _text_calls),
@@ -118,7 +118,7 @@ CASES: dict[str, tuple[Callable[[str], Texts], Callable[[Any, Any], Calls]]] = {
 
 
 def _bytes_of(text: str) -> list[int]:
-    """The bytes of a decoded text, to be compared as ids are."""
+    """The bytes of a decoded text, in place of ids in the comparison."""
     return list(text.encode())
 
 
@@ -127,7 +127,7 @@ def _rows(ids: Any, starts: Any) -> list[Any]:
 
 
 def _joined(rows: Iterable[Iterable[int]]) -> list[int]:
-    """All ids, each row with its length before it, so that cuts are compared too."""
+    """All ids, with the length of each row before it, so that the lengths are compared, too."""
     return [number for row in rows for number in (len(row), *row)]
 
 
@@ -147,7 +147,7 @@ def _take_turns(calls: dict[str, Callable[[Any], Any]], texts: Texts) -> dict[st
 
 
 def _run(call: Callable[[Any], Any], texts: Texts, number: int, n_calls: int) -> float:
-    """Seconds for one of so many calls, on texts in turn."""
+    """Seconds for one call, averaged over `n_calls` calls on texts in turn."""
     chosen = [texts[(number + i) % len(texts)] for i in range(n_calls)]
     began = time.perf_counter()
     for text in chosen:

@@ -7,23 +7,23 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-LONGEST = 28  # bytes: a space, and six syllables of up to four letters with three to spare
+LONGEST = 28  # bytes: a space, six syllables of up to four letters, and three to spare
 # Parts of syllables, the frequent ones first.
 ONSETS = "t s w h b m d c n l r p f g st th tr pr sh ch br cl gr pl sp fr k j v y str dr fl cr sl wh bl qu gl sn sw z"
 VOWELS = "e a i o u ea ou ee ai oo y ie io ia oa ei"
 CODAS = "n r s t l d m ng st ck nt nd p rs ll ss g th ct rt k b c f v sh ns ts x"
 SYLLABLES_IN_WORD = (0.05, 0.45, 0.35, 0.11, 0.03, 0.01)  # shares of words with 1, 2, ... syllables
 ZIPF_OFFSET = 2.7
-N_OCCURRENCES = 2e9  # of all words together, about
-# More draws than words wanted, for those that come twice.
+N_OCCURRENCES = 2e9  # of all words together, approximately
+# More draws than words, as some words are drawn twice.
 DRAWS_PER_WORD = 2.0
 
 
 def make_words(n_words: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Return text, starts and counts of `n_words` distinct words, the most frequent first.
 
-    A word is a space and one to six syllables; syllables are drawn Zipf-like from all that English letters make, so
-    pairs of letters have frequencies like those of a language. Counts fall as 1 / (rank + 2.7), down to 1.
+    A word is a space and one to six syllables; syllables of English letters are drawn by about Zipf's law, so pairs of
+    letters have frequencies as in a language. Counts fall as 1 / (rank + 2.7), down to 1.
 
     text : uint8[n_bytes]; starts : int64[n_words + 1]; counts : int64[n_words]
     """
@@ -41,7 +41,7 @@ def make_words(n_words: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[
 
 
 def _draw_words(n: int, random: np.random.Generator) -> NDArray[np.uint8]:
-    """uint8[n, LONGEST]: a word in each row, zeros behind it; words come more than once."""
+    """uint8[n, LONGEST]: a word in each row, with zeros after it; words may come more than once."""
     choices = [part.split() for part in (ONSETS, VOWELS, CODAS)]
     choices[0].append("")
     choices[2].insert(0, "")

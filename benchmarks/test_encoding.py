@@ -1,4 +1,4 @@
-"""Encoding in memory by one thread, first pass and warm; files by all processors; hostile texts. Beside other libraries."""
+"""Encoding in memory by one thread, first pass and warm; files by all processors; hostile texts. With other libraries."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import pytest
 
 from benchmarks.corpora import CORPORA, HOSTILE, HOSTILE_BYTES, TEXTS, Corpus, beginning, hostile, vocabs_folder
 from benchmarks.race import Entry, need, race
-from benchmarks.results import Claim, ratio, two_beside_one
+from benchmarks.results import Claim, ratio, two_workers
 
 SAME = ("n_ids", "digest")
 PASSES = 5  # the first, and four with the pieces cached
 SLOW_PASSES = 2
-PASS_NAMES = {"first": "seconds", "warm": "warm_seconds"}  # and the facts that have them
+PASS_NAMES = {"first": "seconds", "warm": "warm_seconds"}  # and the facts with their times
 
-# Of each text: the end of its README rows, and how many times as fast as gigatoken the first pass must be, and warm ones.
+# For each text: the end of its rows in headlines.py, and how many times as fast as gigatoken the first and warm passes must
+# be.
 GIGATOKEN_FIGURES = {
     "books_en_x8": ("", 1.5, 1.0),
     "books_en": ("", 1.5, 1.0),
@@ -28,11 +29,12 @@ GIGATOKEN_FIGURES = {
 ENCODE_FILE_FIGURE = 1.5  # times as fast as gigatoken with its ids written
 TWO_WORKERS_FIGURE = 1.6  # times as fast as one worker
 BATCH_FIGURE = 10  # times as fast as tiktoken's batch encoding
-HOSTILE_LIMIT = 20  # times the time of a byte of English prose, for a byte of one character again and again
+HOSTILE_LIMIT = 20  # times as long for each byte as English prose, for one character repeated
 
 
 class Slow(NamedTuple):
-    """A peer that gets only the beginning of a long text, and the figures for its passes, on CJK text and on other."""
+    """A library that gets only the beginning of a long text, and the figures for its passes, on CJK text and on other
+    text."""
 
     label: str
     n_bytes: int
@@ -141,7 +143,7 @@ def test_encode_file_with_one_and_two_workers(benchmark, conclude, name: str):
     libraries = {"nbbpe encode_file, workers=2": "nbbpe-two-workers", "nbbpe encode_file, workers=1": "nbbpe-one-worker"}
     entries = race(benchmark, entrants_of(text.path, libraries), 5, SAME)
     two, one = entries.values()
-    claims = two_beside_one(two, one, TWO_WORKERS_FIGURE)
+    claims = two_workers(two, one, TWO_WORKERS_FIGURE)
     note = (
         f"all {two.checked['n_ids']:,} ids equal; in threads of a fresh process, from a text file to a finished file of ids"
     )
@@ -149,7 +151,7 @@ def test_encode_file_with_one_and_two_workers(benchmark, conclude, name: str):
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_encode_file_beside_tiktoken(benchmark, conclude, corpus: str):
+def test_encode_file_and_tiktoken(benchmark, conclude, corpus: str):
     need("tiktoken")
     libraries = {
         "nbbpe encode_file": "nbbpe",
@@ -209,5 +211,5 @@ def test_hostile_texts(benchmark, conclude):
 
 
 def _ns_for_byte(entry: Entry) -> float:
-    """Nanoseconds for a byte, in the median."""
+    """The median time in nanoseconds for each byte."""
     return 1e9 * entry.seconds / entry.runs[0]["n_bytes"]

@@ -1,4 +1,4 @@
-"""Text that is in memory as people hold it: a str, many short documents, one long text for two threads."""
+"""Text in memory, in the forms that users have: a str, many short documents, one long text for two threads."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from benchmarks.results import Claim, within
 
 N_WORDS = int(1_000_000 * SCALE)
 N_MERGES = 2_000 if TRIAL else 32_000
-SHARES = (1, 2, 4)  # of the fourth part of all words
+SHARES = (1, 2, 4)  # quarters of all words
 
 
 def test_merge_loop(benchmark, conclude):

@@ -1,4 +1,5 @@
-"""Patterns of other models and custom ones, with GPT-2's tokens: how fast, beside `regex` as splitter, and beside peers."""
+"""Patterns of other models and custom patterns, with GPT-2's tokens, compared with splitting by `regex` and other
+libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from benchmarks.test_encoding import PASS_NAMES, SAME, entrants_of, race_slow
 RATES = {"first": 100, "warm": 300}  # MB/s that passes over English must reach
 PEER_FIGURE = 20  # times as fast as the peer
 PEER_BYTES = {"tiktoken": 50_000_000, "tokenizers": 4_000_000}  # of text for a peer
-# tiktoken takes no sequence, and loses text between two matches, as "letters and digits" leaves.
+# tiktoken takes no sequence of patterns, and drops text between two matches, which "letters and digits" has.
 PEERS = {name: "tokenizers" if name in ("deepseek3", "letters and digits") else "tiktoken" for name in PATTERNS}
 
 
@@ -38,7 +39,7 @@ def test_rates(benchmark, conclude, pattern: str):
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_beside_peers(benchmark, conclude, pattern: str):
+def test_other_libraries(benchmark, conclude, pattern: str):
     peer = PEERS[pattern]
     text = beginning("books_en", PEER_BYTES[peer])
     (ours, theirs), note = race_slow(benchmark, text, pattern, peer)

@@ -1,4 +1,4 @@
-"""What a whole process costs, from its start to its exit, with kernels stored: time, and resident memory."""
+"""The cost of a whole process, from its start to its exit, with kernels stored: time, and resident memory."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ print(json.dumps({**facts, "printed": done.stdout.decode()}))
 def fresh_process(library: str, command: Sequence[str]) -> Facts:
     """Run a command: `seconds` from its start to its end, the peak of its resident memory, and what it `printed`."""
     launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
-    # Bytecode is kept, as pip leaves it.
+    # Bytecode is kept, as pip does.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     facts = json.loads(subprocess.run(launcher, capture_output=True, check=True, env=kept).stdout)
     return {"library": library, "version": version_of(library), "compiled_kernels": [], **facts}
 
 
 def in_turns(benchmark: Any, entrants: dict[str, tuple[str, Sequence[str]]]) -> dict[str, Entry]:
-    """Entries of (label -> library, command), of which the first is ours; a first round only warms the disk."""
+    """Entries of entrants (label -> library, command), the first of which is ours; a first round only warms the disk."""
     entries = {label: Entry(label, fresh_process(*entrant)) for label, entrant in entrants.items()}
 
     def run() -> None:
@@ -83,7 +83,7 @@ def python(script: str, **names: Any) -> list[str]:
 
 
 def saved(folder: Path, name: str) -> Path:
-    """A folder to which nbbpe has saved a vocabulary of tiktoken's, and all that loading it compiles is stored."""
+    """A folder to which nbbpe has saved a vocabulary of tiktoken; all kernels that loading it needs are stored, too."""
     import nbbpe
 
     tok = nbbpe.Tokenizer.from_tiktoken(vocabs_folder() / f"{name}_base.tiktoken")

@@ -1,4 +1,4 @@
-"""Files of ids, and training, from records: JSON lines, compressed ones and parquet, beside the same text as plain text."""
+"""Files of ids, and training, from records: JSON lines, compressed ones and parquet, compared with the same plain text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from benchmarks.test_training import arguments_of
 
 VOCAB_SIZE = 2_000 if TRIAL else 10_000
 KINDS = [ending for ending in RECORDS if ending != "txt"]
-# Of each kind: its row in README, how many times as fast as gigatoken it must be, and at least what part of the speed of
-# plain text it must have.
+# For each kind: its row in headlines.py, how many times as fast as gigatoken it must be, and the part of the speed of plain
+# text that it must reach.
 FIGURES = {
     "jsonl": ("records", 1.6, 0.7),
     "ascii.jsonl": ("records", 1.6, 0.7),
@@ -23,7 +23,7 @@ FIGURES = {
     "parquet": ("records, parquet", 2.5, 0.8),
 }
 TRAINING_FIGURE = 0.6  # of the speed of training from plain text
-# What reading a file takes at the least, by its last ending: label, name in encoding_work, and how many times as fast as it
+# The least work to read a file, by the end of its name: label, name in encoding_work, and how many times as fast as that
 # nbbpe must be.
 ALONE = {
     "gz": [("gzip -d alone", "nbbpe-gzip", 1.0), ("zlib alone", "nbbpe-zlib", None)],

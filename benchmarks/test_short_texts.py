@@ -1,4 +1,4 @@
-"""Calls with short texts beside tiktoken's, all by turns in one process, in microseconds (see short_work.py)."""
+"""Calls with short texts, compared with tiktoken, in turns in one process, in microseconds (see short_work.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.corpora import text_folder, vocabs_folder
 from benchmarks.race import need, race_inside
 from benchmarks.results import duration, ratio
 
-# Of each case: a title, and which entrants of nbbpe and tiktoken are held against each other, with the row and the figure.
+# For each case: a title, and the entrants of nbbpe and tiktoken that are compared, with the row and the figure.
 CASES = {
     "hello": (
         'encode "hello world"',

@@ -1,4 +1,4 @@
-"""What a small job costs: a fresh process with kernels in its cache, and one whose cache is empty."""
+"""The cost of a small job: in a fresh process with kernels in its cache, and in one whose cache is empty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EMPTY_CACHE_LIMIT = 15.0
 
 
 def first_ids_arguments(library: str) -> list[str]:
-    """Arguments of measure.py by which `seconds_before` are those from import to first ids."""
+    """Arguments of measure.py with which `seconds_before` is the time from import to first ids."""
     return ["encode", "--library", library, "--input", str(small().path), "--vocabs", str(vocabs_folder())]
 
 
@@ -36,8 +36,8 @@ def test_first_ids(benchmark, conclude):
     entries = race(benchmark, entrants, 5)
     ours, *peers, numba = entries.values()
     what = "from import to first ids, GPT-2's vocabulary loaded in between"
-    beside = f"{peers[0].library} {duration(peers[0].seconds_before)}"
-    claims = [within(ours.seconds_before, FIRST_IDS_LIMIT, what, "first ids", beside)]
+    theirs = f"{peers[0].library} {duration(peers[0].seconds_before)}"
+    claims = [within(ours.seconds_before, FIRST_IDS_LIMIT, what, "first ids", theirs)]
     claims += [Claim(f"seconds of it: {name}", ours.median(name)) for name in BEFORE if name in ours.runs[0]]
     claims += [Claim(f"seconds {what}, {peer.label}", peer.seconds_before) for peer in peers]
     claims.append(Claim("seconds to import numba alone (NumPy is a part of it)", numba.seconds))

@@ -1,4 +1,4 @@
-"""Training, from a file to a tokenizer of 32,000 tokens, beside other trainers with the same result."""
+"""Training, from a file to a tokenizer of 32,000 tokens, compared with other trainers that have the same result."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 from benchmarks.corpora import CORPORA, LARGE, TRIAL, Corpus, records, stories
 from benchmarks.race import Entry, need, race
-from benchmarks.results import Claim, duration, faster, number, ratio, two_beside_one, within
+from benchmarks.results import Claim, duration, faster, number, ratio, two_workers, within
 
 VOCAB_SIZE = 2_000 if TRIAL else 32_000
 STORIES_VOCAB_SIZE = 10_000
 
 
 class Peer(NamedTuple):
-    """A trainer, the tie rule of nbbpe that is its own, what to compare, and how many times as fast nbbpe must be."""
+    """A trainer, its tie rule in nbbpe, the facts to compare, and how many times as fast nbbpe must be."""
 
     library: str
     tie_break: str
@@ -33,7 +33,7 @@ def arguments_of(text: Corpus, *more: str, library: str = "nbbpe", vocab_size: i
 
 PEERS = [
     Peer("gigatoken", "huggingface", ("n_merges", "digest"), 3, 5),
-    # It tells no merges, only the tokens in their order.
+    # It returns no merges, only the tokens in order.
     Peer("rustbpe", "ids", ("n_merges", "tokens_digest"), 8, 3),
     Peer("tokenizers", "huggingface", ("n_merges", "digest"), 20, 3, ("tokenizers-file",)),
 ]
@@ -56,7 +56,7 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
     if peer.library == "gigatoken":
         what = f"MB of peak memory, that of {theirs.label} asked"
         claims += [
-            memory_beside(ours, theirs, theirs.peak_mb, what, "train, memory", corpus),
+            compared_memory(ours, theirs, theirs.peak_mb, what, "train, memory", corpus),
             Claim("MB of it anonymous", ours.peak_anonymous_mb),
             Claim(f"MB of that of {theirs.label} anonymous", theirs.peak_anonymous_mb),
         ]
@@ -71,10 +71,10 @@ def test_training(benchmark, conclude, corpus: str, peer: Peer):
     )
 
 
-# Two workers beside one: how many times as fast they must be. The merge loop runs in one process, so a text whose merges
-# take longer than counting cannot reach it.
+# How many times as fast as one worker two must be. The merge loop runs in one process, so a text whose merges take longer
+# than counting cannot reach it.
 TWO_WORKERS = {"books_en_varied": 1.5, "all4": None}
-# The same peers on 320 MB, beside two workers of nbbpe.
+# The same libraries on 320 MB, compared with two workers of nbbpe.
 LARGE_PEERS = [PEERS[0]._replace(figure=4), PEERS[1]._replace(figure=20, rounds=1)]
 
 
@@ -93,7 +93,7 @@ def test_one_and_two_workers(benchmark, conclude, corpus: str, peer: Peer):
         f"workers/{corpus}/{peer.library}",
         f"train {VOCAB_SIZE:,} tokens on {text} with one and two workers",
         entries.values(),
-        [*two_beside_one(two, one, TWO_WORKERS[corpus]), ratio(two, theirs, peer.figure)],
+        [*two_workers(two, one, TWO_WORKERS[corpus]), ratio(two, theirs, peer.figure)],
         f"all {two.checked['n_merges']:,} merges of one and two workers equal, and those of {peer.library}",
     )
 
@@ -111,13 +111,13 @@ def test_one_and_two_workers_on_records(benchmark, conclude, kind: str):
         f"workers/records/{kind}",
         f"train {VOCAB_SIZE:,} tokens on {text} with one and two workers",
         entries.values(),
-        [*two_beside_one(two, one, None), ratio(one, plain, None)],
+        [*two_workers(two, one, None), ratio(one, plain, None)],
         f"all {two.checked['n_merges']:,} merges equal",
     )
 
 
-def memory_beside(ours: Entry, theirs: Entry, limit: float, what: str, row: str, case: str = "") -> Claim:
-    """A claim on peak memory, with that of the peer beside it."""
+def compared_memory(ours: Entry, theirs: Entry, limit: float, what: str, row: str, case: str = "") -> Claim:
+    """A claim on peak memory, with that of the other library for comparison."""
     return Claim(
         what,
         ours.peak_mb,
@@ -153,7 +153,7 @@ def test_the_size_of_tinystories(benchmark, conclude):
                 "stories",
                 f"{theirs.library} {duration(theirs.seconds_from_import)}",
             ),
-            memory_beside(ours, theirs, 1500, "MB of memory in all processes together", "stories, memory"),
+            compared_memory(ours, theirs, 1500, "MB of memory in all processes together", "stories, memory"),
             *faster(ours, theirs, None),
         ],
         f'all merges equal with tie_break="huggingface", {ours.checked["n_merges"]:,} of them',

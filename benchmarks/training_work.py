@@ -1,4 +1,4 @@
-"""How each library trains on a file: one class a library, all with the same face."""
+"""How each library trains on a file: a class for each library, with one interface."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Training(ABC):
 
     library: str  # the module to import
     tie_breaks: tuple[str, ...] = ("default",)
-    workers: int | None = None  # where the library takes a number of them; None for its default
+    workers: int | None = None  # if the library takes a number of workers; None for its default
 
     def __init__(self, tie_break: str) -> None:
         self.tie_break = tie_break
@@ -43,11 +43,11 @@ class Training(ABC):
 
     @abstractmethod
     def train(self, path: str, vocab_size: int) -> Any:
-        """The work that is timed: from a file to a trained tokenizer, in whatever form the library has one."""
+        """The work that is timed: from a file to a trained tokenizer, in the form that the library has."""
 
     @abstractmethod
     def merges(self, result: Any) -> list[Merge] | None:
-        """The merges of what `train` returned; None where the library does not tell them."""
+        """The merges in the result of `train`; None if the library does not return them."""
 
     def tokens(self, result: Any) -> list[bytes]:
         """The tokens that merges made, in order."""
@@ -56,7 +56,7 @@ class Training(ABC):
         return [left + right for left, right in merges]
 
     def facts(self, result: Any) -> dict[str, Any]:
-        """What is compared between libraries."""
+        """The facts that are compared between libraries."""
         merges = self.merges(result)
         tokens = self.tokens(result)
         return {
@@ -78,7 +78,7 @@ class Nbbpe(Training):
 
 
 class Gigatoken(Training):
-    """Given a path, it splits documents at the special token by itself."""
+    """It gets a path, and splits documents at the special token itself."""
 
     library = "gigatoken"
     tie_breaks = ("huggingface", "raw_token_ids", "assembled_bytes")
@@ -91,7 +91,7 @@ class Gigatoken(Training):
 
 
 class Rustbpe(Training):
-    """It knows no special tokens, so it gets the documents between them and a vocabulary smaller by one."""
+    """It has no special tokens, so it gets the documents between them and a vocabulary smaller by one."""
 
     library = "rustbpe"
 
@@ -109,7 +109,7 @@ class Rustbpe(Training):
 
 
 class Tokenizers(Training):
-    """Hugging Face. It gets documents: given a path, it reads line by line and cuts pretokens there."""
+    """Hugging Face. It gets documents: given a path, it would read line by line, and cut pretokens at the ends of lines."""
 
     library = "tokenizers"
 
@@ -144,7 +144,7 @@ class Tokenizers(Training):
 
 
 class TokenizersFile(Tokenizers):
-    """The same, given the path: faster on long documents, and not the same result, so only the lengths are compared."""
+    """The same, given a path: faster on long documents, but the result differs, so only the lengths are compared."""
 
     def feed(self, tokenizer: Any, path: str, trainer: Any) -> None:
         tokenizer.train([path], trainer)
@@ -163,7 +163,7 @@ LIBRARIES: dict[str, type[Training]] = {
 
 
 def first_use(training: Training, tiny: str) -> None:
-    """A first training, on a tiny file, so that what a library loads late is loaded and its threads have started."""
+    """A first training, on a tiny file, so that everything is loaded and threads have started."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         training.train(tiny, 260)

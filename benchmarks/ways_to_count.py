@@ -1,10 +1,10 @@
-"""Training directly, from a file of counts, and with Dask: their times in turns, as ratios to the first.
+"""Training directly, from a file of counts, and with Dask, in turns; prints times, and ratios to the first way.
 
     python benchmarks/ways_to_count.py --rounds 9
 
-The text is the shared English books, eight times over (318 MB), or that of `--text`. Each way has two worker processes, and
-Dask's are there already. Of each round the wall time and the processor time of all processes are taken; a machine that does
-other things falsifies the first.
+The text is eight copies of the shared English books (318 MB), or that of `--text`. Each way has two worker processes; those
+of Dask are started before. In each round, wall time and the processor time of all processes are measured; other work on the
+machine falsifies the wall time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.corpora import books_en_big  # noqa: E402
 
 
 def processor_time() -> float:
-    """Seconds of this process, its children that have ended, and those that have not."""
+    """Processor seconds of this process and of its children, ended or not."""
     import psutil
 
     me = psutil.Process()
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def compare(text: Path, counts: Path, vocab_size: int, n_rounds: int, client: object) -> int:
-    """Print a table of medians and of the least of all rounds; returns how many different tokenizers were learned."""
+    """Print a table of medians and minima over all rounds; returns how many different tokenizers were learned."""
 
     def through_counts() -> nbbpe.Tokenizer:
         nbbpe.count_words(text, workers=2, progress=False, output=counts)

@@ -1,8 +1,8 @@
 """How the number of distinct words grows with the text, and what that means for 10 TB on 100 machines.
 
 `python -m benchmarks.word_growth` counts the words of growing parts of the shared texts, fits Heaps' law (distinct words =
-k * bytes^b) to the smaller ones, looks how well it predicts the larger ones, and goes on from there to 10 TB, with the
-rates and the memory that it measures on this machine. It prints Markdown, as docs/reliability.md has it.
+k * bytes^b) to the smaller parts, checks how well it predicts the larger ones, and extrapolates to 10 TB, with the rates
+and the memory that it measures on this machine. It prints Markdown, as in docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ TEXTS = {
     ],
 }
 SMALLEST = 1 << 18  # bytes of the first point
-BLOCK = 1 << 16  # bytes of a text that are taken at a time where texts are mixed
+BLOCK = 1 << 16  # bytes of a text that are taken at a time if texts are mixed
 N_SHARDS = 16
 MACHINES, CORES = 100, 32
 TB = 10**12
 TOTAL = 10 * TB
 READING = 1e9  # bytes a second that a machine reads or sends; assumed, not measured
-ROW = 8 + 8  # bytes of a count, and of where its word begins, in a table of counts
-N_WORDS = (100_000, 400_000)  # for which the merge loop's memory is measured
+ROW = 8 + 8  # bytes of a count, and of the offset of its word, in a table of counts
+N_WORDS = (100_000, 400_000)  # numbers of words for which the memory of the merge loop is measured
 VOCAB_SIZE = 32_000
 
 
 class Point(NamedTuple):
-    """Bytes of text, and of it the distinct words, their bytes, and those that come once."""
+    """The size of a text, its distinct words, their bytes, and how many of them occur once."""
 
     n_bytes: int
     n_words: int
@@ -71,7 +71,7 @@ def count(data: bytes) -> WordCounts:
 
 
 def read(names: list[str]) -> bytes:
-    """Texts, block by block in turn, so that each part of the result has all of them."""
+    """A mixture of texts, block by block in turn, so that each part of the result has blocks of all texts."""
     texts = [(text_folder() / name).read_bytes() for name in names]
     largest = max(map(len, texts))
     blocks = [
@@ -81,7 +81,7 @@ def read(names: list[str]) -> bytes:
 
 
 def growth(data: bytes) -> list[Point]:
-    """The distinct words of the first part of a text, of the double of it, and so on up to the whole."""
+    """The distinct words of the first part of a text, of twice that part, and so on up to the whole text."""
     points = []
     for halvings in reversed(range((len(data) // SMALLEST).bit_length())):
         size = len(data) >> halvings
@@ -91,13 +91,13 @@ def growth(data: bytes) -> list[Point]:
 
 
 def fitted(points: list[Point]) -> Law:
-    """Heaps' law by least squares of the logarithms."""
+    """Heaps' law, fitted by least squares of the logarithms."""
     exponent, log_factor = np.polyfit(np.log([p.n_bytes for p in points]), np.log([p.n_words for p in points]), 1)
     return Law(float(np.exp(log_factor)), float(exponent))
 
 
 def shard_factor(data: bytes) -> float:
-    """How many times as many words the tables of 16 shards have together as that of the whole."""
+    """How many times as many words the tables of 16 shards have together as the table of the whole text."""
     size = -(-len(data) // N_SHARDS)
     shards = [count(data[start : start + size]) for start in range(0, len(data), size)]
     table = WordTable()
@@ -107,7 +107,7 @@ def shard_factor(data: bytes) -> float:
 
 
 class Rates(NamedTuple):
-    """Of one core: bytes a second that are counted and encoded, words a second that are added to a table."""
+    """For one core: bytes counted and encoded in a second, words added to a table in a second."""
 
     counting: float
     encoding: float
@@ -117,7 +117,7 @@ class Rates(NamedTuple):
 
 
 def best(work, n: int = 5) -> float:
-    """The least CPU time of several runs, as others use this machine meanwhile."""
+    """The least CPU time of several runs, as this machine may be busy with other work."""
     seconds = []
     for _ in range(n):
         began = time.process_time()
@@ -127,7 +127,7 @@ def best(work, n: int = 5) -> float:
 
 
 def rates(folder: Path) -> Rates:
-    """Measured on English books, and for the merge loop on words that are made up."""
+    """The rates, measured on English books, and on synthetic words for the merge loop."""
     path = text_folder() / "books_en.txt"
     data = path.read_bytes()
     tokenizer = nbbpe.train(path, VOCAB_SIZE, workers=1)
@@ -175,7 +175,7 @@ def show_growth() -> dict[str, tuple[Law, Point]]:
 
 
 def show_plan(laws: dict[str, tuple[Law, Point]], rate: Rates) -> None:
-    """Print what 10 TB come to under the law of each text."""
+    """Print the figures for 10 TB under the law of each text."""
     shard = TOTAL / MACHINES
     rows: dict[str, list[str]] = {}
 
