@@ -15,7 +15,7 @@ HF_VISIBLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 HF_BYTES = HF_VISIBLE + [b for b in range(256) if b not in HF_VISIBLE]  # Hugging Face's alphabet, in its order
 
 
-# Those in which letters of tests are written.
+# The scripts of the letters in tests.
 SCRIPTS = ["Latn", "Cyrl", "Grek", "Arab", "Hebr", "Deva", "Thai", "Hani", "Hira", "Kana", "Hang", "Bopo"]
 
 
@@ -37,11 +37,11 @@ def train(
 ):
     """Merges as [(left bytes, right bytes)] and tokens as [bytes], by counting all pairs again for every merge.
 
-    start: merges that are there already, each of which makes a token of its own; they are not among those returned.
+    start: merges that are made first, each with a new token; they are not in the result.
 
-    With "bytes" a symbol is its byte string. With "huggingface" too, and a merge that spells a known token adds none.
-    With "ids" each merge makes a symbol of its own. A pair of the highest count whose token `allows` refuses is never asked
-    about again.
+    With "bytes" and "huggingface" a symbol is a byte string; with "huggingface" a merge whose bytes are already a token
+    adds no token. With "ids" a symbol is a number, and each merge makes a new one. A pair of the highest count whose token
+    `allows` refuses is never tried again.
     """
     refused = set()
     tokens = [bytes([b]) for b in range(256)]
@@ -100,16 +100,15 @@ def train_for_parity(
     measures=None,
     window=0,
 ):
-    """Merges as `train` gives them: each is the most frequent pair of the source that is compressed worst.
+    """Merges and tokens as from `train`: each merge is the most frequent pair of the source that is compressed worst.
 
-    sources  : [{word: count}]; of several that are compressed alike, the first is taken
-    measures : [{word: count}] for each source, whose number of tokens says how well it is compressed (the more the worse);
-               None: the bytes for each token of the source itself do
-    window   : a source that was taken more than twice as often as its share of that many last merges waits, if there is
-               another; 0 for no limit
+    sources  : [{word: count}]; if several are compressed equally badly, the first is taken
+    measures : [{word: count}] for each source: the more tokens these words have, the worse the source is compressed;
+               None: the fewer bytes for each token of the source, the worse it is compressed
+    window   : a source waits, if there is another, when it was taken in more than twice its share of the last `window`
+               merges; 0 for no limit
 
-    A source without a pair that may be merged is passed over. A pair that is refused is never asked about again for that
-    source.
+    A source without a pair that may be merged is passed over. A pair that is refused is never tried again for that source.
     """
     tokens = [bytes([b]) for b in range(256)]
 
@@ -202,9 +201,9 @@ def keeps_limits(token, whole_characters=False, one_script=False, max_letters=No
 
 
 def prune(merges, used, n_dropped):
-    """The tokens that are dropped, in order: each time the least used one that no merge needs, of several the youngest.
+    """The tokens that are dropped, in order: each time the least used token that no merge needs, of several the youngest.
 
-    merges : [(left, right)], each of which makes a token of its own; used : from token to how often a text has it
+    merges : [(left, right)], each of which makes a new token; used : from token to how often it occurs in a text
     """
     used, dropped = dict(used), []
     made = [left + right for left, right in merges]
@@ -231,12 +230,12 @@ def bucket(count):
 
 
 def is_in(edges, character):
-    """Whether a character is of a set, given by the code points where membership changes."""
+    """Whether a character is in a set, given by the code points where membership changes."""
     return sum(edge <= ord(character) for edge in edges) % 2 == 1
 
 
 def tree_ends(tree, text, at):
-    """Where the matches end that begin at a place, the preferred first: backtracking as in a textbook."""
+    """The ends of the matches that begin at a place, the preferred first, by textbook backtracking."""
     kind, *rest = tree
     if kind == "set":
         if at < len(text) and is_in(rest[0], text[at]):
@@ -267,7 +266,7 @@ def tree_ends(tree, text, at):
         if most is None or most > 0:
             for middle in tree_ends(part, text, at):
                 if middle == at and least == 0:
-                    yield at  # a turn that takes nothing is the last one
+                    yield at  # a repeat that matches nothing is the last one
                 else:
                     again = "repeat", part, max(least - 1, 0), None if most is None else most - 1, mode
                     yield from tree_ends(again, text, middle)
@@ -276,7 +275,8 @@ def tree_ends(tree, text, at):
 
 
 def split_at_matches(text, match_end):
-    """The matches in a text, where match_end(text, at) says where one ends (None: none begins), and what is between."""
+    """The matches in a text and the parts between them; match_end(text, at) is the end of a match, None if none begins at
+    `at`."""
     parts, gap, at = [], 0, 0
     while at < len(text):
         end = match_end(text, at)
@@ -289,14 +289,15 @@ def split_at_matches(text, match_end):
 
 
 def split_by_tree(tree, text):
-    """The matches of a tree in a text, and what lies between them."""
+    """The matches of a tree in a text, and the parts between them."""
     return split_at_matches(text, lambda text, at: next(tree_ends(tree, text, at), None))
 
 
 def split_by_states(automata, classes):
-    """The parts of a list of classes, or of what it stands for, that automata make which split in turn.
+    """The parts of a sequence of classes after splitting by automata in turn.
 
-    automata : [(next_state, tells)], lists of rows by state, of columns by class; a state's last `tells` is that of the end
+    automata : [(next_state, tells)], by state and class; `tells` says that a match ends before that class, its last column
+               that one ends at the end
     """
 
     def match_end(next_state, tells, part, at):
@@ -316,14 +317,14 @@ def split_by_states(automata, classes):
 
 
 def ends_otherwise(of_texts, of_pieces):
-    """Whether a piece is split otherwise where the text ends with it; of each automaton its states, as for split_by_states,
-    and the classes of the piece."""
+    """Whether a piece is split differently if the text ends with it. Both arguments are (automaton as for split_by_states,
+    classes of the piece)."""
     lengths = [[len(part) for part in split_by_states([states], classes)] for states, classes in (of_texts, of_pieces)]
     return lengths[0] != lengths[1]
 
 
 def cuts(data, class_of, pairs):
-    """Byte offsets where a boundary lies between the classes of two characters, by a table of pairs."""
+    """Byte offsets of the boundaries between two characters, by a table of pairs of classes."""
     offsets, offset, before = [], 0, None
     for character in data.decode(errors="surrogateescape"):
         after = class_of(character)
@@ -335,9 +336,10 @@ def cuts(data, class_of, pairs):
 
 
 def cuts_of_three(data, class_of, triples, block=64):
-    """Byte offsets of the boundaries that a table sees by the character after them, too, all in one block.
+    """Byte offsets of the boundaries by a table of three classes: of the characters before and after a boundary, and the
+    next.
 
-    Only whole blocks are looked at; the character before may be of another block, and that after the place has one byte.
+    Only boundaries before an ASCII character that is in a whole block together with the byte after it.
     """
     offsets, offset = [], 0
     text = data.decode(errors="surrogateescape")
@@ -352,10 +354,11 @@ def cuts_of_three(data, class_of, triples, block=64):
 
 
 def seams(data, merges, class_of, letters, harm, keep):
-    """Byte offsets of the seams of data: between two characters of the classes `letters`, where no merge could join.
+    """Byte offsets of the seams of data: places between two characters of the classes `letters` at which no merge could
+    join.
 
-    Known by the last two bytes of the character before and the first three of that after, of which there must be three.
-    Runs of characters of `letters` and `keep` that follow one of `harm` have none.
+    Merges are compared with the last two bytes of the character before and the first three bytes of the character after,
+    which must have three. A run of characters of `letters` and `keep` that follows a character of `harm` has no seams.
     """
     text = data.decode(errors="surrogateescape")
     offsets, offset, allowed = [], 0, False
@@ -383,7 +386,7 @@ def is_plain_word(piece):
 
 
 def random_ascii_word(source, leads, least, any_case):
-    """A word as text/ascii_words.py describes them: perhaps a lead, then `least` to 40 letters."""
+    """A random word as text/ascii_words.py describes: perhaps a lead, then `least` to 40 letters."""
     letters = ascii_letters if any_case else ascii_lowercase
     rest = source.choices(letters, k=source.choice([least, least + 1, 40]) - 1)
     return source.choice(leads) + source.choice(ascii_letters) + "".join(rest)
@@ -410,7 +413,7 @@ def find_specials(data, specials):
 
 
 def endings(tokens):
-    """Of each ending of some tokens: the longest shorter ending that it begins with, and the longest token, or None."""
+    """For each ending of tokens: the longest shorter ending that it begins with, and the longest such token, or None."""
     found = {token[i:] for token in tokens for i in range(len(token) + 1)}
     longest_first = sorted(found, key=len, reverse=True)
     return {
@@ -438,7 +441,8 @@ def overlapping_specials(data, specials):
 
 
 def find_overlap(first, later):
-    """Whether a token of `first` lies within one of `later`, or one of these ends as one of the first begins."""
+    """Whether a token of `first` is inside one of `later`, or an end of one of `later` is the beginning of one of
+    `first`."""
     return any(
         token in other or any(other.endswith(token[:n]) for n in range(1, min(len(token), len(other))))
         for token in first
@@ -456,7 +460,7 @@ def documents(data, specials):
 
 
 def split(data, pattern):
-    """The pretokens of a document as bytes: the matches of a compiled regex, and what they leave between them.
+    """The pretokens of a document as bytes: the matches of a compiled regex, and the parts between them.
 
     With None the document is one pretoken; a list of regexes splits in turn.
     """
@@ -481,7 +485,7 @@ def count_words(texts, pattern, specials=()):
 
 
 def _mix(x):
-    """SplitMix64's finaliser."""
+    """The finaliser of SplitMix64."""
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) % 2**64
     return x ^ (x >> 31)
@@ -499,7 +503,7 @@ def digest_words(word_counts):
 
 
 def checksum(data):
-    """Bytes as little-endian 16-bit numbers, the digits of a number in a large base, of which the low 64 bits are kept."""
+    """The low 64 bits of a number in a large base whose digits are the data's little-endian 16-bit numbers."""
     total = 0
     for low, high in zip(data[::2], data[1::2], strict=True):
         total = (total * 0x9E3779B97F4A7C15 + low + 256 * high) % 2**64
@@ -507,18 +511,19 @@ def checksum(data):
 
 
 def mix(low, high, secret):
-    """Two numbers of 64 bits as one, by a secret of two such numbers."""
+    """One number of 64 bits from two, by a secret of two such numbers."""
     sums = (low + secret[0]) % 2**64, (high + secret[1]) % 2**64
     return sum(each % 2**32 * (each >> 32) for each in sums) % 2**64
 
 
 def home(low, high, secret, n_slots):
-    """The number of the slot where the search for a key of two numbers of 64 bits starts; the secret is three of them."""
+    """The slot where the search for a key of two numbers of 64 bits starts; the secret is three such numbers."""
     return (mix(low, high, secret[:2]) * secret[2] % 2**64 >> 32) % n_slots
 
 
 def long_hash(key, secret):
-    """The hash of a key of 16 bytes or more: a polynomial modulo 2^61 - 1, with its last 16 bytes once more at its end."""
+    """The hash of a key of 16 bytes or more: a polynomial modulo 2^61 - 1 of its parts of 16 bytes; the last part may
+    overlap."""
     hashed = len(key)
     for part in [key[at : at + 16] for at in range(0, len(key) - 16, 16)] + [key[-16:]]:
         mixed = mix(int.from_bytes(part[:8], "little"), int.from_bytes(part[8:], "little"), secret[:2])
@@ -527,12 +532,13 @@ def long_hash(key, secret):
 
 
 def first_line(left, right, secret, n_lines):
-    """The number of the line where the search for a pair of symbols starts."""
+    """The line where the search for a pair of symbols starts."""
     return ((left << 21 | right) * secret % 2**64 >> 32) % n_lines
 
 
 def utf8(text, room):
-    """The bytes of a text, if it has no more than `room` and is one that kernels take: str or bytes, of no derived type."""
+    """The bytes of a text if there are at most `room`, and kernels take it: a str or bytes, not of a derived type; else
+    None."""
     if type(text) is str and not any("\ud800" <= character <= "\udfff" for character in set(text)):
         text = text.encode()
     elif type(text) is str:
@@ -542,8 +548,8 @@ def utf8(text, room):
 
 
 def most_bytes(text):
-    """The most bytes that a text of as many characters may have as UTF-8, by the bytes of its greatest in Python's memory;
-    None for what is not exactly a str or bytes."""
+    """The most UTF-8 that a text of this length may have, by the width of its characters in Python's memory; None if it is
+    not exactly a str or bytes."""
     if type(text) is bytes or (type(text) is str and text.isascii()):
         return len(text)
     if type(text) is not str:
@@ -553,7 +559,7 @@ def most_bytes(text):
 
 
 def put_texts(texts, first, last, room, most):
-    """As put_strings, of texts from number `first` to before `last`, up to one that is not a text."""
+    """As put_strings, for the texts from number `first` up to `last`, up to an item that is not a text."""
     taken = []
     for text in texts[first:last]:
         if most_bytes(text) is None:
@@ -580,7 +586,7 @@ def candidates(symbols, ranks):
 
 
 def encode_with_dropout(pretoken, ranks, is_dropped):
-    """The tokens of a pretoken; `is_dropped()` is asked at each step for each pair in order, up to one that is not."""
+    """The tokens of a pretoken; at each step `is_dropped()` is called for the pairs in order, until it returns False."""
     symbols = [bytes([byte]) for byte in pretoken]
     while True:
         kept = next((place for _, place in candidates(symbols, ranks) if not is_dropped()), None)
@@ -608,13 +614,11 @@ def splitmix64(state):
     """Random numbers of 64 bits, without end."""
     while True:
         state = (state + 0x9E3779B97F4A7C15) % 2**64
-        mixed = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
-        yield mixed ^ mixed >> 31
+        yield _mix(state)
 
 
 def byte_pairs(data, before, first, n, pairs):
-    """The bytes as numbers, and for each with a position from 1 to n - 1 what a table has of the pair that it ends."""
+    """The bytes as numbers, and for each with a position from 1 to n - 1 the table entry of the pair that it ends."""
     turns = []
     for i, byte in enumerate(data):
         left = data[i - 1] if i > 0 else before
@@ -624,7 +628,7 @@ def byte_pairs(data, before, first, n, pairs):
 
 
 def settle(pretoken, ranks, n_places):
-    """The symbols of a pretoken after those merges of two bytes that no other merge can come before, if merges ascend.
+    """The symbols of a pretoken after those merges of two bytes that no other merge can precede, if merges ascend.
 
     Only pairs at the first `n_places` places are merged.
     """
@@ -702,7 +706,7 @@ def encode(data, merges, ids, pattern, specials=None):
 
 
 def find_chunk_boundaries(data, n_chunks, token):
-    """0, the size, and of each even cut the first token that starts there or later (the size where there is none)."""
+    """0, the size, and for each even cut the place of the first token from there on (the size if there is none)."""
     found = [data.find(token, len(data) * i // n_chunks) for i in range(1, n_chunks)]
     return sorted({0, len(data), *(place if place >= 0 else len(data) for place in found)})
 
@@ -713,16 +717,16 @@ def decode(ids, vocab):
 
 
 def plain_ids(ids):
-    """A list of ids, if it is one that kernels take: of int and nothing derived, in 64 bits."""
+    """The list of ids if kernels take it, with only int of 64 bits, not of a derived type; else None."""
     if type(ids) is list and all(type(token_id) is int and -(2**63) <= token_id < 2**63 for token_id in ids):
         return ids
     return None
 
 
 def char_offsets(tokens, characters):
-    """Of each token (bytes) the first and one more than the last character that it holds a byte of.
+    """For each token (bytes) the first character of which it has a byte, and one more than the last.
 
-    characters are the bytes of each character; joined they are the tokens joined.
+    characters : the bytes of each character; joined, they equal the tokens joined
     """
     owners = [number for number, character in enumerate(characters) for _ in character]
     offsets, start = [], 0
@@ -762,15 +766,15 @@ def compare_splits(a: list[bytes], b: list[bytes]) -> tuple[int, Counter[tuple[t
 
 
 class UnusualJson(Exception):
-    """A line that is left to whoever reads it as `json` does."""
+    """A line that is left to `json`."""
 
 
 class Members(list):
-    """The members of an object, as pairs; of equal names all."""
+    """The members of an object as pairs, all of them if names are equal."""
 
 
 def json_depth(value):
-    """How many objects and arrays lie within each other. Raises UnusualJson for a lone surrogate."""
+    """How deeply objects and arrays are nested. Raises UnusualJson for a lone surrogate."""
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         raise UnusualJson
     if isinstance(value, Members):
@@ -781,10 +785,10 @@ def json_depth(value):
 
 
 def json_record_text(line, field, most_depth):
-    """The text in a line's record as UTF-8, or None where the line is no record, or an unusual one.
+    """The text in a line's record as UTF-8, or None if the line is not a record, or an unusual one.
 
-    Unusual: the field twice, or no string; a lone surrogate; NaN or Infinity; more than most_depth objects and arrays
-    within each other.
+    Unusual: the field is missing, twice, or not a string; a lone surrogate; NaN or Infinity; nesting deeper than
+             most_depth.
     """
 
     def refuse(constant):
@@ -802,7 +806,8 @@ def json_record_text(line, field, most_depth):
 
 
 def put_strings(strings, room, most):
-    """How many of the strings fit into a room, each with 0xff behind it, `most` at the most; the bytes; their ends."""
+    """(how many of the strings fit into `room`, each with 0xff after it, at most `most`; the bytes; the ends of the
+    strings)."""
     data, ends = b"", []
     for string in strings[:most]:
         if len(data) + len(string) + 1 > room:
@@ -813,7 +818,7 @@ def put_strings(strings, room, most):
 
 
 def add_up(words):
-    """Pairs of a word and its count as one sorted list, in which each word is once."""
+    """Words with counts as a sorted list, in which each word occurs once, with the sum of its counts."""
     counts = Counter()
     for word, count in words:
         counts[word] += count
@@ -821,7 +826,7 @@ def add_up(words):
 
 
 def rank_lines(data):
-    """The tokens and ranks of lines as "dG9rZW4= 1234"; None where one is anything else."""
+    """The tokens and ranks of lines such as "dG9rZW4= 1234"; None if a line is anything else."""
     lines = data.decode("latin-1").removesuffix("\n").split("\n") if data else []
     found = [
         re.fullmatch(r"((?:[A-Za-z0-9+/]{4})*(?:|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)) ([0-9]+)", line) for line in lines
