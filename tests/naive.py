@@ -32,6 +32,46 @@ def merge_word(symbols, left, right, result):
     return out
 
 
+def first_symbols(word, tie_break):
+    """The symbols of a word before any merge: byte strings, or numbers with "ids"."""
+    return list(word) if tie_break == "ids" else [bytes([byte]) for byte in word]
+
+
+def spelled(pair, tokens, tie_break):
+    """The bytes of the two symbols of a pair."""
+    return tuple(tokens[side] for side in pair) if tie_break == "ids" else pair
+
+
+def pairs_to_merge(words, tokens, tie_break, min_frequency, max_token_length, refused):
+    """{pair: count} of the pairs in words, [(symbols, count)], that may be merged."""
+    counts = Counter()
+    for symbols, count in words:
+        for pair in itertools.pairwise(symbols):
+            counts[pair] += count
+    longest = float("inf") if max_token_length is None else max_token_length
+    return {
+        pair: count
+        for pair, count in counts.items()
+        if count >= min_frequency and pair not in refused and sum(map(len, spelled(pair, tokens, tie_break))) <= longest
+    }
+
+
+def best_pair(pairs, tokens, tie_break):
+    """The pair of the highest count, by the tie rule if there are several; None if there is none."""
+    top = max(pairs.values(), default=0)
+    best = [pair for pair, count in pairs.items() if count == top]
+    if not best:
+        return None
+    if tie_break == "bytes":
+        return max(best)
+    if tie_break == "ids":
+        return min(best)
+    order = {bytes([b]): i for i, b in enumerate(HF_BYTES)}
+    for i, token in enumerate(tokens):
+        order.setdefault(token, i)
+    return min(best, key=lambda pair: (order[pair[0]], order[pair[1]]))
+
+
 def train(
     word_counts, n_tokens, tie_break="bytes", min_frequency=1, max_token_length=None, allows=lambda token: True, start=()
 ):
@@ -45,7 +85,7 @@ def train(
     """
     refused = set()
     tokens = [bytes([b]) for b in range(256)]
-    words = [([bytes([b]) if tie_break != "ids" else b for b in word], count) for word, count in word_counts.items()]
+    words = [(first_symbols(word, tie_break), count) for word, count in word_counts.items()]
     merges = []
     for left, right in start:
         result = len(tokens) if tie_break == "ids" else left + right
@@ -53,39 +93,20 @@ def train(
         words = [(merge_word(symbols, *sides, result), count) for symbols, count in words]
         tokens.append(left + right)
     while len(tokens) < n_tokens:
-        pairs = Counter()
-        for symbols, count in words:
-            for pair in itertools.pairwise(symbols):
-                pairs[pair] += count
-        pairs = {pair: count for pair, count in pairs.items() if count >= min_frequency}
-        if max_token_length is not None:
-            spell = tokens.__getitem__ if tie_break == "ids" else bytes
-            pairs = {pair: n for pair, n in pairs.items() if sum(len(spell(side)) for side in pair) <= max_token_length}
-        pairs = {pair: n for pair, n in pairs.items() if pair not in refused}
-        if not pairs:
+        pairs = pairs_to_merge(words, tokens, tie_break, min_frequency, max_token_length, refused)
+        pair = best_pair(pairs, tokens, tie_break)
+        if pair is None:
             break
-        top = max(pairs.values())
-        best = [pair for pair, count in pairs.items() if count == top]
-        if tie_break == "bytes":
-            left, right = max(best)
-            result = left + right
-        elif tie_break == "ids":
-            left, right = min(best)
-            result = len(tokens)
-        else:
-            order = {bytes([b]): i for i, b in enumerate(HF_BYTES)} | {
-                token: i for i, token in reversed(list(enumerate(tokens))) if i >= 256
-            }
-            left, right = min(best, key=lambda pair: (order[pair[0]], order[pair[1]]))
-            result = left + right
-        spelled = (tokens[left], tokens[right]) if tie_break == "ids" else (left, right)
-        if not allows(b"".join(spelled)):
-            refused.add((left, right))
+        sides = spelled(pair, tokens, tie_break)
+        token = b"".join(sides)
+        if not allows(token):
+            refused.add(pair)
             continue
-        merges.append(spelled)
-        if tie_break != "huggingface" or result not in tokens:
-            tokens.append(b"".join(spelled))
-        words = [(merge_word(symbols, left, right, result), count) for symbols, count in words]
+        merges.append(sides)
+        result = len(tokens) if tie_break == "ids" else token
+        if tie_break != "huggingface" or token not in tokens:
+            tokens.append(token)
+        words = [(merge_word(symbols, *pair, result), count) for symbols, count in words]
     return merges, tokens
 
 
@@ -112,10 +133,7 @@ def train_for_parity(
     """
     tokens = [bytes([b]) for b in range(256)]
 
-    def symbols_of(words):
-        return [(list(word) if tie_break == "ids" else [bytes([b]) for b in word], n) for word, n in words.items()]
-
-    groups = [symbols_of(words) for words in [*sources, *(measures or [])]]
+    groups = [[(first_symbols(word, tie_break), n) for word, n in words.items()] for words in [*sources, *(measures or [])]]
     first_measure = len(sources) if measures else 0
     n_bytes = [sum(len(word) * n for word, n in words.items()) for words in sources]
     refused = [set() for _ in sources]
@@ -131,30 +149,9 @@ def train_for_parity(
         apply(*sides, len(tokens) if tie_break == "ids" else left + right)
         tokens.append(left + right)
 
-    def spelled(pair):
-        return tuple(tokens[side] for side in pair) if tie_break == "ids" else pair
-
     def best_of(source):
-        pairs = Counter()
-        for symbols, n in groups[source]:
-            for pair in itertools.pairwise(symbols):
-                pairs[pair] += n
-        longest = float("inf") if max_token_length is None else max_token_length
-        pairs = {
-            pair: n
-            for pair, n in pairs.items()
-            if n >= min_frequency and pair not in refused[source] and sum(map(len, spelled(pair))) <= longest
-        }
-        if not pairs:
-            return None
-        top = max(pairs.values())
-        best = [pair for pair, n in pairs.items() if n == top]
-        if tie_break == "bytes":
-            return max(best)
-        if tie_break == "ids":
-            return min(best)
-        order = {bytes([b]): i for i, b in enumerate(HF_BYTES)} | {token: i for i, token in enumerate(tokens) if i >= 256}
-        return min(best, key=lambda pair: (order[pair[0]], order[pair[1]]))
+        pairs = pairs_to_merge(groups[source], tokens, tie_break, min_frequency, max_token_length, refused[source])
+        return best_pair(pairs, tokens, tie_break)
 
     def badness(source):
         n = sum(len(symbols) * n for symbols, n in groups[first_measure + source])
@@ -168,14 +165,15 @@ def train_for_parity(
         if not able:
             break
         source = min(able, key=badness)
-        left, right = best[source]
-        token = b"".join(spelled((left, right)))
+        pair = best[source]
+        sides = spelled(pair, tokens, tie_break)
+        token = b"".join(sides)
         if not allows(token):
-            refused[source].add((left, right))
+            refused[source].add(pair)
             continue
         taken.append(source)
-        merges.append(spelled((left, right)))
-        apply(left, right, len(tokens) if tie_break == "ids" else token)
+        merges.append(sides)
+        apply(*pair, len(tokens) if tie_break == "ids" else token)
         tokens.append(token)
     return merges, tokens
 
