@@ -3,7 +3,7 @@
     python scripts/train_tinystories.py --sample     # writes out/tinystories/tokenizer and out/tinystories/train.bin
     python examples/bigram.py
 
-The model guesses each id from the one before it: a vector for each id, a softmax over all ids.
+The model predicts each id from the one before it: a vector for each id, a softmax over all ids.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEARNING_RATE = 0.3
 
 
 class Bigram:
-    """Logits of the next id: features[id] @ weights + bias. Trained by Adagrad, which suits ids that are rare."""
+    """Logits of the next id: features[id] @ weights + bias. Trained by Adagrad, which is suited to rare ids."""
 
     def __init__(self, vocab_size: int, rng: np.random.Generator) -> None:
         self.features = rng.normal(0, N_FEATURES**-0.5, (vocab_size, N_FEATURES))
@@ -33,18 +33,18 @@ class Bigram:
         self._squares = [np.full(part.shape, 1e-8) for part in (self.features, self.weights, self.bias)]
 
     def probabilities(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Of every id to follow each of `ids`: float64[n, vocab_size] for int64[n]."""
+        """The probability of each id to follow each of `ids`: float64[n, vocab_size] for int64[n]."""
         logits = self.features[ids] @ self.weights + self.bias
         exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
         return exponentials / exponentials.sum(axis=1, keepdims=True)
 
     def loss(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
-        """The mean surprise in nats at `y` after `x`."""
+        """The mean cross-entropy of `y` after `x`, in nats."""
         return float(-np.log(self.probabilities(x.ravel())[np.arange(x.size), y.ravel()]).mean())
 
     def step(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> None:
         """One step of gradient descent."""
-        slope = self.probabilities(x.ravel())  # of the loss, by the logits
+        slope = self.probabilities(x.ravel())  # becomes the gradient of the loss with respect to the logits
         slope[np.arange(x.size), y.ravel()] -= 1
         slope /= x.size
         by_feature = np.zeros_like(self.features)
@@ -64,9 +64,9 @@ class Bigram:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", type=Path, nargs="?", default=Path("out/tinystories/train.bin"), help="(%(default)s)")
-    parser.add_argument("--tokenizer", type=Path, metavar="DIR", help="default: the folder tokenizer beside the ids")
+    parser.add_argument("--tokenizer", type=Path, metavar="DIR", help="default: the folder tokenizer next to the ids")
     parser.add_argument("--steps", type=int, default=300, metavar="N", help="batches to learn from (%(default)s)")
-    parser.add_argument("--sample", type=int, default=100, metavar="N", help="ids to write in the end (%(default)s)")
+    parser.add_argument("--sample", type=int, default=100, metavar="N", help="ids to generate at the end (%(default)s)")
     parser.add_argument("--seed", type=int, default=1337, metavar="N", help="(%(default)s)")
     arguments = parser.parse_args()
 

@@ -1,8 +1,8 @@
-"""Train a tokenizer with Dask: text is counted by its workers, part of a file by part, and one of them may be lost.
+"""Train a tokenizer with Dask: its workers count parts of files, and a lost worker only costs time.
 
     python examples/dask_counts.py 'data/*.txt' --vocab-size 32000 -o tokenizer
 
-Starts a cluster of two worker processes on this machine; with --scheduler it uses one that is there. Needs
+Starts a cluster of two worker processes on this machine, or uses an existing one with --scheduler. Needs
 `pip install "nbbpe[dask]"`.
 """
 

@@ -2,7 +2,7 @@
 
     python examples/dask_dataframe.py data.parquet --vocab-size 32000 -o ids
 
-data.parquet has a column `text`; the folder `ids` gets it with a column `ids` beside. Needs `pip install "nbbpe[dask]"`.
+data.parquet has a column `text`; the folder `ids` gets it with another column `ids`. Needs `pip install "nbbpe[dask]"`.
 """
 
 from __future__ import annotations

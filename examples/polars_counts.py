@@ -1,4 +1,4 @@
-"""Count and encode with Polars: each slice of a frame is counted, Polars adds up, and the ids are a column.
+"""Count and encode with Polars: each slice of a frame is counted, Polars adds up the counts, and the ids are a column.
 
     python examples/polars_counts.py data.parquet --vocab-size 32000 -o ids.parquet
 
@@ -12,7 +12,7 @@ import argparse
 import nbbpe
 from nbbpe.arrow_functions import count_table, encode_table
 
-ROWS = 50_000  # that are counted at a time
+ROWS = 50_000  # counted at a time
 
 
 def main() -> None:

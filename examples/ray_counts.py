@@ -2,7 +2,7 @@
 
     python examples/ray_counts.py data.parquet --vocab-size 32000 -o ids
 
-data.parquet has a column `text`; the folder `ids` gets it with a column `ids` beside. Needs `pip install "ray[data]"`.
+data.parquet has a column `text`; the folder `ids` gets it with another column `ids`. Needs `pip install "ray[data]"`.
 """
 
 from __future__ import annotations

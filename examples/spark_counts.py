@@ -2,7 +2,7 @@
 
     python examples/spark_counts.py data.parquet --vocab-size 32000 -o ids
 
-data.parquet has a column `text`; the folder `ids` gets it with a column `ids` beside. Needs
+data.parquet has a column `text`; the folder `ids` gets it with another column `ids`. Needs
 `pip install "pyspark[sql]"` and Java.
 """
 
@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", required=True, help="folder of parquet files to write")
     options = parser.parse_args()
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take the first python3 of the PATH
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise Spark's workers use the first python3 in PATH
     import pyarrow as pa
     from pyspark.sql import SparkSession
 

@@ -1,4 +1,4 @@
-"""The texts that the training scripts work on: from the data folder, from the Hugging Face hub, or made up."""
+"""The texts for the training scripts: from the data folder, from the Hugging Face hub, or made up."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SEEDS = {"train": 0, "valid": 1}
 class Dataset(NamedTuple):
     """A dataset on the Hugging Face hub.
 
-    name : what people call it
-    repository : where it lies on the hub
-    files : their names by split, "train" first; a name that ends in .gz is decompressed
-    vocab_size : of the tokenizer that the course asks for
+    name : its usual name
+    repository : its repository on the hub
+    files : the names of its files by split, "train" first; a file whose name ends in .gz is decompressed
+    vocab_size : the size of the vocabulary in the course
     """
 
     name: str
@@ -55,7 +55,7 @@ def find_texts(dataset: Dataset, data: Path) -> dict[str, Path]:
 def download(repository: str, target: Path) -> Path:
     """Download a file of a dataset from the hub; an interrupted download is kept in a .part file and resumed.
 
-    A part that is complete gets its name; one that is longer than the file is of another file, and removed.
+    A complete .part file is renamed; one that is longer than the file belongs to another file, and is removed.
     """
     if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
         raise OSError("HF_HUB_OFFLINE is set")
@@ -68,7 +68,7 @@ def download(repository: str, target: Path) -> Path:
     try:
         answer = urlopen(request, timeout=30)
     except HTTPError as error:
-        if error.code != 416 or not have:  # nothing comes after the part
+        if error.code != 416 or not have:  # 416: there is nothing after the part
             raise
         if error.headers["Content-Range"] == f"bytes */{have}":
             os.replace(part, target)

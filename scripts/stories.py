@@ -1,10 +1,10 @@
-"""Make up children's stories, in place of TinyStories where that cannot be downloaded.
+"""Make up children's stories, in place of TinyStories if that cannot be downloaded.
 
     python scripts/stories.py stories.txt --megabytes 100
 
-A story is a hero, a friend and some sentences of a beginning, a middle and an end, with words drawn for their slots. Words
-follow Zipf's law, and names, sounds and numbers are put together from parts, so that new words keep coming, ever more
-slowly, as in real text. The same seed gives the same stories on every platform and Python version.
+A story has a hero, a friend, and sentences for a beginning, a middle and an end, with random words in their slots. Words
+follow Zipf's law, and names, sounds and numbers are made of parts, so that new words keep appearing, ever more slowly, as
+in real text. The same seed gives the same stories on every platform and Python version.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ SEPARATOR = "\n<|endoftext|>\n"  # follows each story, as in TinyStories' files
 MAX_STORY_BYTES = 1 << 14  # a text ends with the story that makes it long enough
 BLOCK_BYTES = 1 << 20  # written at once
 
-# By frequency: of n words, the k-th is drawn about 1/k as often as the first. All begin with a consonant, as "a" stands
-# before some, and all nouns have a plural in "s".
+# In the order of frequency: the k-th word is drawn about 1/k as often as the first. All begin with a consonant, as "a"
+# comes before some of them, and all nouns have a plural in "s".
 WORDS = {
     "noun": """dog cat bird ball tree toy boat flower car rabbit bear frog box book house duck rock stick cake kite bug
         bike bunny train doll cookie star boot hat leaf balloon truck puppy ribbon shell lion button blanket ladder pie
@@ -92,7 +92,7 @@ SENTENCES = {
 class Cast(dict[str, str]):
     """The words for the slots of one story: its heroes stay the same, all other words are drawn each time.
 
-    `random.random()` alone is used, as Python guarantees its sequence.
+    It uses only `random.random()`, as Python guarantees its sequence.
     """
 
     words: dict[str, list[str]] = {slot: text.split() for slot, text in WORDS.items()}  # noqa: RUF012
@@ -143,7 +143,7 @@ def tell(chance: random.Random) -> str:
 def write_stories(path: Path, n_bytes: int, seed: int = 0, progress: Callable[[int], object] = int) -> int:
     """Write at least `n_bytes` of stories, and less than MAX_STORY_BYTES more; returns how many bytes.
 
-    The file appears under its name only when it is whole. `progress` is called with the number of bytes of each block.
+    The write is atomic. `progress` is called with the number of bytes of each block.
     """
     chance = random.Random(seed)
     partial = path.with_name(f"{path.name}.{os.getpid()}.tmp")

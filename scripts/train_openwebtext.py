@@ -2,8 +2,8 @@
 
     python scripts/train_openwebtext.py              # 32,000 tokens with <|endoftext|>, both splits encoded
 
-Takes the course's sample of OpenWebText from the data folder, or downloads it there. Otherwise it does what
-train_tinystories.py does, with the same options. The text takes 12 GB on disk, its ids half of that again.
+Takes the course's sample of OpenWebText from the data folder, or downloads it there. Otherwise it works as
+train_tinystories.py, with the same options. The text takes 12 GB on disk, and its ids half as much.
 """
 
 from __future__ import annotations

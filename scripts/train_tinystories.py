@@ -4,8 +4,8 @@
     python scripts/train_tinystories.py --sample     # a quick run on 5 MB of made-up stories
     python scripts/train_tinystories.py --input FILE
 
-Takes TinyStoriesV2-GPT4 from the data folder, or downloads it there. Where the hub cannot be reached, it makes up stories.
-Ends with a table of what each step took.
+Takes TinyStoriesV2-GPT4 from the data folder, or downloads it there. If the hub cannot be reached, it makes up stories.
+Prints a table with the time of each step at the end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TINYSTORIES = Dataset(
 
 
 class Steps:
-    """The steps of a job with the seconds that each took."""
+    """The steps of a job, with the time of each in seconds."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, float, int]] = []
@@ -70,7 +70,7 @@ def parse_arguments(dataset: Dataset, description: str | None) -> argparse.Names
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, metavar="FILE", help=f"train on this text instead of {dataset.name}")
     parser.add_argument("--sample", action="store_true", help="train 1,000 tokens on 5 MB of made-up stories")
-    parser.add_argument("--generate", action="store_true", help="make up stories without asking the hub")
+    parser.add_argument("--generate", action="store_true", help="make up stories without trying the hub")
     parser.add_argument("--size", type=float, default=100, metavar="MB", help="of made-up stories (%(default)s)")
     parser.add_argument("--vocab-size", type=int, metavar="N", help=f"({dataset.vocab_size})")
     parser.add_argument("--workers", type=int, metavar="N", help="(as many as there are processors)")
@@ -97,7 +97,7 @@ def main(dataset: Dataset, description: str | None) -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
 
     steps = Steps()
-    steps.timed("load kernels", 0, nbbpe.warmup)  # compiled on the first run on a machine, so not a part of the work
+    steps.timed("load kernels", 0, nbbpe.warmup)  # compiled on the first run on a machine, so not part of the work
     tokenizer = steps.timed(
         "train",
         sizes["train"],
