@@ -21,7 +21,7 @@ from ..machine.intrinsics import (
     write_u32,
     write_u64,
 )
-from .merge_table import ask_for_pair, byte_pair_rank, id_of, merged_symbol, pair_rank, write_id
+from .merge_table import byte_pair_rank, id_of, merged_symbol, pair_rank, prefetch_pair, write_id
 
 CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a node's children are in one or two cache lines
 PLACES = 14  # in a block of a list, which is a cache line with two numbers more
@@ -402,9 +402,9 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
                 position = np.int64(read_i32(merged_at + 4 * i))
                 before, after = before_row(rows_at, position), after_row(rows_at, position)
                 if before >= 0:
-                    ask_for_pair(merges_at, of_row(rows_at, before, _SYMBOL), symbol)
+                    prefetch_pair(merges_at, of_row(rows_at, before, _SYMBOL), symbol)
                 if after < n:
-                    ask_for_pair(merges_at, symbol, of_row(rows_at, after, _SYMBOL))
+                    prefetch_pair(merges_at, symbol, of_row(rows_at, after, _SYMBOL))
             if i >= AHEAD:
                 position = np.int64(read_i32(merged_at + 4 * (i - AHEAD)))
                 for left in (before_row(rows_at, position), position):

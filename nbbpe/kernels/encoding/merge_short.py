@@ -33,10 +33,10 @@ from .merge_table import (
     CONTEST_BITS,
     LEFT_CONTESTED,
     NO_SYMBOL,
-    ask_for_pair,
     id_of,
     merged_symbol,
     pair_rank,
+    prefetch_pair,
     write_id,
 )
 
@@ -161,8 +161,8 @@ def step_short(lane_at, merges_at):
     after = np.int64(read_u8(after_at + removed))
     write_u8(after_at + position, after)
     write_u8(before_at + after, position)
-    ask_for_pair(merges_at, np.int64(read_u32(symbols_at + 4 * before)), symbol)
-    ask_for_pair(merges_at, symbol, np.int64(read_u32(symbols_at + 4 * after)))
+    prefetch_pair(merges_at, np.int64(read_u32(symbols_at + 4 * before)), symbol)
+    prefetch_pair(merges_at, symbol, np.int64(read_u32(symbols_at + 4 * after)))
     write_i64(lane_at + NEXT_AT, removed << POSITION_BITS | position)
     return np.uint64(is_none)
 

@@ -357,7 +357,7 @@ def pair_rank(merges_at, left, right):
 
 
 @inlined
-def ask_for_pair(merges_at, left, right):
+def prefetch_pair(merges_at, left, right):
     """Prefetch the cache line where `pair_rank` will look for a pair."""
     entry = first_entry(pair_key(left, right), merges_at.last_entry, np.uint64(merges_at.secret))
     prefetch_shared(merges_at.entries + 8 * entry)

@@ -30,7 +30,7 @@ from ..machine.intrinsics import (
 from ..machine.intrinsics_look_up import HAS_PACKING, write_24_places, write_64_places
 from ..machine.large_pages import zeros
 from .boundaries import STATE_BITS, block_cuts
-from .piece_table import INLINE_BYTES, ask_for_homes, find_from, home_secret_of, key_of, swap_slots
+from .piece_table import INLINE_BYTES, find_from, home_secret_of, key_of, prefetch_homes, swap_slots
 from .unmergeable_boundaries import seam_cuts
 
 ROW = 4  # words in a row of a batch
@@ -238,7 +238,7 @@ def prepare(batch, n_pieces, text_at, table_at):
         start = end
     home_secret = home_secret_of(table_at.state)  # read once: for the compiler, writes to the batch might change it
     for row in range(0, n_pieces, LINE):
-        ask_for_homes(batch.homes + 8 * row, batch.keys + 16 * row, table_at, home_secret)
+        prefetch_homes(batch.homes + 8 * row, batch.keys + 16 * row, table_at, home_secret)
 
 
 @inlined

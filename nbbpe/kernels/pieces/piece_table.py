@@ -183,7 +183,7 @@ def next_slot(slot, home, n_words):
 
 
 @inlined
-def ask_for_homes(to_at, keys_at, table_at, home_secret):
+def prefetch_homes(to_at, keys_at, table_at, home_secret):
     """Write the addresses of the home slots of LINE adjacent keys, and prefetch their cache lines."""
     write_homes(to_at, keys_at, home_secret, table_at.n_words - SLOT, table_at.slots)
     for i in range(LINE):
@@ -295,7 +295,7 @@ def swap_slots(table_at, slot, other):
 
 
 @inlined
-def ask_for_key(table_at, slot):
+def prefetch_key(table_at, slot):
     """Prefetch the pool entry of the key in a slot, which may be free; the slot itself is read.
 
     Keys that are read in the order of their slots are in random order in the pool. Without this, gathering half a million

@@ -24,7 +24,6 @@ from ..pieces.piece_table import (
     SLOT,
     SPILL_BYTES,
     PieceTable,
-    ask_for_key,
     copy_key,
     copy_key_exactly,
     find_from,
@@ -34,6 +33,7 @@ from ..pieces.piece_table import (
     is_free,
     key_length,
     key_of,
+    prefetch_key,
     table_addresses,
 )
 from ..pieces.plain_words import is_plain_key
@@ -132,7 +132,7 @@ def add_words(text, starts, counts, first_word, table, keys):
                 keys[i, 0], keys[i, 1], keys[i, 2] = low, high, home
         for i in range(n_together):
             if starts[first + i + 1] - starts[first + i] > INLINE_BYTES:
-                ask_for_key(table_at, np.int64(keys[i, 2]))
+                prefetch_key(table_at, np.int64(keys[i, 2]))
         for i in range(n_together):
             key_at, length = text_at + starts[first + i], starts[first + i + 1] - starts[first + i]
             if length == 0:
@@ -152,7 +152,7 @@ def measure_words(table, first_slot, end_slot):
     n_words = 0
     n_bytes = 0
     for slot in range(first_slot, end_slot, SLOT):
-        ask_for_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
+        prefetch_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         if table.slots[slot + 2] != 0:
             n_words += 1
             n_bytes += key_length(table_at, slot)
@@ -175,7 +175,7 @@ def take_words(table, first_slot, end_slot, position, text, starts, counts):
     n_words = 0
     starts[0] = position
     for slot in range(first_slot, end_slot, SLOT):
-        ask_for_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
+        prefetch_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         if table.slots[slot + 2] != 0:
             length = key_length(table_at, slot)
             if n_words == counts.shape[0] or position + length > text.shape[0] - PADDING:
@@ -214,7 +214,7 @@ def take_compound(table, pattern, split_scratch, first_slot, end_slot, text, sta
     starts[0] = 0
     keeps_plain = number_of(pattern_at, PLAIN_WORDS) != 0
     for slot in range(first_slot, end_slot, SLOT):
-        ask_for_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
+        prefetch_key(table_at, (slot + _SLOTS_AHEAD) & (table_at.n_words - 1))
         count = np.int64(table.slots[slot + 2])
         if count == 0:
             continue

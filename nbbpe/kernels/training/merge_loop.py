@@ -158,10 +158,10 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
     entry_at = address_of(table.occurrences) + 4 * starts[pair]
     end_at = entry_at + 4 * np.int64(lengths[pair])
     for at in range(entry_at, min(entry_at + 4 * AHEAD, end_at), 4):
-        ask_for_boundary(cells_at + 4 * np.int64(read_u32(at)), to_first, to_end)
+        prefetch_boundary(cells_at + 4 * np.int64(read_u32(at)), to_first, to_end)
     while entry_at < end_at:
         cell_at = cells_at + 4 * np.int64(read_u32(entry_at))
-        ask_for_boundary(cells_at + 4 * np.int64(read_u32(entry_at + 4 * AHEAD)), to_first, to_end)
+        prefetch_boundary(cells_at + 4 * np.int64(read_u32(entry_at + 4 * AHEAD)), to_first, to_end)
         entry_at += 4
         cell = read_u32(cell_at)
         if symbol_in(read_u32(cell_at - 4), symbol_bits) != left or symbol_in(cell, symbol_bits) != right:
@@ -208,7 +208,7 @@ def apply_merge(pair, token, left_length, right_length, words, table, tokens, fo
 
 
 @inlined
-def ask_for_boundary(cell_at, to_first, to_end):
+def prefetch_boundary(cell_at, to_first, to_end):
     """Prefetch the symbols around a boundary, one or two cache lines."""
     prefetch(cell_at - to_first - 4)
     prefetch(cell_at + to_end)
