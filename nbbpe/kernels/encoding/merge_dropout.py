@@ -20,7 +20,7 @@ from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import address_of, read_u64, write_u64
 from ..machine.large_pages import zeros
 from ..pieces.pretokens import begin_piece, pretoken_end
-from .merge_long import before_row, join, new_rank, rank_of_row, sift_down, sift_up, start_rows, write_ids
+from .merge_long import before_row, entry_of, join, new_rank, rank_of_row, sift_down, sift_up, start_rows, write_ids
 from .merge_table import Merges, merged_symbol, merges_addresses, whole_token, write_id
 
 SHARE_BITS = 53  # of a random number, and of the threshold that it is compared with
@@ -46,12 +46,6 @@ def is_dropped(random_at, threshold):
     mixed = (state ^ (state >> _30)) * _FACTOR
     mixed = (mixed ^ (mixed >> _27)) * _FACTOR_2
     return (mixed ^ (mixed >> _31)) >> _11 < threshold
-
-
-@inlined
-def entry_of(rank, position):
-    """A pair as a number, in the order in which pairs are merged."""
-    return (np.uint64(rank) << _32) | np.uint64(position)
 
 
 @part

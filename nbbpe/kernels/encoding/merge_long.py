@@ -35,7 +35,8 @@ _32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _NO_RANKS = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ZERO, _ONE, _63 = np.uint64(0), np.uint64(1), np.uint64(63)
-_HEAP_BYTES = 3 * 3 * 8  # of scratch for each byte of a pretoken; most are never touched
+_QUEUE_BYTES = 3 * 3 * 8  # of the queues of merge_long for each byte of a pretoken; most are never touched
+_ENDS_BYTES = 6 * 8
 _ROW = 8  # bytes of a row
 _BLOCK = 64  # bytes of a block
 
@@ -44,7 +45,7 @@ def long_scratch(longest: int, n_ascending: int) -> int:
     """Bytes of scratch that pretokens of up to `longest` bytes need; `n_ascending` as in Merges."""
     rows = _ROW * (longest + 2)
     if not n_ascending:
-        return rows + _HEAP_BYTES * longest + 48
+        return _QUEUE_BYTES * longest + _ENDS_BYTES + rows
     # Each merge removes a place from the lists and adds two at most. The list of every rank may have one block that is not
     # full.
     n_places = 2 * longest
@@ -137,6 +138,12 @@ def new_rank(rows_at, n, left, merges_at):
             rank = found
     write_u32(rows_at + _ROW * left + _RANK, rank)
     return rank
+
+
+@inlined
+def entry_of(rank, position):
+    """A pair as a number: pairs are merged in the order of these."""
+    return (np.uint64(rank) << _32) | np.uint64(position)
 
 
 @inlined
@@ -234,14 +241,15 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
     it is popped.
     """
     room = 3 * n
-    queues_at, ends_at, rows_at = scratch_at, scratch_at + 72 * n, scratch_at + 72 * n + 48 + _ROW
+    queues_at, ends_at = scratch_at, scratch_at + _QUEUE_BYTES * n
+    rows_at = scratch_at + _QUEUE_BYTES * n + _ENDS_BYTES + _ROW
     for i in range(6):
         write_i64(ends_at + 8 * i, 0)
     start_rows(rows_at, text_at, n, merges_at)
     for i in range(n - 1):
         rank = of_row(rows_at, i, _RANK)
         if rank != _NONE:
-            push(queues_at, room, ends_at, (np.uint64(rank) << _32) | np.uint64(i))
+            push(queues_at, room, ends_at, entry_of(rank, i))
     while True:
         least = pop(queues_at, room, ends_at)
         if least == _NO_RANKS:
@@ -255,7 +263,7 @@ def merge_long(text_at, n, merges_at, scratch_at, ids_at, id_size):
             if left >= 0:
                 rank = new_rank(rows_at, n, left, merges_at)
                 if rank != _NONE:
-                    push(queues_at, room, ends_at, (np.uint64(rank) << _32) | np.uint64(left))
+                    push(queues_at, room, ends_at, entry_of(rank, left))
     return write_ids(rows_at, n, merges_at, ids_at, id_size)
 
 
