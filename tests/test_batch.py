@@ -20,9 +20,9 @@ from test_scan import expected, expected_of_three
 from nbbpe.kernels.machine.intrinsics import BLOCK, LINE, address_of, write_homes, write_i64
 from nbbpe.kernels.pieces import piece_table
 from nbbpe.kernels.pieces.boundaries import new_classes
+from nbbpe.kernels.pieces.breaks import Breaks
 from nbbpe.kernels.pieces.piece_batch import (
     MIN_ROWS,
-    Breaks,
     ScanAddresses,
     batch_of,
     bound_of,

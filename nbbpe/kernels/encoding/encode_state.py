@@ -71,7 +71,7 @@ class Work(NamedTuple):
     position  : start of a piece; the ids of the text before it are written
     end       : end of the text
     limit     : boundaries after it are not certain yet; `end` if no text follows
-    breaks, n_breaks : see piece_batch.Breaks; the id of a break is written for it, nothing for -1
+    breaks, n_breaks : see pieces/breaks.py; the id of a break is written for it, nothing for -1
     marks     : address of int64[n_breaks], filled with the number of ids before each break without id (-1) that was
                 reached; 0 for no marks
     out, out_bytes : where ids are written, and the room there

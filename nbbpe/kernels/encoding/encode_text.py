@@ -13,23 +13,20 @@ from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64
 from ..machine.intrinsics import write_i64, write_u64
 from ..machine.text_argument import TEXT_ARGUMENT, copy_utf8
+from ..pieces.breaks import Breaks, first_break_after, id_of_break, start_of_break
 from ..pieces.pattern_tables import ENDING, number_of
 from ..pieces.piece_batch import (
     MIN_ROWS,
     BatchAddresses,
-    Breaks,
     batch_of,
     bound_of,
     bring_home,
     find_prepared,
-    first_break_after,
     has_key,
     home_of,
-    id_of_break,
     next_pieces,
     prepared_key,
     row_of_break,
-    start_of_break,
 )
 from ..pieces.piece_table import NO_SLOT, is_free
 from ..pieces.pretokens import ends_otherwise

@@ -30,6 +30,7 @@ from ..machine.intrinsics import (
 from ..machine.intrinsics_look_up import HAS_PACKING, write_24_places, write_64_places
 from ..machine.large_pages import zeros
 from .boundaries import STATE_BITS, block_cuts
+from .breaks import end_of_break, start_of_break
 from .piece_table import INLINE_BYTES, find_from, home_secret_of, key_of, prefetch_homes, swap_slots
 from .unmergeable_boundaries import seam_cuts
 
@@ -77,41 +78,10 @@ class ScanAddresses(NamedTuple):
     masks: int
 
 
-class Breaks(NamedTuple):
-    """The parts of a text that belong to no piece: special tokens, and separators of documents.
-
-    at    : address of int64[n, 3], the start, end and id of each; ascending
-    first : the first of them that does not end before the position where a scan continues
-    n     : their number
-    """
-
-    at: int
-    first: int
-    n: int
-
-
 @inlined
 def batch_of(batch_at, n_rows):
     """The BatchAddresses of a batch."""
     return BatchAddresses(batch_at, batch_at + 16 * n_rows, batch_at + 24 * n_rows, n_rows)
-
-
-@inlined
-def start_of_break(breaks_at, i):
-    """Where a break starts."""
-    return read_i64(breaks_at + 24 * i)
-
-
-@inlined
-def end_of_break(breaks_at, i):
-    """Where a break ends."""
-    return read_i64(breaks_at + 24 * i + 8)
-
-
-@inlined
-def id_of_break(breaks_at, i):
-    """The id of a break; less than 0 if it has none."""
-    return read_i64(breaks_at + 24 * i + 16)
 
 
 @inlined
@@ -123,15 +93,6 @@ def row_of_break(batch, row, n_found, breaks_at, next_break, n_breaks):
             row += 1
         return row
     return n_found
-
-
-@inlined
-def first_break_after(breaks_at, n_breaks, start):
-    """The first break that ends after `start`, or `n_breaks`."""
-    i = 0
-    while i < n_breaks and end_of_break(breaks_at, i) <= start:
-        i += 1
-    return i
 
 
 @inlined
@@ -270,7 +231,7 @@ def next_pieces(text_at, piece, block, end, state, breaks, scan, joins, table_at
     block   : int64     where the scan continues: at first the start of a piece, then what the last call returned
     end     : int64     end of the text
     state   : int64     0 at first, then what the last call returned
-    breaks  : Breaks
+    breaks  : Breaks, see breaks.py
     scan    : ScanAddresses
     joins   : Joins, see unmergeable_boundaries.seam_cuts, or NO_JOINS
     table_at : TableAddresses

@@ -259,6 +259,8 @@ def stack_specials(text_at, start, end, stop, specials, breaks_at, room):
                 if row == 0:
                     return NO_ROOM
                 row -= 1
+                # Not by breaks.write_break: with both reads before the first write, encode_pieces was compiled differently,
+                # and took 1.04 times as long for a message without special tokens.
                 write_i64(breaks_at + 24 * row, position)
                 write_i64(breaks_at + 24 * row + 8, position + read_i64(specials.tokens + 16 * token))
                 write_i64(breaks_at + 24 * row + 16, read_i64(specials.tokens + 16 * token + 8))

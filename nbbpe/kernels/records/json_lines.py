@@ -292,6 +292,6 @@ def take_lines(lines, start, end, is_last, field, out, n_bytes, breaks, n_record
             is_begun = after_at == end_at and not is_last and read_u8(end_at - 1) != _NEWLINE
             return line_at - lines_at, (line_at if is_begun else after_at) - lines_at, to_at - out_at, n_records
         line_at = min(at + 1, end_at)
-        to_at = out_at + end_row(out_at, text_end_at - out_at, breaks_at + 24 * n_records, break_id)
+        to_at = out_at + end_row(out_at, text_end_at - out_at, breaks_at, n_records, break_id)
         n_records += 1
     return line_at - lines_at, line_at - lines_at, to_at - out_at, n_records

@@ -44,6 +44,6 @@ def take_strings(data_at, offsets, first, out, breaks, break_id):
         if length + 1 > room - n_bytes:
             break
         copy_bytes(data_at + start, out_at + n_bytes, length)
-        n_bytes = end_row(out_at, n_bytes + length, breaks_at + 24 * (row - first), break_id)
+        n_bytes = end_row(out_at, n_bytes + length, breaks_at, row - first, break_id)
         row += 1
     return row, n_bytes

@@ -56,6 +56,6 @@ def take_texts(texts, first, last, out, breaks, break_id):
             done, length = write_utf8(at, n, kind, 0, out_at + n_bytes, room - n_bytes - 1)
             if done < n:
                 break
-        n_bytes = end_row(out_at, n_bytes + length, breaks_at + 24 * (row - first), break_id)
+        n_bytes = end_row(out_at, n_bytes + length, breaks_at, row - first, break_id)
         row += 1
     return row, n_bytes

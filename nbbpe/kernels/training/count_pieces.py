@@ -5,14 +5,13 @@ import numpy as np
 from ..compiler.jit import inlined, kernel
 from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import PADDING, address_of, prefetch, read_u64, write_u64
+from ..pieces.breaks import Breaks, first_break_after
 from ..pieces.pattern_tables import PLAIN_WORDS, number_of
 from ..pieces.piece_batch import (
-    Breaks,
     ScanAddresses,
     batch_of,
     bound_of,
     find_prepared,
-    first_break_after,
     has_key,
     home_of,
     next_pieces,
@@ -60,7 +59,7 @@ def count_pieces(text, start, end, limit, breaks, n_breaks, pattern, masks, batc
     start  : int64                  start of a piece
     end    : int64                  end of the text
     limit  : int64                  boundaries after it are not used yet, as more text follows; `end` if none follows
-    breaks : int64[>= n_breaks, 3]  stretches that are not counted, such as special tokens (see piece_batch.next_pieces)
+    breaks : int64[>= n_breaks, 3]  stretches that are not counted, such as special tokens (see pieces/breaks.py)
     pattern : uint64[*], read       see pattern_tables.py
     masks, batch : scratch
     table  : PieceTable, modified   the counts
