@@ -19,6 +19,7 @@ from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import int64, reads, uint8, uint64
 from ..machine.intrinsics import address_of, read_u64, write_u64
 from ..machine.large_pages import zeros
+from ..machine.splitmix import next_random
 from ..pieces.pretokens import begin_piece, pretoken_end
 from .merge_long import before_row, entry_of, join, new_rank, rank_of_row, sift_down, sift_up, start_rows, write_ids
 from .merge_table import Merges, merged_symbol, merges_addresses, whole_token, write_id
@@ -27,10 +28,8 @@ SHARE_BITS = 53  # of a random number, and of the threshold that it is compared 
 _HEAP_BYTES = 3 * 8  # of scratch for each byte of a pretoken: a merge takes an entry and adds two at most
 _ROW = 8
 
-_11, _27, _30, _31, _32 = (np.uint64(n) for n in (11, 27, 30, 31, 32))
+_11, _32 = np.uint64(11), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-# SplitMix64 (Steele, Lea and Flood 2014).
-_STEP, _FACTOR, _FACTOR_2 = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
 def dropout_scratch(longest: int) -> NDArray[np.uint64]:
@@ -41,11 +40,7 @@ def dropout_scratch(longest: int) -> NDArray[np.uint64]:
 @inlined
 def is_dropped(random_at, threshold):
     """Whether the next random number, of SHARE_BITS bits, is less than `threshold`; random_at : address of uint64[1]."""
-    state = read_u64(random_at) + _STEP
-    write_u64(random_at, state)
-    mixed = (state ^ (state >> _30)) * _FACTOR
-    mixed = (mixed ^ (mixed >> _27)) * _FACTOR_2
-    return (mixed ^ (mixed >> _31)) >> _11 < threshold
+    return next_random(random_at) >> _11 < threshold
 
 
 @part

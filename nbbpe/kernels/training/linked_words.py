@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from ..compiler.jit import inlined, kernel, part
 from ..compiler.signature import int32, int64, reads, structure, uint8, uint32
 from ..machine.large_pages import zeros_of
+from ..machine.splitmix import mixed_bits
 
 NONE = -1  # no pair
 MOST_CELLS = 2**32 - 1  # as many as positions of four bytes can address
 
-# Constants of digest_words. To change one changes the corpus fingerprint of every text.
-_ZERO, _27, _30, _31 = (np.uint64(n) for n in (0, 27, 30, 31))
-_MIX_1, _MIX_2, _FNV_PRIME = (np.uint64(n) for n in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x100000001B3))
+# Of digest_words. A change of one, or of mixed_bits, changes the corpus fingerprint of every text.
+_ZERO, _FNV_PRIME = np.uint64(0), np.uint64(0x100000001B3)
 
 
 @structure(uint32[:], uint32[:], int64[:], int64)
@@ -151,27 +151,20 @@ def frequent_count_at(words, position):
     return words.frequent_counts[low]
 
 
-@inlined
-def _mix(x):
-    """Spread every bit of a uint64 over all of them (the finaliser of SplitMix64); a bijection."""
-    x = (x ^ (x >> _30)) * _MIX_1
-    x = (x ^ (x >> _27)) * _MIX_2
-    return x ^ (x >> _31)
-
-
 @kernel(reads(uint8[:]), reads(int64[:]), reads(int64[:]))
 def digest_words(text, starts, counts):
     """A digest of words and their counts that does not depend on their order, uint64.
 
     text, starts, counts : words as bytes in CSR form, read
 
-    The sum over all words of a hash of its count and bytes (FNV-1a between two mixes). Words must be distinct (unchecked).
+    The sum over all words of a hash of count and bytes (FNV-1a between two calls of mixed_bits). Words must be distinct
+    (unchecked).
     Cost: O(n), 1 ns a byte.
     """
     total = _ZERO
     for word in range(counts.shape[0]):
-        hashed = _mix(np.uint64(counts[word]))
+        hashed = mixed_bits(np.uint64(counts[word]))
         for position in range(starts[word], starts[word + 1]):
             hashed = (hashed ^ np.uint64(text[position])) * _FNV_PRIME
-        total += _mix(hashed)
+        total += mixed_bits(hashed)
     return total
