@@ -28,11 +28,11 @@ def hash_numbers(numbers, weights):
     at_once = len(weights) - 1
     value = np.uint64(0)
     for first in range(0, len(numbers), at_once):
-        some = numbers[first : first + at_once]
-        n = len(some)
-        theirs = weights[at_once - n + 1 :]
-        of_these = np.uint64(0)
+        block = numbers[first : first + at_once]
+        n = len(block)
+        block_weights = weights[at_once - n + 1 :]
+        block_value = np.uint64(0)
         for i in range(n):
-            of_these += np.uint64(some[i]) * theirs[i]
-        value = value * weights[at_once - n] + of_these
+            block_value += np.uint64(block[i]) * block_weights[i]
+        value = value * weights[at_once - n] + block_value
     return value
