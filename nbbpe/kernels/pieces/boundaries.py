@@ -28,7 +28,7 @@ from ..machine.intrinsics_look_up import (
     spread_64,
 )
 from ..machine.large_pages import zeros
-from .character_classes import class_each
+from .character_classes import ENTERED, ENTERED_CLASS, class_each
 from .pattern_tables import (
     ALSO_IN_ASCII,
     ASCII_CLASSES,
@@ -43,9 +43,9 @@ from .pattern_tables import (
     number_of,
 )
 
-# The state of a scan, from its lowest bit: the rules of the last byte in the first parts, and in the last parts; how many
-# bytes of the last character are in the next block; and its class.
-MORE_ENTERED, ENTERED, ENTERED_CLASS, STATE_BITS = 8, 16, 20, 26
+# The state of a scan, from its lowest bit: the rules of the last byte in the first parts, and in the last parts; and from
+# ENTERED on what character_classes.class_each leaves.
+MORE_ENTERED, STATE_BITS = 8, 26
 MANY = 12  # non-ASCII bytes in a block, from which on classing them together costs less than one at a time
 
 _FIRST_LONG, _FIRST_SURROGATE, _END_SURROGATES = 0x800 >> 6, 0xD800 >> 6, 0xE000 >> 6  # pages of 64 code points

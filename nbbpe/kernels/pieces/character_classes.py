@@ -8,6 +8,8 @@ from ..machine.intrinsics_look_up import blend_64
 from ..machine.utf8 import decode_character
 from .pattern_tables import UNDECODABLE, class_of, number_of
 
+# Bits of the state of boundaries.block_cuts: how many bytes of the last character are in the next block, and its class.
+ENTERED, ENTERED_CLASS = 16, 20
 _ONE = np.uint64(1)
 
 
@@ -34,5 +36,5 @@ def class_each(block_at, high, classes_at, pattern_at):
         inside |= bits & (bits << _ONE)
         high &= ~bits
         if bit + length > BLOCK:
-            leaving = ((bit + length - BLOCK) << 16) | (character_class << 20)
+            leaving = ((bit + length - BLOCK) << ENTERED) | (character_class << ENTERED_CLASS)
     return inside, leaving
