@@ -16,14 +16,13 @@ from ..compiler.jit import inlined, part
 from ..compiler.signature import int32, int64, structure, uint8, uint64
 from ..machine.intrinsics import address_of, prefetch, read_i32, read_u8, read_u64
 from ..machine.large_pages import zeros_of
+from .linked_words import NONE
 from .pair_table import COUNT, symbols_of
 
 MANTISSA_BITS = 10
 N_BUCKETS = (64 - MANTISSA_BITS) << MANTISSA_BITS
 OPEN, HEAP_SIZE = 0, 1  # indexes of the numbers in BucketQueue.state
 BY_BYTES, BY_ORDER = 0, 1  # tie rules: greatest byte strings first, or smallest order numbers first
-
-_NONE = -1
 
 
 @structure(int32[:], int32[:], int32[:], int64[:], int64[:])
@@ -65,7 +64,7 @@ class TieRule(NamedTuple):
 def new_queue(n_pairs: int) -> BucketQueue:
     """Make an empty queue for up to `n_pairs` pairs."""
     return BucketQueue(
-        heads=np.full(N_BUCKETS, _NONE, dtype=np.int32),
+        heads=np.full(N_BUCKETS, NONE, dtype=np.int32),
         links=zeros_of(np.int32, n_pairs),
         heap_pairs=zeros_of(np.int32, n_pairs),
         heap_counts=zeros_of(np.int64, n_pairs),
@@ -214,14 +213,14 @@ def settle(queue, rows, min_count, ties_at):
             if count >= min_count:
                 push(queue, pair, count, ties_at)
         bucket = queue.state[OPEN] - 1
-        while bucket >= 0 and queue.heads[bucket] == _NONE:
+        while bucket >= 0 and queue.heads[bucket] == NONE:
             bucket -= 1
         if bucket < 0:
-            return np.int64(_NONE)
+            return np.int64(NONE)
         queue.state[OPEN] = bucket
         pair = np.int64(queue.heads[bucket])
-        queue.heads[bucket] = _NONE
-        while pair != _NONE:
+        queue.heads[bucket] = NONE
+        while pair != NONE:
             following = np.int64(queue.links[pair])
             prefetch(address_of(rows) + 16 * following)  # any address is allowed, also the one that NONE gives
             prefetch(address_of(queue.links) + 4 * following)
