@@ -26,13 +26,14 @@ class UnknownLayout(RuntimeError):
 class Layouts(NamedTuple):
     """Offsets in bytes from the start of an object, unless stated otherwise.
 
-    type_at       : of every object, its type
+    type_at       : the type, in every object
     text_length, text_state : of a str, the number of characters, and 32 bits that say how they are stored
     text_kind     : the lowest of the 3 bits of the state that say how many bytes a character has
-    text_compact, text_ascii : the bits of the state that say whether the characters follow, and whether all are ASCII
-    ascii_at, units_at : where the characters follow, in a str that is ASCII, and in others
-    bytes_length, bytes_at : of bytes, their number, and where they follow
-    tuple_at      : where the items of a tuple follow
+    text_compact, text_ascii : the bits of the state that say whether the characters are in the object itself, and whether
+                               all are ASCII
+    ascii_at, units_at : where the characters begin, in a str that is ASCII, and in others
+    bytes_length, bytes_at : the number of bytes in a bytes object, and where they begin
+    tuple_at      : where the items of a tuple begin
     data, n_dimensions, dimensions, strides, dtype, flags : of an array
     kind, byte_order, item_size : of a dtype: two letters, and the bytes of an item as an int32
     """

@@ -3,7 +3,7 @@
 They are tested with the oldest and the newest Numba that pyproject.toml allows. If one is missing or behaves differently,
 kernels are compiled by a plain `njit` instead, see plain.py.
 
-    `_numba_type_`                    of an object that compiled code names: what it is to Numba
+    `_numba_type_`                    of an object that compiled code names: its type for Numba
     option `_nrt`                     no references are counted: kernels allocate nothing, and their callers own the arrays
     njit's `pipeline_class`           to have each function in a library of ours
     Compiler, JITCodeLibrary          from which these are derived; of the library `finalize`, `_finalize_final_module` and

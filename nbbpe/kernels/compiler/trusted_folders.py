@@ -50,7 +50,7 @@ class Folder(ABC):
         return {0, os.geteuid()} if _HAS_OWNERS else set()
 
     def is_trusted(self, found: os.stat_result) -> bool:
-        """Whether only the owners can write to what was found here."""
+        """Whether only the owners can write to a file or folder with this status."""
         return not _HAS_OWNERS or (found.st_uid in self.owners() and not found.st_mode & _BY_OTHERS)
 
     def read(self, name: str) -> bytes:
@@ -138,7 +138,7 @@ class InstalledFolder(Folder):
         return super().owners() | {os.stat(self._sources).st_uid}
 
     def is_trusted(self, found: os.stat_result) -> bool:
-        """Whether only the owners, and those who can write to the folder of the sources, can write to what was found here.
+        """Whether only the owners, and users who can write to the folder of the sources, can write to a file or folder.
 
         With a umask of 002, pip lets the group write to each file and folder that it installs.
         """

@@ -49,7 +49,7 @@ N_VECTORS_AT, NEXT_AT, OWN_AT, TURNS_AT = 8, 16, 24, 64
 SYMBOLS_AT = TURNS_AT + 4 * 256
 BEFORE_AT = SYMBOLS_AT + 4 * (256 + LANES)  # start_short writes whole vectors of symbols
 AFTER_AT = BEFORE_AT + 256 + 16
-LANE_BYTES = AFTER_AT + 256 + 16 + 32
+LANE_BYTES = AFTER_AT + 256 + 16 + 32  # a multiple of a cache line
 # The initial content of lanes.
 _BEFORE = np.arange(-1, 271).astype(np.uint8)
 _AFTER = np.arange(1, 273).astype(np.uint8)

@@ -68,9 +68,8 @@ def n_pending(pending_at):
 
 @inlined
 def lacks_room(pending_at, ids_at, n_bytes, end_at, id_size, out_end):
-    """Whether the next `n_bytes` of text, up to the address `end_at`, may have more ids than there is room for while pieces
-    are pending: after the lanes, where the next id is written to `ids_at`, or in the output, for all since the first
-    piece."""
+    """Whether there may be too little room for the ids of the next `n_bytes` of text, up to the address `end_at`, while
+    pieces are pending: after the lanes, from `ids_at` on, or in the output, for all ids since the first pending piece."""
     out_at, first_at = read_i64(pending_at + _OUT), read_i64(pending_at + _LANES + _KEY)
     return (
         ids_at + n_bytes * id_size > pending_at + _BEHIND + BEHIND_BYTES

@@ -90,7 +90,7 @@ def find_pairs(lengths, starts_with, ends_with, ids, at_length, lefts, rights, r
 
     lengths     : int64[n]            bytes of each token
     starts_with : int32[n]            the number of the longest other token that each begins with, or -1
-    ends_with   : int32[n]            likewise of the longest that it ends with
+    ends_with   : int32[n]            the number of the longest other token that each ends with, or -1
     ids         : int32[n]
     at_length   : int32[longest + 1], scratch, -1 throughout before and after
     lefts, rights, results : int32[*], filled as far as they reach

@@ -14,7 +14,7 @@ from .intrinsics_look_up import FORM, HAS_PACKING, compressed
 def decode_character(text_at):
     """Decode the UTF-8 character at an address, strictly as Python does.
 
-    Returns (code point, length in bytes), or (-1, 1) where no valid character starts. Reads up to 4 bytes.
+    Returns (code point, length in bytes), or (-1, 1) if no valid character starts there. Reads up to 4 bytes.
     """
     first = np.int64(read_u8(text_at))
     if first < 0x80:

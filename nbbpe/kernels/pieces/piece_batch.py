@@ -235,8 +235,8 @@ def next_pieces(text_at, piece, block, end, state, breaks, scan, joins, table_at
     scan    : ScanAddresses
     joins   : Joins, see unmergeable_boundaries.seam_cuts, or NO_JOINS
     table_at : TableAddresses
-    batch   : BatchAddresses, with n_rows >= MIN_ROWS; a break is a separate piece, and a piece may be empty where a break,
-              or the text, starts or ends
+    batch   : BatchAddresses, with n_rows >= MIN_ROWS; a break is a separate piece, and there may be an empty piece where a
+              break, or the text, starts or ends
 
     Returns (number of pieces, block, state); the text is exhausted when block >= end, and the last piece ends with it.
     Cost: one block_cuts for 64 bytes, and 2 ns a piece.

@@ -65,7 +65,7 @@ class ParityQueue(NamedTuple):
     heads       : int32[n_sources, N_BUCKETS]    see BucketQueue, for each source
     links       : int32[n_pairs]     for all queues, as an entry is in one only
     heap_pairs  : int32[*]           the heaps of all queues, one after another
-    heap_counts : int64[*]           likewise
+    heap_counts : int64[*]           the counts in these heaps
     heap_starts : int64[n_sources + 1]    where each source's heap starts; it has room for all pairs of the source
     queues      : int64[n_sources, 2]     the state of each BucketQueue
     groups      : int64[n_groups, 4]      SIZE: a number that, divided by the number of tokens, says how well a group is
