@@ -63,7 +63,6 @@ README = {
     "tiktoken": "any of these, compared with tiktoken",
     "str": "a `str` in memory to ids, one thread, four kinds of text",
     "batch, short": "a list of 100,000 short documents to ids, all cores",
-    "batch, short, tiktoken": "the same, compared with tiktoken",
     "file": "`encode_file`: a text file to a file of ids, all cores",
     "records": "`encode_file` from JSON lines, all cores",
     "records, parquet": "`encode_file` from parquet (zstd), all cores",
