@@ -172,6 +172,20 @@ def test_types_that_engines_make_of_it_are_read(counts, word, count):
     )
 
 
+@pytest.mark.parametrize(
+    "word", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str
+)
+def test_words_may_be_strings(word):
+    text = "naïve cats 你好 the cat sat"
+    counts = nbbpe.count_words(documents=[text])
+    column = counts["word"].cast(pa.string())
+    column = column.dictionary_encode() if pa.types.is_dictionary(word) else column.cast(word)
+    table = pa.table({"word": column, "count": counts["count"]})
+    assert nbbpe.train(counts=table, vocab_size=270, pattern="gpt2") == nbbpe.train(counts=counts, vocab_size=270)
+    parts = [table.slice(0, 3), table.slice(3), table.slice(3, 0)]
+    assert nbbpe.train(counts=parts, vocab_size=270, pattern="gpt2") == nbbpe.train(counts=counts, vocab_size=270)
+
+
 @pytest.mark.parametrize("word", [pa.binary_view(), pa.dictionary(pa.int32(), pa.binary())])
 def test_a_stream_may_have_empty_slices_of_any_type(counts, word):
     column = counts["word"].combine_chunks()
@@ -330,7 +344,8 @@ def test_wrong_weights_are_errors(weights, error, message):
         ([None, b"b"], [1, 1], ValueError, r"row 0 \(from 0\): the column 'word' is null"),
         (pa.DictionaryArray.from_arrays([0, 1], [b"a", None]), [1, 1], ValueError, "row 1 .*: the column 'word' is null"),
         ([b"a", b""], [1, 1], ValueError, r"row 1 \(from 0\): the word is empty"),
-        (["a", "b"], [1, 1], ValueError, "of type string, and must hold bytes"),
+        ([1, 2], [1, 1], ValueError, "the column 'word' of 'counts' is of type int64, and must hold strings or binary"),
+        (["a", ""], [1, 1], ValueError, r"row 1 \(from 0\): the word is empty"),
         ([b"a", b"b"], [1.0, 2.0], ValueError, r"of type double, and must hold whole numbers.*CAST\(SUM"),
         ([b"a", b"b"], [2**63, 1], OverflowError, "a count does not fit in int64"),
         ([b"ab", b"ab"], [2**62, 2**62], OverflowError, "add up to 9,223,372,036,854,775,808"),
