@@ -196,6 +196,33 @@ def test_a_stream_may_have_empty_slices_of_any_type(counts, word):
     assert tok.merges == nbbpe.train(counts=counts, vocab_size=350).merges
 
 
+def test_a_dict_of_counts_is_a_table(counts):
+    known = counter_of(counts)
+    by_text = {word.decode(): np.int32(n) for word, n in known.items() if word.isascii()}
+    rest = Counter({word: n for word, n in known.items() if not word.isascii()})
+    expected = nbbpe.train(counts=counts, vocab_size=350)
+    for given in known, Counter(known), [by_text, rest], [by_text, counts.filter([not w.isascii() for w in known])]:
+        assert nbbpe.train(counts=given, vocab_size=350, pattern="gpt2", special_tokens=SPECIALS) == expected
+    assert counter_of(nbbpe.arrow_functions.add_up_counts([by_text, rest])) == known
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({3: 1}, TypeError, r"text must be str or bytes, not int: word 0 \(from 0\) is 3"),
+        ({"a": 1, "b": 1.5}, TypeError, r"counts\['b'\] must be a positive integer, not 1\.5"),
+        ({"word": ["a"], "count": [1]}, TypeError, r"counts\['word'\] must be a positive integer, not \['a'\]"),
+        ({"a": 0}, ValueError, r"counts\['a'\] must be at least 1, not 0"),
+        ({"a": 2**63}, OverflowError, "'counts' has a count of 9,223,372,036,854,775,808, which does not fit in int64"),
+        ({"": 1}, ValueError, "the word is empty"),
+        ({}, ValueError, "have no rows"),
+    ],
+)
+def test_wrong_dicts_of_counts_are_errors(given, error, message):
+    with pytest.raises(error, match=message):
+        nbbpe.train(counts=given, vocab_size=300, pattern="gpt2")
+
+
 def test_a_table_that_lost_its_metadata_needs_pattern(counts):
     lost = counts.replace_schema_metadata(None)
     with pytest.raises(ValueError, match=r"'counts' does not say how its text was split.*pattern="):
@@ -396,7 +423,7 @@ def test_wrong_tables_are_errors(tmp_path, counts):
         nbbpe.train(counts=tmp_path / "missing.parquet", vocab_size=300)
     with pytest.raises(FileNotFoundError, match="no file matches"):
         nbbpe.train(counts=str(tmp_path / "*.pq"), vocab_size=300)
-    for given in 3, {"word": 1}, [3], iter([3]), b"a":
+    for given in 3, {"word"}, [3], iter([3]), b"a":
         with pytest.raises(TypeError, match="counts"):
             nbbpe.train(counts=given, vocab_size=300, pattern="gpt2")
     with pytest.raises(ValueError, match="empty list"):
