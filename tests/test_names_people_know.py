@@ -106,6 +106,19 @@ class Scalar:
         return 5000
 
 
+def test_special_tokens_are_skipped_where_that_is_asked_for(both):
+    ours = both[0]
+    end = ours.eot_token
+    ids = [end, *ours.encode_ordinary("naïve 🙂"), end]
+    assert ours.decode(ids, skip_special_tokens=True) == "naïve 🙂"
+    assert ours.decode_bytes(iter(ids), skip_special_tokens=True) == "naïve 🙂".encode()
+    assert ours.decode_batch([ids, [end]], skip_special_tokens=True) == ["naïve 🙂", ""]
+    stream = ours.stream_decoder(skip_special_tokens=True)
+    assert "".join(map(stream.push, ids)) + stream.finish() == "naïve 🙂"
+    with pytest.raises(KeyError, match="id 100261"):
+        ours.decode([end, 100261], skip_special_tokens=True)
+
+
 def test_arguments_and_their_errors_are_those_of_tiktoken(both):
     ours, theirs = both
     ids = theirs.encode("h é 中")
