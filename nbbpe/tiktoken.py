@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .encoding import batches
 from .formats import tiktoken as files
 from .formats.recognise import read_model
-from .formats.tiktoken_package import tiktoken_package
+from .formats.tiktoken_package import path_of_modules, tiktoken_package
 from .model.model import Model
 from .system.lazy import lazy
 from .text.utf8 import Text, has_surrogates
@@ -34,6 +34,19 @@ __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_enc
 _Allowed = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str] | None
 _encodings: dict[str, Encoding] = {}
+_THEIRS = ("core", "load", "model", "registry", "__version__")
+
+
+def __getattr__(name: str) -> Any:
+    """tiktoken's own modules and its version, if it is installed."""
+    try:
+        if name == "__path__":  # by which Python finds them, where this module is in tiktoken's place
+            return path_of_modules()
+        if name in _THEIRS:
+            return getattr(tiktoken_package(), name)
+    except ImportError:
+        pass
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Encoding(Tokenizer):
