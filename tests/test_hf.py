@@ -410,10 +410,10 @@ def test_a_process_that_only_decodes_makes_a_tokenizer_when_it_pays(folders, mon
     ours, theirs = both(folders["plain"])
     rows = theirs(BATCH)["input_ids"]
     check_decoding(ours, theirs, rows)
-    assert ours._ours is None
+    assert ours._made is None
     monkeypatch.setattr("nbbpe.hf.tokenizer._MANY_IDS", 10)
     check_decoding(ours, theirs, rows)
-    assert ours._ours is not None
+    assert ours._made is not None
 
 
 @pytest.mark.parametrize("text", ["\ud83d", "é \udcff", "x" * 100 + "\udc80"])
@@ -453,6 +453,29 @@ def test_what_is_added_or_set_behind_transformers_is_used(folders):
         ours("the cat")
     ours.backend_tokenizer.model.dropout = None
     check(ours, theirs, ["the cat<new>", "x"])
+
+
+def test_no_call_counts_all_tokens(folders):
+    ours, theirs = both(folders["plain"])
+    backend = ours._tokenizer
+
+    class Counted:
+        """The tokenizer of tokenizers, which takes milliseconds to count all its tokens before 0.23."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(backend, name)
+
+        def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+            assert not with_added_tokens
+            return int(backend.get_vocab_size(with_added_tokens=False))
+
+    ours._tokenizer = Counted()
+    check(ours, theirs, ["the cat", "x"], ["a", "b"])
+    assert ours.tokenize("the cat") == theirs.tokenize("the cat")
+    check_decoding(ours, theirs, [[5, 6] * 20])
+    for each in ours, theirs:
+        each.backend_tokenizer.add_tokens(["<new>", "<newer>"])
+    check(ours, theirs, ["the<newer>", "x"])
 
 
 def test_tokens_are_those_of_the_texts_that_were_encoded(folders):
