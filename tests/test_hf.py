@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -124,6 +125,14 @@ def check(ours: Any, theirs: Any, *arguments: Any, **options: Any) -> None:
             assert found[name] == expected[name], (name, options)
 
 
+def outcome(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """What a call returns, or the type of its error."""
+    try:
+        return call(*arguments, **options)
+    except Exception as error:
+        return type(error)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_gives_what_transformers_gives(folders, name):
     ours, theirs = both(folders[name])
@@ -183,8 +192,26 @@ def test_invalid_padding_is_refused_as_by_transformers(folders):
         {"padding": True, "pad_to_multiple_of": -3},
         {"padding": True, "pad_to_multiple_of": 2.5},
         {"padding": True, "pad_to_multiple_of": 0},
+        {"padding": True, "pad_to_multiple_of": 1 << 64},
+        {"padding": True, "padding_side": ""},
     ):
         check(ours, theirs, ["the cat", "x"], **options)
+
+
+@pytest.mark.parametrize("value", [None, 0, 1, "x", "", np.True_, 1 << 64, np.int64(2), np.array([1, 2])])
+def test_odd_values_are_refused_as_by_transformers(folders, value):
+    ours, theirs = both(folders["around"])
+    for options in (
+        {"add_special_tokens": value},
+        {"split_special_tokens": value},
+        {"truncation": True, "max_length": value},
+        {"truncation": True, "max_length": 3, "stride": value},
+        {"unknown": value},
+    ):
+        check(ours, theirs, ["the cat", "x"], **options)
+    found, expected = (outcome(each.tokenize, "the cat", add_special_tokens=value) for each in (ours, theirs))
+    assert found == expected
+    check_decoding(ours, theirs, [[5, 6] * 20], skip_special_tokens=value)
 
 
 def test_truncation_of_an_earlier_call_is_not_saved(folders, tmp_path):
@@ -343,15 +370,9 @@ def test_tokens_that_are_parts_of_ordinary_text_give_no_warning(folders):
 
 def check_decoding(ours: Any, theirs: Any, rows: Any, **options: Any) -> None:
     """Both give the same text for ids, errors included."""
-    takes_rows = transformers.__version__ >= "5"
-    for method in ("decode", "batch_decode") if takes_rows else ("batch_decode",):
-        try:
-            expected = getattr(theirs, method)(rows, **options)
-        except Exception as error:
-            with pytest.raises(type(error)):
-                getattr(ours, method)(rows, **options)
-        else:
-            assert getattr(ours, method)(rows, **options) == expected, (method, rows, options)
+    for method in "decode", "batch_decode":
+        found, expected = (outcome(getattr(each, method), rows, **options) for each in (ours, theirs))
+        assert found == expected, (method, rows, options)
 
 
 def test_decoding_gives_what_transformers_gives(folders):

@@ -7,7 +7,7 @@ is returned, tokenizers must decide, or say what is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ..model.surround import Surround, Template
 
@@ -100,15 +100,15 @@ class Cut(NamedTuple):
         n_usual  : how many ids are put around one text unless they are declined
         """
         strategy, most = _value(options.get("truncation_strategy")), options.get("max_length")
-        overflows, stride = options.get("return_overflowing_tokens"), options.get("stride") or 0
+        overflows, stride = options.get("return_overflowing_tokens"), options.get("stride", 0)
         if overflows and (frame.is_pair or any(frame.types)):  # tokenizers sets the types of what overflows now and then
             return None
         if strategy in (None, "do_not_truncate"):
             return cls(None)
         # tokenizers refuses what leaves no room for text, and a stride that does not fit.
-        if strategy not in _TRUNCATION or not isinstance(most, int) or most <= frame.n_ids:
+        if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most <= frame.n_ids:
             return None
-        if stride and (frame.is_pair or not isinstance(stride, int) or not 0 < stride < most - max(n_usual, frame.n_ids)):
+        if stride and (frame.is_pair or stride >= most - max(n_usual, frame.n_ids)):
             return None
         room = most - frame.n_ids
         counts = list(map(len, rows))
@@ -191,4 +191,9 @@ def is_unpadded(options: Mapping[str, Any]) -> bool:
 def is_padded_plainly(options: Mapping[str, Any]) -> bool:
     """Whether padding is by whole numbers, or there is none."""
     numbers = options.get("max_length"), options.get("pad_to_multiple_of")
-    return is_unpadded(options) or all(each is None or (isinstance(each, int) and each >= 0) for each in numbers)
+    return is_unpadded(options) or all(each is None or _is_size(each) for each in numbers)
+
+
+def _is_size(value: Any) -> TypeGuard[int]:
+    """Whether tokenizers takes it for a number of tokens."""
+    return isinstance(value, int) and 0 <= value < 1 << 64

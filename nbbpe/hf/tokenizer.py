@@ -23,26 +23,19 @@ from ..tokenizer import Tokenizer
 from .applied import Applied
 from .rows import Batch, Cut, is_padded_plainly, is_unpadded, padded
 
-# The options of a call that nbbpe is enough for; one with any other that is set goes to tokenizers.
+# The options of a call that nbbpe is enough for, if some of them are off; one with any other goes to tokenizers.
+_OFF = "is_split_into_words", "sanitize_control_tokens"
 _PLAIN = {
+    *_OFF,
     *("add_special_tokens", "padding_strategy", "truncation_strategy", "max_length", "stride", "pad_to_multiple_of"),
-    *(
-        "padding_side",
-        "return_tensors",
-        "return_token_type_ids",
-        "return_attention_mask",
-        "return_special_tokens_mask",
-        "return_offsets_mapping",
-        "return_overflowing_tokens",
-        "return_length",
-        "verbose",
-        "split_special_tokens",
-    ),
+    *("padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask"),
+    *("return_offsets_mapping", "return_overflowing_tokens", "return_length", "verbose", "split_special_tokens"),
 }
 _NOT_SAVED = ("_made", "_n_decoded")  # what is worked out again
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
+_DECODES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # `decode` of transformers 5 does
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
     *("cache_dir", "force_download", "resume_download", "local_files_only", "token", "use_auth_token", "revision"),
@@ -261,14 +254,15 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         """The text of ids, or of each list of ids; arguments are those of PreTrainedTokenizerFast."""
-        if isinstance(token_ids, list) and token_ids:
-            is_one = not isinstance(token_ids[0], list)
-            if not is_one or len(token_ids) >= _FEW_IDS:
+        if type(token_ids) is list and token_ids:
+            is_one = type(token_ids[0]) is not list
+            if len(token_ids) >= _FEW_IDS if is_one else _DECODES_ROWS:
                 rows = [token_ids] if is_one else token_ids
                 texts = self._decode_plain(rows, skip_special_tokens, clean_up_tokenization_spaces)
                 if texts is not None:
                     return texts[0] if is_one else texts
-        options |= {"clean_up_tokenization_spaces": clean_up_tokenization_spaces}
+        if clean_up_tokenization_spaces is not None:
+            options["clean_up_tokenization_spaces"] = clean_up_tokenization_spaces
         return super().decode(token_ids, skip_special_tokens, **options)
 
     def batch_decode(
@@ -292,6 +286,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         """The text of each row of ids, by nbbpe; None if tokenizers must decide."""
         if (self.clean_up_tokenization_spaces if cleans is None else cleans) or set(map(type, rows)) != {list}:
             return None
+        if type(skips_special) is not bool:  # which tokenizers refuses
+            return None
         backend = self._tokenizer
         if type(backend.decoder) is not ByteLevel:
             return None
@@ -299,7 +295,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             self._n_decoded += sum(map(len, rows))
             return None
         try:
-            decoder = self._applied.decoders[bool(skips_special)]
+            decoder = self._applied.decoders[skips_special]
             return [decoder.decode(row, "replace") for row in rows]
         except ValueError:  # nbbpe cannot honour the tokenizer, or a row has an id without a token, which tokenizers skips
             return None
@@ -308,24 +304,30 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any] | None
     ) -> NbbpeEncoding | None:
         """A batch of texts or pairs, by nbbpe; None if tokenizers must decide."""
-        if batch is None or any(value for name, value in options.items() if name not in _PLAIN):
+        if batch is None or not options.keys() <= _PLAIN or any(map(options.get, _OFF)):
             return None
         texts = batch.texts
         if any(map(has_surrogates, texts)):  # which tokenizers refuses
             return None
-        padding_side = options.get("padding_side") or self.padding_side
+        padding_side = options.get("padding_side")
+        padding_side = self.padding_side if padding_side is None else padding_side
         if not is_padded_plainly(options) or {padding_side, self.truncation_side} - {"left", "right"}:
             return None
+        adds, splits = (
+            options.get("add_special_tokens", True),
+            options.get("split_special_tokens", self.split_special_tokens),
+        )
+        if type(adds) is not bool or type(splits) is not bool:  # which tokenizers refuses, or looks up
+            return None
         applied = self._applied
-        splits = options.get("split_special_tokens")
-        allowed = applied.found_when_split if (self.split_special_tokens if splits is None else splits) else "all"
+        allowed = applied.found_when_split if splits else "all"
         if allowed is None:
             return None
         if len(texts) == 1:  # which a batch takes ten times as long for, if it is short
             rows = [applied.tokenizer.encode(texts[0], allowed_special=allowed)]
         else:
             rows = applied.tokenizer.encode_batch(texts, allowed_special=allowed)
-        frame = applied.frame(batch.is_pair, bool(options.get("add_special_tokens", True)))
+        frame = applied.frame(batch.is_pair, adds)
         n_usual = applied.frame(False, True).n_ids
         cut = Cut.of(rows, frame, options, self.truncation_side == "left", n_usual)
         if cut is None:
