@@ -94,6 +94,11 @@ def folders(tmp_path_factory, small) -> dict[str, str]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def _finds_offsets_in_short_texts(monkeypatch):
+    monkeypatch.setattr("nbbpe.hf.tokenizer._FEW_CHARACTERS", 0)
+
+
 def both(path: str, **options: Any) -> tuple[Any, Any]:
     """Our class and theirs, from one folder."""
     classes = NbbpeTokenizerFast, transformers.PreTrainedTokenizerFast
@@ -474,6 +479,24 @@ def test_what_is_added_or_set_behind_transformers_is_used(folders):
         ours("the cat")
     ours.backend_tokenizer.model.dropout = None
     check(ours, theirs, ["the cat<new>", "x"])
+
+
+def test_short_texts_are_not_encoded_twice_or_as_a_batch(folders, monkeypatch):
+    from tokenizers import normalizers
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("nbbpe was asked")
+
+    ours, theirs = both(folders["plain"])
+    monkeypatch.setattr(nbbpe.Tokenizer, "encode_batch", refuse)  # takes 0.1 ms, with a normalizer
+    check(ours, theirs, ["the cat", "x"])
+    check(ours, theirs, "the", "cat")
+    monkeypatch.setattr(nbbpe.Tokenizer, "encode", refuse)
+    for characters, normalizer in (128, None), (0, normalizers.NFC()):
+        monkeypatch.setattr("nbbpe.hf.tokenizer._FEW_CHARACTERS", characters)
+        for each in ours, theirs:
+            each.backend_tokenizer.normalizer = normalizer
+        check(ours, theirs, "the cat", return_offsets_mapping=True)
 
 
 def test_no_call_counts_all_tokens(folders):

@@ -78,11 +78,6 @@ class Frame:
         return found
 
 
-def _value(strategy: Any) -> Any:
-    """The name of a strategy of transformers, which has enumerations of them."""
-    return getattr(strategy, "value", strategy)
-
-
 class Cut(NamedTuple):
     """Which stretches of the ids of texts are the rows of a result.
 
@@ -99,7 +94,7 @@ class Cut(NamedTuple):
         from_end : whether the end of a text stays
         n_usual  : how many ids are put around one text unless they are declined
         """
-        strategy, most = _value(options.get("truncation_strategy")), options.get("max_length")
+        strategy, most = options.get("truncation_strategy"), options.get("max_length")
         overflows, stride = options.get("return_overflowing_tokens"), options.get("stride", 0)
         if overflows and (frame.is_pair or any(frame.types)):  # tokenizers sets the types of what overflows now and then
             return None
@@ -173,7 +168,7 @@ def _shared(first: int, second: int, room: int) -> tuple[int, int]:
 def padded(columns: dict[str, Rows], pads: Mapping[str, Any], options: Mapping[str, Any], side: str) -> dict[str, Rows]:
     """Columns whose rows have one length; `pads` is from the name of a column to what fills it."""
     lengths = list(map(len, columns["input_ids"]))
-    width: int = options["max_length"] if _value(options.get("padding_strategy")) == "max_length" else max(lengths)
+    width: int = options["max_length"] if options.get("padding_strategy") == "max_length" else max(lengths)
     multiple = options.get("pad_to_multiple_of") or 1
     width = -(-width // multiple) * multiple
     of_columns = {}
@@ -185,7 +180,7 @@ def padded(columns: dict[str, Rows], pads: Mapping[str, Any], options: Mapping[s
 
 def is_unpadded(options: Mapping[str, Any]) -> bool:
     """Whether rows stay as they are."""
-    return _value(options.get("padding_strategy")) in (None, "do_not_pad")
+    return options.get("padding_strategy") in (None, "do_not_pad")
 
 
 def is_padded_plainly(options: Mapping[str, Any]) -> bool:

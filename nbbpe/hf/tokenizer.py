@@ -35,6 +35,7 @@ _NOT_SAVED = ("_made", "_n_decoded")  # what is worked out again
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
+_FEW_CHARACTERS = 128  # the offsets in fewer are found by tokenizers: NumPy takes 20 microseconds for any number of them
 _DECODES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # `decode` of transformers 5 does
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
@@ -216,30 +217,33 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             text, text_pair = (each.copy() if isinstance(each, list) else each for each in (text, text_pair))
         with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
         if not isinstance(text, str):
-            found = self._encode_plain(Batch.of(text, text_pair), options, with_tokenizers)
-            return with_tokenizers() if found is None else found
+            return self._encoded(Batch.of(text, text_pair), options, with_tokenizers, is_one=False)
         batch = Batch.of([text], [text_pair]) if text_pair else Batch([text], False)  # an empty text makes no pair
-        found = self._encode_plain(batch, options, with_tokenizers)
-        if found is None:
-            return with_tokenizers()
-        if options.get("return_tensors") is not None or options.get("return_overflowing_tokens"):
-            return found
-        # One text has a row of its own, except as a tensor, and where there may be more. (Lengths are ints.)
-        one = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}
-        return NbbpeEncoding(one, found.n_sequences, with_tokenizers)
+        return self._encoded(batch, options, with_tokenizers, is_one=True)
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> Any:
         if isinstance(batch_text_or_text_pairs, list):
             batch_text_or_text_pairs = batch_text_or_text_pairs.copy()  # as above
         with_tokenizers = partial(super()._batch_encode_plus, batch_text_or_text_pairs, **options)
-        found = self._encode_plain(Batch.of(batch_text_or_text_pairs), options, with_tokenizers)
-        return with_tokenizers() if found is None else found
+        return self._encoded(Batch.of(batch_text_or_text_pairs), options, with_tokenizers, is_one=False)
+
+    def _encoded(
+        self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any], is_one: bool
+    ) -> Any:
+        """The result of a call: for a batch, or for one text, which has a row of its own unless there may be more."""
+        found = self._encode_plain(batch, options)
+        if batch is None or found is None:
+            return with_tokenizers()
+        tensors = options.get("return_tensors")
+        if is_one and tensors is None and not options.get("return_overflowing_tokens"):
+            found = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}  # or ints
+        return NbbpeEncoding(found, 1 + batch.is_pair, with_tokenizers, tensors)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
         """The tokens of a text, spelled in GPT-2's alphabet; arguments are those of PreTrainedTokenizerFast."""
         if isinstance(text, str) and not pair and not options:
             asked = {"add_special_tokens": add_special_tokens}
-            found = self._encode_plain(Batch([text], False), asked, None)
+            found = self._encode_plain(Batch([text], False), asked)
             spelled = None if found is None else self._applied.spelled(found["input_ids"][0])
             if spelled is not None:
                 return spelled
@@ -300,10 +304,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         except ValueError:  # nbbpe cannot honour the tokenizer, or a row has an id without a token, which tokenizers skips
             return None
 
-    def _encode_plain(
-        self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any] | None
-    ) -> NbbpeEncoding | None:
-        """A batch of texts or pairs, by nbbpe; None if tokenizers must decide."""
+    def _encode_plain(self, batch: Batch | None, options: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The columns of a batch of texts or pairs, by nbbpe; None if tokenizers must decide."""
         if batch is None or not options.keys() <= _PLAIN or any(map(options.get, _OFF)):
             return None
         texts = batch.texts
@@ -319,21 +321,20 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         )
         if type(adds) is not bool or type(splits) is not bool:  # which tokenizers refuses, or looks up
             return None
+        needs_offsets = options.get("return_offsets_mapping")
+        if needs_offsets and sum(map(len, texts)) < _FEW_CHARACTERS:
+            return None
         applied = self._applied
         allowed = applied.found_when_split if splits else "all"
-        if allowed is None:
+        if allowed is None or (needs_offsets and applied.finder is None):
             return None
-        if len(texts) == 1:  # which a batch takes ten times as long for, if it is short
-            rows = [applied.tokenizer.encode(texts[0], allowed_special=allowed)]
-        else:
-            rows = applied.tokenizer.encode_batch(texts, allowed_special=allowed)
+        rows = applied.encode(texts, allowed)
         frame = applied.frame(batch.is_pair, adds)
         n_usual = applied.frame(False, True).n_ids
         cut = Cut.of(rows, frame, options, self.truncation_side == "left", n_usual)
         if cut is None:
             return None
-        needs_offsets = options.get("return_offsets_mapping")
-        offsets = applied.offsets(texts, rows, cut) if needs_offsets else []
+        offsets = applied.finder.find(texts, rows, cut.spans) if needs_offsets and applied.finder else []
         if offsets is None:
             return None
         # As in their class, what a call before set in the tokenizer of tokenizers is not left there, nor saved with it.
@@ -363,7 +364,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         if options.get("return_overflowing_tokens"):
             numbers = range(len(rows)) if cut.spans is None else [i for i, _, _ in cut.spans]
             found["overflow_to_sample_mapping"] = list(numbers)
-        return NbbpeEncoding(found, 1 + batch.is_pair, with_tokenizers, options.get("return_tensors"))
+        return found
 
     def _pads(self) -> dict[str, Any]:
         """What fills the rows of each column."""
