@@ -604,6 +604,25 @@ def test_who_reads_a_saved_folder(folders, tmp_path):
     assert nbbpe.load(tmp_path / "portable").encode("the cat") == ours.nbbpe.encode("the cat")
 
 
+def test_the_class_is_named_in_every_file_that_is_saved_or_uploaded(folders, tmp_path, monkeypatch):
+    ours, _ = both(folders["around"])
+    found = {}
+
+    def upload(self: Any, working_dir: Any, *_: Any, **__: Any) -> None:
+        found["uploaded"] = json.loads((tmp_path / "up" / "tokenizer_config.json").read_text())["tokenizer_class"]
+
+    base = sys.modules[transformers.PreTrainedTokenizerBase.__module__]
+    monkeypatch.setattr(transformers.PreTrainedTokenizerBase, "_upload_modified_files", upload)
+    hub = SimpleNamespace(create_repo=lambda *_, **__: SimpleNamespace(repo_id="a/b"))
+    monkeypatch.setattr(base, "hf_api", lambda: hub, raising=False)  # of transformers 5
+    monkeypatch.setattr(transformers.PreTrainedTokenizerBase, "_create_repo", lambda *_, **__: "a/b", raising=False)  # of 4
+    ours.save_pretrained(str(tmp_path / "up"), push_to_hub=True)
+    names = ours.save_pretrained(tmp_path / "named", None, "prefix")
+    found["prefixed"] = json.loads((tmp_path / "named" / "prefix-tokenizer_config.json").read_text())["tokenizer_class"]
+    assert found == {"uploaded": "PreTrainedTokenizerFast", "prefixed": "PreTrainedTokenizerFast"}
+    assert all(map(os.path.exists, names))
+
+
 def test_a_config_that_cannot_be_written_again_is_still_there(folders, tmp_path, monkeypatch):
     def no_space(*args: object, **options: object) -> None:
         raise OSError(28, "No space left on device")

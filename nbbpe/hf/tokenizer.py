@@ -140,6 +140,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     # No `__init__`: transformers 5 reads a tokenizer.json as it is for classes without one only.
     _made: _Made | None = None
     _n_decoded = 0  # ids, by tokenizers
+    _keeps_class = False  # of what `save_pretrained` writes
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Tokenizer | Path, **options: Any) -> NbbpeTokenizerFast:
@@ -198,16 +199,20 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         keep_class : whether the folder names this class, so that AutoTokenizer gives it where nbbpe.hf was imported. By
             default it names PreTrainedTokenizerFast, as transformers 4 refuses a class that it does not know
         """
-        written = super().save_pretrained(save_directory, *args, **options)
-        if not keep_class and written:
-            prefix = options.get("filename_prefix")
-            path = os.path.join(save_directory, f"{prefix}-tokenizer_config.json" if prefix else "tokenizer_config.json")
+        saved = copy.copy(self)
+        saved._keeps_class = keep_class
+        return super(NbbpeTokenizerFast, saved).save_pretrained(save_directory, *args, **options)
+
+    def _save_pretrained(self, save_directory: Path, file_names: tuple[str, ...], *args: Any, **options: Any) -> Any:
+        # Called between tokenizer_config.json, which is first, and the upload of all files, if there is one.
+        if not self._keeps_class:
+            path = file_names[0]
             with open(path, encoding="utf-8") as file:
                 config = json.load(file)
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
             with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
                 file.write(json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
-        return written
+        return super()._save_pretrained(save_directory, file_names, *args, **options)
 
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
