@@ -219,6 +219,23 @@ def test_odd_values_are_refused_as_by_transformers(folders, value):
     check_decoding(ours, theirs, [[5, 6] * 20], skip_special_tokens=value)
 
 
+@pytest.mark.parametrize("sequence", ["A", "B"])
+def test_a_template_of_pairs_may_have_one_text(folders, sequence):
+    from tokenizers import Tokenizer
+
+    classes = NbbpeTokenizerFast, transformers.PreTrainedTokenizerFast
+    document = json.loads(both(folders["around"])[0].backend_tokenizer.to_str())
+    document["post_processor"]["pair"] = [{"Sequence": {"id": sequence, "type_id": 1}}]
+    backend = Tokenizer.from_str(json.dumps(document))
+    ours, theirs = (each(tokenizer_object=backend, pad_token="<pad>") for each in classes)
+    for options in (
+        {"return_offsets_mapping": True, "return_token_type_ids": True},
+        {"truncation": True, "max_length": 3, "padding": True},
+    ):
+        check(ours, theirs, ["the cat", "x"], ["a mat on a mat", "sat"], **options)
+        check(ours, theirs, "the cat", "a mat", **options)
+
+
 def test_truncation_of_an_earlier_call_is_not_saved(folders, tmp_path):
     for each in both(folders["plain"]):
         each("the cat sat", return_offsets_mapping=True, truncation=True, padding=True, max_length=2)

@@ -57,7 +57,7 @@ class Frame:
 
     def put(self, rows: Rows, value: Any = None) -> Rows:
         """The rows of texts, such as their ids, with what is around them; `value` stands for each id, unless it is None."""
-        if self.pieces == ["A"]:
+        if self.pieces == ["A"] and not self.is_pair:
             return rows
         pieces = [piece if value is None or isinstance(piece, str) else [value] * len(piece) for piece in self.pieces]
         around = Surround(pieces, pieces).around
