@@ -579,6 +579,8 @@ def test_copies_and_pickles_encode_alike_and_encoding_changes_no_state(folders):
     check(ours, theirs, BATCH)
     assert ours.__getstate__().keys() == before
     check(pickle.loads(pickle.dumps(ours)), theirs, BATCH)
+    ours.batch_decode([[5, 6] * 10_000] * 5)
+    assert ours.__dict__.keys() == before  # which `datasets` looks at
     # As datasets.map calls it: columns of a batch to columns.
     columns = ours({"text": BATCH}["text"], truncation=True, max_length=16)
     assert set(columns) == set(theirs(BATCH))

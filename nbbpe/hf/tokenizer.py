@@ -31,7 +31,6 @@ _PLAIN = {
     *("padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask"),
     *("return_offsets_mapping", "return_overflowing_tokens", "return_length", "verbose", "split_special_tokens"),
 }
-_NOT_SAVED = ("_made", "_n_decoded")  # what is worked out again
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
@@ -138,9 +137,18 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     """
 
     # No `__init__`: transformers 5 reads a tokenizer.json as it is for classes without one only.
-    _made: _Made | None = None
-    _n_decoded = 0  # ids, by tokenizers
-    _keeps_class = False  # of what `save_pretrained` writes
+
+    # What is worked out again, and neither copied nor saved. It is not in `__dict__`, by which `datasets` names what it
+    # caches: a call must not change that.
+    __slots__ = ("_keeps_class", "_made", "_n_decoded")
+    _made: _Made | None
+    _n_decoded: int  # ids, by tokenizers
+    _keeps_class: bool  # of what `save_pretrained` writes
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        new = super().__new__(cls)
+        new._made, new._n_decoded, new._keeps_class = None, 0, False
+        return new
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Tokenizer | Path, **options: Any) -> NbbpeTokenizerFast:
@@ -190,8 +198,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         return n_added
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process makes its own. And `datasets` names what it caches by this state, which encoding must not change.
-        return {name: value for name, value in self.__dict__.items() if name not in _NOT_SAVED}
+        return self.__dict__
 
     def save_pretrained(self, save_directory: Path, *args: Any, keep_class: bool = False, **options: Any) -> Any:
         """Write a folder that any transformers reads; arguments are those of PreTrainedTokenizerFast.save_pretrained.
