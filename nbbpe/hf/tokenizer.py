@@ -35,7 +35,7 @@ _PLAIN = {
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
 _FEW_CHARACTERS = 128  # the offsets in fewer are found by tokenizers: NumPy takes 20 microseconds for any number of them
-_DECODES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # `decode` of transformers 5 does
+_TAKES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # as `encode` and `decode` of transformers 5 do
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
     *("cache_dir", "force_download", "resume_download", "local_files_only", "token", "use_auth_token", "revision"),
@@ -229,7 +229,8 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             text, text_pair = (each.copy() if isinstance(each, list) else each for each in (text, text_pair))
         with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
         if not isinstance(text, str):
-            return self._encoded(Batch.of(text, text_pair), options, with_tokenizers, is_one=False)
+            batch = Batch.of(text, text_pair) if _TAKES_ROWS else None
+            return self._encoded(batch, options, with_tokenizers, is_one=False)
         batch = Batch.of([text], [text_pair]) if text_pair else Batch([text], False)  # an empty text makes no pair
         return self._encoded(batch, options, with_tokenizers, is_one=True)
 
@@ -272,7 +273,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         """The text of ids, or of each list of ids; arguments are those of PreTrainedTokenizerFast."""
         if type(token_ids) is list and token_ids:
             is_one = type(token_ids[0]) is not list
-            if len(token_ids) >= _FEW_IDS if is_one else _DECODES_ROWS:
+            if len(token_ids) >= _FEW_IDS if is_one else _TAKES_ROWS:
                 rows = [token_ids] if is_one else token_ids
                 texts = self._decode_plain(rows, skip_special_tokens, clean_up_tokenization_spaces)
                 if texts is not None:
