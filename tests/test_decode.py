@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import naive
 import numpy as np
@@ -138,6 +139,35 @@ def test_many_ids_give_what_few_at_a_time_do(gpt2, shared):
     assert b"".join(gpt2.decode_bytes(ids[i : i + 50]) for i in range(0, len(ids), 50)) == data
 
 
+def test_a_long_array_is_decoded_in_little_memory(small):
+    ids = np.full(2_000_000, 97, dtype=np.uint16)
+    ids[-1] = 0xFF
+    small.decode_bytes(ids)  # tables are made now
+    tracemalloc.start()
+    assert small.decode_bytes(ids) == b"a" * 1_999_999 + b"\xff"
+    assert small.decode(ids) == "a" * 1_999_999 + "\ufffd"
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16_000_000  # all ids as int64 take as much
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_array_of_several_blocks_is_decoded_as_one(small, monkeypatch, is_known):
+    monkeypatch.setattr(decoder, "_AT_ONCE", 200)
+    text = "é" * 300 + "<far>" * (not is_known)  # a character may be in two blocks, and the compiled loop lacks far ids
+    tok = small.with_special_tokens({"<far>": 2**31 - 2})
+    ids = tok.encode_array(text)
+    assert tok.decode(ids, errors="strict") == text
+    assert tok.decode_bytes(ids) == text.encode()
+    ids = ids.astype(np.int64)
+    ids[450] = 5000
+    with pytest.raises(ValueError, match="id 5000 at index 450 is not in the vocabulary"):
+        tok.decode(ids)
+    ids[450], ids[400] = 97, 0xFF
+    with pytest.raises(UnicodeDecodeError, match="position 400"):
+        tok.decode(ids, errors="strict")
+
+
 def test_who_decodes_little_again_and_again_gets_the_compiled_loop(small):
     fresh = nbbpe.Tokenizer(small.vocab, small.merges)
     small.encode("a")  # kernels are in use
@@ -200,6 +230,26 @@ def test_a_stream_gives_what_decode_gives(small, ids, seed, errors):
         fed.append(stream.feed(rest[:n] if n % 2 else np.array(rest[:n], dtype=np.uint16)))
         rest = rest[n:]
     assert "".join([*fed, stream.finish()]) == small.decode(ids, errors)
+
+
+@given(ids=IDS, errors=st.sampled_from(["replace", "ignore"]))
+def test_a_stream_skips_the_special_tokens_that_decode_skips(small, ids, errors):
+    expected = small.decode(ids, errors, skip_special_tokens=True)
+    assert small.decode_bytes(ids, skip_special_tokens=True).decode(errors=errors) == expected
+    stream = small.stream_decoder(errors, skip_special_tokens=True)
+    for _ in range(2):
+        assert "".join(map(stream.push, ids)) + stream.finish() == expected
+        assert stream.feed(ids) + stream.feed(np.array(ids, dtype=np.uint16)) + stream.finish() == (
+            small.decode([*ids, *ids], errors, skip_special_tokens=True)
+        )
+
+
+def test_a_character_may_go_on_after_a_special_token_that_a_stream_skips(small):
+    special = small.special_tokens[texts.SPECIAL]
+    stream = nbbpe.StreamDecoder(small, skip_special_tokens=True)
+    assert [stream.push(i) for i in [0xC3, special, 0xA9, special, 0x62]] == ["", "", "é", "", "b"]
+    with pytest.raises(ValueError, match="not in the vocabulary"):
+        stream.push(400)
 
 
 @given(data=texts.data(60))

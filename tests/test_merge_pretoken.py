@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
+import nbbpe
 from nbbpe.kernels.encoding import merge_long, merge_pretoken, merge_short, merge_table
 from nbbpe.kernels.encoding.merge_table import NO_SYMBOL, Merges, new_merges
 from nbbpe.kernels.machine.intrinsics import LINE, NO_RANK, address_of, write_byte_pairs
@@ -397,3 +398,28 @@ def test_too_many_tokens_for_the_tables_are_an_error():
     ids = np.arange(n, dtype=np.int32)
     with pytest.raises(ValueError, match="2,097,150 tokens"):
         new_merges(ids[256:], ids[256:], ids[256:], ids[256:], ids[:256])
+
+
+@njit
+def place_in_a_list(groups, words, ends, blocks, position):
+    lists = address_of(groups), address_of(words), address_of(ends), address_of(blocks)
+    merge_long.add_place(lists, np.int64(-1), np.int64(0), np.int64(0), position)
+    return merge_long.place_of(address_of(blocks), 0)
+
+
+@pytest.mark.parametrize("position", [0, 2**31 - 1, 2**31, merge_long.MOST_BYTES - 1])
+def test_every_position_of_the_longest_pretoken_fits_in_a_list(position):
+    # A position from 2^31 on was read as a negative number, that is, as a row before all rows.
+    groups, words, ends, blocks = (zeros(n) for n in (1, 1, 1, 16))
+    assert place_in_a_list(groups, words, ends, blocks, position) == position
+
+
+@pytest.mark.parametrize("options", [{}, {"dropout": 0.5, "seed": 1}])
+@pytest.mark.parametrize("pattern", [None, "gpt2"])
+def test_a_pretoken_whose_positions_do_not_fit_is_an_error(monkeypatch, pattern, options):
+    monkeypatch.setattr(merge_long, "MOST_BYTES", 1000)
+    tok = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)} | {256: b"aa"}, [(b"a", b"a")], pattern=pattern)
+    assert 500 <= len(tok.encode("a" * 1000, **options)) <= 1000
+    with pytest.raises(OverflowError, match="a stretch of 1,001 bytes that the pattern may not split"):
+        tok.encode("a" * 1001, **options)
+    assert tok.encode("aaa") == [256, 97]

@@ -17,6 +17,7 @@ from ..system.lazy import lazy
 # use already, when loading takes some milliseconds, and if the kernel loader must be imported first.
 _MANY = 1 << 14
 _VERY_MANY = 1 << 20
+_AT_ONCE = 1 << 18  # ids of an array that are decoded together; Ctrl-C is handled between
 _FEW = 1 << 7  # ids of an array: converting so few to a list is faster than asking NumPy for their address
 _ROOM, _KEPT_ROOM = 1 << 14, 1 << 20  # bytes of room: at first, and at most between two calls
 
@@ -74,20 +75,29 @@ class Decoder:
             raise ValueError(f"ids must be integers, and are an array of {ids.dtype}")
         if ids.dtype.kind == "O" or len(ids) < _FEW:
             return self.decode(ids.tolist(), errors)
-        if self._kernel_pays(len(ids)):
+        by_kernel = self._kernel_pays(len(ids))
+        if len(ids) <= _AT_ONCE:
+            return self._decode_block(ids, errors, by_kernel)
+        starts = range(0, len(ids), _AT_ONCE)
+        data = b"".join([self._decode_block(ids[i : i + _AT_ONCE], None, by_kernel, i) for i in starts])
+        return data if errors is None else data.decode(errors=errors)
+
+    def _decode_block(self, ids: NDArray[Any], errors: str | None, by_kernel: bool, start: int = 0) -> Any:
+        """As `decode`, of an array's ids from `start` on."""
+        if by_kernel:
             wide = np.ascontiguousarray(ids, dtype=np.int64)  # a uint64 that is too large becomes negative, and so invalid
             if (decoded := self._copy(None, wide.ctypes.data, len(wide), errors)) is not None:
                 return decoded
-        return self._join(ids.tolist(), errors)
+        return self._join(ids.tolist(), errors, start)
 
-    def _join(self, ids: list[int], errors: str | None) -> Any:
-        """As `decode`, by look-ups."""
+    def _join(self, ids: list[int], errors: str | None, start: int = 0) -> Any:
+        """As `decode`, by look-ups; an error gives the index from `start` on."""
         try:
             data = b"".join(map(self._vocab.__getitem__, ids))
         except KeyError:
             place = next(place for place, token_id in enumerate(ids) if token_id not in self._vocab)
             raise ValueError(
-                f"id {ids[place]!r} at index {place} is not in the vocabulary of {len(self._vocab):,} tokens"
+                f"id {ids[place]!r} at index {start + place} is not in the vocabulary of {len(self._vocab):,} tokens"
             ) from None
         return data if errors is None else data.decode(errors=errors)
 

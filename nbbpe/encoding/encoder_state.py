@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.encoding import encode_state, encode_text, merge_pretoken, piece_cache
+from ..kernels.encoding import encode_state, encode_text, merge_long, merge_pretoken, piece_cache
 from ..kernels.encoding.merge_short import SHORT
 from ..kernels.encoding.merge_table import Merges
 from ..kernels.encoding.pending_pieces import new_pending
@@ -73,7 +73,8 @@ class EncoderState:
         """Make room for merging a pretoken of so many bytes."""
         if n_bytes > self._longest:
             # More than that, so that it grows rarely; but of a huge one, twice as much may be more than there is.
-            self._longest = n_bytes + (n_bytes if n_bytes <= _KEPT_SCRATCH else n_bytes // 8)
+            longest = n_bytes + (n_bytes if n_bytes <= _KEPT_SCRATCH else n_bytes // 8)
+            self._longest = max(n_bytes, min(longest, merge_long.MOST_BYTES))
             self._scratch = merge_pretoken.new_scratch(self._longest, self._fixed.merges)
             self._renew()
 

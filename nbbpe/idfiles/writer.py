@@ -96,9 +96,10 @@ def encode_file(
 
     The output gets a sidecar (`ids.bin.json` for `ids.bin`) that says which tokenizer made the ids, and for records without
     a separator a file of their ends (`ids.bin.ends`), both for `nbbpe.TokenFile`. The output appears under its name only
-    when it is complete; temporary files are in a folder beside it and are always removed, except with `resume`. Memory is
-    bounded by about 25 megabytes for each worker plus the longest record; if `regex` splits by the pattern, by the longest
-    stretch of a plain file without a special token.
+    when it is complete; temporary files are in a folder beside it and are always removed, except with `resume`. Each worker
+    takes about 25 megabytes of memory, the longest record (if `regex` splits by the pattern, the longest stretch of a plain
+    file without a special token), and its cache of pieces: up to 150 megabytes for text in many languages, and 400 for text
+    of nothing but long new words (less with the `max_pieces` of `Tokenizer`).
 
     Workers are threads if all their work is compiled and `resume` is False, else processes: for JSON arrays (.json), for a
     normalizer, and if `regex` splits by the pattern.

@@ -21,7 +21,18 @@ from ..machine.intrinsics import address_of, read_u64, write_u64
 from ..machine.large_pages import zeros
 from ..machine.splitmix import next_random
 from ..pieces.pretokens import begin_piece, pretoken_end
-from .merge_long import before_row, entry_of, join, new_rank, rank_of_row, sift_down, sift_up, start_rows, write_ids
+from .merge_long import (
+    before_row,
+    check_length,
+    entry_of,
+    join,
+    new_rank,
+    rank_of_row,
+    sift_down,
+    sift_up,
+    start_rows,
+    write_ids,
+)
 from .merge_table import Merges, merged_symbol, merges_addresses, whole_token, write_id
 
 SHARE_BITS = 53  # of a random number, and of the threshold that it is compared with
@@ -33,7 +44,8 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 def dropout_scratch(longest: int) -> NDArray[np.uint64]:
-    """Make room for merging pretokens of up to `longest` bytes."""
+    """Make room for merging pretokens of up to `longest` bytes. Raises OverflowError for too many."""
+    check_length(longest)
     return zeros((_HEAP_BYTES * longest + _ROW * (longest + 2)) // 8 + 1)
 
 

@@ -15,6 +15,7 @@ from ..machine.intrinsics import (
     read_i32,
     read_i64,
     read_u8,
+    read_u32,
     read_u64,
     trailing_zeros,
     write_i64,
@@ -24,6 +25,7 @@ from ..machine.intrinsics import (
 from .merge_table import byte_pair_rank, id_of, merged_symbol, pair_rank, prefetch_pair, write_id
 
 CHILDREN = 4  # of a node of the heap: half the levels of a binary one, and a node's children are in one or two cache lines
+MOST_BYTES = 2**32 - 1  # of a pretoken: positions have 32 bits
 PLACES = 14  # in a block of a list, which is a cache line with two numbers more
 AHEAD = 8  # how many pairs in advance the cache line of a pair in the table is prefetched
 
@@ -39,6 +41,15 @@ _QUEUE_BYTES = 3 * 3 * 8  # of the queues of merge_long for each byte of a preto
 _ENDS_BYTES = 6 * 8
 _ROW = 8  # bytes of a row
 _BLOCK = 64  # bytes of a block
+
+
+def check_length(n_bytes: int) -> None:
+    """Raise OverflowError for a pretoken, or a piece that may be one, whose positions do not fit in 32 bits."""
+    if n_bytes > MOST_BYTES:
+        raise OverflowError(
+            f"the text has a stretch of {n_bytes:,} bytes that the pattern may not split, and at most {MOST_BYTES:,} "
+            "can be merged together: encode it in parts, or use a pattern that splits it"
+        )
 
 
 def long_scratch(longest: int, n_ascending: int) -> int:
@@ -309,6 +320,12 @@ def add_place(lists, free, n_blocks, rank, position):
 
 
 @inlined
+def place_of(places_at, i):
+    """A position in a block or in `merged`, unsigned: a pretoken may have more than 2**31 bytes."""
+    return np.int64(read_u32(places_at + 4 * i))
+
+
+@inlined
 def take_rank(groups_at, words_at, group):
     """The lowest rank that has a list, of those in a group that is not empty; its list is removed."""
     group_at = groups_at + 8 * group
@@ -326,7 +343,7 @@ def take_rank(groups_at, words_at, group):
 def merge_run(rows_at, position, rank, symbol, merged_at, n_merged):
     """Merge a run of overlapping pairs of one rank, of which one is at `position`, from left to right.
 
-    merged_at, n_merged : address of int32[*], filled from n_merged on     the positions of the new symbols, whose pairs
+    merged_at, n_merged : address of uint32[*], filled from n_merged on     the positions of the new symbols, whose pairs
                           must be looked up
 
     Returns n_merged.
@@ -357,8 +374,8 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
                               clearing and searching cost one bit for 64 ranks
     ends   : int32[n_ranks, 2]   the first and the last block of the list of each rank
     rows   : int32[n, 2]      see `start_rows`
-    merged : int32[n / 2]     see `merge_run`
-    blocks : int32[*, 16]     PLACES positions, how many of them are filled, and the next block (or -1) of the list, or of
+    merged : uint32[n / 2]    see `merge_run`
+    blocks : uint32[*, 16]    PLACES positions, how many of them are filled, and the next block (or -1) of the list, or of
                               the free blocks. A position whose pair has changed is invalid, which is detected when its
                               rank is processed. Positions mostly ascend, so that a run of overlapping pairs is found at
                               its first pair
@@ -396,9 +413,9 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
             newer = np.int64(read_i32(block_at + _NEWER))
             if newer != _NONE:
                 for i in range(PLACES):
-                    prefetch(rows_at + _ROW * np.int64(read_i32(blocks_at + _BLOCK * newer + 4 * i)))
+                    prefetch(rows_at + _ROW * place_of(blocks_at + _BLOCK * newer, i))
             for i in range(np.int64(read_i32(block_at + _N_PLACES))):
-                position = np.int64(read_i32(block_at + 4 * i))
+                position = place_of(block_at, i)
                 if of_row(rows_at, position, _RANK) == rank:
                     n_merged = merge_run(rows_at, position, rank, symbol, merged_at, n_merged)
             block = newer
@@ -407,14 +424,14 @@ def merge_by_rank(text_at, n, merges_at, scratch_at, ids_at, id_size):
         last = np.int64(_NONE)
         for i in range(n_merged + AHEAD):
             if i < n_merged:
-                position = np.int64(read_i32(merged_at + 4 * i))
+                position = place_of(merged_at, i)
                 before, after = before_row(rows_at, position), after_row(rows_at, position)
                 if before >= 0:
                     prefetch_pair(merges_at, of_row(rows_at, before, _SYMBOL), symbol)
                 if after < n:
                     prefetch_pair(merges_at, symbol, of_row(rows_at, after, _SYMBOL))
             if i >= AHEAD:
-                position = np.int64(read_i32(merged_at + 4 * (i - AHEAD)))
+                position = place_of(merged_at, i - AHEAD)
                 for left in (before_row(rows_at, position), position):
                     if left >= 0 and left != last:  # the pair of `last` was looked up with the symbol after it
                         found = new_rank(rows_at, n, left, merges_at)

@@ -5,13 +5,17 @@ from numpy.typing import NDArray
 
 from ..compiler.jit import inlined, part
 from ..machine.large_pages import zeros
-from .merge_long import long_scratch, merge_by_rank, merge_long
+from .merge_long import check_length, long_scratch, merge_by_rank, merge_long
 from .merge_short import LANE_BYTES, SHORT, finish_short, merge_lanes, start_short
 from .merge_table import Merges, whole_token, write_id
 
 
 def new_scratch(longest: int, merges: Merges) -> NDArray[np.uint64]:
-    """Make room for merging pretokens of up to `longest` bytes by these merges; 64-byte aligned."""
+    """Make room for merging pretokens of up to `longest` bytes by these merges; 64-byte aligned.
+
+    Raises OverflowError for too many bytes.
+    """
+    check_length(longest)
     n_bytes = LANE_BYTES if longest <= SHORT else max(LANE_BYTES, long_scratch(longest, merges.n_ascending))
     return zeros(n_bytes // 8 + 1)
 
