@@ -17,7 +17,7 @@ from .sources.arrow_data import ArrowData
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
 from .system.wrong_argument import WrongArgument
-from .text.chunks import Seams
+from .text.chunks import CutRules
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
@@ -187,7 +187,7 @@ def _encoded(
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:
-            for part in each.cut(each.n_text() + 1, Seams(tokenizer._model.pattern, [])):
+            for part in each.cut(each.n_text() + 1, CutRules(tokenizer._model.pattern, [])):
                 tally = Tally(on_error)
                 for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed):
                     bar.advance(tally.newly_read())

@@ -17,7 +17,7 @@ import nbbpe
 from nbbpe.sources import find_inputs
 from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
-from nbbpe.text.chunks import Seams
+from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import fitting, gathering, merges
 from nbbpe.training.parallel_counting import count_files
@@ -196,7 +196,7 @@ def test_what_a_worker_hands_over_is_all_there_whoever_has_written_runs(pattern,
     for n, path, most_bytes in zip((400, 700), paths, room, strict=True):
         path.write_text(words(n), encoding="utf-8")
         counter = gathering.BoundedCounter(split, [], "raise", False, runs, most_bytes)
-        for part in find_inputs(path, None, "raise")[0].cut(1000, Seams(split, [])):
+        for part in find_inputs(path, None, "raise")[0].cut(1000, CutRules(split, [])):
             list(counter.run(part))
         counters.append(counter)
     ours, theirs = counters

@@ -27,7 +27,7 @@ from ..system.paths import Path, check_not_read
 from ..system.progress import Progress, ProgressOption
 from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
-from ..text.chunks import Seams
+from ..text.chunks import CutRules
 from ..text.normalizer import Chain
 from ..text.utf8 import Text
 from .block_writer import OutputFile
@@ -229,8 +229,8 @@ def divide(
     model = tokenizer._model
     uncut = n_text + 1 if model.is_prepared else part_bytes
     form = None if isinstance(model.normalizer, Chain) else model.normalizer
-    seams = Seams(model.pattern, special_tokens, form)
-    of_inputs = [each.cut(part_bytes if each.has_records else uncut, seams) for each in inputs]
+    rules = CutRules(model.pattern, special_tokens, form)
+    of_inputs = [each.cut(part_bytes if each.has_records else uncut, rules) for each in inputs]
     if n_workers > 1:
         # Workers inherit kernels and tables instead of making them again.
         checksum(np.fromiter(tokenizer.encode_iterable(["warm up"]), dtype=tokenizer.dtype))

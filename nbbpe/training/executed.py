@@ -13,7 +13,7 @@ from ..kernels.machine.intrinsics import PADDING
 from ..sources import Input, Part, Skipped
 from ..sources.elsewhere import for_elsewhere
 from ..system.executors import run_on
-from ..text.chunks import Seams
+from ..text.chunks import CutRules
 from ..text.pattern import Pattern
 from .counters import make_counter
 from .word_counts import WordCounts
@@ -98,8 +98,8 @@ def count_on(
     part_bytes = min(max(total // _N_PARTS, _LEAST_BYTES), _MOST_BYTES)
     n_parts = max(-(-total // part_bytes), 1)
     part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)  # of one file alike, and even, so that no worker waits long
-    seams = Seams(pattern, special_tokens)
-    parts = [for_elsewhere(part) for each in inputs for part in each.cut(part_bytes, seams)]
+    rules = CutRules(pattern, special_tokens)
+    parts = [for_elsewhere(part) for each in inputs for part in each.cut(part_bytes, rules)]
     count = partial(count_part, pattern=pattern, special_tokens=special_tokens, on_error=on_error, by_regex=by_regex)
     for done in run_on(executor, count, list(enumerate(parts))):
         report(done.n_read)

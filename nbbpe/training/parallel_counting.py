@@ -7,7 +7,7 @@ from functools import partial
 
 from ..sources import Documents, Input, Skipped
 from ..system.workers import ENDED, SharedJob, run_jobs
-from ..text.chunks import Seams
+from ..text.chunks import CutRules
 from ..text.pattern import Pattern
 from ..text.utf8 import Text
 from ..text.windows import BATCH
@@ -64,8 +64,8 @@ def run_counters(
     n_workers = workers_that_pay(inputs, n_workers)
     total = sum(each.n_text() for each in inputs)
     part_bytes = max(BATCH, min(_SHARED_CHUNK_BYTES, total // (8 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
-    seams = Seams(pattern, special_tokens)
-    tasks = [part for each in inputs for part in each.cut(part_bytes, seams)]
+    rules = CutRules(pattern, special_tokens)
+    tasks = [part for each in inputs for part in each.cut(part_bytes, rules)]
     if n_workers > 1:
         # Workers inherit compiled kernels instead of racing to compile them.
         count_documents([b"warm up"], pattern, special_tokens, lambda n_bytes: None)

@@ -10,7 +10,7 @@ from ..encoding.new_encoder import new_encoder
 from ..encoding.special_choice import pack_special_tokens
 from ..model.model import Model
 from ..sources import NO_ID, Input, Tally, warn_of_skipped
-from ..text.chunks import Seams
+from ..text.chunks import CutRules
 from ..training.counters import make_counter
 from ..training.gathering import Gathering, Limit, gather_inputs
 from ..training.word_counts import WordCounts
@@ -58,7 +58,7 @@ def gather_words(
         counter.bound(limit.table_bytes(n_workers=1), gathering.add_parts)
     separators = [token.encode() for token in model.choosable]
     for each in inputs:
-        for part in each.cut(each.n_text() + 1, Seams(model.pattern, separators)):
+        for part in each.cut(each.n_text() + 1, CutRules(model.pattern, separators)):
             tally = Tally(on_error)
             with part.open(sought, encoder.at_once, NO_ID, tally) as opened:
                 reader = encoder.reading(opened)
