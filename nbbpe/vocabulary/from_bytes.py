@@ -14,11 +14,11 @@ from ..system.progress import Progress
 from ..system.stopping import Stopping, stopping_on_signals
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, splits_by_regex
+from ..training.counting_options import CountingOptions
+from ..training.learning_options import LearningOptions
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
-from ..training.terms import Terms
 from ..training.token_rules import Ruling, TokenRules
-from ..words.asked import Asked
 from ..words.supply import Supply
 from .extension import start_from, with_seeds
 
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 
 def train_from_bytes(
-    supply: Supply, asked: Asked, terms: Terms, superwords: Superwords | None, n_tokens: int, vocab_size: int
+    supply: Supply,
+    counting: CountingOptions,
+    learning: LearningOptions,
+    superwords: Superwords | None,
+    n_tokens: int,
+    vocab_size: int,
 ) -> Model:
     """See nbbpe.train: a model with merges up to `n_tokens` tokens, and special tokens after them, `vocab_size` in all.
 
@@ -37,11 +42,11 @@ def train_from_bytes(
     """
     split, special_tokens = supply.split, supply.special_tokens
     check_superwords(superwords, n_tokens, split)
-    second = None if superwords is None else _SecondStage(supply, asked, superwords)
+    second = None if superwords is None else _SecondStage(supply, counting, superwords)
     n_first = n_tokens if superwords is None else superwords.after
-    learned = _Learned(asked, terms)
-    if terms.rules.seeds:
-        with_seeds(learned.model(split), terms.rules.seeds, n_first, terms.tie_break)
+    learned = _Learned(counting, learning)
+    if learning.rules.seeds:
+        with_seeds(learned.model(split), learning.rules.seeds, n_first, learning.tie_break)
     compile_beside_counting()
     say_outcome = supply.forecasted(n_tokens, None if second is None else second.windows)
     words, left_out = supply.count(n_tokens)
@@ -49,17 +54,17 @@ def train_from_bytes(
     stages = supply.stages(words, n_first)
     if second is not None:
         second.begin(n_tokens)
-    learned.go_on(stages, n_first, split, terms.rules)
+    learned.go_on(stages, n_first, split, learning.rules)
     if second is not None:
         del stages
         split = second.joined
-        windows = second.learn(learned, n_tokens, terms.rules)
+        windows = second.learn(learned, n_tokens, learning.rules)
         words = words if windows is None else windows
     say_outcome(n_words)
     has = f"{256 + len(learned.merges) + len(special_tokens):,} tokens"
     n_wanted = n_tokens - 256
-    is_interrupted = terms.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
-    training = terms.record(vocab_size, words, is_interrupted, asked.n_workers)
+    is_interrupted = learning.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
+    training = learning.record(vocab_size, words, is_interrupted, counting.n_workers)
     if left_out is not None:
         training["left_out"] = left_out._asdict()
     if second is not None:
@@ -75,9 +80,9 @@ class _Learned:
     stopping : of the last stage: whether a signal stopped it
     """
 
-    def __init__(self, asked: Asked, terms: Terms) -> None:
-        self._asked = asked
-        self._terms = terms
+    def __init__(self, counting: CountingOptions, learning: LearningOptions) -> None:
+        self._counting = counting
+        self._learning = learning
         self.merges: NDArray[np.int32] = np.empty((0, 2), dtype=np.int32)
         self.stopping = Stopping()
 
@@ -87,15 +92,15 @@ class _Learned:
 
     def go_on(self, stages: Iterable[Stage], n_tokens: int, split: Pattern, rules: TokenRules) -> None:
         """Learn more, up to `n_tokens` tokens, from one stage after another."""
-        terms = self._terms
+        learning = self._learning
         with (
-            Progress(self._asked.progress, "learn merges", n_tokens, "") as bar,
-            stopping_on_signals(terms.keeps) as self.stopping,
+            Progress(self._counting.progress, "learn merges", n_tokens, "") as bar,
+            stopping_on_signals(learning.keeps) as self.stopping,
         ):
             for stage in stages:
                 at = None
                 if len(self.merges) or rules.seeds:
-                    model = with_seeds(self.model(split), rules.seeds, n_tokens, terms.tie_break)
+                    model = with_seeds(self.model(split), rules.seeds, n_tokens, learning.tie_break)
                     assert model.merge_ids is not None
                     self.merges, at = model.merge_ids[:, :2], start_from(model, stage.words).start
                 if self.stopping() or 256 + len(self.merges) >= stage.n_tokens:
@@ -103,15 +108,15 @@ class _Learned:
                 more = learn_merges(
                     stage.words,
                     stage.n_tokens,
-                    terms.tie_break,
-                    terms.least_count,
-                    terms.max_token_length,
+                    learning.tie_break,
+                    learning.least_count,
+                    learning.max_token_length,
                     bar.reach,
                     Ruling(rules, at.tokens if at else ()),
                     at,
                     self.stopping,
                     stage.groups,
-                    n_threads=self._asked.n_workers,
+                    n_threads=self._counting.n_workers,
                 )
                 self.merges = np.concatenate([self.merges, more])
 
@@ -125,7 +130,7 @@ class _SecondStage:
     Raises TypeError or ValueError if superwords cannot be learned from this supply of words.
     """
 
-    def __init__(self, supply: Supply, asked: Asked, superwords: Superwords) -> None:
+    def __init__(self, supply: Supply, counting: CountingOptions, superwords: Superwords) -> None:
         if not supply.inputs():
             raise WrongArgument("superwords are learned from text: counts do not record which words are neighbours")
         if any(each.is_read_once() for each in supply.inputs()):
@@ -133,11 +138,11 @@ class _SecondStage:
         self.joined = phrases(supply.split, superwords)
         self.windows = phrases(supply.split, superwords, superwords.window)
         for each in self.joined, self.windows:
-            splits_by_regex(each, asked.split_with)
+            splits_by_regex(each, counting.split_with)
         self._supply = supply
         self._superwords = superwords
         # Few windows occur often enough where a number says how often, so that there is room for them beside the words.
-        self._counts_early = isinstance(asked.least_count, int)
+        self._counts_early = isinstance(counting.least_count, int)
         self._counted: tuple[WordCounts, LeftOut | None] | None = None
 
     def begin(self, n_tokens: int) -> None:

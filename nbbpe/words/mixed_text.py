@@ -12,11 +12,11 @@ from ..model.model import Model
 from ..sources import Input, Skipped, total_size
 from ..system.progress import Progress
 from ..text.pattern import Pattern
+from ..training.counting_options import CountingOptions
 from ..training.fitting import LeftOut
 from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
 from ..training.sorted_runs import concatenate, n_text_of, words_between
 from ..training.word_counts import WordCounts
-from .asked import Asked
 from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture
 from .parity import Parity, with_groups
 from .source_words import gather_words
@@ -27,11 +27,11 @@ class MixedText(Supply):
     """Sources whose words are added up."""
 
     def __init__(
-        self, asked: Asked, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
+        self, options: CountingOptions, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
     ) -> None:
-        super().__init__(asked, split, special_tokens, denominator_of(mixture))
+        super().__init__(options, split, special_tokens, denominator_of(mixture))
         self._mixture = mixture
-        self._found, self._found_parallel = find_mixture(mixture, asked.field, asked.on_error)
+        self._found, self._found_parallel = find_mixture(mixture, options.field, options.on_error)
         self._model = model
         self._held_out: dict[str, WordCounts] = {}
         self._parallel: dict[str, WordCounts] = {}
@@ -58,18 +58,18 @@ class MixedText(Supply):
 
     def _count(self, split: Pattern, limit: Limit) -> CountedMixture:
         """The words of each source."""
-        asked = self._asked
+        options = self._options
         separators = [token.encode() for token in self.special_tokens]
         size = total_size([each for inputs in self._found.values() for each in inputs])
         if size is not None and self._mixture.held_out:
             size *= 2  # what is held out is read apart from what is trained on
         measures = total_size([each for inputs in self._found_parallel.values() for each in inputs])
         size = None if size is None or measures is None else size + measures
-        with Progress(asked.progress, "count words", size, "B") as bar:
+        with Progress(options.progress, "count words", size, "B") as bar:
 
             def count(inputs: list[Input], by: Pattern = split) -> Gathered:
                 gathering = Gathering(limit)
-                how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
+                how = options.n_workers, bar.advance, options.on_error, options.by_regex
                 if self._model is not None:
                     gather_words(gathering, self._model, inputs, *how)
                 else:
@@ -91,9 +91,9 @@ class ParityText(MixedText):
     """Sources whose words stay apart, one source after another in the order of their names."""
 
     def __init__(
-        self, asked: Asked, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
+        self, options: CountingOptions, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
     ) -> None:
-        super().__init__(asked, mixture, split, special_tokens, model)
+        super().__init__(options, mixture, split, special_tokens, model)
         assert isinstance(mixture.parity, Parity)
         self._parity = mixture.parity
         self._names = sorted(mixture.sources)

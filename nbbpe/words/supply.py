@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..sources import Input, warn_of_skipped
 from ..text.pattern import Pattern
+from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Limit, limited
 from ..training.word_counts import WordCounts
-from .asked import Asked
 
 if TYPE_CHECKING:
     from ..model.model import Model
@@ -34,8 +34,8 @@ class Supply(ABC):
     denominator           : what counts must be divided by, because weights are fractions
     """
 
-    def __init__(self, asked: Asked, split: Pattern, special_tokens: list[str], denominator: int = 1) -> None:
-        self._asked = asked
+    def __init__(self, options: CountingOptions, split: Pattern, special_tokens: list[str], denominator: int = 1) -> None:
+        self._options = options
         self._was_read = False
         self.split = split
         self.special_tokens = special_tokens
@@ -51,11 +51,11 @@ class Supply(ABC):
 
         with self.limited() as limit:
             gathered = self.gathered(split or self.split, limit)
-            return words_that_fit(gathered, n_tokens, limit, self._asked.least_count, self.denominator)
+            return words_that_fit(gathered, n_tokens, limit, self._options.least_count, self.denominator)
 
     def limited(self) -> AbstractContextManager[Limit]:
         """The limit of memory in which words are gathered."""
-        return limited(self._asked.n_bytes, self._asked.is_limited, self._n_text())
+        return limited(self._options.n_bytes, self._options.is_limited, self._n_text())
 
     def stages(self, words: WordCounts, n_tokens: int) -> list[Stage]:
         """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
@@ -96,7 +96,7 @@ class Supply(ABC):
 
     def _says_empty(self) -> str:
         """The message of the error if there are no words."""
-        skipped = " and malformed records, which were skipped" if self._asked.on_error == "skip" else ""
+        skipped = " and malformed records, which were skipped" if self._options.on_error == "skip" else ""
         return f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}"
 
     def _n_text(self) -> int | None:

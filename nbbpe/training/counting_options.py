@@ -11,11 +11,11 @@ from ..system.progress import ProgressOption
 from ..system.workers import check_workers
 
 if TYPE_CHECKING:
-    from ..training.fitting import MinWordCount
+    from .fitting import MinWordCount
 
 
-class Asked(NamedTuple):
-    """Arguments of `nbbpe.train` that say how words are counted, checked; see `how_to_count`.
+class CountingOptions(NamedTuple):
+    """Arguments of `nbbpe.train` that say how words are counted, checked; see `check_counting_options`.
 
     n_bytes, is_limited : the limit of memory, None for none, and whether the user named it
     """
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
         return self.split_with == "regex"
 
 
-def how_to_count(
+def check_counting_options(
     workers: int | None,
     progress: ProgressOption,
     field: str | None,
@@ -45,13 +45,15 @@ def how_to_count(
     executor: Any,
     memory_limit: MemoryLimit,
     min_word_count: MinWordCount = None,
-) -> Asked:
+) -> CountingOptions:
     """Check arguments of `nbbpe.train`. Raises TypeError or ValueError."""
     least_count = _check_min_word_count(min_word_count)
     check_executor(executor)
     n_bytes = memory_limit_of(memory_limit)
     is_limited = memory_limit is not None
-    return Asked(check_workers(workers), progress, field, on_error, split_with, executor, n_bytes, is_limited, least_count)
+    return CountingOptions(
+        check_workers(workers), progress, field, on_error, split_with, executor, n_bytes, is_limited, least_count
+    )
 
 
 def _check_min_word_count(min_word_count: MinWordCount) -> MinWordCount:
