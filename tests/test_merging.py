@@ -18,7 +18,7 @@ from numba import njit
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
 from nbbpe.kernels.training.linked_words import edge_of, many_of
 from nbbpe.model import byte_alphabet
-from nbbpe.training import rooms
+from nbbpe.training import growing_arrays
 from nbbpe.training.first_pairs import pairs_of_bytes
 from nbbpe.training.merges import _scratch, learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
@@ -485,7 +485,7 @@ def test_more_pairs_than_can_be_numbered_are_refused(monkeypatch):
     words = words_from_dict({source.randbytes(9): 1 for _ in range(200)})
     make = pair_table.new_pair_table
     monkeypatch.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(1700, n_occurrences))
-    monkeypatch.setattr(rooms, "MOST_PAIRS", 2600)
+    monkeypatch.setattr(growing_arrays, "MOST_PAIRS", 2600)
     assert len(learn_merges(words, 300)) == 300 - 256  # the room that grows by half stays within the limit
     with pytest.raises(OverflowError, match=r"there are 2,[56]\d\d distinct pairs, .* more than 2,600, which is the most"):
         learn_merges(words, 2000)

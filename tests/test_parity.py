@@ -24,9 +24,9 @@ import nbbpe
 from nbbpe.kernels.training import merge_loop, pair_table, parity_loop
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import parity_queues
+from nbbpe.training.growing_arrays import with_pairs
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.parity_queues import Groups
-from nbbpe.training.rooms import with_pairs
 from nbbpe.training.sorted_runs import concatenate
 from nbbpe.training.start import Start
 from nbbpe.training.tie_break import TIE_BREAKS

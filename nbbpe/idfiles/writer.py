@@ -33,7 +33,7 @@ from ..text.utf8 import Text
 from .block_writer import OutputFile
 from .checksum import Checksum, checksum, concatenated
 from .document_ends import append_ends, count_ends, ends_path
-from .executed import encode_on
+from .executor_encoding import encode_on
 from .kept_parts import KeptParts, kept_parts, remove_parts
 from .manifest import Finished, Job, describe_sources
 from .part_encoder import EncodesFiles, PartEncoder

@@ -16,7 +16,7 @@ from ..system.excerpt import shown_count
 from ..system.scratch import scratch_folder
 from ..text.pattern import Pattern
 from .counters import Counter, make_counter
-from .executed import count_on
+from .executor_counting import count_on
 from .parallel_counting import run_counters, workers_that_pay
 from .sorted_runs import (
     Run,

@@ -12,8 +12,8 @@ from ..kernels.compiler.beside import compile_beside
 from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, token_limits
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_symbols
+from .growing_arrays import with_pairs, with_room
 from .parity_queues import Groups, ParityQueues
-from .rooms import with_pairs, with_room
 from .start import Start
 from .token_rules import Ruling
 from .word_counts import WordCounts

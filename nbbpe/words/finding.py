@@ -44,7 +44,7 @@ def find_supply(
                 "the tokenizer changes text before it splits it (it normalizes text, or puts spaces in front), and counts "
                 "are used as they are: count text that was changed in the same way"
             )
-        from .counted import CountedTables
+        from .counted_tables import CountedTables
 
         return CountedTables(options, counts, pattern, special_tokens, weights)
     assert pattern is not None
