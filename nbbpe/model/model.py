@@ -133,10 +133,10 @@ class Model:
         merge_ids = np.column_stack([merges, results])
         return cls(PackedVocab.of_list(tokens), merge_ids, special, pattern, origin={"training": training})
 
-    def with_training(self, told: dict[str, Any]) -> Model:
+    def with_training(self, entries: dict[str, Any]) -> Model:
         """A model whose provenance says more of its training."""
         other = copy.copy(self)
-        other._origin = {**self._origin, "training": {**self._origin.get("training", {}), **told}}
+        other._origin = {**self._origin, "training": {**self._origin.get("training", {}), **entries}}
         return other
 
     def with_special_tokens(self, wanted: SpecialTokens) -> Model:

@@ -22,6 +22,7 @@ from ..system.wrong_argument import WrongArgument
 from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.counting_options import CountingOptions
+from ..training.fitting import record_of
 from ..training.learning_options import LearningOptions
 from ..training.parity_queues import Groups
 from ..training.start import Start
@@ -79,14 +80,13 @@ def extend(
     with_seeds(model, learning.rules.seeds, size, learning.tie_break)  # an error is raised before words are counted
     words, left_out = supply.count(size)
     stage = supply.stages(words, size)[-1]  # those before it are of the first tokens, which are there
-    told = {} if left_out is None else {"left_out": left_out._asdict()}
     with (
         Progress(counting.progress, "learn merges", size - model.size, "") as bar,
         stopping_on_signals(learning.keeps) as stopping,
     ):
         learning = learning._replace(denominator=supply.denominator)
         larger = extend_by_words(model, words, size, learning, bar.reach, stopping, stage)
-    return larger.with_training({**told, **supply.told(larger)})
+    return larger.with_training({**record_of(left_out), **supply.record(larger)})
 
 
 def cut_short(model: Model) -> dict[str, Any] | None:
@@ -124,9 +124,9 @@ def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -
     )
 
 
-def _training_of(told: Any) -> dict[str, Any]:
+def _training_of(provenance: Any) -> dict[str, Any]:
     """The entry of a provenance about training; empty if a file has an invalid one."""
-    training = told.get("training") if isinstance(told, dict) else None
+    training = provenance.get("training") if isinstance(provenance, dict) else None
     return training if isinstance(training, dict) else {}
 
 
@@ -306,7 +306,7 @@ def _with_merges(
     start: dict[str, Any] = {"fingerprint": first.fingerprint, "vocab_size": first.size}
     former = _training_of(before)
     if former:
-        start["training"] = {name: told for name, told in former.items() if name not in _STARTS}
+        start["training"] = {name: value for name, value in former.items() if name not in _STARTS}
     # A list: if each start told of its own one, a file of a vocabulary that was extended often were nested too deeply.
     earlier = _starts_of(former)
     origin = {**before, "training": {**training, "start": start, **({"earlier_starts": earlier} if earlier else {})}}

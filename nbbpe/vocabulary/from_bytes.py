@@ -15,6 +15,7 @@ from ..system.stopping import Stopping, stopping_on_signals
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, splits_by_regex
 from ..training.counting_options import CountingOptions
+from ..training.fitting import LeftOut, record_of
 from ..training.learning_options import LearningOptions
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
@@ -23,7 +24,6 @@ from ..words.supply import Supply
 from .extension import start_from, with_seeds
 
 if TYPE_CHECKING:
-    from ..training.fitting import LeftOut
     from ..training.word_counts import WordCounts
     from ..words.supply import Stage
 
@@ -48,7 +48,7 @@ def train_from_bytes(
     if learning.rules.seeds:
         with_seeds(learned.model(split), learning.rules.seeds, n_first, learning.tie_break)
     compile_beside_counting()
-    say_outcome = supply.forecasted(n_tokens, None if second is None else second.windows)
+    print_outcome = supply.print_forecast(n_tokens, None if second is None else second.windows)
     words, left_out = supply.count(n_tokens)
     n_words = len(words.counts) if left_out is None else left_out.n_all_words
     stages = supply.stages(words, n_first)
@@ -60,17 +60,16 @@ def train_from_bytes(
         split = second.joined
         windows = second.learn(learned, n_tokens, learning.rules)
         words = words if windows is None else windows
-    say_outcome(n_words)
+    print_outcome(n_words)
     has = f"{256 + len(learned.merges) + len(special_tokens):,} tokens"
     n_wanted = n_tokens - 256
     is_interrupted = learning.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
     training = learning.record(vocab_size, words, is_interrupted, counting.n_workers)
-    if left_out is not None:
-        training["left_out"] = left_out._asdict()
+    training |= record_of(left_out)
     if second is not None:
         training["superwords"] = second.record()
     model = Model.trained(learned.merges, special_tokens, split, training)
-    return model.with_training(supply.told(model))
+    return model.with_training(supply.record(model))
 
 
 class _Learned:
@@ -168,5 +167,4 @@ class _SecondStage:
 
     def record(self) -> dict[str, Any]:
         """What the provenance says of it."""
-        left_out = self._counted[1] if self._counted else None
-        return {**asdict(self._superwords), **({"left_out": left_out._asdict()} if left_out else {})}
+        return {**asdict(self._superwords), **record_of(self._counted[1] if self._counted else None)}

@@ -13,7 +13,7 @@ from ..system.progress import Progress, shows_bar
 from ..text.pattern import Pattern
 from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
-from .supply import Supply, say_nothing
+from .supply import Supply, print_no_outcome
 
 
 class CountedText(Supply):
@@ -47,17 +47,17 @@ class CountedText(Supply):
     def inputs(self) -> list[Input]:
         return self._inputs
 
-    def forecasted(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
+    def print_forecast(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
         options = self._options
         if not shows_bar(options.progress):
-            return say_nothing
+            return print_no_outcome
         from ..training import forecast
 
         separators = [token.encode() for token in self.special_tokens]
         how = separators, options.n_workers, n_tokens, options.n_bytes
         expected = forecast.forecast(self._inputs, self.split, *how)
         if expected is None:
-            return say_nothing
+            return print_no_outcome
         if then is not None and (again := forecast.forecast(self._inputs, then, *how)) is not None:
             expected = expected.followed_by(again)
         say(str(expected))

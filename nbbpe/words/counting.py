@@ -104,12 +104,12 @@ def count_words(
         # Errors of writing are raised before the long work, not after it.
         path = None if output is None else stack.enter_context(whole_file(output))
         limit = stack.enter_context(text.limited())
-        say_outcome = text.forecasted(None)
+        print_outcome = text.print_forecast(None)
         gathered = text.gathered(split, limit)
         schema = schema_of(Description(split, specials, text.denominator), gathered.longest())
         if path is not None:
-            say_outcome(write_counts(gathered.sorted_batches(), schema, path))
+            print_outcome(write_counts(gathered.sorted_batches(), schema, path))
             return None
         batches = [batch_of(words, schema) for words in gathered.sorted_batches()]
-        say_outcome(sum(map(len, batches)))
+        print_outcome(sum(map(len, batches)))
         return pa.Table.from_batches(batches, schema=schema)

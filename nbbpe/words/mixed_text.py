@@ -35,18 +35,18 @@ class MixedText(Supply):
         self._model = model
         self._held_out: dict[str, WordCounts] = {}
         self._parallel: dict[str, WordCounts] = {}
-        self._told: dict[str, dict[str, Any]] = {}
+        self._records: dict[str, dict[str, Any]] = {}
         self._skipped: list[Skipped] = []
 
     def inputs(self) -> list[Input]:
         found = [*self._found.values(), *self._found_parallel.values()]
         return [each for inputs in found for each in inputs]
 
-    def told(self, model: Model) -> dict[str, Any]:
+    def record(self, model: Model) -> dict[str, Any]:
         for name, words in self._held_out.items():
-            self._told[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)
+            self._records[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)
         mixture = self._mixture
-        return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._told}}
+        return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._records}}
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)
@@ -80,7 +80,7 @@ class MixedText(Supply):
                 return count(inputs, self.split).in_memory()
 
             counted = count_mixture(self._mixture, self._found, limit, count, measure)
-            self._held_out, self._told = counted.held_out, counted.told
+            self._held_out, self._records = counted.held_out, counted.records
             parallel = {name: count(inputs, self.split) for name, inputs in self._found_parallel.items()}
         self._parallel = {name: gathered.in_memory() for name, gathered in parallel.items()}
         self._skipped = [each for gathered in (*counted.trained.values(), *parallel.values()) for each in gathered.skipped]
@@ -113,18 +113,18 @@ class ParityText(MixedText):
         first = [] if self._parity.after is None else [Stage(words, min(self._parity.after, n_tokens))]
         return [*first, Stage(together, n_tokens, groups)]
 
-    def told(self, model: Model) -> dict[str, Any]:
-        told = super().told(model)
+    def record(self, model: Model) -> dict[str, Any]:
+        record = super().record(model)
         parity = self._parity
         end = 0
         for name, n in zip(self._names, self._n_words, strict=True):
             words = words_between(self._words, end, end + n)
             end += n
-            self._told[name]["bytes_per_token"] = _bytes_per_token(words, model)
+            self._records[name]["bytes_per_token"] = _bytes_per_token(words, model)
             if self._parallel:
-                self._told[name]["parallel_tokens"] = _n_tokens(self._parallel[name], model)
-        told["mixture"]["parity"] = {"after": parity.after, "window": parity.window}
-        return told
+                self._records[name]["parallel_tokens"] = _n_tokens(self._parallel[name], model)
+        record["mixture"]["parity"] = {"after": parity.after, "window": parity.window}
+        return record
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)

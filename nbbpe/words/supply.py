@@ -61,15 +61,15 @@ class Supply(ABC):
         """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
         return [Stage(words, n_tokens)]
 
-    def forecasted(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
-        """Before a long run that shows its progress, say what to expect; returns what says at its end how it went.
+    def print_forecast(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
+        """Before a long run that shows its progress, print what to expect; returns what prints at its end how it went.
 
         That is called with the number of distinct words. `n_tokens` is None where nothing is learned from them; `then` is
         another pattern with which they are counted and learned from once more.
         """
-        return say_nothing
+        return print_no_outcome
 
-    def told(self, model: Model) -> dict[str, Any]:
+    def record(self, model: Model) -> dict[str, Any]:
         """Entries for the provenance of the trained model about its sources."""
         return {}
 
@@ -105,5 +105,5 @@ class Supply(ABC):
         return sum(sizes) if sizes and all(sizes) else None
 
 
-def say_nothing(n_words: int) -> None:
-    """Print nothing at the end of a run that printed no estimate."""
+def print_no_outcome(n_words: int) -> None:
+    """Print nothing at the end of a run that printed no forecast."""
