@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..sources import Input
 from ..text.chunks import CutRules
 from ..text.pattern import Pattern
-from .counters import make_counter
+from .counters import WordRules, make_counter
 from .merges import n_bytes_needed
 from .parallel_counting import count_documents, workers_that_pay
 from .word_counts import WordCounts
@@ -82,7 +82,7 @@ def forecast(
     halves: list[WordCounts] = []
     n_sampled = 0
     for first in 0, 1:
-        counter = make_counter(pattern, special_tokens, "skip")
+        counter = make_counter(WordRules(pattern, special_tokens, "skip"))
         for part in places[first::2]:
             n_read = 0
             with closing(counter.run(part)) as results:  # type: ignore[type-var]

@@ -66,10 +66,9 @@ class CountedText(Supply):
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         options = self._options
-        separators = [token.encode() for token in self.special_tokens]
+        rules = self._word_rules(split)
         gathering = Gathering(limit)
         with Progress(options.progress, "count words", total_size(self._inputs), "B") as bar:
-            how = options.n_workers, bar.advance, options.on_error, options.by_regex
             for factor, inputs in self._groups.items():
-                gather_inputs(gathering, inputs, split, separators, *how, factor, options.executor)
+                gather_inputs(gathering, inputs, rules, options.n_workers, bar.advance, factor, options.executor)
         return gathering.finish()

@@ -59,7 +59,6 @@ class MixedText(Supply):
     def _count(self, split: Pattern, limit: Limit) -> CountedMixture:
         """The words of each source."""
         options = self._options
-        separators = [token.encode() for token in self.special_tokens]
         size = total_size([each for inputs in self._found.values() for each in inputs])
         if size is not None and self._mixture.held_out:
             size *= 2  # what is held out is read apart from what is trained on
@@ -69,11 +68,11 @@ class MixedText(Supply):
 
             def count(inputs: list[Input], by: Pattern = split) -> Gathered:
                 gathering = Gathering(limit)
-                how = options.n_workers, bar.advance, options.on_error, options.by_regex
+                how = options.n_workers, bar.advance
                 if self._model is not None:
-                    gather_words(gathering, self._model, inputs, *how)
+                    gather_words(gathering, self._model, inputs, *how, options.on_error, options.by_regex)
                 else:
-                    gather_inputs(gathering, inputs, by, separators, *how)
+                    gather_inputs(gathering, inputs, self._word_rules(by), *how)
                 return gathering.finish()
 
             def measure(inputs: list[Input]) -> WordCounts:

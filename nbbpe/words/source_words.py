@@ -11,7 +11,7 @@ from ..encoding.special_choice import pack_special_tokens
 from ..model.model import Model
 from ..sources import NO_ID, Input, Tally, warn_of_skipped
 from ..text.chunks import CutRules
-from ..training.counters import make_counter
+from ..training.counters import WordRules, make_counter
 from ..training.gathering import Gathering, Limit, gather_inputs
 from ..training.word_counts import WordCounts
 
@@ -48,11 +48,11 @@ def gather_words(
     """
     if not model.rewrites_text:
         separators = [token.encode() for token in model.special]
-        gather_inputs(gathering, inputs, model.pattern, separators, n_workers, report, on_error, by_regex)
+        gather_inputs(gathering, inputs, WordRules(model.pattern, separators, on_error, by_regex), n_workers, report)
         return
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
-    counter = make_counter(model.pattern, [], on_error, by_regex)
+    counter = make_counter(WordRules(model.pattern, [], on_error, by_regex))
     limit = gathering.limit
     if limit.runs is not None:
         counter.bound(limit.table_bytes(n_workers=1), gathering.add_parts)

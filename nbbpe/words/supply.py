@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..sources import Input, warn_of_skipped
 from ..text.pattern import Pattern
+from ..training.counters import WordRules
 from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Limit, limited
 from ..training.word_counts import WordCounts
@@ -93,6 +94,11 @@ class Supply(ABC):
     @abstractmethod
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         """The words, counted with a pattern."""
+
+    def _word_rules(self, split: Pattern) -> WordRules:
+        """How text is made into words, by a pattern."""
+        separators = [token.encode() for token in self.special_tokens]
+        return WordRules(split, separators, self._options.on_error, self._options.by_regex)
 
     def _says_empty(self) -> str:
         """The message of the error if there are no words."""
