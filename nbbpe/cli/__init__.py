@@ -124,7 +124,9 @@ def _run(arguments: list[str]) -> int:
     if asked := os.environ.get(_COMPLETE):
         return shell_complete(nbbpe, {}, "nbbpe", _COMPLETE, asked)
     try:
-        with nbbpe.make_context("nbbpe", [*arguments] or ["--help"]) as context:
+        with name_in_errors("stdout"):  # help and the version are printed here
+            context = nbbpe.make_context("nbbpe", [*arguments] or ["--help"])
+        with context:
             return nbbpe.invoke(context) or 0
     except click.exceptions.Exit as done:  # of --help and --version
         return done.exit_code if arguments else EXIT_USAGE
