@@ -232,6 +232,12 @@ class Model:
         return self.normalizer is not None or self.is_prepared
 
     @property
+    def changes_valid_text(self) -> bool:
+        """Whether text in valid UTF-8 is changed before it is split, for which rules about special tokens do not count."""
+        extras = self.extras
+        return self.normalizer is not None or extras.prefix_space or extras.cutter is not None
+
+    @property
     def search(self) -> Mapping[str, Any]:
         """How tokens are found in a text, as far as that decides ids; empty if all are found like nbbpe's own."""
         if not self.is_prepared:

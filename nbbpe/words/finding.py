@@ -18,7 +18,7 @@ from .counted_text import CountedText
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .parity import Parity
-from .source_words import changes_text, gather_words
+from .source_words import gather_words
 from .supply import Supply
 
 
@@ -39,7 +39,7 @@ def find_supply(
     """
     if counts is not None:
         _check_only_counts(source, documents, options)
-        if model is not None and changes_text(model):
+        if model is not None and model.changes_valid_text:
             warn_user(
                 "the tokenizer changes text before it splits it (it normalizes text, or puts spaces in front), and counts "
                 "are used as they are: count text that was changed in the same way"

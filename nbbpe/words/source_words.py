@@ -16,12 +16,6 @@ from ..training.gathering import Gathering, Limit, gather_inputs
 from ..training.word_counts import WordCounts
 
 
-def changes_text(model: Model) -> bool:
-    """Whether a model changes text that is valid UTF-8 before it is split."""
-    extras = model.extras
-    return model.normalizer is not None or extras.prefix_space or extras.cutter is not None
-
-
 def count_words(
     model: Model, inputs: Sequence[Input], n_workers: int, report: Callable[[int], None], on_error: str
 ) -> WordCounts:
