@@ -35,7 +35,7 @@ from .checksum import Checksum, checksum, concatenated
 from .document_ends import append_ends, count_ends, ends_path
 from .executor_encoding import encode_on
 from .kept_parts import KeptParts, kept_parts, remove_parts
-from .manifest import Finished, Job, describe_sources
+from .manifest import EncodingJob, Finished, describe_sources
 from .part_encoder import EncodesFiles, PartEncoder
 from .publishing import publish, publishing
 from .sidecar import check_replaceable, describe_ids, sidecar_path
@@ -171,7 +171,7 @@ def encode_file(
     return n_ids
 
 
-def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Input]) -> Job:
+def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Input]) -> EncodingJob:
     """What must not change between a run and the run that resumes it."""
     made_here = describe_pattern(tokenizer._model.pattern)
     made_by = {
@@ -179,7 +179,7 @@ def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Inpu
         "character_classes": made_here["character_classes"],
         "unicode": unidata_version,
     }
-    return Job(tokenizer.fingerprint, made_by, options, describe_sources(inputs))
+    return EncodingJob(tokenizer.fingerprint, made_by, options, describe_sources(inputs))
 
 
 class Division(NamedTuple):

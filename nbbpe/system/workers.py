@@ -195,11 +195,11 @@ def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_worke
     """See run_jobs."""
     with _processes(make_job, n_workers, False) as (workers, lacking):
         _warn_of_fewer(workers, n_workers, lacking)
-        desk = _Desk(workers, tasks)
+        dispatcher = _Dispatcher(workers, tasks)
         if not workers:
             yield from run_jobs(make_job, tasks, 1)
-        while desk.active:
-            yield from desk.received(None)
+        while dispatcher.active:
+            yield from dispatcher.received(None)
 
 
 def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
@@ -209,8 +209,8 @@ def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequ
 
     def serve() -> None:
         try:
-            while desk.active and not stopping.is_set():
-                for item in desk.received(_STOP_SECONDS):
+            while dispatcher.active and not stopping.is_set():
+                for item in dispatcher.received(_STOP_SECONDS):
                     received.put(item)
             received.put((None, ENDED))
         except BaseException as error:
@@ -232,14 +232,14 @@ def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequ
 
     with _processes(make_job, n_workers, True) as (workers, lacking):
         _warn_of_fewer(workers, n_workers, lacking)
-        desk = _Desk(workers, tasks)
+        dispatcher = _Dispatcher(workers, tasks)
         thread = threading.Thread(target=serve, daemon=True)
         try:
             try:
                 thread.start()
             except RuntimeError as error:
                 raise WorkerError(_NO_MORE.format(f"a thread for {len(workers)} worker processes", error)) from None
-            for number in desk.numbers:
+            for number in dispatcher.numbers:
                 for result in own.run(tasks[number]):
                     yield number, result
                     yield from results(wait=False)
@@ -310,7 +310,7 @@ def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str 
         warn_user(f"{_NO_MORE.format(what, lacking)}; the work continues with these")
 
 
-class _Desk:
+class _Dispatcher:
     """Hands out tasks to workers and receives their results.
 
     numbers : of the tasks that no worker has yet; a worker that is free takes the next

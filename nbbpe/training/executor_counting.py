@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
 from ..sources import Input, Part, Skipped
-from ..sources.elsewhere import for_elsewhere
+from ..sources.portable_parts import portable_part
 from ..system.executors import run_on
 from ..text.chunks import CutRules
 from .counters import WordRules, make_counter
@@ -90,7 +90,7 @@ def count_on(
     n_parts = max(-(-total // part_bytes), 1)
     part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)  # of one file alike, and even, so that no worker waits long
     cut_rules = CutRules(rules.pattern, rules.special_tokens)
-    parts = [for_elsewhere(part) for each in inputs for part in each.cut(part_bytes, cut_rules)]
+    parts = [portable_part(part) for each in inputs for part in each.cut(part_bytes, cut_rules)]
     for done in run_on(executor, partial(count_part, rules=rules), list(enumerate(parts))):
         report(done.n_read)
         yield done
