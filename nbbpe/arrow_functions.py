@@ -14,7 +14,7 @@ from .encoding.special_choice import ALL, Choice
 from .model.special_tokens import check_special_tokens
 from .sources import Skipped, check_on_error, warn_of_skipped
 from .sources.arrow import ArrowColumn
-from .sources.extras import require
+from .sources.optional_packages import require
 from .text.pattern import PatternLike, get_pattern
 
 if TYPE_CHECKING:

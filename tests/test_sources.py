@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.sources import NO_ID, Tally, extras, find_inputs
+from nbbpe.sources import NO_ID, Tally, find_inputs, optional_packages
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
@@ -515,7 +515,7 @@ def test_a_missing_package_is_told_with_the_extra_that_has_it(assert_refused, tm
     message = rf'reading .*{name}\' needs {module} .*pip install "nbbpe\[data\]"'
     assert_refused([tmp_path / "ok.txt", tmp_path / name], ImportError, message)
     assert_refused("s3://bucket/a.txt", ImportError, r'reading \'s3://.*a.txt\' needs fsspec .*pip install "nbbpe\[data\]"')
-    assert extras.require("json", "a") is json
+    assert optional_packages.require("json", "a") is json
 
 
 def test_formats_that_are_not_read_are_refused_by_name(assert_refused, tmp_path):

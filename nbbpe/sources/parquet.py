@@ -11,8 +11,8 @@ import numpy as np
 
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, null_rows
-from .extras import naming_arrow_errors, require
 from .inputs import File, Input, Part
+from .optional_packages import naming_arrow_errors, require
 from .places import Row
 from .tally import Tally
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..sources.arrow import is_arrow
-from ..sources.extras import naming_arrow_errors, require
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
+from ..sources.optional_packages import naming_arrow_errors, require
 from ..system.wrong_argument import WrongArgument
 from .count_description import KEY
 from .count_tables import COUNT, ENDINGS, PARQUET, WORD, arrow, check_columns, words_of

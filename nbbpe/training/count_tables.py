@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..kernels.machine.intrinsics import PADDING
-from ..sources.extras import require
+from ..sources.optional_packages import require
 from ..system.paths import Path
 from .count_description import Description
 from .sorted_runs import concatenate
