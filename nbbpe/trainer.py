@@ -194,10 +194,10 @@ def train(
         raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
     _check_vocab_size(vocab_size, len(special_tokens))
     is_default = isinstance(pattern, _DefaultPattern)
-    said_pattern = None if is_default and counts is not None else get_pattern(pattern)
-    if said_pattern is not None:
-        splits_by_regex(said_pattern, split_with)
-    supply = find_supply(counting, source, documents, counts, weights, said_pattern, special_tokens)
+    given_pattern = None if is_default and counts is not None else get_pattern(pattern)
+    if given_pattern is not None:
+        splits_by_regex(given_pattern, split_with)
+    supply = find_supply(counting, source, documents, counts, weights, given_pattern, special_tokens)
     learning = learning._replace(denominator=supply.denominator)
     n_tokens = _check_vocab_size(vocab_size, len(supply.special_tokens))
     return Tokenizer._of(train_from_bytes(supply, counting, learning, superwords, n_tokens, vocab_size))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class CountingOptions(NamedTuple):
     """Arguments of `nbbpe.train` that say how words are counted, checked; see `check_counting_options`.
 
-    n_bytes, is_limited : the limit of memory, None for none, and whether the user named it
+    memory_limit, is_limit_given : in bytes, None for none, and whether the user named it
     """
 
     n_workers: int
@@ -26,9 +26,9 @@ class CountingOptions(NamedTuple):
     on_error: str
     split_with: str | None
     executor: Any
-    n_bytes: int | None
-    is_limited: bool
-    least_count: MinWordCount
+    memory_limit: int | None
+    is_limit_given: bool
+    min_word_count: MinWordCount
 
     @property
     def by_regex(self) -> bool:
@@ -47,12 +47,19 @@ def check_counting_options(
     min_word_count: MinWordCount = None,
 ) -> CountingOptions:
     """Check arguments of `nbbpe.train`. Raises TypeError or ValueError."""
-    least_count = _check_min_word_count(min_word_count)
+    min_word_count = _check_min_word_count(min_word_count)
     check_executor(executor)
-    n_bytes = memory_limit_of(memory_limit)
-    is_limited = memory_limit is not None
+    most_bytes = memory_limit_of(memory_limit)
     return CountingOptions(
-        check_workers(workers), progress, field, on_error, split_with, executor, n_bytes, is_limited, least_count
+        n_workers=check_workers(workers),
+        progress=progress,
+        field=field,
+        on_error=on_error,
+        split_with=split_with,
+        executor=executor,
+        memory_limit=most_bytes,
+        is_limit_given=memory_limit is not None,
+        min_word_count=min_word_count,
     )
 
 

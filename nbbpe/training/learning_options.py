@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 class LearningOptions(NamedTuple):
     """Arguments of `nbbpe.train` that say which pairs are merged, checked; see `check_learning_options`.
 
-    keeps       : whether `on_interrupt` is "keep"
-    denominator : what counts must be divided by, because weights are fractions
+    keeps_on_interrupt : whether `on_interrupt` is "keep"
+    denominator        : what counts must be divided by, because weights are fractions
     """
 
     tie_break: str = "bytes"
     min_frequency: int = 1
     max_token_length: int | None = None
     rules: TokenRules = TokenRules()
-    keeps: bool = False
+    keeps_on_interrupt: bool = False
     denominator: int = 1
 
     @property

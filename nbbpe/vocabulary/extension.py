@@ -82,7 +82,7 @@ def extend(
     stage = supply.stages(words, size)[-1]  # those before it are of the first tokens, which are there
     with (
         Progress(counting.progress, "learn merges", size - model.size, "") as bar,
-        stopping_on_signals(learning.keeps) as stopping,
+        stopping_on_signals(learning.keeps_on_interrupt) as stopping,
     ):
         learning = learning._replace(denominator=supply.denominator)
         larger = extend_by_words(model, words, size, learning, bar.reach, stopping, stage)

@@ -94,7 +94,7 @@ class _Learned:
         learning = self._learning
         with (
             Progress(self._counting.progress, "learn merges", n_tokens, "") as bar,
-            stopping_on_signals(learning.keeps) as self.stopping,
+            stopping_on_signals(learning.keeps_on_interrupt) as self.stopping,
         ):
             for stage in stages:
                 at = None
@@ -141,7 +141,7 @@ class _SecondStage:
         self._supply = supply
         self._superwords = superwords
         # Few windows occur often enough where a number says how often, so that there is room for them beside the words.
-        self._counts_early = isinstance(counting.least_count, int)
+        self._counts_early = isinstance(counting.min_word_count, int)
         self._counted: tuple[WordCounts, LeftOut | None] | None = None
 
     def begin(self, n_tokens: int) -> None:

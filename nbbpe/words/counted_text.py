@@ -54,7 +54,7 @@ class CountedText(Supply):
         from ..training import forecast
 
         separators = [token.encode() for token in self.special_tokens]
-        how = separators, options.n_workers, n_tokens, options.n_bytes
+        how = separators, options.n_workers, n_tokens, options.memory_limit
         expected = forecast.forecast(self._inputs, self.split, *how)
         if expected is None:
             return print_no_outcome

@@ -52,11 +52,11 @@ class Supply(ABC):
 
         with self.limited() as limit:
             gathered = self.gathered(split or self.split, limit)
-            return words_that_fit(gathered, n_tokens, limit, self._options.least_count, self.denominator)
+            return words_that_fit(gathered, n_tokens, limit, self._options.min_word_count, self.denominator)
 
     def limited(self) -> AbstractContextManager[Limit]:
         """The limit of memory in which words are gathered."""
-        return limited(self._options.n_bytes, self._options.is_limited, self._n_text())
+        return limited(self._options.memory_limit, self._options.is_limit_given, self._n_text())
 
     def stages(self, words: WordCounts, n_tokens: int) -> list[Stage]:
         """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
