@@ -22,7 +22,7 @@ from nbbpe.training import growing_arrays
 from nbbpe.training.first_pairs import pairs_of_bytes
 from nbbpe.training.merges import _scratch, learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
-from nbbpe.training.token_rules import Ruling, TokenRules
+from nbbpe.training.token_rules import TokenFilter, TokenRules
 from nbbpe.training.word_counts import words_from_dict
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
@@ -475,7 +475,7 @@ def test_all_lists_are_measured_after_much_work_and_not_after_each_question(watc
     source = random.Random(13)
     words = words_from_dict({source.randbytes(6): 1 for _ in range(300)})
     with watched(merge_loop.merge_batch, lambda status, *_: statuses.update([status])):
-        learn_merges(words, 500, ruling=Ruling(TokenRules(forbidden=lambda token: False)))
+        learn_merges(words, 500, token_filter=TokenFilter(TokenRules(forbidden=lambda token: False)))
     assert statuses[merge_loop.NEED_ANSWER] == 500 - 256
     assert len(measured) == 1 + statuses[merge_loop.BATCH_DONE] < 5
 

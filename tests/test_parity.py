@@ -30,7 +30,7 @@ from nbbpe.training.parity_queues import Groups
 from nbbpe.training.sorted_runs import concatenate
 from nbbpe.training.start import Start
 from nbbpe.training.tie_break import TIE_BREAKS
-from nbbpe.training.token_rules import Ruling, TokenRules
+from nbbpe.training.token_rules import TokenFilter, TokenRules
 from nbbpe.training.word_counts import WordCounts, words_from_dict
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
@@ -110,7 +110,7 @@ def test_rules_are_kept_in_every_source(sources, limits, tie_break):
         return naive.keeps_limits(token, **limits) and not token.startswith(b"b") and token.count(b"c") < 2
 
     expected, _ = naive.train_for_parity(sources, 280, tie_break, allows=allows)
-    assert learned(sources, 280, tie_break, ruling=Ruling(rules)) == expected
+    assert learned(sources, 280, tie_break, token_filter=TokenFilter(rules)) == expected
     assert all(allows(left + right) for left, right in expected)
 
 

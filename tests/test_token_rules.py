@@ -18,7 +18,7 @@ from nbbpe.text.character_properties import character_table
 from nbbpe.text.pattern import NAMED
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
-from nbbpe.training.token_rules import Ruling
+from nbbpe.training.token_rules import TokenFilter
 from nbbpe.training.word_counts import words_from_dict
 
 LIMITS = st.fixed_dictionaries(
@@ -49,7 +49,7 @@ def kernel():
     characters = character_table(scripts=True)
 
     def keeps(token: bytes, limits: dict[str, int]) -> bool:
-        numbers = Ruling(nbbpe.TokenRules(**limits)).limits(None).numbers
+        numbers = TokenFilter(nbbpe.TokenRules(**limits)).limits(None).numbers
         answers = {
             bool(
                 keeps_limits(
@@ -104,7 +104,12 @@ def test_every_script_is_listed():
 
 def learned(words, n_tokens, tie_break="bytes", max_token_length=None, **rules):
     merges = learn_merges(
-        words_from_dict(words), n_tokens, tie_break, 1, max_token_length, ruling=Ruling(nbbpe.TokenRules(**rules))
+        words_from_dict(words),
+        n_tokens,
+        tie_break,
+        1,
+        max_token_length,
+        token_filter=TokenFilter(nbbpe.TokenRules(**rules)),
     )
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in merges.tolist():

@@ -19,7 +19,7 @@ from ..training.fitting import LeftOut, record_of
 from ..training.learning_options import LearningOptions
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
-from ..training.token_rules import Ruling, TokenRules
+from ..training.token_rules import TokenFilter, TokenRules
 from ..words.supply import Supply
 from .extension import start_from, with_seeds
 
@@ -111,7 +111,7 @@ class _Learned:
                     learning.least_count,
                     learning.max_token_length,
                     bar.reach,
-                    Ruling(rules, at.tokens if at else ()),
+                    TokenFilter(rules, at.tokens if at else ()),
                     at,
                     self.stopping,
                     stage.groups,
