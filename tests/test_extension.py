@@ -35,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
 
 
 def trained(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes", **options) -> Model:
-    found = learn_merges(words_from_dict(words), n_tokens, tie_break, **options)
+    found = learn_merges(words_from_dict(words), n_tokens, LearningOptions(tie_break, **options))
     return Model.trained(found, [], NO_PATTERN, {"tie_break": tie_break})
 
 

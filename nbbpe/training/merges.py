@@ -13,6 +13,7 @@ from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_tabl
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_symbols
 from .growing_arrays import with_pairs, with_room
+from .learning_options import LearningOptions
 from .parity_queues import Groups, ParityQueues
 from .start import Start
 from .token_rules import TokenFilter
@@ -143,11 +144,8 @@ def compile_beside_counting() -> None:
 def learn_merges(
     counted: WordCounts,
     n_tokens: int,
-    tie_break: str = "bytes",
-    min_frequency: int = 1,
-    max_token_length: int | None = None,
+    options: LearningOptions | None = None,
     report: Callable[[int], None] | None = None,
-    token_filter: TokenFilter | None = None,
     start: Start | None = None,
     stop: Callable[[], bool] | None = None,
     groups: Groups | None = None,
@@ -159,11 +157,8 @@ def learn_merges(
     ----------
     counted : WordCounts
     n_tokens : int, >= 256
-    tie_break : one of tie_break.TIE_BREAKS
-    min_frequency : pairs that occur less often are not merged
-    max_token_length : pairs that are longer, in bytes, are not merged; None for no limit
+    options : which pairs are merged; None for any, and ties by bytes. Seeds are not learned here
     report : called now and then with the number of tokens so far
-    token_filter : which tokens may be made; None allows all
     start : a vocabulary to go on from, instead of the bytes
     stop : called now and then; where it returns True, the merges so far are returned
     groups : the groups of the words; each merge is then the most frequent pair of the source that is compressed worst
@@ -180,6 +175,7 @@ def learn_merges(
     and the symbols of merges, but for merges that make one of `start.unmade`.
     """
     _check_sums(counted)
+    options = options or LearningOptions()
     n_start = merge_loop.N_BYTES if start is None else len(start.tokens)
     n_wanted = n_tokens - n_start
     n_unmade = 0 if start is None else len(start.unmade)
@@ -194,9 +190,10 @@ def learn_merges(
         linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
     else:
         linked, table = pairs_of_symbols(counted, start, n_tokens)
-    ties = _tie_rule(tie_break, n_tokens, start)
-    limits = token_filter.limits(max_token_length) if token_filter else token_limits.no_limits(max_token_length)
-    min_count = min(min_frequency, 2**63 - 1)
+    ties = _tie_rule(options.tie_break, n_tokens, start)
+    token_filter = TokenFilter(options.rules, () if start is None else start.tokens)
+    limits = token_filter.limits(options.max_token_length)
+    min_count = min(options.least_count, 2**63 - 1)
     queue: _Queue | ParityQueues = _Queue()
     if groups is not None:
         lengths = np.diff(counted.starts if start is None else start.symbol_starts)
@@ -233,7 +230,7 @@ def learn_merges(
         elif status == merge_loop.NEED_OCCURRENCES:
             used = int(table.state[pair_table.N_OCCURRENCES])
             table = table._replace(occurrences=with_room(table.occurrences, wanted, used))
-        elif status == merge_loop.NEED_ANSWER and token_filter:
+        elif status == merge_loop.NEED_ANSWER:
             token = ties.text[ties.starts[learned] : ties.starts[learned + 1]].tobytes()
             tokens.state[merge_loop.ANSWER] = merge_loop.ALLOWED if token_filter.allows(token) else merge_loop.REFUSED
         elif status == merge_loop.NEED_TEXT:

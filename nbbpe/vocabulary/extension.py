@@ -27,7 +27,6 @@ from ..training.learning_options import LearningOptions
 from ..training.parity_queues import Groups
 from ..training.start import Start
 from ..training.tie_break import TIE_BREAKS
-from ..training.token_rules import TokenFilter
 from ..training.word_counts import WordCounts, words_from_dict
 from ..words.finding import find_supply
 from ..words.mixture import Mixture
@@ -221,11 +220,7 @@ def _learned(
         if report is not None:
             report(n_symbols - n_start)
 
-    limits = learning.least_count, learning.max_token_length
-    token_filter = TokenFilter(learning.rules, start.tokens)
-    learned = learn_merges(
-        words, n_start + n_wanted, learning.tie_break, *limits, said, token_filter, start, stopping, groups
-    ).tolist()
+    learned = learn_merges(words, n_start + n_wanted, learning, said, start, stopping, groups).tolist()
     tokens, ids = list(start.tokens), list(started.ids)
     known = {token: token_id for token, token_id in zip(tokens, ids, strict=True) if token in start.unmade}
     new: dict[int, bytes] = {}

@@ -19,7 +19,6 @@ from ..training.fitting import LeftOut, record_of
 from ..training.learning_options import LearningOptions
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
-from ..training.token_rules import TokenFilter, TokenRules
 from ..words.supply import Supply
 from .extension import start_from, with_seeds
 
@@ -44,7 +43,7 @@ def train_from_bytes(
     check_superwords(superwords, n_tokens, split)
     second = None if superwords is None else _SecondStage(supply, counting, superwords)
     n_first = n_tokens if superwords is None else superwords.after
-    learned = _Learned(counting, learning)
+    learned = _Learned(counting)
     if learning.rules.seeds:
         with_seeds(learned.model(split), learning.rules.seeds, n_first, learning.tie_break)
     compile_beside_counting()
@@ -54,11 +53,11 @@ def train_from_bytes(
     stages = supply.stages(words, n_first)
     if second is not None:
         second.begin(n_tokens)
-    learned.go_on(stages, n_first, split, learning.rules)
+    learned.go_on(stages, n_first, split, learning)
     if second is not None:
         del stages
         split = second.joined
-        windows = second.learn(learned, n_tokens, learning.rules)
+        windows = second.learn(learned, n_tokens, learning)
         words = words if windows is None else windows
     print_outcome(n_words)
     has = f"{256 + len(learned.merges) + len(special_tokens):,} tokens"
@@ -79,9 +78,8 @@ class _Learned:
     stopping : of the last stage: whether a signal stopped it
     """
 
-    def __init__(self, counting: CountingOptions, learning: LearningOptions) -> None:
+    def __init__(self, counting: CountingOptions) -> None:
         self._counting = counting
-        self._learning = learning
         self.merges: NDArray[np.int32] = np.empty((0, 2), dtype=np.int32)
         self.stopping = Stopping()
 
@@ -89,17 +87,17 @@ class _Learned:
         """What they make, without special tokens."""
         return Model.trained(self.merges, [], split, {})
 
-    def go_on(self, stages: Iterable[Stage], n_tokens: int, split: Pattern, rules: TokenRules) -> None:
+    def go_on(self, stages: Iterable[Stage], n_tokens: int, split: Pattern, learning: LearningOptions) -> None:
         """Learn more, up to `n_tokens` tokens, from one stage after another."""
-        learning = self._learning
+        seeds = learning.rules.seeds
         with (
             Progress(self._counting.progress, "learn merges", n_tokens, "") as bar,
             stopping_on_signals(learning.keeps_on_interrupt) as self.stopping,
         ):
             for stage in stages:
                 at = None
-                if len(self.merges) or rules.seeds:
-                    model = with_seeds(self.model(split), rules.seeds, n_tokens, learning.tie_break)
+                if len(self.merges) or seeds:
+                    model = with_seeds(self.model(split), seeds, n_tokens, learning.tie_break)
                     assert model.merge_ids is not None
                     self.merges, at = model.merge_ids[:, :2], start_from(model, stage.words).start
                 if self.stopping() or 256 + len(self.merges) >= stage.n_tokens:
@@ -107,11 +105,8 @@ class _Learned:
                 more = learn_merges(
                     stage.words,
                     stage.n_tokens,
-                    learning.tie_break,
-                    learning.least_count,
-                    learning.max_token_length,
+                    learning,
                     bar.reach,
-                    TokenFilter(rules, at.tokens if at else ()),
                     at,
                     self.stopping,
                     stage.groups,
@@ -150,7 +145,7 @@ class _SecondStage:
         if self._counts_early:
             self._counted = self._supply.count(n_tokens, self.windows)
 
-    def learn(self, learned: _Learned, n_tokens: int, rules: TokenRules) -> WordCounts | None:
+    def learn(self, learned: _Learned, n_tokens: int, learning: LearningOptions) -> WordCounts | None:
         """Learn merges up to `n_tokens` tokens, unless a signal has stopped the first stage; returns the windows, or None
         where they were not counted."""
         is_stopped = learned.stopping()
@@ -161,8 +156,9 @@ class _SecondStage:
         words, _ = self._counted
         stages = self._supply.stages(words, n_tokens)
         if not is_stopped:
-            most_words = min(self._superwords.max_words, rules.max_words or self._superwords.max_words)
-            learned.go_on(stages, n_tokens, self.joined, replace(rules, max_words=most_words, seeds=()))
+            most_words = min(self._superwords.max_words, learning.rules.max_words or self._superwords.max_words)
+            rules = replace(learning.rules, max_words=most_words, seeds=())
+            learned.go_on(stages, n_tokens, self.joined, learning._replace(rules=rules))
         return words
 
     def record(self) -> dict[str, Any]:
