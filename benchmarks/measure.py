@@ -6,13 +6,14 @@
     python benchmarks/measure.py start --input FILE --vocab-size 4000
     python benchmarks/measure.py import --module numba
     python benchmarks/measure.py short --input FILE --vocabs FOLDER --case hello
+    python benchmarks/measure.py transformers --input FILE --vocabs FOLDER --case batch
 
 `import_seconds` is the import of the library, `load_seconds` a first tiny use of it (with nbbpe: numba is imported and
 compiled kernels are loaded from their cache on disk; libraries in Rust start their threads), `seconds` the work itself,
 from then on; `processor_seconds` is what all processes together have worked for it. Only `start` does without the tiny
 use, so its seconds are those of the first calls of a process. With `--passes n` the work is done n times in all: the first
 is `seconds`, the median of the others `warm_seconds`. NumPy is not imported before the library is, so `import_seconds` has
-it. `short` measures several entrants in one process.
+it. `short` and `transformers` measure several entrants in one process.
 
 `compiled_kernels` names the kernels that this process itself had to compile: none, if the cache was warm. With
 `--memory`, the peak of this process and its children is watched during the work, which that slows down a little.
@@ -36,8 +37,10 @@ from typing import Any
 
 sys.path.insert(1, str(Path(__file__).parents[1]))
 
-from benchmarks import corpora, encoding_work, short_work, training_work
+from benchmarks import corpora, encoding_work, short_work, training_work, transformers_work
 from benchmarks.peak_memory import PeakMemory
+
+BY_TURNS: dict[str, Any] = {"short": short_work, "transformers": transformers_work}
 
 Facts = dict[str, Any]
 Watch = AbstractContextManager[Any]
@@ -65,12 +68,13 @@ def parse_arguments() -> argparse.Namespace:
     start.add_argument("--import-numba", action="store_true", help="before the first call, and timed apart")
     alone = commands.add_parser("import")
     alone.add_argument("--module", required=True)
-    short = commands.add_parser("short")
-    short.add_argument("--vocabs", type=Path, required=True)
-    short.add_argument("--case", choices=short_work.CASES, required=True)
-    for command in (train, encode, merges, start, short):
+    by_turns = [commands.add_parser(name) for name in BY_TURNS]
+    for command, work in zip(by_turns, BY_TURNS.values(), strict=True):
+        command.add_argument("--vocabs", type=Path, required=True)
+        command.add_argument("--case", choices=work.CASES, required=True)
+    for command in (train, encode, merges, start, *by_turns):
         command.add_argument("--input", required=True)
-    for command in (train, encode, merges, start, alone, short):
+    for command in (train, encode, merges, start, alone, *by_turns):
         command.add_argument("--memory", action="store_true")
     return parser.parse_args()
 
@@ -202,10 +206,10 @@ def measure_import(arguments: argparse.Namespace, folder: str, watch: Watch) -> 
     return {"library": arguments.module, "version": version_of(arguments.module), "seconds": seconds}
 
 
-def measure_short(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
-    """Calls with short texts, of several entrants by turns in this process: facts by label in `entrants`."""
+def measure_by_turns(arguments: argparse.Namespace, folder: str, watch: Watch) -> Facts:
+    """Calls of several entrants by turns in this process: facts by label in `entrants`."""
     with watch:
-        entrants = short_work.measure(arguments.case, arguments.input, arguments.vocabs, folder)
+        entrants = BY_TURNS[arguments.command].measure(arguments.case, arguments.input, arguments.vocabs, folder)
     for facts in entrants.values():
         facts["version"] = version_of(facts["library"])
     return {"entrants": entrants}
@@ -217,7 +221,8 @@ COMMANDS: dict[str, Callable[[argparse.Namespace, str, Watch], Facts]] = {
     "merges": measure_merges,
     "start": measure_start,
     "import": measure_import,
-    "short": measure_short,
+    "short": measure_by_turns,
+    "transformers": measure_by_turns,
 }
 
 

@@ -23,7 +23,7 @@ LAYOUT = 2  # of the file; to be raised when a field of what is in it changes
 MEMORY_LIMIT_MB = 200  # besides input and ids, where these are in memory
 PACKAGES = (
     *("numpy", "numba", "regex", "pyarrow", "zstandard"),
-    *("gigatoken", "rustbpe", "tokenizers", "tiktoken", "quicktok"),
+    *("gigatoken", "rustbpe", "tokenizers", "tiktoken", "quicktok", "transformers"),
 )
 
 

@@ -62,7 +62,7 @@ def measure(case: str, path: str, vocabs: Path, folder: str) -> dict[str, dict[s
             facts[label]["digest"] = digest["digest"]
     for name in ("n_ids", "digest"):
         assert len({of[name] for of in facts.values() if name in of}) == 1, f"{name} differs: {facts}"
-    for label, seconds in _take_turns({label: call for label, (_, call, _) in calls.items()}, texts).items():
+    for label, seconds in take_turns({label: call for label, (_, call, _) in calls.items()}, texts, RUNS).items():
         low, _, high = quantiles(seconds, n=4)
         facts[label] |= {"seconds": median(seconds), "quartiles": [low, high], "n_bytes": n_bytes}
     return facts
@@ -136,11 +136,11 @@ def _n_bytes(texts: Texts) -> float:
     return sum(len("".join(text).encode()) for text in texts) / len(texts)
 
 
-def _take_turns(calls: dict[str, Callable[[Any], Any]], texts: Texts) -> dict[str, list[float]]:
-    """Seconds for one call, RUNS times for each label."""
+def take_turns(calls: dict[str, Callable[[Any], Any]], texts: Texts, runs: int) -> dict[str, list[float]]:
+    """Seconds for one call, so many times for each label."""
     seconds: dict[str, list[float]] = {label: [] for label in calls}
     n_calls = {label: max(1, int(RUN_SECONDS / _run(call, texts, 0, 16))) for label, call in calls.items()}
-    for number in range(RUNS):
+    for number in range(runs):
         for label, call in calls.items():
             seconds[label].append(_run(call, texts, number, n_calls[label]))
     return seconds

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .encoding import batches
 from .formats import tiktoken as files
 from .formats.recognise import read_model
-from .formats.tiktoken_package import tiktoken_package
+from .formats.tiktoken_package import path_of_modules, tiktoken_package
 from .model.model import Model
 from .system.lazy import lazy
 from .text.utf8 import Text, has_surrogates
@@ -34,6 +34,19 @@ __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_enc
 _Allowed = Literal["all"] | AbstractSet[str]
 _Disallowed = Literal["all"] | Collection[str] | None
 _encodings: dict[str, Encoding] = {}
+_THEIRS = ("core", "load", "model", "registry", "__version__")
+
+
+def __getattr__(name: str) -> Any:
+    """tiktoken's own modules and its version, if it is installed."""
+    try:
+        if name == "__path__":  # by which Python finds them, where this module is in tiktoken's place
+            return path_of_modules()
+        if name in _THEIRS:
+            return getattr(tiktoken_package(), name)
+    except ImportError:
+        pass
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Encoding(Tokenizer):
@@ -176,32 +189,42 @@ class Encoding(Tokenizer):
         """See `Tokenizer.encode_segments`: special tokens in a text that is trusted are allowed."""
         return batches.encode_segments(segments, super().encode, super().encode_ordinary)
 
-    def decode_bytes(self, tokens: Iterable[int] | NDArray[Any]) -> bytes:
-        """The bytes that ids stand for. Raises KeyError for an unknown id, TypeError for what is not an integer."""
+    def decode_bytes(self, tokens: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
+        """The bytes that ids stand for. Raises KeyError for an unknown id, TypeError for what is not an integer.
+
+        skip_special_tokens : whether to skip the ids of special tokens; tiktoken has no such argument
+        """
         if hasattr(tokens, "__next__"):
             tokens = list(tokens)  # to look at them again
         try:
-            return super().decode_bytes(tokens)
+            return super().decode_bytes(tokens, skip_special_tokens=skip_special_tokens)
         except ValueError:
             plain = [int(operator.index(token)) for token in tokens]  # also of a bool, which is an integer to tiktoken
         try:
-            return super().decode_bytes(plain)
+            return super().decode_bytes(plain, skip_special_tokens=skip_special_tokens)
         except ValueError as error:
             raise KeyError(str(error)) from None
 
-    def decode(self, tokens: Iterable[int] | NDArray[Any], errors: str = "replace") -> str:  # type: ignore[override]
-        """The text that ids stand for. Errors are those of `decode_bytes`."""
-        return self.decode_bytes(tokens).decode(errors=errors)
+    def decode(
+        self, tokens: Iterable[int] | NDArray[Any], errors: str = "replace", *, skip_special_tokens: bool = False
+    ) -> str:
+        """The text that ids stand for. Other arguments and errors are those of `decode_bytes`."""
+        return self.decode_bytes(tokens, skip_special_tokens=skip_special_tokens).decode(errors=errors)
 
     def decode_with_offsets(self, tokens: Iterable[int] | NDArray[Any]) -> tuple[str, list[int]]:
         """The text, and the character in which each token starts. Raises KeyError for an unknown id."""
         return super().decode_with_offsets(tokens)
 
     def decode_batch(  # type: ignore[override]
-        self, batch: Iterable[Iterable[int]], *, errors: str = "replace", num_threads: int | None = None
+        self,
+        batch: Iterable[Iterable[int]],
+        *,
+        errors: str = "replace",
+        skip_special_tokens: bool = False,
+        num_threads: int | None = None,
     ) -> list[str]:
-        """The text of each list of ids."""
-        return [self.decode(tokens, errors) for tokens in batch]
+        """The text of each list of ids, see `decode`."""
+        return [self.decode(tokens, errors, skip_special_tokens=skip_special_tokens) for tokens in batch]
 
 
 def _choice(allowed: _Allowed, disallowed: _Disallowed) -> dict[str, Any]:

@@ -655,16 +655,16 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
 
     # Ids to text
 
-    def decode_bytes(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
+    def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
         """The bytes that ids stand for.
 
-        Ids are integers of any type but bool; an array of them has one dimension. Raises ValueError that names an id
-        outside the vocabulary.
+        Ids are integers of any type but bool; an array of them has one dimension. `skip_special_tokens` skips the ids of
+        special tokens. Raises ValueError that names an id outside the vocabulary.
 
         >>> tok.decode_bytes([258, 255])
         b'the\\xff'
         """
-        data: bytes = self._decoder.decode(ids)
+        data: bytes = self._decoding(skip_special_tokens).decode(ids)
         return data
 
     def decode(
@@ -680,8 +680,7 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         >>> tok.decode([258, 261, 263], skip_special_tokens=True)
         'the cat'
         """
-        decoder = self._decoder_of_text if skip_special_tokens else self._decoder
-        text: str = decoder.decode(ids, errors)
+        text: str = self._decoding(skip_special_tokens).decode(ids, errors)
         return text
 
     def decode_arrow(self, data: Any, errors: str = "replace") -> Any:
@@ -738,14 +737,16 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         tokens = Tokens(text, np.array(ids), [self._model.vocab[int(token_id)] for token_id in ids])
         return text, tokens.char_offsets[:, 0].tolist()
 
-    def stream_decoder(self, errors: str = "replace") -> StreamDecoder:
+    def stream_decoder(self, errors: str = "replace", *, skip_special_tokens: bool = False) -> StreamDecoder:
         """A decoder for ids that arrive one by one, which gives complete characters only (see StreamDecoder).
+
+        errors, skip_special_tokens : as in `decode`
 
         >>> decoder = tok.stream_decoder()
         >>> decoder.push(258) + decoder.push(261) + decoder.finish()
         'the cat'
         """
-        return StreamDecoder(self, errors)
+        return StreamDecoder(self, errors, skip_special_tokens=skip_special_tokens)
 
     # Computed on first use
 
@@ -763,6 +764,10 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         """A decoder that skips special tokens."""
         skipped = self._model.skipped.values()
         return Decoder({**self._model.vocab, **dict.fromkeys(skipped, b"")}) if skipped else self._decoder
+
+    def _decoding(self, skip_special_tokens: bool) -> Decoder:
+        decoder: Decoder = self._decoder_of_text if skip_special_tokens else self._decoder
+        return decoder
 
     @lazy
     def _encoder(self) -> Encoder:

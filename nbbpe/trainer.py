@@ -128,9 +128,10 @@ def train(
         second Ctrl-C raises. While words are counted, and outside the main thread, "keep" has no effect.
     counts
         Instead of text, words that were counted before, see `count_words`: a file of counts (.parquet, .arrow), a pattern
-        of such names, a URL, a table or stream of any library with Arrow's C interface, an iterator of record batches, or a
-        list of these. Equal words are added up. `pattern` and `special_tokens` are not needed, as tables carry them. They
-        are needed if a table has lost them, for example by a GROUP BY, and must not contradict the tables.
+        of such names, a URL, a table or stream of any library with Arrow's C interface, an iterator of record batches, a
+        dict from word to count, or a list of these. Words are strings or binary; equal words are added up. `pattern` and
+        `special_tokens` are not needed, as tables carry them. They are needed for a dict, and if a table has lost them, for
+        example by a GROUP BY, and must not contradict the tables.
     weights
         A positive number (int, float or Fraction) for each item of `source` or `counts`, by which its counts are
         multiplied, exactly: see `count_words`.

@@ -43,7 +43,7 @@ def warmup(into: str | os.PathLike[str] | None = None, cpu: str | Iterable[str] 
     installed package. Python, NumPy and system must be the same where they are used. Takes about 20 seconds for each
     processor, or one second if all kernels are on disk already. Raises ValueError for a processor that is unknown, OSError
     for a folder `into` that cannot be written to, or that others can write to, RuntimeError for `cpu` in a program that
-    embeds Python.
+    embeds Python, and where a plain `njit` compiles the kernels, which makes none for others.
 
     >>> import nbbpe
     >>> warm = nbbpe.warmup()
@@ -144,10 +144,25 @@ def _in_another_process(into: str | None, label: str) -> tuple[int, int]:
     # With the module search path of this process, and without the current folder, which may be a stranger's. Python uses
     # only the entries that are str.
     path = [str(Path(__file__).parents[1]), *(entry for entry in sys.path if isinstance(entry, str))]
-    script = f"import sys; sys.path[:] = {path!r}; from nbbpe.warmup import compile_all; print(*compile_all({into!r}))"
+    call = f"from nbbpe.warmup import compile_for_another; compile_for_another({into!r})"
+    script = f"import sys; sys.path[:] = {path!r}; {call}"
     done = subprocess.run(
         [sys.executable, *options_for_bytecode(), "-c", script],
-        env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=True,
+        env={**os.environ, **settings}, stdout=subprocess.PIPE, encoding="utf-8", check=False,
     )  # fmt: skip
+    if done.returncode:
+        why = done.stdout.strip() or f"the process that compiles them ended with exit code {done.returncode}"
+        raise RuntimeError(f"kernels for the processor {label!r} could not be compiled: {why}")
     n_compiled, n_lost = map(int, done.stdout.split())
     return n_compiled, n_lost
+
+
+def compile_for_another(into: str | None) -> None:
+    """What the other process runs: prints what `compile_all` returns, or why it failed, which ends it with exit code 1."""
+    try:
+        said, code = " ".join(map(str, compile_all(into))), 0
+    except Exception as error:
+        said, code = str(error) or type(error).__name__, 1
+    sys.stdout.buffer.write(said.encode(errors="backslashreplace"))
+    sys.stdout.flush()
+    sys.exit(code)

@@ -172,6 +172,20 @@ def test_types_that_engines_make_of_it_are_read(counts, word, count):
     )
 
 
+@pytest.mark.parametrize(
+    "word", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str
+)
+def test_words_may_be_strings(word):
+    text = "naïve cats 你好 the cat sat"
+    counts = nbbpe.count_words(documents=[text])
+    column = counts["word"].cast(pa.string())
+    column = column.dictionary_encode() if pa.types.is_dictionary(word) else column.cast(word)
+    table = pa.table({"word": column, "count": counts["count"]})
+    assert nbbpe.train(counts=table, vocab_size=270, pattern="gpt2") == nbbpe.train(counts=counts, vocab_size=270)
+    parts = [table.slice(0, 3), table.slice(3), table.slice(3, 0)]
+    assert nbbpe.train(counts=parts, vocab_size=270, pattern="gpt2") == nbbpe.train(counts=counts, vocab_size=270)
+
+
 @pytest.mark.parametrize("word", [pa.binary_view(), pa.dictionary(pa.int32(), pa.binary())])
 def test_a_stream_may_have_empty_slices_of_any_type(counts, word):
     column = counts["word"].combine_chunks()
@@ -180,6 +194,33 @@ def test_a_stream_may_have_empty_slices_of_any_type(counts, word):
     stream = pa.RecordBatchReader.from_batches(batch.schema, [batch.slice(5, 0), batch, batch.slice(len(batch))])
     tok = nbbpe.train(counts=stream, vocab_size=350, pattern="gpt2", special_tokens=SPECIALS)
     assert tok.merges == nbbpe.train(counts=counts, vocab_size=350).merges
+
+
+def test_a_dict_of_counts_is_a_table(counts):
+    known = counter_of(counts)
+    by_text = {word.decode(): np.int32(n) for word, n in known.items() if word.isascii()}
+    rest = Counter({word: n for word, n in known.items() if not word.isascii()})
+    expected = nbbpe.train(counts=counts, vocab_size=350)
+    for given in known, Counter(known), [by_text, rest], [by_text, counts.filter([not w.isascii() for w in known])]:
+        assert nbbpe.train(counts=given, vocab_size=350, pattern="gpt2", special_tokens=SPECIALS) == expected
+    assert counter_of(nbbpe.arrow_functions.add_up_counts([by_text, rest])) == known
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({3: 1}, TypeError, r"text must be str or bytes, not int: word 0 \(from 0\) is 3"),
+        ({"a": 1, "b": 1.5}, TypeError, r"counts\['b'\] must be a positive integer, not 1\.5"),
+        ({"word": ["a"], "count": [1]}, TypeError, r"counts\['word'\] must be a positive integer, not \['a'\]"),
+        ({"a": 0}, ValueError, r"counts\['a'\] must be at least 1, not 0"),
+        ({"a": 2**63}, OverflowError, "'counts' has a count of 9,223,372,036,854,775,808, which does not fit in int64"),
+        ({"": 1}, ValueError, "the word is empty"),
+        ({}, ValueError, "have no rows"),
+    ],
+)
+def test_wrong_dicts_of_counts_are_errors(given, error, message):
+    with pytest.raises(error, match=message):
+        nbbpe.train(counts=given, vocab_size=300, pattern="gpt2")
 
 
 def test_a_table_that_lost_its_metadata_needs_pattern(counts):
@@ -330,7 +371,8 @@ def test_wrong_weights_are_errors(weights, error, message):
         ([None, b"b"], [1, 1], ValueError, r"row 0 \(from 0\): the column 'word' is null"),
         (pa.DictionaryArray.from_arrays([0, 1], [b"a", None]), [1, 1], ValueError, "row 1 .*: the column 'word' is null"),
         ([b"a", b""], [1, 1], ValueError, r"row 1 \(from 0\): the word is empty"),
-        (["a", "b"], [1, 1], ValueError, "of type string, and must hold bytes"),
+        ([1, 2], [1, 1], ValueError, "the column 'word' of 'counts' is of type int64, and must hold strings or binary"),
+        (["a", ""], [1, 1], ValueError, r"row 1 \(from 0\): the word is empty"),
         ([b"a", b"b"], [1.0, 2.0], ValueError, r"of type double, and must hold whole numbers.*CAST\(SUM"),
         ([b"a", b"b"], [2**63, 1], OverflowError, "a count does not fit in int64"),
         ([b"ab", b"ab"], [2**62, 2**62], OverflowError, "add up to 9,223,372,036,854,775,808"),
@@ -381,7 +423,7 @@ def test_wrong_tables_are_errors(tmp_path, counts):
         nbbpe.train(counts=tmp_path / "missing.parquet", vocab_size=300)
     with pytest.raises(FileNotFoundError, match="no file matches"):
         nbbpe.train(counts=str(tmp_path / "*.pq"), vocab_size=300)
-    for given in 3, {"word": 1}, [3], iter([3]), b"a":
+    for given in 3, {"word"}, [3], iter([3]), b"a":
         with pytest.raises(TypeError, match="counts"):
             nbbpe.train(counts=given, vocab_size=300, pattern="gpt2")
     with pytest.raises(ValueError, match="empty list"):

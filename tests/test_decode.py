@@ -202,6 +202,26 @@ def test_a_stream_gives_what_decode_gives(small, ids, seed, errors):
     assert "".join([*fed, stream.finish()]) == small.decode(ids, errors)
 
 
+@given(ids=IDS, errors=st.sampled_from(["replace", "ignore"]))
+def test_a_stream_skips_the_special_tokens_that_decode_skips(small, ids, errors):
+    expected = small.decode(ids, errors, skip_special_tokens=True)
+    assert small.decode_bytes(ids, skip_special_tokens=True).decode(errors=errors) == expected
+    stream = small.stream_decoder(errors, skip_special_tokens=True)
+    for _ in range(2):
+        assert "".join(map(stream.push, ids)) + stream.finish() == expected
+        assert stream.feed(ids) + stream.feed(np.array(ids, dtype=np.uint16)) + stream.finish() == (
+            small.decode([*ids, *ids], errors, skip_special_tokens=True)
+        )
+
+
+def test_a_character_may_go_on_after_a_special_token_that_a_stream_skips(small):
+    special = small.special_tokens[texts.SPECIAL]
+    stream = nbbpe.StreamDecoder(small, skip_special_tokens=True)
+    assert [stream.push(i) for i in [0xC3, special, 0xA9, special, 0x62]] == ["", "", "é", "", "b"]
+    with pytest.raises(ValueError, match="not in the vocabulary"):
+        stream.push(400)
+
+
 @given(data=texts.data(60))
 def test_a_stream_of_any_bytes_gives_what_decode_gives(data):
     bytewise = nbbpe.Tokenizer({i: bytes([i]) for i in range(256)}, [])

@@ -628,10 +628,30 @@ def test_warmup_for_another_processor_runs_no_code_of_the_current_folder(tmp_pat
     run = subprocess.run
 
     def compile_nothing(command: list[str], **options: object) -> object:
-        return run([*command[:-1], command[-1].replace("*compile_all('folder')", "2, 0")], **options)
+        return run([*command[:-1], command[-1].replace("compile_for_another('folder')", "print(2, 0)")], **options)
 
     monkeypatch.setattr(subprocess, "run", compile_nothing)
     assert WARMUP._in_another_process("folder", "generic") == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("instead", "told"),
+    [
+        (None, "a plain njit compiles cannot be written to a folder for others: unset NUMBA_BOUNDSCHECK and"),
+        ("import os; os._exit(3)", "the process that compiles them ended with exit code 3"),
+    ],
+)
+def test_warmup_for_another_processor_that_fails_says_why(instead, told, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    run = subprocess.run
+
+    def run_instead(command: list[str], **options: object) -> object:
+        return run([*command[:-1], instead or command[-1]], **options)
+
+    monkeypatch.setattr(subprocess, "run", run_instead)
+    with pytest.raises(RuntimeError, match=f"kernels for the processor 'generic' could not be compiled: .*{told}"):
+        WARMUP._in_another_process(str(tmp_path / "objects"), "generic")
+    assert "Traceback" not in capfd.readouterr().err
 
 
 # What objects refer to

@@ -228,6 +228,14 @@ def test_readme_maps_every_module():
     assert {path.stem for path in package.glob("[!_]*.py")} | folders <= named
 
 
+def test_an_sdist_has_every_page():
+    # Else tests that read the pages, as this module does, cannot run from an unpacked sdist.
+    lines = [line.split() for line in (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()]
+    packed = {name for command, *names in lines if command in ("include", "graft") for name in names}
+    packed.add("README.md")  # by pyproject.toml
+    assert {page.partition("/")[0] for page in TEXTS} <= packed
+
+
 def test_every_public_name_is_in_the_reference():
     # nbbpe.hf needs transformers; tests/test_hf.py has it.
     shown = [pkgutil.resolve_name(name) for name in REFERENCE if not name.startswith("nbbpe.hf.")]

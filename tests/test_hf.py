@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -93,6 +94,11 @@ def folders(tmp_path_factory, small) -> dict[str, str]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def _finds_offsets_in_short_texts(monkeypatch):
+    monkeypatch.setattr("nbbpe.hf.tokenizer._FEW_CHARACTERS", 0)
+
+
 def both(path: str, **options: Any) -> tuple[Any, Any]:
     """Our class and theirs, from one folder."""
     classes = NbbpeTokenizerFast, transformers.PreTrainedTokenizerFast
@@ -122,6 +128,14 @@ def check(ours: Any, theirs: Any, *arguments: Any, **options: Any) -> None:
             assert all(np.array_equal(row, other) for row, other in rows), (name, options, arguments)
         else:
             assert found[name] == expected[name], (name, options)
+
+
+def outcome(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """What a call returns, or the type of its error."""
+    try:
+        return call(*arguments, **options)
+    except Exception as error:
+        return type(error)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -183,8 +197,43 @@ def test_invalid_padding_is_refused_as_by_transformers(folders):
         {"padding": True, "pad_to_multiple_of": -3},
         {"padding": True, "pad_to_multiple_of": 2.5},
         {"padding": True, "pad_to_multiple_of": 0},
+        {"padding": True, "pad_to_multiple_of": 1 << 64},
+        {"padding": True, "padding_side": ""},
     ):
         check(ours, theirs, ["the cat", "x"], **options)
+
+
+@pytest.mark.parametrize("value", [None, 0, 1, "x", "", np.True_, 1 << 64, np.int64(2), np.array([1, 2])])
+def test_odd_values_are_refused_as_by_transformers(folders, value):
+    ours, theirs = both(folders["around"])
+    for options in (
+        {"add_special_tokens": value},
+        {"split_special_tokens": value},
+        {"truncation": True, "max_length": value},
+        {"truncation": True, "max_length": 3, "stride": value},
+        {"unknown": value},
+    ):
+        check(ours, theirs, ["the cat", "x"], **options)
+    found, expected = (outcome(each.tokenize, "the cat", add_special_tokens=value) for each in (ours, theirs))
+    assert found == expected
+    check_decoding(ours, theirs, [[5, 6] * 20], skip_special_tokens=value)
+
+
+@pytest.mark.parametrize("sequence", ["A", "B"])
+def test_a_template_of_pairs_may_have_one_text(folders, sequence):
+    from tokenizers import Tokenizer
+
+    classes = NbbpeTokenizerFast, transformers.PreTrainedTokenizerFast
+    document = json.loads(both(folders["around"])[0].backend_tokenizer.to_str())
+    document["post_processor"]["pair"] = [{"Sequence": {"id": sequence, "type_id": 1}}]
+    backend = Tokenizer.from_str(json.dumps(document))
+    ours, theirs = (each(tokenizer_object=backend, pad_token="<pad>") for each in classes)
+    for options in (
+        {"return_offsets_mapping": True, "return_token_type_ids": True},
+        {"truncation": True, "max_length": 3, "padding": True},
+    ):
+        check(ours, theirs, ["the cat", "x"], ["a mat on a mat", "sat"], **options)
+        check(ours, theirs, "the cat", "a mat", **options)
 
 
 def test_truncation_of_an_earlier_call_is_not_saved(folders, tmp_path):
@@ -200,6 +249,9 @@ def test_truncation_of_an_earlier_call_is_not_saved(folders, tmp_path):
 
 def test_other_calls_are_those_of_transformers(folders):
     ours, theirs = both(folders["around"])
+    # transformers 4 takes two texts for a pair.
+    for one in ["the cat", "a mat"], ("the", "a mat"), [("the", "cat"), ("a", "mat")]:
+        assert outcome(ours.encode, one) == outcome(theirs.encode, one)
     for arguments in [
         ("a b", "c d"),
         (["a", "b"], ["c", "d e"]),
@@ -343,15 +395,9 @@ def test_tokens_that_are_parts_of_ordinary_text_give_no_warning(folders):
 
 def check_decoding(ours: Any, theirs: Any, rows: Any, **options: Any) -> None:
     """Both give the same text for ids, errors included."""
-    takes_rows = transformers.__version__ >= "5"
-    for method in ("decode", "batch_decode") if takes_rows else ("batch_decode",):
-        try:
-            expected = getattr(theirs, method)(rows, **options)
-        except Exception as error:
-            with pytest.raises(type(error)):
-                getattr(ours, method)(rows, **options)
-        else:
-            assert getattr(ours, method)(rows, **options) == expected, (method, rows, options)
+    for method in "decode", "batch_decode":
+        found, expected = (outcome(getattr(each, method), rows, **options) for each in (ours, theirs))
+        assert found == expected, (method, rows, options)
 
 
 def test_decoding_gives_what_transformers_gives(folders):
@@ -410,10 +456,10 @@ def test_a_process_that_only_decodes_makes_a_tokenizer_when_it_pays(folders, mon
     ours, theirs = both(folders["plain"])
     rows = theirs(BATCH)["input_ids"]
     check_decoding(ours, theirs, rows)
-    assert ours._ours is None
+    assert ours._made is None
     monkeypatch.setattr("nbbpe.hf.tokenizer._MANY_IDS", 10)
     check_decoding(ours, theirs, rows)
-    assert ours._ours is not None
+    assert ours._made is not None
 
 
 @pytest.mark.parametrize("text", ["\ud83d", "é \udcff", "x" * 100 + "\udc80"])
@@ -453,6 +499,47 @@ def test_what_is_added_or_set_behind_transformers_is_used(folders):
         ours("the cat")
     ours.backend_tokenizer.model.dropout = None
     check(ours, theirs, ["the cat<new>", "x"])
+
+
+def test_short_texts_are_not_encoded_twice_or_as_a_batch(folders, monkeypatch):
+    from tokenizers import normalizers
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("nbbpe was asked")
+
+    ours, theirs = both(folders["plain"])
+    monkeypatch.setattr(nbbpe.Tokenizer, "encode_batch", refuse)  # takes 0.1 ms, with a normalizer
+    check(ours, theirs, ["the cat", "x"])
+    check(ours, theirs, "the", "cat")
+    monkeypatch.setattr(nbbpe.Tokenizer, "encode", refuse)
+    for characters, normalizer in (128, None), (0, normalizers.NFC()):
+        monkeypatch.setattr("nbbpe.hf.tokenizer._FEW_CHARACTERS", characters)
+        for each in ours, theirs:
+            each.backend_tokenizer.normalizer = normalizer
+        check(ours, theirs, "the cat", return_offsets_mapping=True)
+
+
+def test_no_call_counts_all_tokens(folders):
+    ours, theirs = both(folders["plain"])
+    backend = ours._tokenizer
+
+    class Counted:
+        """The tokenizer of tokenizers, which takes milliseconds to count all its tokens before 0.23."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(backend, name)
+
+        def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+            assert not with_added_tokens
+            return int(backend.get_vocab_size(with_added_tokens=False))
+
+    ours._tokenizer = Counted()
+    check(ours, theirs, ["the cat", "x"], ["a", "b"])
+    assert ours.tokenize("the cat") == theirs.tokenize("the cat")
+    check_decoding(ours, theirs, [[5, 6] * 20])
+    for each in ours, theirs:
+        each.backend_tokenizer.add_tokens(["<new>", "<newer>"])
+    check(ours, theirs, ["the<newer>", "x"])
 
 
 def test_tokens_are_those_of_the_texts_that_were_encoded(folders):
@@ -495,6 +582,8 @@ def test_copies_and_pickles_encode_alike_and_encoding_changes_no_state(folders):
     check(ours, theirs, BATCH)
     assert ours.__getstate__().keys() == before
     check(pickle.loads(pickle.dumps(ours)), theirs, BATCH)
+    ours.batch_decode([[5, 6] * 10_000] * 5)
+    assert ours.__dict__.keys() == before  # which `datasets` looks at
     # As datasets.map calls it: columns of a batch to columns.
     columns = ours({"text": BATCH}["text"], truncation=True, max_length=16)
     assert set(columns) == set(theirs(BATCH))
@@ -535,6 +624,25 @@ def test_who_reads_a_saved_folder(folders, tmp_path):
         assert read.chat_template == TEMPLATE
         assert read.model_max_length == 512
     assert nbbpe.load(tmp_path / "portable").encode("the cat") == ours.nbbpe.encode("the cat")
+
+
+def test_the_class_is_named_in_every_file_that_is_saved_or_uploaded(folders, tmp_path, monkeypatch):
+    ours, _ = both(folders["around"])
+    found = {}
+
+    def upload(self: Any, working_dir: Any, *_: Any, **__: Any) -> None:
+        found["uploaded"] = json.loads((tmp_path / "up" / "tokenizer_config.json").read_text())["tokenizer_class"]
+
+    base = sys.modules[transformers.PreTrainedTokenizerBase.__module__]
+    monkeypatch.setattr(transformers.PreTrainedTokenizerBase, "_upload_modified_files", upload)
+    hub = SimpleNamespace(create_repo=lambda *_, **__: SimpleNamespace(repo_id="a/b"))
+    monkeypatch.setattr(base, "hf_api", lambda: hub, raising=False)  # of transformers 5
+    monkeypatch.setattr(transformers.PreTrainedTokenizerBase, "_create_repo", lambda *_, **__: "a/b", raising=False)  # of 4
+    ours.save_pretrained(str(tmp_path / "up"), push_to_hub=True)
+    names = ours.save_pretrained(tmp_path / "named", None, "prefix")
+    found["prefixed"] = json.loads((tmp_path / "named" / "prefix-tokenizer_config.json").read_text())["tokenizer_class"]
+    assert found == {"uploaded": "PreTrainedTokenizerFast", "prefixed": "PreTrainedTokenizerFast"}
+    assert all(map(os.path.exists, names))
 
 
 def test_a_config_that_cannot_be_written_again_is_still_there(folders, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,20 @@ def test_a_vocabulary_with_ends_of_words_is_refused(tmp_path):
     (tmp_path / "merges.txt").write_text("#version: 0.2\nt h</w>\n")
     with pytest.raises(ValueError, match=r"vocab\.json: has each byte also with </w> behind it"):
         nbbpe.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02", r"x\.model' is a model of sentencepiece, whose vocabulary"),
+        (b"\n\x0e\n\x05<pad>\x15\0\0\0\0\x18\x03", "is a model of sentencepiece"),
+        (pickle.dumps({"a": 1}), r"x\.model' is a pickle, .* give nbbpe\.load the object"),
+        (b"minbpe v1\n", "is neither JSON nor a file of ranks; a tokenizer is"),
+        (b"", "is neither JSON nor a file of ranks"),
+    ],
+)
+def test_what_a_file_is_instead_is_said(tmp_path, start, message):
+    path = tmp_path / "x.model"
+    path.write_bytes(start)
+    with pytest.raises(ValueError, match=message):
+        nbbpe.load(path)

@@ -106,6 +106,19 @@ class Scalar:
         return 5000
 
 
+def test_special_tokens_are_skipped_where_that_is_asked_for(both):
+    ours = both[0]
+    end = ours.eot_token
+    ids = [end, *ours.encode_ordinary("naïve 🙂"), end]
+    assert ours.decode(ids, skip_special_tokens=True) == "naïve 🙂"
+    assert ours.decode_bytes(iter(ids), skip_special_tokens=True) == "naïve 🙂".encode()
+    assert ours.decode_batch([ids, [end]], skip_special_tokens=True) == ["naïve 🙂", ""]
+    stream = ours.stream_decoder(skip_special_tokens=True)
+    assert "".join(map(stream.push, ids)) + stream.finish() == "naïve 🙂"
+    with pytest.raises(KeyError, match="id 100261"):
+        ours.decode([end, 100261], skip_special_tokens=True)
+
+
 def test_arguments_and_their_errors_are_those_of_tiktoken(both):
     ours, theirs = both
     ids = theirs.encode("h é 中")
@@ -239,6 +252,42 @@ def test_a_program_may_put_it_in_the_place_of_tiktoken(tmp_path, is_imported_bef
     processes.run(REPLACED, tmp_path, is_imported_before)
 
 
+MODULES = """
+import os, sys
+if sys.argv[1]: import tiktoken
+import nbbpe.tiktoken
+sys.modules["tiktoken"] = nbbpe.tiktoken
+from tiktoken.load import load_tiktoken_bpe
+from tiktoken.core import Encoding
+import tiktoken.model, tiktoken.registry
+assert tiktoken is nbbpe.tiktoken
+assert load_tiktoken_bpe.__module__ == "tiktoken.load" and Encoding.__module__ == "tiktoken.core"
+assert tiktoken.model.MODEL_TO_ENCODING["gpt-4"] == tiktoken.encoding_name_for_model("gpt-4") == "cl100k_base"
+ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256}
+arguments = {"pat_str": ".+", "mergeable_ranks": ranks, "special_tokens": {}}
+theirs, ours = Encoding("x", **arguments), tiktoken.Encoding("x", **arguments)
+assert theirs.encode("the") == ours.encode("the") == [256, 101]
+assert type(ours.to_tiktoken()) is Encoding
+try: import tiktoken.none
+except ModuleNotFoundError as error: print(error)
+"""
+
+
+@pytest.mark.parametrize("is_imported_before", ["", "yes"])
+def test_modules_of_tiktoken_are_found_where_this_is_in_its_place(is_imported_before):
+    assert "No module named 'tiktoken.none'" in processes.run(MODULES, is_imported_before)
+
+
+def test_modules_of_tiktoken_are_attributes():
+    assert nbbpe.tiktoken.model is tiktoken.model
+    assert nbbpe.tiktoken.registry.list_encoding_names() == nbbpe.tiktoken.list_encoding_names()
+    assert nbbpe.tiktoken.core.Encoding is tiktoken.Encoding
+    assert nbbpe.tiktoken.load.load_tiktoken_bpe.__module__ == "tiktoken.load"
+    assert nbbpe.tiktoken.__version__ == tiktoken.__version__
+    for missing in "none", "__wrapped__":
+        assert not hasattr(nbbpe.tiktoken, missing)
+
+
 def test_where_tiktoken_is_missing_and_this_is_in_its_place_that_is_said():
     script = """
 import sys, nbbpe.tiktoken
@@ -252,6 +301,7 @@ except FileNotFoundError as error: print(error)
 try: nbbpe.tiktoken.list_encoding_names()
 except ModuleNotFoundError as error: print(error)
 assert sys.modules["tiktoken"] is nbbpe.tiktoken
+assert not hasattr(nbbpe.tiktoken, "model")
 """
     said = processes.run(script)
     assert "is not installed" in said

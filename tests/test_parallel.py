@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -546,6 +547,28 @@ assert len(os.listdir("/proc/self/fd")) == n_files
 def test_where_the_system_does_not_tell_how_a_worker_died_nothing_is_said_of_it_or_kept():
     said = processes.run(IGNORES_CHILDREN, os.path.dirname(__file__))
     assert said.startswith("a worker process ended; if the system killed it")
+
+
+# As on macOS, in a script that does not say that it must not be imported.
+IMPORTED_BY_WORKERS = """
+import sys
+sys.platform = "darwin"
+sys.path.insert(0, sys.argv[1])
+from test_parallel import Adder, WorkerError, run_jobs
+try:
+    list(run_jobs(Adder, [1, 2], 2))
+except WorkerError as error:
+    print(error)
+"""
+
+
+def test_a_script_that_its_workers_import_is_told_what_it_lacks(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(IMPORTED_BY_WORKERS)
+    command = [sys.executable, str(script), os.path.dirname(__file__)]
+    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, timeout=60, check=True)
+    assert "ended with exit code 1; " in done.stdout
+    assert "must use workers below `if __name__ == '__main__':`" in done.stdout
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a pipe of messages")

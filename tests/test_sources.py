@@ -719,6 +719,24 @@ def test_an_item_that_is_no_text_is_named(small, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_what_to_give_instead_of_batches_and_records_is_said(small):
+    batches = [["the cat", "the hat"], ["the mat"]]
+    one_by_one = r"document 0 \(from 0\) is .*: give its texts one by one, \(text for batch in batches for text in batch\)"
+    of_each = r"document 1 \(from 0\) is .*: give the text of each, \(record\['text'\] for record in records\)"
+    for texts_given, message in (batches, one_by_one), ([tuple(batches[0])], one_by_one), (["a", {"text": "a"}], of_each):
+        for run in (
+            lambda given: nbbpe.train(iter(given), 260),
+            lambda given: nbbpe.train(documents=given, vocab_size=260),
+            lambda given: nbbpe.count_words(iter(given)),
+        ):
+            with pytest.raises(TypeError, match=message):
+                run(texts_given)
+    with pytest.raises(TypeError, match=r"text 1 \(from 0\) is \['b'\]: give its texts one by one"):
+        small.encode_batch(["a", ["b"]])
+    with pytest.raises(TypeError, match=r"text 0 \(from 0\) is None$"):
+        small.encode_batch([None])
+
+
 @pytest.mark.parametrize("how", ["text", "bytes", "packed", "temporary", "in memory"])
 def test_an_open_file_is_refused_with_what_to_give_instead(assert_refused, small, tmp_path, how):
     path = tmp_path / "a.txt"

@@ -6,6 +6,7 @@ import html
 import io
 import itertools
 import re
+import sys
 
 import naive
 import numpy as np
@@ -232,6 +233,22 @@ def test_elsewhere_tokens_are_separated(small, capsys):
     assert capsys.readouterr().out == "\n"
     small.show(b"\xff\xfe")
     assert capsys.readouterr().out == "\\xff|\\xfe\n"
+
+
+def test_a_file_may_have_no_more_than_write(small):
+    class File:
+        def __init__(self) -> None:
+            self.parts: list[str] = []
+            self.write = self.parts.append
+
+    file = File()
+    small.show("the cat", file=file)
+    assert "".join(file.parts) == "|".join(map(visible, small.tokenize("the cat").tokens)) + "\n"
+
+
+def test_where_there_is_no_standard_output_nothing_is_shown(small, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it where it is closed, and in pythonw
+    small.show("the cat")
 
 
 def test_a_file_that_cannot_hold_a_character_gets_an_escape(small):

@@ -15,7 +15,7 @@ class Decodes(Protocol):
     def id_to_token(self, token_id: int) -> bytes | None:
         """The bytes of a token, or None if no token has this id."""
 
-    def decode_bytes(self, ids: Iterable[int] | NDArray[Any]) -> bytes:
+    def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
         """The bytes that ids stand for. Raises ValueError that names an id outside the vocabulary."""
 
 
@@ -31,6 +31,7 @@ class StreamDecoder:
 
     errors : what to do with invalid UTF-8, as in bytes.decode. With "strict", a UnicodeDecodeError leaves the decoder
         unchanged by that call
+    skip_special_tokens : whether to skip the ids of special tokens, as `tokenizer.decode` does
 
     >>> import nbbpe
     >>> tok = nbbpe.train("corpus.txt", 260, ["<|endoftext|>"])
@@ -39,10 +40,11 @@ class StreamDecoder:
     ['the', '', 'é']
     """
 
-    def __init__(self, tokenizer: Decodes, errors: str = "replace") -> None:
+    def __init__(self, tokenizer: Decodes, errors: str = "replace", *, skip_special_tokens: bool = False) -> None:
         codecs.lookup_error(errors)
         self._token_of = tokenizer.id_to_token
         self._decode_bytes = tokenizer.decode_bytes
+        self._skips = skip_special_tokens
         self._errors = errors
         self._left = b""  # of an incomplete character
 
@@ -52,8 +54,9 @@ class StreamDecoder:
         >>> decoder.push(258)
         'the'
         """
-        # One look-up is faster than a call that decodes many, which refuses what is not an integer, and takes NumPy's.
-        token = self._token_of(token_id) if type(token_id) is int else None
+        # One look-up is faster than a call that decodes many, which refuses what is not an integer, takes NumPy's, and
+        # skips special tokens.
+        token = self._token_of(token_id) if type(token_id) is int and not self._skips else None
         return self.feed((token_id,)) if token is None else self._completed(token)
 
     def feed(self, ids: Iterable[int] | NDArray[Any]) -> str:
@@ -62,7 +65,7 @@ class StreamDecoder:
         >>> decoder.feed([258, 32, 258])
         'the the'
         """
-        return self._completed(self._decode_bytes(ids))
+        return self._completed(self._decode_bytes(ids, skip_special_tokens=self._skips))
 
     def finish(self) -> str:
         """The text of an incomplete character at the end (U+FFFD with "replace"); after that the decoder can be used again.

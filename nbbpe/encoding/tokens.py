@@ -160,10 +160,12 @@ def show(tokens: Iterable[bytes], file: TextIO | None = None, color: bool | None
     color : None for colours where the file is a terminal, and the environment has no NO_COLOR
     """
     file = sys.stdout if file is None else file
+    if file is None:  # a process without standard output, where print writes nothing either
+        return
     if color is None:
         # Notebooks show colours, though their output is not a terminal.
         is_notebook = type(file).__module__.startswith("ipykernel.")
-        shows = is_notebook or (file.isatty() and os.environ.get("TERM") != "dumb")
+        shows = is_notebook or (getattr(file, "isatty", bool)() and os.environ.get("TERM") != "dumb")
         color = shows and not os.environ.get("NO_COLOR")
     shown = map(visible, tokens)
     text = "".join(map(_coloured, shown, itertools.cycle(_COLOURS))) if color else "|".join(shown)

@@ -27,6 +27,11 @@ _KNOWN = (
 # The two files of GPT-2's format, by the ends of their names: the usual ones, and OpenAI's.
 _PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
+# What is often taken for a tokenizer of ours, by how it begins.
+_OTHERS = (
+    (re.compile(rb"\n.\n.<", re.DOTALL), "is a model of sentencepiece, whose vocabulary is not one of bytes"),
+    (re.compile(rb"\x80[\x02-\x05]"), "is a pickle, which can run any code: if you trust it, give nbbpe.load the object"),
+)
 
 
 class Found(NamedTuple):
@@ -135,4 +140,5 @@ def _file(path: Path) -> Found:
         return Found("tekken", (name,))
     if name.endswith(".json") or start.lstrip().startswith(b"{"):
         return Found("huggingface", (name,))
-    raise ValueError(f"{name!r} is neither JSON nor a file of ranks; a tokenizer is {_KNOWN_PATHS}")
+    what = next((what for begin, what in _OTHERS if begin.match(start)), "is neither JSON nor a file of ranks")
+    raise ValueError(f"{name!r} {what}; a tokenizer is {_KNOWN_PATHS}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.machinery import PathFinder
 from threading import Lock
 from typing import Any
 
@@ -28,6 +29,17 @@ def tiktoken_package() -> Any:
             finally:
                 sys.modules["tiktoken"] = ours
         return _hidden[0]
+
+
+def path_of_modules() -> list[str]:
+    """The folder of tiktoken's modules, for `from tiktoken.load import ...` where `nbbpe.tiktoken` is in its place.
+
+    Nothing is imported. Raises ImportError where tiktoken is not installed.
+    """
+    spec = PathFinder.find_spec("tiktoken")  # importlib.util would say where nbbpe.tiktoken is
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("No module named 'tiktoken'", name="tiktoken")
+    return list(spec.submodule_search_locations)
 
 
 def _is_replaced() -> bool:

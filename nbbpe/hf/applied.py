@@ -5,13 +5,16 @@ from __future__ import annotations
 from tokenizers import Tokenizer as Backend
 
 from ..encoding.decoder import Decoder
-from ..encoding.offsets import OffsetFinder, Offsets
+from ..encoding.offsets import OffsetFinder
+from ..encoding.special_choice import Choice
 from ..formats.spelling import token_of
 from ..model.special_tokens import find_overlap
 from ..model.surround import read_trimming, read_types
 from ..system.lazy import lazy
 from ..tokenizer import Tokenizer
-from .rows import Cut, Frame, Rows
+from .rows import Frame, Rows
+
+_FEW, _SHORT = 64, 1 << 14  # texts, and their characters, which are encoded one by one in less time than as a batch
 
 
 class Applied:
@@ -41,6 +44,12 @@ class Applied:
             return None
         return plain.intersection(model.choosable)  # the others are parts of ordinary text, and always found
 
+    def encode(self, texts: list[str], allowed_special: Choice) -> Rows:
+        """The ids of each text."""
+        if len(texts) <= _FEW and sum(map(len, texts)) <= _SHORT:
+            return [self.tokenizer.encode(text, allowed_special=allowed_special) for text in texts]
+        return self.tokenizer.encode_batch(texts, allowed_special=allowed_special)
+
     def frame(self, is_pair: bool, has_ids: bool) -> Frame:
         """What is put around a text or a pair; without ids, nothing."""
         return self._frames[is_pair, has_ids]
@@ -55,12 +64,9 @@ class Applied:
             for has_ids in (False, True)
         }
 
-    def offsets(self, texts: list[str], rows: Rows, cut: Cut) -> list[Offsets] | None:
-        """The offsets of what is cut from texts, by the ids of the texts; None if tokenizers must decide."""
-        return None if self._finder is None else self._finder.find(texts, rows, cut.spans)
-
     @lazy
-    def _finder(self) -> OffsetFinder | None:
+    def finder(self) -> OffsetFinder | None:
+        """What finds the offsets in texts; None if tokenizers must find them."""
         model = self._model
         trimming = read_trimming(model.extras.surround)
         if trimming is None or model.chain.steps or model.extras.prefix_space:

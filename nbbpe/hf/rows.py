@@ -7,7 +7,7 @@ is returned, tokenizers must decide, or say what is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ..model.surround import Surround, Template
 
@@ -57,7 +57,7 @@ class Frame:
 
     def put(self, rows: Rows, value: Any = None) -> Rows:
         """The rows of texts, such as their ids, with what is around them; `value` stands for each id, unless it is None."""
-        if self.pieces == ["A"]:
+        if self.pieces == ["A"] and not self.is_pair:
             return rows
         pieces = [piece if value is None or isinstance(piece, str) else [value] * len(piece) for piece in self.pieces]
         around = Surround(pieces, pieces).around
@@ -78,11 +78,6 @@ class Frame:
         return found
 
 
-def _value(strategy: Any) -> Any:
-    """The name of a strategy of transformers, which has enumerations of them."""
-    return getattr(strategy, "value", strategy)
-
-
 class Cut(NamedTuple):
     """Which stretches of the ids of texts are the rows of a result.
 
@@ -99,16 +94,16 @@ class Cut(NamedTuple):
         from_end : whether the end of a text stays
         n_usual  : how many ids are put around one text unless they are declined
         """
-        strategy, most = _value(options.get("truncation_strategy")), options.get("max_length")
-        overflows, stride = options.get("return_overflowing_tokens"), options.get("stride") or 0
+        strategy, most = options.get("truncation_strategy"), options.get("max_length")
+        overflows, stride = options.get("return_overflowing_tokens"), options.get("stride", 0)
         if overflows and (frame.is_pair or any(frame.types)):  # tokenizers sets the types of what overflows now and then
             return None
         if strategy in (None, "do_not_truncate"):
             return cls(None)
         # tokenizers refuses what leaves no room for text, and a stride that does not fit.
-        if strategy not in _TRUNCATION or not isinstance(most, int) or most <= frame.n_ids:
+        if strategy not in _TRUNCATION or not (_is_size(most) and _is_size(stride)) or most <= frame.n_ids:
             return None
-        if stride and (frame.is_pair or not isinstance(stride, int) or not 0 < stride < most - max(n_usual, frame.n_ids)):
+        if stride and (frame.is_pair or stride >= most - max(n_usual, frame.n_ids)):
             return None
         room = most - frame.n_ids
         counts = list(map(len, rows))
@@ -173,7 +168,7 @@ def _shared(first: int, second: int, room: int) -> tuple[int, int]:
 def padded(columns: dict[str, Rows], pads: Mapping[str, Any], options: Mapping[str, Any], side: str) -> dict[str, Rows]:
     """Columns whose rows have one length; `pads` is from the name of a column to what fills it."""
     lengths = list(map(len, columns["input_ids"]))
-    width: int = options["max_length"] if _value(options.get("padding_strategy")) == "max_length" else max(lengths)
+    width: int = options["max_length"] if options.get("padding_strategy") == "max_length" else max(lengths)
     multiple = options.get("pad_to_multiple_of") or 1
     width = -(-width // multiple) * multiple
     of_columns = {}
@@ -185,10 +180,15 @@ def padded(columns: dict[str, Rows], pads: Mapping[str, Any], options: Mapping[s
 
 def is_unpadded(options: Mapping[str, Any]) -> bool:
     """Whether rows stay as they are."""
-    return _value(options.get("padding_strategy")) in (None, "do_not_pad")
+    return options.get("padding_strategy") in (None, "do_not_pad")
 
 
 def is_padded_plainly(options: Mapping[str, Any]) -> bool:
     """Whether padding is by whole numbers, or there is none."""
     numbers = options.get("max_length"), options.get("pad_to_multiple_of")
-    return is_unpadded(options) or all(each is None or (isinstance(each, int) and each >= 0) for each in numbers)
+    return is_unpadded(options) or all(each is None or _is_size(each) for each in numbers)
+
+
+def _is_size(value: Any) -> TypeGuard[int]:
+    """Whether tokenizers takes it for a number of tokens."""
+    return isinstance(value, int) and 0 <= value < 1 << 64

@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer as Backend
 from tokenizers.decoders import ByteLevel
@@ -23,32 +23,62 @@ from ..tokenizer import Tokenizer
 from .applied import Applied
 from .rows import Batch, Cut, is_padded_plainly, is_unpadded, padded
 
-# The options of a call that nbbpe is enough for; one with any other that is set goes to tokenizers.
+# The options of a call that nbbpe is enough for, if some of them are off; one with any other goes to tokenizers.
+_OFF = "is_split_into_words", "sanitize_control_tokens"
 _PLAIN = {
+    *_OFF,
     *("add_special_tokens", "padding_strategy", "truncation_strategy", "max_length", "stride", "pad_to_multiple_of"),
-    *(
-        "padding_side",
-        "return_tensors",
-        "return_token_type_ids",
-        "return_attention_mask",
-        "return_special_tokens_mask",
-        "return_offsets_mapping",
-        "return_overflowing_tokens",
-        "return_length",
-        "verbose",
-        "split_special_tokens",
-    ),
+    *("padding_side", "return_tensors", "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask"),
+    *("return_offsets_mapping", "return_overflowing_tokens", "return_length", "verbose", "split_special_tokens"),
 }
-_NOT_SAVED = ("_ours", "_refusal", "_state", "_n_decoded")  # what is worked out again
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
+_FEW_CHARACTERS = 128  # the offsets in fewer are found by tokenizers: NumPy takes 20 microseconds for any number of them
+_TAKES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # as `encode` and `decode` of transformers 5 do
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
 _FINDING = {
     *("cache_dir", "force_download", "resume_download", "local_files_only", "token", "use_auth_token", "revision"),
     *("trust_remote_code", "proxies", "subfolder", "user_agent", "mirror", "gguf_file", "_from_pipeline", "_from_auto"),
     *("_commit_hash", "use_fast", "tokenizer_type"),
 }
+
+
+class _Made(NamedTuple):
+    """What was made of a tokenizer of tokenizers.
+
+    applied : what applies it; None if nbbpe cannot honour it exactly
+    refusal : why not
+    next_id : the id that the next token gets which is added to it
+    state   : of it then
+    """
+
+    applied: Applied | None
+    refusal: str
+    next_id: int
+    state: list[Any]
+
+    @classmethod
+    def of(cls, backend: Backend) -> _Made:
+        next_id = max(
+            [backend.get_vocab_size(with_added_tokens=False), *(i + 1 for i in backend.get_added_tokens_decoder())]
+        )
+        state = _state(backend, next_id)
+        try:
+            return cls(Applied(backend), "", next_id, state)
+        except ValueError as error:
+            return cls(None, str(error), next_id, state)
+
+
+def _state(backend: Backend, next_id: int) -> list[Any]:
+    """All that users and transformers replace, set or add; reading it takes two microseconds.
+
+    The number of all tokens would take tokenizers 0.22 four milliseconds.
+    """
+    parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor
+    options = (getattr(backend.model, name, None) for name in ("dropout", "ignore_merges"))
+    n_tokens, added = backend.get_vocab_size(with_added_tokens=False), backend.id_to_token(next_id)
+    return [backend, *(None if part is None else part.__getstate__() for part in parts), *options, n_tokens, added]
 
 
 class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
@@ -107,10 +137,18 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
     """
 
     # No `__init__`: transformers 5 reads a tokenizer.json as it is for classes without one only.
-    _ours: Applied | None = None
-    _refusal: str | None = None  # why there is no `_ours`
-    _state: Any = None  # what `_ours` or `_refusal` was made for
-    _n_decoded = 0  # ids, by tokenizers
+
+    # What is worked out again, and neither copied nor saved. It is not in `__dict__`, by which `datasets` names what it
+    # caches: a call must not change that.
+    __slots__ = ("_keeps_class", "_made", "_n_decoded")
+    _made: _Made | None
+    _n_decoded: int  # ids, by tokenizers
+    _keeps_class: bool  # of what `save_pretrained` writes
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        new = super().__new__(cls)
+        new._made, new._n_decoded, new._keeps_class = None, 0, False
+        return new
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Tokenizer | Path, **options: Any) -> NbbpeTokenizerFast:
@@ -147,31 +185,20 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
 
     @property
     def _applied(self) -> Applied:
-        backend = self._tokenizer
-        # All that users and transformers replace or set; reading it takes two microseconds.
-        parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor
-        state = [None if part is None else part.__getstate__() for part in parts]
-        options = (getattr(backend.model, name, None) for name in ("dropout", "ignore_merges"))
-        state += [backend, *options, backend.get_vocab_size(with_added_tokens=False), backend.get_vocab_size()]
-        if state != self._state:
-            self._ours = self._refusal = None
-            try:
-                self._ours = Applied(backend)
-            except ValueError as error:
-                self._refusal = str(error)
-            self._state = state
-        if self._ours is None:
-            raise ValueError(self._refusal)
-        return self._ours
+        made = self._made
+        if made is None or made.state != _state(self._tokenizer, made.next_id):
+            made = self._made = _Made.of(self._tokenizer)
+        if made.applied is None:
+            raise ValueError(made.refusal)
+        return made.applied
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
-        self._state = None
+        self._made = None
         n_added: int = super()._add_tokens(new_tokens, special_tokens=special_tokens)
         return n_added
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process makes its own. And `datasets` names what it caches by this state, which encoding must not change.
-        return {name: value for name, value in self.__dict__.items() if name not in _NOT_SAVED}
+        return self.__dict__
 
     def save_pretrained(self, save_directory: Path, *args: Any, keep_class: bool = False, **options: Any) -> Any:
         """Write a folder that any transformers reads; arguments are those of PreTrainedTokenizerFast.save_pretrained.
@@ -179,16 +206,20 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         keep_class : whether the folder names this class, so that AutoTokenizer gives it where nbbpe.hf was imported. By
             default it names PreTrainedTokenizerFast, as transformers 4 refuses a class that it does not know
         """
-        written = super().save_pretrained(save_directory, *args, **options)
-        if not keep_class and written:
-            prefix = options.get("filename_prefix")
-            path = os.path.join(save_directory, f"{prefix}-tokenizer_config.json" if prefix else "tokenizer_config.json")
+        saved = copy.copy(self)
+        saved._keeps_class = keep_class
+        return super(NbbpeTokenizerFast, saved).save_pretrained(save_directory, *args, **options)
+
+    def _save_pretrained(self, save_directory: Path, file_names: tuple[str, ...], *args: Any, **options: Any) -> Any:
+        # Called between tokenizer_config.json, which is first, and the upload of all files, if there is one.
+        if not self._keeps_class:
+            path = file_names[0]
             with open(path, encoding="utf-8") as file:
                 config = json.load(file)
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
             with whole_file(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
                 file.write(json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
-        return written
+        return super()._save_pretrained(save_directory, file_names, *args, **options)
 
     # transformers 5 calls `_encode_plus` for a text or a batch, 4 for a text only; for a batch it calls the other.
 
@@ -198,30 +229,34 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             text, text_pair = (each.copy() if isinstance(each, list) else each for each in (text, text_pair))
         with_tokenizers = partial(super()._encode_plus, text, text_pair=text_pair, **options)
         if not isinstance(text, str):
-            found = self._encode_plain(Batch.of(text, text_pair), options, with_tokenizers)
-            return with_tokenizers() if found is None else found
+            batch = Batch.of(text, text_pair) if _TAKES_ROWS else None
+            return self._encoded(batch, options, with_tokenizers, is_one=False)
         batch = Batch.of([text], [text_pair]) if text_pair else Batch([text], False)  # an empty text makes no pair
-        found = self._encode_plain(batch, options, with_tokenizers)
-        if found is None:
-            return with_tokenizers()
-        if options.get("return_tensors") is not None or options.get("return_overflowing_tokens"):
-            return found
-        # One text has a row of its own, except as a tensor, and where there may be more. (Lengths are ints.)
-        one = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}
-        return NbbpeEncoding(one, found.n_sequences, with_tokenizers)
+        return self._encoded(batch, options, with_tokenizers, is_one=True)
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, **options: Any) -> Any:
         if isinstance(batch_text_or_text_pairs, list):
             batch_text_or_text_pairs = batch_text_or_text_pairs.copy()  # as above
         with_tokenizers = partial(super()._batch_encode_plus, batch_text_or_text_pairs, **options)
-        found = self._encode_plain(Batch.of(batch_text_or_text_pairs), options, with_tokenizers)
-        return with_tokenizers() if found is None else found
+        return self._encoded(Batch.of(batch_text_or_text_pairs), options, with_tokenizers, is_one=False)
+
+    def _encoded(
+        self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any], is_one: bool
+    ) -> Any:
+        """The result of a call: for a batch, or for one text, which has a row of its own unless there may be more."""
+        found = self._encode_plain(batch, options)
+        if batch is None or found is None:
+            return with_tokenizers()
+        tensors = options.get("return_tensors")
+        if is_one and tensors is None and not options.get("return_overflowing_tokens"):
+            found = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}  # or ints
+        return NbbpeEncoding(found, 1 + batch.is_pair, with_tokenizers, tensors)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
         """The tokens of a text, spelled in GPT-2's alphabet; arguments are those of PreTrainedTokenizerFast."""
         if isinstance(text, str) and not pair and not options:
             asked = {"add_special_tokens": add_special_tokens}
-            found = self._encode_plain(Batch([text], False), asked, None)
+            found = self._encode_plain(Batch([text], False), asked)
             spelled = None if found is None else self._applied.spelled(found["input_ids"][0])
             if spelled is not None:
                 return spelled
@@ -236,14 +271,15 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         """The text of ids, or of each list of ids; arguments are those of PreTrainedTokenizerFast."""
-        if isinstance(token_ids, list) and token_ids:
-            is_one = not isinstance(token_ids[0], list)
-            if not is_one or len(token_ids) >= _FEW_IDS:
+        if type(token_ids) is list and token_ids:
+            is_one = type(token_ids[0]) is not list
+            if len(token_ids) >= _FEW_IDS if is_one else _TAKES_ROWS:
                 rows = [token_ids] if is_one else token_ids
                 texts = self._decode_plain(rows, skip_special_tokens, clean_up_tokenization_spaces)
                 if texts is not None:
                     return texts[0] if is_one else texts
-        options |= {"clean_up_tokenization_spaces": clean_up_tokenization_spaces}
+        if clean_up_tokenization_spaces is not None:
+            options["clean_up_tokenization_spaces"] = clean_up_tokenization_spaces
         return super().decode(token_ids, skip_special_tokens, **options)
 
     def batch_decode(
@@ -267,46 +303,51 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         """The text of each row of ids, by nbbpe; None if tokenizers must decide."""
         if (self.clean_up_tokenization_spaces if cleans is None else cleans) or set(map(type, rows)) != {list}:
             return None
+        if type(skips_special) is not bool:  # which tokenizers refuses
+            return None
         backend = self._tokenizer
         if type(backend.decoder) is not ByteLevel:
             return None
-        if self._state is None and self._n_decoded < _MANY_IDS:
+        if self._made is None and self._n_decoded < _MANY_IDS:
             self._n_decoded += sum(map(len, rows))
             return None
         try:
-            decoder = self._applied.decoders[bool(skips_special)]
+            decoder = self._applied.decoders[skips_special]
             return [decoder.decode(row, "replace") for row in rows]
         except ValueError:  # nbbpe cannot honour the tokenizer, or a row has an id without a token, which tokenizers skips
             return None
 
-    def _encode_plain(
-        self, batch: Batch | None, options: Mapping[str, Any], with_tokenizers: Callable[[], Any] | None
-    ) -> NbbpeEncoding | None:
-        """A batch of texts or pairs, by nbbpe; None if tokenizers must decide."""
-        if batch is None or any(value for name, value in options.items() if name not in _PLAIN):
+    def _encode_plain(self, batch: Batch | None, options: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The columns of a batch of texts or pairs, by nbbpe; None if tokenizers must decide."""
+        if batch is None or not options.keys() <= _PLAIN or any(map(options.get, _OFF)):
             return None
         texts = batch.texts
         if any(map(has_surrogates, texts)):  # which tokenizers refuses
             return None
-        padding_side = options.get("padding_side") or self.padding_side
+        padding_side = options.get("padding_side")
+        padding_side = self.padding_side if padding_side is None else padding_side
         if not is_padded_plainly(options) or {padding_side, self.truncation_side} - {"left", "right"}:
             return None
-        applied = self._applied
-        splits = options.get("split_special_tokens")
-        allowed = applied.found_when_split if (self.split_special_tokens if splits is None else splits) else "all"
-        if allowed is None:
+        adds, splits = (
+            options.get("add_special_tokens", True),
+            options.get("split_special_tokens", self.split_special_tokens),
+        )
+        if type(adds) is not bool or type(splits) is not bool:  # which tokenizers refuses, or looks up
             return None
-        if len(texts) == 1:  # which a batch takes ten times as long for, if it is short
-            rows = [applied.tokenizer.encode(texts[0], allowed_special=allowed)]
-        else:
-            rows = applied.tokenizer.encode_batch(texts, allowed_special=allowed)
-        frame = applied.frame(batch.is_pair, bool(options.get("add_special_tokens", True)))
+        needs_offsets = options.get("return_offsets_mapping")
+        if needs_offsets and sum(map(len, texts)) < _FEW_CHARACTERS:
+            return None
+        applied = self._applied
+        allowed = applied.found_when_split if splits else "all"
+        if allowed is None or (needs_offsets and applied.finder is None):
+            return None
+        rows = applied.encode(texts, allowed)
+        frame = applied.frame(batch.is_pair, adds)
         n_usual = applied.frame(False, True).n_ids
         cut = Cut.of(rows, frame, options, self.truncation_side == "left", n_usual)
         if cut is None:
             return None
-        needs_offsets = options.get("return_offsets_mapping")
-        offsets = applied.offsets(texts, rows, cut) if needs_offsets else []
+        offsets = applied.finder.find(texts, rows, cut.spans) if needs_offsets and applied.finder else []
         if offsets is None:
             return None
         # As in their class, what a call before set in the tokenizer of tokenizers is not left there, nor saved with it.
@@ -336,7 +377,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         if options.get("return_overflowing_tokens"):
             numbers = range(len(rows)) if cut.spans is None else [i for i, _, _ in cut.spans]
             found["overflow_to_sample_mapping"] = list(numbers)
-        return NbbpeEncoding(found, 1 + batch.is_pair, with_tokenizers, options.get("return_tensors"))
+        return found
 
     def _pads(self) -> dict[str, Any]:
         """What fills the rows of each column."""

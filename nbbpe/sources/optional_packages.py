@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .inputs import File
 
+# The oldest pyarrow that gives and takes all kinds of Arrow data, as the string views of polars; as in pyproject.toml.
+OLDEST_PYARROW = 18
+
 
 def require(module: str, name: str, what: str | None = None) -> Any:
-    """A module of the extra `data`. Raises ImportError that says what needs it, and how to get it.
+    """A module of the extra `data`. Raises ImportError that says what needs it, and how to get it, also if it is too old.
 
     name : of what is read with it; what : what else needs it, if nothing is read
     """
+    package = module.split(".")[0]
     try:
-        return importlib.import_module(module)
+        found = importlib.import_module(module)
+        if package == "pyarrow" and int((version := sys.modules[package].__version__).split(".")[0]) < OLDEST_PYARROW:
+            raise ImportError(f"{OLDEST_PYARROW} or later, and {version} is installed")
+        return found
     except ImportError as error:
-        package = module.split(".")[0]
         needing = what or f"reading {name!r}"
         raise ImportError(f'{needing} needs {package} ({error}): pip install "nbbpe[data]"', name=package) from error
 

@@ -36,6 +36,10 @@ _NO_MORE = (
     "the system could not start {} ({}): use fewer workers, or let the user have more processes (ulimit -u), open files "
     "(ulimit -n) or memory"
 )
+# Forked workers have the compiled kernels at once; a new interpreter would take a second to load them, and imports the
+# script that started it, which multiprocessing refuses if that starts workers again.
+_FORKS = sys.platform == "linux"
+_IMPORTED = "" if _FORKS else "; a script must use workers below `if __name__ == '__main__':`, as they import it"
 # Seconds for which threads are waited for that are to end: one may be reading a pipe to which nobody writes, or a file that
 # a server does not send.
 _PATIENCE = 5.0
@@ -263,8 +267,7 @@ def _processes(
     They are fewer, or none, where the system has no more, as by a limit of processes or of memory; beside them is what it
     says of that, else None.
     """
-    # Forked workers have the compiled kernels at once; a new interpreter would take a second to load them.
-    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context: Any = multiprocessing.get_context("fork" if _FORKS else "spawn")
     workers: dict[Connection, Any] = {}
     lacking = None
     try:
@@ -344,7 +347,7 @@ class _Dispatcher:
                 # Where SIGCHLD is ignored, the system does not tell how it ended.
                 how = "" if process.exitcode is None else f" with exit code {process.exitcode}"
                 raise WorkerError(
-                    f"a worker process ended{how}; if the system killed it for its memory, use fewer workers"
+                    f"a worker process ended{how}; if the system killed it for its memory, use fewer workers{_IMPORTED}"
                 ) from None
             if kind == "error":
                 raise results

@@ -98,7 +98,12 @@ def _to_bytes(text: Text, what: str, number: int) -> bytes:
     try:
         return to_bytes(text)
     except TypeError as error:
-        raise TypeError(f"{error}: {what} {number:,} (from 0) is {text!r:.100}") from None
+        advice = ""
+        if isinstance(text, (list, tuple)):
+            advice = ": give its texts one by one, (text for batch in batches for text in batch)"
+        elif isinstance(text, Mapping):
+            advice = ": give the text of each, (record['text'] for record in records)"
+        raise TypeError(f"{error}: {what} {number:,} (from 0) is {text!r:.100}{advice}") from None
 
 
 def to_data(text: Text | Source) -> Data:

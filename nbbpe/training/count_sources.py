@@ -1,18 +1,21 @@
-"""Where tables of counts come from: files, URLs, tables in memory, streams of record batches."""
+"""Where tables of counts come from: files, URLs, tables and dicts in memory, streams of record batches."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..sources.arrow import is_arrow
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from ..sources.optional_packages import naming_arrow_errors, require
+from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument
+from ..text.utf8 import each_to_bytes
 from .count_description import KEY
 from .count_tables import COUNT, ENDINGS, PARQUET, WORD, arrow, check_columns, words_of
+from .gathering import MOST_COUNT
 from .word_counts import WordCounts
 
 _BATCH_ROWS = 1 << 17  # read at a time
@@ -33,7 +36,8 @@ class Counts(NamedTuple):
 
 
 def open_counts(data: object, argument: str = "counts") -> list[Counts]:
-    """The tables that an item names: a path, a pattern or a URL of files, a table, a stream, an iterator of record batches.
+    """The tables that an item names: a path, a pattern or a URL of files, a table, a stream, an iterator of record batches,
+    a dict from word to count.
 
     Raises TypeError for another thing, OSError for files that cannot be read, ImportError without pyarrow.
     """
@@ -44,9 +48,11 @@ def open_counts(data: object, argument: str = "counts") -> list[Counts]:
         return [_arrow_counts(data, argument)]
     if isinstance(data, Iterator):
         return [_stream_counts(data, argument)]
+    if isinstance(data, Mapping):
+        return [_dict_counts(data, argument)]
     raise TypeError(
-        f"{argument} must be a path, an Arrow table or stream, an iterator of record batches, or a list of these, not "
-        f"{type(data).__name__}"
+        f"{argument} must be a path, an Arrow table or stream, an iterator of record batches, a dict from word to count, "
+        f"or a list of these, not {type(data).__name__}"
     )
 
 
@@ -87,6 +93,20 @@ def _batch_counts(item: object, number: int, argument: str) -> Counts:
     if not is_arrow(item):
         raise TypeError(f"item {number:,} of {argument} is {type(item).__name__}, and must be a record batch")
     return _arrow_counts(item, argument)
+
+
+def _dict_counts(counts: Mapping[Any, Any], argument: str) -> Counts:
+    """A dict from word (str or bytes) to count, as a Counter is."""
+    pa = arrow()
+    numbers = [
+        count if type(count) is int and count > 0 else check_positive(f"{argument}[{word!r:.100}]", count)
+        for word, count in counts.items()
+    ]
+    if numbers and max(numbers) > MOST_COUNT:
+        raise OverflowError(f"{argument!r} has a count of {max(numbers):,}, which does not fit in int64")
+    words = pa.array(each_to_bytes(counts, "word"), pa.large_binary())
+    batch = pa.record_batch([words, pa.array(numbers, pa.int64())], [WORD, COUNT])
+    return Counts(argument, None, lambda: iter([batch]))
 
 
 def _file_counts(file: File) -> Counts:

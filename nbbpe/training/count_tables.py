@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..kernels.machine.intrinsics import PADDING
+from ..sources.columns import as_strings, check_kind
 from ..sources.optional_packages import require
 from ..system.paths import Path
 from .count_description import Description
@@ -111,14 +112,12 @@ def words_of(batch: Any, name: str, first_row: int) -> WordCounts:
             array.validate(full=True)  # files and streams may hold offsets that lead anywhere
         except pa.ArrowInvalid as error:
             raise ValueError(f"the column {column!r} of {name!r} is broken: {error}") from None
-    if pa.types.is_dictionary(word.type):
-        word = word.dictionary_decode()  # which may hold nulls that are not counted before
+    check_kind(name, word.type, f"column {WORD!r} of {name!r}", may_be_null=False)
+    word = as_strings(word)  # of a dictionary, which may hold nulls that are not counted before
     for column, array in (WORD, word), (COUNT, count):
         if array.null_count:
             row = first_row + int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
             raise ValueError(f"{name!r}, row {row:,} (from 0): the column {column!r} is null")
-    if not str(word.type).startswith(("binary", "large_binary", "fixed_size_binary")):
-        raise ValueError(f"the column {WORD!r} of {name!r} is of type {word.type}, and must hold bytes (binary)")
     counts = _whole_counts(count, name, first_row)
     if not len(word):
         return concatenate([])

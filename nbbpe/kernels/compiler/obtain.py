@@ -152,7 +152,10 @@ def obtain_object(kernel: Any, into: str | None = None) -> tuple[str | None, boo
                 return done[1], True
             plain.take_over(done)
         if into is not None:
-            raise RuntimeError("kernels that a plain njit compiles cannot be written to a folder for others")
+            raise RuntimeError(
+                "kernels that a plain njit compiles cannot be written to a folder for others: unset NUMBA_BOUNDSCHECK and "
+                "NUMBA_DISABLE_JIT, and use a version of Numba that nbbpe knows"
+            )
         found = kernel.obtained()
         return found.folder, found.was_compiled
 
