@@ -14,7 +14,7 @@ from .encoding.special_choice import ALL, Choice
 from .model.special_tokens import check_special_tokens
 from .sources import Skipped, check_on_error, warn_of_skipped
 from .sources.arrow import ArrowColumn
-from .sources.extras import require
+from .sources.optional_packages import require
 from .text.pattern import PatternLike, get_pattern
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def count_batches(
     """
     from .training.count_description import Description
     from .training.count_tables import arrow, batch_of, schema_of
-    from .training.counters import make_counter
+    from .training.counters import WordRules, make_counter
     from .training.sorted_runs import in_blocks, sorted_words
 
     pa = arrow()
     specials = check_special_tokens(special_tokens)
     split = get_pattern(pattern)
     check_on_error(on_error)
-    counter = make_counter(split, [token.encode() for token in specials], on_error)
+    counter = make_counter(WordRules(split, [token.encode() for token in specials], on_error))
     skipped = []
     for batch in batches:
         results = counter.run(ArrowColumn(pa.Table.from_batches([batch]), field))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .encoding.alignment import Differences, aligned, different_texts
 from .encoding.special_choice import Choice, find_separator
 from .model.packed_vocab import PackedVocab
 from .sources import NO_ID, Input, Tally, check_field, find_inputs, total_size, warn_of_skipped
@@ -17,13 +18,11 @@ from .sources.arrow_data import ArrowData
 from .system.paths import Path
 from .system.progress import Progress, ProgressOption
 from .system.wrong_argument import WrongArgument
-from .text.chunks import Seams
+from .text.chunks import CutRules
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
 
 Source = Path | Sequence[Path] | Iterator[Text] | ArrowData  # what `nbbpe.train` takes
-_MAX_STRETCHES = 200_000  # distinct stretches that are split differently, counted at most
-_LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,7 @@ def _encoded(
     skipped = []
     with Progress(progress, stage, total_size(inputs), "B") as bar:
         for each in inputs:
-            for part in each.cut(each.n_text() + 1, Seams(tokenizer._model.pattern, [])):
+            for part in each.cut(each.n_text() + 1, CutRules(tokenizer._model.pattern, [])):
                 tally = Tally(on_error)
                 for ids, _ in tokenizer.encode_part(part, separator_id, tally, allowed):
                     bar.advance(tally.newly_read())
@@ -313,28 +312,16 @@ def compare(
     tokens_a, tokens_b = set(a._model.ordinary.values()), set(b._model.ordinary.values())
     vocabs = [tokenizer._model.packed for tokenizer in (a, b)]
     counts = [np.zeros(len(vocab.ids), dtype=np.int64) for vocab in vocabs]
-    n_same = n_differing = n_differing_bytes = 0
-    stretches: Counter[tuple[bytes, bytes]] = Counter()
+    differences = Differences(vocabs)
     streams = (
         _encoded(a, inputs, "compare", progress, on_error=on_error),
         _encoded(b, again, "compare", False, on_error=on_error, warn=False),
     )
     may_change = a.normalizer != b.normalizer or a._model.is_prepared or b._model.is_prepared
-    for ids in _aligned(streams, vocabs):
+    for ids in aligned(streams, vocabs):
         if may_change and a.decode_bytes(ids[0]) != b.decode_bytes(ids[1]):
-            raise _different_texts()
-        ends = _ends(vocabs, ids)
-        common = np.intersect1d(ends[0], ends[1], assume_unique=True)
-        stops = [np.searchsorted(end, common) + 1 for end in ends]
-        n_in = [np.diff(stop, prepend=0) for stop in stops]
-        differs = (n_in[0] > 1) | (n_in[1] > 1)
-        sizes = np.diff(common, prepend=0)[differs]
-        n_same += int((~differs).sum())
-        n_differing += len(sizes)
-        n_differing_bytes += int(sizes.sum())
-        short = sizes <= _LONGEST_STRETCH
-        bounds = [(stop[differs][short], n[differs][short]) for stop, n in zip(stops, n_in, strict=True)]
-        _count_stretches(stretches, ids, bounds)
+            raise different_texts()
+        differences.add(ids)
         for count, vocab, part in zip(counts, vocabs, ids, strict=True):
             count += vocab.count(part)
     return Comparison(
@@ -343,12 +330,12 @@ def compare(
         n_shared=len(tokens_a & tokens_b),
         n_only_a=len(tokens_a - tokens_b),
         n_only_b=len(tokens_b - tokens_a),
-        n_same=n_same,
-        n_differing=n_differing,
-        n_differing_bytes=n_differing_bytes,
+        n_same=differences.n_same,
+        n_differing=differences.n_stretches,
+        n_differing_bytes=differences.n_bytes,
         splits=[
             _split(a, np.frombuffer(ids_a, a.dtype), b, np.frombuffer(ids_b, b.dtype), count)
-            for (ids_a, ids_b), count in stretches.most_common(n_splits)
+            for (ids_a, ids_b), count in differences.stretches.most_common(n_splits)
         ],
     )
 
@@ -395,60 +382,6 @@ def compression_by_size(
     n_shortest = n_bytes - int((token_counts * (vocab.lengths - 1))[special].sum())
     n_tokens = n_shortest - np.cumsum(np.concatenate([[0], applied]))
     return len(tokenizer) - len(applied) + np.arange(len(applied) + 1), n_bytes / n_tokens
-
-
-def _aligned(streams: Sequence[Iterator[NDArray[Any]]], vocabs: Sequence[PackedVocab]) -> Iterator[list[NDArray[Any]]]:
-    """Two encodings of one text, stretch by stretch: ids of both, which begin and end at the same bytes of the text."""
-    left: list[NDArray[Any]] = [np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)]
-    sizes = [0, 0]  # bytes of text in what is left
-    running = [True, True]
-    while any(running):
-        behind = 0 if running[0] and (sizes[0] <= sizes[1] or not running[1]) else 1
-        ids = next(streams[behind], None)
-        if ids is None:
-            running[behind] = False
-            continue
-        # An array is valid only until the next one is asked for.
-        left[behind] = np.concatenate([left[behind], ids]).astype(ids.dtype)
-        sizes[behind] += int(vocabs[behind].lengths_of(ids).sum())
-        if running == [True, True] and sizes[behind] < max(sizes):
-            continue
-        ends = _ends(vocabs, left)
-        common = np.intersect1d(ends[0], ends[1], assume_unique=True)
-        if len(common):
-            stops = [int(np.searchsorted(end, common[-1])) + 1 for end in ends]
-            yield [part[:stop] for part, stop in zip(left, stops, strict=True)]
-            left = [part[stop:] for part, stop in zip(left, stops, strict=True)]
-            sizes = [size - int(common[-1]) for size in sizes]
-    if any(sizes):
-        raise _different_texts()
-
-
-def _ends(vocabs: Sequence[PackedVocab], ids: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
-    """Where each token of two encodings ends, in bytes."""
-    return [np.cumsum(vocab.lengths_of(part)) for vocab, part in zip(vocabs, ids, strict=True)]
-
-
-def _different_texts() -> ValueError:
-    return ValueError(
-        "the two tokenizers make different texts of this one (by a normalizer, a space in front, or dropped space), so "
-        "that they cannot be compared on it: give a text that both leave as it is"
-    )
-
-
-def _count_stretches(
-    stretches: Counter[tuple[bytes, bytes]],
-    ids: Sequence[NDArray[Any]],
-    bounds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
-) -> None:
-    """Count stretches of two encodings, each given by where it ends and how many ids it has."""
-    data = [np.ascontiguousarray(part).tobytes() for part in ids]
-    size_a, size_b = (part.itemsize for part in ids)
-    columns = [array.tolist() for pair in bounds for array in pair]
-    for stop_a, n_a, stop_b, n_b in zip(*columns, strict=True):
-        stretch = data[0][(stop_a - n_a) * size_a : stop_a * size_a], data[1][(stop_b - n_b) * size_b : stop_b * size_b]
-        if stretch in stretches or len(stretches) < _MAX_STRETCHES:
-            stretches[stretch] += 1
 
 
 def _split(a: Tokenizer, ids_a: NDArray[Any], b: Tokenizer, ids_b: NDArray[Any], count: int) -> Split:

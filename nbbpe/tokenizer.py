@@ -19,7 +19,7 @@ from .encoding.decoder import Decoder
 from .encoding.encoder import SHORT, Encoder
 from .encoding.id_types import check_dtype
 from .encoding.new_encoder import new_encoder
-from .encoding.padding import Padded, Side, encode_padded
+from .encoding.padding import Padded, Side, check_padding, find_pad, padded
 from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, check_choice, choose, pack_special_tokens
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
@@ -78,6 +78,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
     The examples of the methods go on with this `tok`.
     """
 
+    # Other modules of nbbpe use `_model` and `_of` (a tokenizer's data, and a tokenizer of such data), `_encoder`,
+    # `_splitting_with` and `_allowed_tokens`; to users they promise nothing. Pickled tokenizers hold `_model`.
     _max_pieces = MAX_PIECES
     _by_regex = False  # whether `regex` splits new pieces
 
@@ -568,18 +570,18 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         array([[ True,  True],
                [ True, False]])
         """
-        encode = partial(
-            self.encode_batch_flat,
+        rows = check_padding(max_length, padding, padding_side, truncation_side)
+        pad = find_pad(self._model, self.token_to_id, pad_token, pad_id)
+        wanted = check_dtype(dtype, self._model.size)
+        ids, starts = self.encode_batch_flat(
+            texts,
             allowed_special=allowed_special,
             disallowed_special=disallowed_special,
             num_threads=num_threads,
             dropout=dropout,
             seed=seed,
         )
-        sides = padding_side, truncation_side
-        return encode_padded(
-            self._model, self.token_to_id, texts, max_length, pad_token, pad_id, padding, *sides, dtype, encode
-        )
+        return padded(ids, starts, rows, pad, wanted)
 
     def tokenize(self, text: Text, *, allowed_special: Choice = ALL, disallowed_special: Choice = NONE) -> Tokens:
         """The tokens of a text: ids, bytes, offsets in bytes and in characters (see Tokens).

@@ -93,14 +93,16 @@ class TokenizerVocabulary:
         >>> larger.encode("a dog<|endoftext|>"), larger.id_to_token(265)
         ([97, 32, 265, 263], b'dog')
         """
-        from .training.terms import how_to_learn
+        from .training.counting_options import check_counting_options
+        from .training.learning_options import check_learning_options
         from .vocabulary.extension import extend, tie_break_of
-        from .words.asked import how_to_count
 
-        asked = how_to_count(workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count)
+        counting = check_counting_options(
+            workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count
+        )
         rule = tie_break_of(self._model) if tie_break is None else tie_break
-        terms = how_to_learn(rule, min_frequency, max_token_length, rules, on_interrupt)
-        return self._with_model(extend(self._model, asked, terms, source, documents, counts, weights, vocab_size))
+        learning = check_learning_options(rule, min_frequency, max_token_length, rules, on_interrupt)
+        return self._with_model(extend(self._model, counting, learning, source, documents, counts, weights, vocab_size))
 
     def truncate(self, n: int, *, renumber: bool = True) -> tuple[Self, NDArray[np.int64]]:
         """A tokenizer with only the first of the merges, and the new id of each old id; this one does not change.

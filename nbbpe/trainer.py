@@ -15,8 +15,8 @@ from .system.wrong_argument import WrongArgument
 from .text.pattern import PatternLike, get_pattern, splits_by_regex
 from .text.utf8 import Text
 from .tokenizer import Tokenizer
+from .training.learning_options import check_learning_options
 from .training.superwords import Superwords
-from .training.terms import how_to_learn
 from .training.token_rules import TokenRules
 
 if TYPE_CHECKING:
@@ -172,14 +172,16 @@ def train(
     >>> tok.encode("the cat<|endoftext|>")
     [258, 261, 263]
     """
+    from .training.counting_options import check_counting_options
     from .vocabulary.extension import check_can_go_on, cut_short, extend, with_special_tokens_last
     from .vocabulary.from_bytes import train_from_bytes
-    from .words.asked import how_to_count
     from .words.finding import find_supply
 
     special_tokens = check_special_tokens(special_tokens)
-    asked = how_to_count(workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count)
-    terms = how_to_learn(tie_break, min_frequency, max_token_length, rules, on_interrupt)
+    counting = check_counting_options(
+        workers, progress, field, on_error, split_with, executor, memory_limit, min_word_count
+    )
+    learning = check_learning_options(tie_break, min_frequency, max_token_length, rules, on_interrupt)
     if start is not None:
         _check_start(start, special_tokens, pattern)
         if superwords is not None:
@@ -187,19 +189,19 @@ def train(
         former = cut_short(start._model)
         if former is not None:
             check_can_go_on(start._model, former, source)
-        model = extend(start._model, asked, terms, source, documents, counts, weights, vocab_size)
+        model = extend(start._model, counting, learning, source, documents, counts, weights, vocab_size)
         return Tokenizer._of(model if former is None else with_special_tokens_last(model))
     if vocab_size is None:
         raise TypeError("vocab_size is missing: the number of tokens in all, as in nbbpe.train(source, vocab_size=10_000)")
     _check_vocab_size(vocab_size, len(special_tokens))
     is_default = isinstance(pattern, _DefaultPattern)
-    said_pattern = None if is_default and counts is not None else get_pattern(pattern)
-    if said_pattern is not None:
-        splits_by_regex(said_pattern, split_with)
-    supply = find_supply(asked, source, documents, counts, weights, said_pattern, special_tokens)
-    terms = terms._replace(denominator=supply.denominator)
+    given_pattern = None if is_default and counts is not None else get_pattern(pattern)
+    if given_pattern is not None:
+        splits_by_regex(given_pattern, split_with)
+    supply = find_supply(counting, source, documents, counts, weights, given_pattern, special_tokens)
+    learning = learning._replace(denominator=supply.denominator)
     n_tokens = _check_vocab_size(vocab_size, len(supply.special_tokens))
-    return Tokenizer._of(train_from_bytes(supply, asked, terms, superwords, n_tokens, vocab_size))
+    return Tokenizer._of(train_from_bytes(supply, counting, learning, superwords, n_tokens, vocab_size))
 
 
 def train_bpe(

@@ -16,7 +16,16 @@ from nbbpe.kernels.pieces import special_tokens
 from nbbpe.sources import columns, compressed, frames, json_array, jsonl, line_chunks, parquet, read_ahead
 from nbbpe.system import kept_folder, part_joiner
 from nbbpe.text import chunks, pattern, regex_splitter, text_rows, time_limit, utf8, windows
-from nbbpe.training import counters, executed, forecast, gathering, merges, parallel_counting, sorted_runs, word_table
+from nbbpe.training import (
+    counters,
+    executor_counting,
+    forecast,
+    gathering,
+    merges,
+    parallel_counting,
+    sorted_runs,
+    word_table,
+)
 
 SIZES: dict[str, list[tuple[Any, str]]] = {
     "window": [(windows, "WINDOW"), (columns, "WINDOW")],
@@ -53,7 +62,7 @@ SIZES: dict[str, list[tuple[Any, str]]] = {
     "sort_room": [(gathering, "_SORT_ROOM")],
     "counted_batch": [(gathering, "BATCH_BYTES")],
     "budget": [(merges, "BATCH_BUDGET")],
-    "executed": [(executed, "_LEAST_BYTES")],
+    "executor_counting": [(executor_counting, "_LEAST_BYTES")],
     "forecast": [(forecast, "MIN_BYTES")],
     "forecast_place": [(forecast, "_PLACE_BYTES")],
     "look": [(chunks, "_LOOK"), (compressed, "_LOOK")],

@@ -12,7 +12,7 @@ import texts
 from conftest import ROOT
 
 import nbbpe
-from nbbpe.sources import extras
+from nbbpe.sources import optional_packages
 from nbbpe.sources.arrow_data import ArrowData
 from nbbpe.sources.columns import as_strings
 
@@ -351,7 +351,7 @@ def test_a_null_is_named_or_left_out(small, tmp_path, entry):
 
 
 def test_a_pyarrow_that_is_too_old_is_told_with_the_extra_that_has_another(monkeypatch):
-    assert f'"pyarrow>={extras.OLDEST_PYARROW}.0"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'"pyarrow>={optional_packages.OLDEST_PYARROW}.0"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     monkeypatch.setattr(pa, "__version__", "17.0.1")
     with pytest.raises(ImportError, match=r'\(18 or later, and 17\.0\.1 is installed\): .*"nbbpe\[data\]"'):
         nbbpe.train(pa.table({"text": DOCUMENTS}), 257)

@@ -21,7 +21,7 @@ from nbbpe.idfiles import part_encoder
 from nbbpe.kernels.machine.intrinsics import PADDING
 from nbbpe.kernels.pieces.special_tokens import SpecialTokens, new_special_tokens
 from nbbpe.text import special_search, utf8, windows
-from nbbpe.text.chunks import PositionedBytes, Seams, cut_file, find_chunk_boundaries, find_cuts
+from nbbpe.text.chunks import CutRules, PositionedBytes, cut_file, find_chunk_boundaries, find_cuts
 from nbbpe.text.pattern import NAMED, get_pattern
 from nbbpe.text.utf8 import to_bytes, to_text
 from nbbpe.text.windows import Reader, TextReader, TextStream, concatenated
@@ -106,7 +106,7 @@ def test_bad_arguments_of_find_chunk_boundaries_are_errors():
 def cut(path: Path, data: bytes, n: int, pattern=GPT2, tokens=(SPECIAL,)) -> list[bytes]:
     """The chunks of a file as bytes; together they are the file."""
     path.write_bytes(data)
-    found = cut_file(path, n, Seams(pattern, list(tokens)))
+    found = cut_file(path, n, CutRules(pattern, list(tokens)))
     assert [chunk.path for chunk in found] == [path] * len(found)
     assert [chunk.start for chunk in found[1:]] == [chunk.end for chunk in found[:-1]]
     assert (found[0].start, found[-1].end) == (0, len(data) or None)
@@ -242,7 +242,7 @@ def test_a_cut_in_a_long_file_stands_near_the_even_place(tmp_path):
 
 def test_an_empty_file_is_read_to_its_end(tmp_path):
     (tmp_path / "f").write_bytes(b"")
-    assert cut_file(tmp_path / "f", 100, Seams(GPT2, [SPECIAL])) == [(tmp_path / "f", 0, None)]
+    assert cut_file(tmp_path / "f", 100, CutRules(GPT2, [SPECIAL])) == [(tmp_path / "f", 0, None)]
 
 
 # Reading

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe import arrow_functions
 from nbbpe.text.utf8 import padded
-from nbbpe.training import executed
+from nbbpe.training import executor_counting
 from nbbpe.training.word_counts import WordCounts
 
 pa = pytest.importorskip("pyarrow")
@@ -44,7 +44,7 @@ def text(tmp_path) -> Path:
 
 @pytest.fixture
 def small_parts(sizes) -> None:
-    sizes(executed=2000)
+    sizes(executor_counting=2000)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_tasks_may_run_twice_and_elsewhere(text, monkeypatch):
 @pytest.mark.parametrize("least", [500, 1000, 2000, 3000, 10**6])
 def test_a_file_is_cut_into_an_even_number_of_like_parts(text, sizes, least):
     """So that two workers, or four, end together, however few parts there are."""
-    sizes(executed=least)
+    sizes(executor_counting=least)
     found = []
 
     class Noting(Here):
@@ -128,7 +128,7 @@ def test_words_arrive_as_they_were_sent(items):
         np.cumsum([0, *(len(word) for word, _ in items)], dtype=np.int64),
         np.array([count for _, count in items], dtype=np.int64),
     )
-    sent = executed.SentWords.of(words)
+    sent = executor_counting.SentWords.of(words)
     assert sent.lengths.itemsize <= 2
     for ours, theirs in zip(words, pickle.loads(pickle.dumps(sent)).words(), strict=True):
         assert ours.dtype == theirs.dtype

@@ -22,8 +22,8 @@ from nbbpe.kernels.training import linked_words, merge_loop
 from nbbpe.model.model import Model
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import merges
+from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import learn_merges
-from nbbpe.training.terms import Terms
 from nbbpe.training.tie_break import TIE_BREAKS
 from nbbpe.training.word_counts import words_from_dict
 from nbbpe.vocabulary import extension
@@ -35,12 +35,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:the text has pairs")
 
 
 def trained(words: dict[bytes, int], n_tokens: int, tie_break: str = "bytes", **options) -> Model:
-    found = learn_merges(words_from_dict(words), n_tokens, tie_break, **options)
+    found = learn_merges(words_from_dict(words), n_tokens, LearningOptions(tie_break, **options))
     return Model.trained(found, [], NO_PATTERN, {"tie_break": tie_break})
 
 
 def extended(model: Model, words: dict[bytes, int], vocab_size: int, *options, **named) -> Model:
-    return extension.extend_by_words(model, words_from_dict(words), vocab_size, Terms(*options, **named))
+    return extension.extend_by_words(model, words_from_dict(words), vocab_size, LearningOptions(*options, **named))
 
 
 def saved_as_ranks(tokens: list[bytes], tmp_path, special=()) -> nbbpe.Tokenizer:
@@ -146,7 +146,7 @@ def test_structures_are_true_to_each_other_after_every_merge(sizes, words, n_sta
     sizes(budget=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merge_loop, "merge_batch", checking)
-        extension.extend_by_words(start, counted, 290, Terms())
+        extension.extend_by_words(start, counted, 290, LearningOptions())
     assert calls
 
 

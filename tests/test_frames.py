@@ -27,7 +27,7 @@ from nbbpe.sources.compressed import open_stream
 from nbbpe.sources.frames import Frame, find_frames
 from nbbpe.sources.inputs import Extent
 from nbbpe.sources.local import find_local
-from nbbpe.text.chunks import Seams
+from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import NAMED
 
 COMPRESSIONS = [".gz", ".zst"]
@@ -48,7 +48,7 @@ def text_of(path: Path, part_bytes: int, special_tokens: list[bytes]) -> list[by
     specials = new_special_tokens(special_tokens, [0] * len(special_tokens))
     (each,) = find_inputs(path, None, "raise")
     parts = []
-    for part in each.cut(part_bytes, Seams(NAMED["gpt2"], special_tokens)):
+    for part in each.cut(part_bytes, CutRules(NAMED["gpt2"], special_tokens)):
         tally = Tally("raise")
         with part.open(specials, True, NO_ID, tally) as reader:
             window = reader.advance(0)
@@ -137,7 +137,7 @@ def test_documents_are_those_of_the_plain_file_wherever_frames_end(tmp_path, com
         nonlocal most
         path.write_bytes(frames.in_frames(data, cuts, compression))
         (each,) = find_inputs(path, None, "raise")
-        most = max(most, len(each.cut(part_bytes, Seams(NAMED["gpt2"], []))))
+        most = max(most, len(each.cut(part_bytes, CutRules(NAMED["gpt2"], []))))
         assert documents_of(path, part_bytes=part_bytes) == wanted
 
     check()
@@ -193,7 +193,7 @@ def test_ids_and_tokenizers_are_those_of_the_plain_file_for_any_number_of_worker
             assert encoded(small, packed, tmp_path, workers, resume=resume) == wanted
         assert nbbpe.train(packed, 330, workers=workers) == learned
     (each,) = find_inputs(packed, None, "raise")
-    assert len(each.cut(400, Seams(NAMED["gpt2"], []))) > 4
+    assert len(each.cut(400, CutRules(NAMED["gpt2"], []))) > 4
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
@@ -230,7 +230,7 @@ def test_frames_of_a_line_each_are_cut(small, tmp_path, cut_everywhere, compress
     wanted = [text.encode() for text in documents if text != "document 40"]
     for part_bytes in 1, 100, 500:
         (each,) = find_inputs(path, None, "skip")
-        assert len(each.cut(part_bytes, Seams(NAMED["gpt2"], []))) > 4
+        assert len(each.cut(part_bytes, CutRules(NAMED["gpt2"], []))) > 4
         assert documents_of(path, on_error="skip", part_bytes=part_bytes) == wanted
     cut_everywhere(100)
     with pytest.raises(ValueError, match=r"', line 41: the field 'text' is a number"):
@@ -254,12 +254,12 @@ def test_other_members_of_gzip_are_one_part(tmp_path):
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(data[:999]) + gzip.compress(data[999:]))
     (each,) = find_inputs(path, None, "raise")
-    assert len(each.cut(1, Seams(NAMED["gpt2"], []))) == 1
+    assert len(each.cut(1, CutRules(NAMED["gpt2"], []))) == 1
     assert documents_of(path, part_bytes=1) == [text.encode() for text in DOCUMENTS]
     # Those that say how long they are, are cut; what follows is read to its end by one worker.
     path.write_bytes(frames.in_frames(data, list(range(0, len(data), 400)), ".gz") + gzip.compress(data))
     (each,) = find_inputs(path, None, "raise")
-    assert len(each.cut(1, Seams(NAMED["gpt2"], []))) > 4
+    assert len(each.cut(1, CutRules(NAMED["gpt2"], []))) > 4
     assert documents_of(path, part_bytes=1) == [text.encode() for text in DOCUMENTS * 2]
 
 
@@ -287,7 +287,7 @@ def test_what_other_programs_write_is_cut(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(json_lines(documents))
     subprocess.run([program, "-q", "-1", "-p", "2", str(tmp_path / "a.jsonl")], check=True)
     (each,) = find_inputs(tmp_path / "a.jsonl.zst", None, "raise")
-    assert len(each.cut(1 << 20, Seams(NAMED["gpt2"], []))) > 3
+    assert len(each.cut(1 << 20, CutRules(NAMED["gpt2"], []))) > 3
     assert documents_of(tmp_path / "a.jsonl.zst", part_bytes=1 << 20) == [text.encode() for text in documents]
 
 

@@ -18,7 +18,7 @@ import processes
 import pytest
 
 from nbbpe.sources.read_ahead import read_ahead
-from nbbpe.system import waiting, workers
+from nbbpe.system import kernel_threads, waiting, workers
 from nbbpe.system.executors import run_on
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals restart no calls on Windows")
@@ -106,7 +106,7 @@ def test_waiting_for_a_queue_a_future_and_a_thread(ends):
 
 
 def test_waiting_for_a_call_that_looks_at_no_signal(ends):
-    assert_interrupted(lambda: workers.interruptible(lambda: ends.wait(10)))
+    assert_interrupted(lambda: kernel_threads.interruptible(lambda: ends.wait(10)))
 
 
 def test_waiting_for_jobs_in_threads(ends):
@@ -153,7 +153,7 @@ def test_polars_takes_no_ctrl_c_away():
     script = """
 import threading
 import polars
-from nbbpe.system.workers import interruptible
+from nbbpe.system.kernel_threads import interruptible
 polars.DataFrame({"a": [1, 2]}).lazy().sum().collect()
 print("begun", flush=True)
 interruptible(lambda: threading.Event().wait(20))

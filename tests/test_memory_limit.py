@@ -17,9 +17,10 @@ import nbbpe
 from nbbpe.sources import find_inputs
 from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
-from nbbpe.text.chunks import Seams
+from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import fitting, gathering, merges
+from nbbpe.training.counters import WordRules
 from nbbpe.training.parallel_counting import count_files
 from nbbpe.training.word_counts import corpus_fingerprint
 from nbbpe.training.word_table import WordTable
@@ -175,7 +176,7 @@ def test_workers_write_runs_too(tiny, sizes, tmp_path):
 
 def test_a_table_is_freed_as_soon_as_its_words_are_taken(tmp_path):
     runs = gathering.RunFolder(str(tmp_path))
-    counter = gathering.BoundedCounter(get_pattern("gpt2"), [], "raise", False, runs, 10**9)
+    counter = gathering.BoundedCounter(WordRules(get_pattern("gpt2")), runs, 10**9)
     inner = weakref.ref(counter._counter)
     gc.disable()
     try:
@@ -195,8 +196,8 @@ def test_what_a_worker_hands_over_is_all_there_whoever_has_written_runs(pattern,
     counters = []
     for n, path, most_bytes in zip((400, 700), paths, room, strict=True):
         path.write_text(words(n), encoding="utf-8")
-        counter = gathering.BoundedCounter(split, [], "raise", False, runs, most_bytes)
-        for part in find_inputs(path, None, "raise")[0].cut(1000, Seams(split, [])):
+        counter = gathering.BoundedCounter(WordRules(split), runs, most_bytes)
+        for part in find_inputs(path, None, "raise")[0].cut(1000, CutRules(split, [])):
             list(counter.run(part))
         counters.append(counter)
     ours, theirs = counters
@@ -207,7 +208,7 @@ def test_what_a_worker_hands_over_is_all_there_whoever_has_written_runs(pattern,
     table = WordTable()
     for part in runs.merge(found) if isinstance(found, list) else [found]:
         table.add(part)
-    wanted = count_files(find_inputs(paths, None, "raise"), split, [], 1, lambda n: None)
+    wanted = count_files(find_inputs(paths, None, "raise"), WordRules(split), 1, lambda n: None)
     assert corpus_fingerprint(table.take()) == corpus_fingerprint(wanted)
 
 

@@ -18,11 +18,12 @@ from numba import njit
 from nbbpe.kernels.training import bucket_queue, linked_words, merge_loop, pair_table
 from nbbpe.kernels.training.linked_words import edge_of, many_of
 from nbbpe.model import byte_alphabet
-from nbbpe.training import rooms
+from nbbpe.training import growing_arrays
 from nbbpe.training.first_pairs import pairs_of_bytes
+from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import _scratch, learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
-from nbbpe.training.token_rules import Ruling, TokenRules
+from nbbpe.training.token_rules import TokenRules
 from nbbpe.training.word_counts import words_from_dict
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
@@ -40,7 +41,7 @@ def learned(
     """The merges as pairs of byte strings."""
     tokens = [bytes([byte]) for byte in range(256)]
     merges = []
-    found = learn_merges(words_from_dict(words), n_tokens, tie_break, min_frequency, max_token_length)
+    found = learn_merges(words_from_dict(words), n_tokens, LearningOptions(tie_break, min_frequency, max_token_length))
     for left, right in found.tolist():
         merges.append((tokens[left], tokens[right]))
         tokens.append(tokens[left] + tokens[right])
@@ -333,7 +334,7 @@ def checked(sizes, watched):
 
         sizes(budget=1)
         with watched(merge_loop.merge_batch, check):
-            learn_merges(counted, n_tokens, tie_break)
+            learn_merges(counted, n_tokens, LearningOptions(tie_break))
         return calls
 
     return run
@@ -475,7 +476,7 @@ def test_all_lists_are_measured_after_much_work_and_not_after_each_question(watc
     source = random.Random(13)
     words = words_from_dict({source.randbytes(6): 1 for _ in range(300)})
     with watched(merge_loop.merge_batch, lambda status, *_: statuses.update([status])):
-        learn_merges(words, 500, ruling=Ruling(TokenRules(forbidden=lambda token: False)))
+        learn_merges(words, 500, LearningOptions(rules=TokenRules(forbidden=lambda token: False)))
     assert statuses[merge_loop.NEED_ANSWER] == 500 - 256
     assert len(measured) == 1 + statuses[merge_loop.BATCH_DONE] < 5
 
@@ -485,7 +486,7 @@ def test_more_pairs_than_can_be_numbered_are_refused(monkeypatch):
     words = words_from_dict({source.randbytes(9): 1 for _ in range(200)})
     make = pair_table.new_pair_table
     monkeypatch.setattr(pair_table, "new_pair_table", lambda n_pairs, n_occurrences: make(1700, n_occurrences))
-    monkeypatch.setattr(rooms, "MOST_PAIRS", 2600)
+    monkeypatch.setattr(growing_arrays, "MOST_PAIRS", 2600)
     assert len(learn_merges(words, 300)) == 300 - 256  # the room that grows by half stays within the limit
     with pytest.raises(OverflowError, match=r"there are 2,[56]\d\d distinct pairs, .* more than 2,600, which is the most"):
         learn_merges(words, 2000)

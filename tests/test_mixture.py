@@ -17,7 +17,7 @@ import nbbpe
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
 from nbbpe.sources import NO_ID, Tally, find_inputs
 from nbbpe.sources.sampling import _LONGEST_LINE, Sample, SampledInput
-from nbbpe.text.chunks import Seams
+from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import get_pattern
 
 SPECIAL = "<|endoftext|>"
@@ -38,7 +38,7 @@ def documents_of(path, sample: Sample, special_tokens=(), part_bytes: int = 1 <<
     specials = new_special_tokens(list(special_tokens), [0] * len(special_tokens))
     found = []
     for each in find_inputs(path, None, "raise"):
-        for part in SampledInput(each, sample).cut(part_bytes, Seams(get_pattern("gpt2"), special_tokens)):
+        for part in SampledInput(each, sample).cut(part_bytes, CutRules(get_pattern("gpt2"), special_tokens)):
             with part.open(specials, False, NO_ID, Tally("raise")) as windows:
                 taken = 0
                 while (window := windows.advance(taken)) is not None:
@@ -166,7 +166,7 @@ def test_a_file_is_sampled_window_by_window(tmp_path, sizes):
         found = documents_of(path, Sample(0, 0.0, 1.0), [special])
         assert found == [each.encode() for each in documents if each]
         (part,) = SampledInput(*find_inputs(path, None, "raise"), Sample(0, 0.0, 0.3)).cut(
-            1000, Seams(get_pattern("gpt2"), [special])
+            1000, CutRules(get_pattern("gpt2"), [special])
         )
         tracemalloc.start()
         with part.open(new_special_tokens([special], [0]), False, NO_ID, Tally("raise")) as windows:

@@ -30,7 +30,7 @@ from nbbpe.model.model import Model
 from nbbpe.model.packed_vocab import PackedVocab
 from nbbpe.sources import NO_ID, Tally, find_inputs
 from nbbpe.text import normalization, windows
-from nbbpe.text.chunks import Seams
+from nbbpe.text.chunks import CutRules
 from nbbpe.text.code_points import character_classes
 from nbbpe.text.normalization import FORMS
 from nbbpe.text.pattern import NAMED
@@ -305,8 +305,8 @@ def test_items_of_an_iterable_join(nfc, plain):
 
 def parts_of(path: Path, tokenizer: nbbpe.Tokenizer, part_bytes: int) -> list[Any]:
     special = [token.encode() for token in tokenizer.special_tokens]
-    seams = Seams(tokenizer._model.pattern, special, tokenizer.normalizer)
-    return [part for each in find_inputs(path, None, "raise") for part in each.cut(part_bytes, seams)]
+    rules = CutRules(tokenizer._model.pattern, special, tokenizer.normalizer)
+    return [part for each in find_inputs(path, None, "raise") for part in each.cut(part_bytes, rules)]
 
 
 @pytest.mark.exhaustive

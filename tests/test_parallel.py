@@ -22,9 +22,10 @@ import processes
 import pytest
 
 import nbbpe
-from nbbpe.system import workers
+from nbbpe.system import kernel_threads, workers
+from nbbpe.system.kernel_threads import run_together
 from nbbpe.system.signals_later import signals_later
-from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs, run_together
+from nbbpe.system.workers import ENDED, Stopped, WorkerError, check_workers, default_workers, run_jobs
 
 
 class Adder:
@@ -140,7 +141,7 @@ def test_where_no_thread_can_be_started_fewer_do_the_work(few_threads, n_threads
     few_threads(n_threads)
     assert run_together([partial(pow, 2, i) for i in range(4)]) == [1, 2, 4, 8]
     few_threads(n_threads)
-    assert workers.interruptible(lambda: 3) == 3
+    assert kernel_threads.interruptible(lambda: 3) == 3
     few_threads(n_threads)
     results = list(run_jobs(Adder, range(10), 3, in_threads=True))
     assert sorted(number for number, result in results if result is ENDED) == list(range(10))
@@ -693,19 +694,19 @@ def test_ctrl_c_is_answered_while_a_call_runs_that_looks_at_no_signal():
     began = time.perf_counter()
     try:
         with pytest.raises(KeyboardInterrupt):
-            workers.interruptible(lambda: ends.wait(60))
+            kernel_threads.interruptible(lambda: ends.wait(60))
         assert time.perf_counter() - began < 30
     finally:
         ends.set()
 
 
 def test_what_an_interruptible_call_returns_or_raises_is_the_callers():
-    assert workers.interruptible(lambda: 5) == 5
+    assert kernel_threads.interruptible(lambda: 5) == 5
     with ThreadPoolExecutor(1) as threads:
-        assert threads.submit(workers.interruptible, threading.get_ident).result() != threading.get_ident()
+        assert threads.submit(kernel_threads.interruptible, threading.get_ident).result() != threading.get_ident()
 
     def fail() -> None:
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        workers.interruptible(fail)
+        kernel_threads.interruptible(fail)

@@ -24,13 +24,14 @@ import nbbpe
 from nbbpe.kernels.training import merge_loop, pair_table, parity_loop
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import parity_queues
+from nbbpe.training.growing_arrays import with_pairs
+from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.parity_queues import Groups
-from nbbpe.training.rooms import with_pairs
 from nbbpe.training.sorted_runs import concatenate
 from nbbpe.training.start import Start
 from nbbpe.training.tie_break import TIE_BREAKS
-from nbbpe.training.token_rules import Ruling, TokenRules
+from nbbpe.training.token_rules import TokenRules
 from nbbpe.training.word_counts import WordCounts, words_from_dict
 
 pytestmark = pytest.mark.usefixtures("guarded_arrays")  # the merge loop takes addresses
@@ -63,7 +64,7 @@ def learned(sources, n_tokens, tie_break="bytes", *, measures=None, window=0, st
         symbols = [tokens.index(symbol) for word in split for symbol in word]
         ends = np.cumsum([0, *map(len, split)])
         begin = Start(tokens, order, np.array(symbols, dtype=np.int32), ends)
-    pairs = learn_merges(words, n_tokens, tie_break, groups=groups, start=begin, **options).tolist()
+    pairs = learn_merges(words, n_tokens, LearningOptions(tie_break, **options), groups=groups, start=begin).tolist()
     merges = []
     for left, right in pairs:
         merges.append((tokens[left], tokens[right]))
@@ -110,7 +111,7 @@ def test_rules_are_kept_in_every_source(sources, limits, tie_break):
         return naive.keeps_limits(token, **limits) and not token.startswith(b"b") and token.count(b"c") < 2
 
     expected, _ = naive.train_for_parity(sources, 280, tie_break, allows=allows)
-    assert learned(sources, 280, tie_break, ruling=Ruling(rules)) == expected
+    assert learned(sources, 280, tie_break, rules=rules) == expected
     assert all(allows(left + right) for left, right in expected)
 
 

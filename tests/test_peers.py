@@ -15,8 +15,8 @@ from effort import examples, mostly_slow
 import nbbpe
 from nbbpe.formats.spelling import unspell
 from nbbpe.text.pattern import NAMED, get_pattern
+from nbbpe.training.counting_options import check_counting_options
 from nbbpe.training.merges import learn_merges
-from nbbpe.words.asked import how_to_count
 from nbbpe.words.finding import find_supply
 
 FILES = ["bible_multilingual", "books_en", "cjk", "code_rails", "novels_de", "scripts_extra", "tinystories_sample"]
@@ -195,8 +195,8 @@ def test_parity_is_that_of_its_authors_trainer(shared, has_parallel, window):
         parallel={name: iter([text]) for name, text in parallel.items()} if has_parallel else None, window=window
     )
     mixture = nbbpe.Mixture({name: iter([text]) for name, text in trained.items()}, parity=parity)
-    asked = how_to_count(1, False, None, "raise", None, None, None, None)
-    supply = find_supply(asked, mixture, None, None, None, get_pattern("gpt2"), [])
+    counting = check_counting_options(1, False, None, "raise", None, None, None, None)
+    supply = find_supply(counting, mixture, None, None, None, get_pattern("gpt2"), [])
     words, _ = supply.count(256 + n_merges)
     [stage] = supply.stages(words, 256 + n_merges)
     renumbered = stage.words._replace(text=rank[stage.words.text])

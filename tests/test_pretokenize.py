@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nbbpe.sources import find_inputs
 from nbbpe.text.pattern import get_pattern
 from nbbpe.text.utf8 import to_bytes
+from nbbpe.training.counters import WordRules
 from nbbpe.training.parallel_counting import count_documents, count_files
 from nbbpe.training.word_counts import WordCounts
 
@@ -39,7 +40,8 @@ def expected(documents: list[bytes], pattern: str | None, specials: list[str] = 
 
 def from_files(paths, pattern, specials=SPECIALS, workers=1, report=lambda n: None) -> Counter[bytes]:
     inputs = find_inputs(list(paths), None, "raise")
-    return as_counter(count_files(inputs, get_pattern(pattern), [token.encode() for token in specials], workers, report))
+    rules = WordRules(get_pattern(pattern), [token.encode() for token in specials])
+    return as_counter(count_files(inputs, rules, workers, report))
 
 
 def from_documents(documents, pattern, specials=SPECIALS) -> Counter[bytes]:

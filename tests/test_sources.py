@@ -28,8 +28,8 @@ from hypothesis import strategies as st
 import nbbpe
 from nbbpe.idfiles import writer as tokenfile
 from nbbpe.kernels.pieces.special_tokens import new_special_tokens
-from nbbpe.sources import NO_ID, Tally, extras, find_inputs
-from nbbpe.text.chunks import Seams
+from nbbpe.sources import NO_ID, Tally, find_inputs, optional_packages
+from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import NAMED
 from nbbpe.text.utf8 import to_bytes
 from nbbpe.training import parallel_counting
@@ -130,7 +130,7 @@ def documents_of(source, field: str = "text", on_error: str = "raise", part_byte
     specials = new_special_tokens([], [])
     found = []
     for each in find_inputs(source, field, on_error):
-        for part in each.cut(part_bytes, Seams(NAMED["gpt2"], [])):
+        for part in each.cut(part_bytes, CutRules(NAMED["gpt2"], [])):
             with part.open(specials, False, 1, Tally(on_error)) as reader:
                 taken = 0
                 while (window := reader.advance(taken)) is not None:
@@ -324,7 +324,7 @@ def test_parquet_is_cut_at_the_row_group_where_a_part_comes_nearest_to_its_size(
         (3.1, rows[::3] + rows[-1:]),
         (99, [0, 40]),
     ):
-        parts = table.cut(int(n_groups * group), Seams(NAMED["gpt2"], []))
+        parts = table.cut(int(n_groups * group), CutRules(NAMED["gpt2"], []))
         assert [part.span() for part in parts] == list(itertools.pairwise(sorted(set(bounds))))
         assert sum(part.size for part in parts) == table.size()
 
@@ -515,7 +515,7 @@ def test_a_missing_package_is_told_with_the_extra_that_has_it(assert_refused, tm
     message = rf'reading .*{name}\' needs {module} .*pip install "nbbpe\[data\]"'
     assert_refused([tmp_path / "ok.txt", tmp_path / name], ImportError, message)
     assert_refused("s3://bucket/a.txt", ImportError, r'reading \'s3://.*a.txt\' needs fsspec .*pip install "nbbpe\[data\]"')
-    assert extras.require("json", "a") is json
+    assert optional_packages.require("json", "a") is json
 
 
 def test_formats_that_are_not_read_are_refused_by_name(assert_refused, tmp_path):
@@ -959,7 +959,7 @@ def test_parts_can_be_sent_to_other_processes_and_cover_the_file(tmp_path, name)
     path = write(tmp_path / name, DOCUMENTS)
     for n in 1, 500, 1 << 20:
         (each,) = find_inputs(path, "text", "raise")
-        parts = each.cut(n, Seams(NAMED["gpt2"], []))
+        parts = each.cut(n, CutRules(NAMED["gpt2"], []))
         assert len(parts) == 1 if n == 1 << 20 or name.endswith(("gz", "zst")) else len(parts) > 2
         found = []
         for part in pickle.loads(pickle.dumps(parts)):
@@ -997,7 +997,7 @@ def test_an_array_that_is_broken_is_told_before_the_rest_is_read(small, tmp_path
     path = tmp_path / "a.json"
     path.write_text('[{"text" "the cat"}, ' + '{"text": "the cat"}, ' * 1000 + "]")
     (each,) = find_inputs(path, "text", "skip")
-    (part,) = each.cut(1 << 30, Seams(NAMED["gpt2"], []))
+    (part,) = each.cut(1 << 30, CutRules(NAMED["gpt2"], []))
     tally = Tally("skip")
     with (
         pytest.raises(ValueError, match=r"record 0 \(from 0\): this is not JSON: Expecting ':' delimiter"),
@@ -1010,7 +1010,7 @@ def test_an_array_that_is_broken_is_told_before_the_rest_is_read(small, tmp_path
 def test_a_file_of_json_lines_that_shrinks_while_it_is_read_is_an_error(small, tmp_path):
     path = write(tmp_path / "a.jsonl", DOCUMENTS)
     (each,) = find_inputs(path, "text", "raise")
-    (part,) = each.cut(1 << 30, Seams(NAMED["gpt2"], []))
+    (part,) = each.cut(1 << 30, CutRules(NAMED["gpt2"], []))
     path.write_bytes(b'{"text": "a"}\n')
     with (
         pytest.raises(OSError, match=r"a\.jsonl' changed while it was read: it has 14 bytes, and had"),
@@ -1026,7 +1026,7 @@ def test_a_text_that_many_rows_repeat_is_in_memory_for_some_of_them(tmp_path):
     write_parquet(tmp_path / "a.parquet", ["the cat " * 500] * 4000, rows=4000)
     assert (tmp_path / "a.parquet").stat().st_size < 100_000
     (each,) = find_inputs(tmp_path / "a.parquet", None, "raise")
-    (part,) = each.cut(1 << 40, Seams(NAMED["gpt2"], []))
+    (part,) = each.cut(1 << 40, CutRules(NAMED["gpt2"], []))
     before, most, n_documents = pyarrow.total_allocated_bytes(), 0, 0
     with part.open(new_special_tokens([], []), False, NO_ID, Tally("raise")) as reader:
         while (window := reader.advance(0)) is not None:
@@ -1050,7 +1050,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, sizes, name):
         arrow_bytes = int
     specials = new_special_tokens([], [])
     (each,) = find_inputs(tmp_path / name, None, "raise")
-    (part,) = each.cut(1 << 40, Seams(NAMED["gpt2"], []))
+    (part,) = each.cut(1 << 40, CutRules(NAMED["gpt2"], []))
     n_bytes = most = 0
     tracemalloc.start()
     try:

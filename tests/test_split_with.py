@@ -23,6 +23,7 @@ from nbbpe.text.automaton import split
 from nbbpe.text.pattern import Pattern, get_pattern, splits_by_regex
 from nbbpe.text.pattern_tables import has_stable_pretokens
 from nbbpe.text.utf8 import to_bytes
+from nbbpe.training.counters import WordRules
 from nbbpe.training.parallel_counting import count_files
 from nbbpe.training.word_counts import corpus_fingerprint
 
@@ -45,7 +46,7 @@ BROKEN = b"caf\xc3 \xe2\x82x \xff\xfe'\xc3\n\xf0\x9f\x98 \xed\xa0\x80 abc\xc3" *
 def words_of(documents, pattern, by_regex, specials=SPECIALS):
     inputs = [Documents(documents)]
     tokens = [token.encode() for token in specials]
-    words = count_files(inputs, get_pattern(pattern), tokens, 1, lambda n: None, by_regex=by_regex)
+    words = count_files(inputs, WordRules(get_pattern(pattern), tokens, by_regex=by_regex), 1, lambda n: None)
     starts = words.starts.tolist()
     spans = zip(starts, starts[1:], words.counts.tolist(), strict=False)
     return {words.text[start:end].tobytes(): count for start, end, count in spans}
@@ -92,7 +93,9 @@ def test_the_words_of_real_text_are_the_same(shared, file, pattern, tmp_path):
     found = []
     for by_regex in False, True:
         inputs = find_inputs([path], None, "raise")
-        words = count_files(inputs, get_pattern(pattern), [b"<|endoftext|>"], 1, lambda n: None, by_regex=by_regex)
+        words = count_files(
+            inputs, WordRules(get_pattern(pattern), [b"<|endoftext|>"], by_regex=by_regex), 1, lambda n: None
+        )
         found.append((corpus_fingerprint(words), len(words.counts), int(words.counts.sum())))
     assert found[0] == found[1]
 

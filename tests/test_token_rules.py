@@ -16,9 +16,10 @@ import nbbpe
 from nbbpe.kernels.training import linked_words, token_limits
 from nbbpe.text.character_properties import character_table
 from nbbpe.text.pattern import NAMED
+from nbbpe.training.learning_options import LearningOptions
 from nbbpe.training.merges import learn_merges
 from nbbpe.training.tie_break import TIE_BREAKS
-from nbbpe.training.token_rules import Ruling
+from nbbpe.training.token_rules import TokenFilter
 from nbbpe.training.word_counts import words_from_dict
 
 LIMITS = st.fixed_dictionaries(
@@ -49,7 +50,7 @@ def kernel():
     characters = character_table(scripts=True)
 
     def keeps(token: bytes, limits: dict[str, int]) -> bool:
-        numbers = Ruling(nbbpe.TokenRules(**limits)).limits(None).numbers
+        numbers = TokenFilter(nbbpe.TokenRules(**limits)).limits(None).numbers
         answers = {
             bool(
                 keeps_limits(
@@ -103,9 +104,8 @@ def test_every_script_is_listed():
 
 
 def learned(words, n_tokens, tie_break="bytes", max_token_length=None, **rules):
-    merges = learn_merges(
-        words_from_dict(words), n_tokens, tie_break, 1, max_token_length, ruling=Ruling(nbbpe.TokenRules(**rules))
-    )
+    options = LearningOptions(tie_break, 1, max_token_length, nbbpe.TokenRules(**rules))
+    merges = learn_merges(words_from_dict(words), n_tokens, options)
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in merges.tolist():
         tokens.append(tokens[left] + tokens[right])

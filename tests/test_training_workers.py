@@ -15,6 +15,7 @@ from nbbpe.sources import find_inputs
 from nbbpe.system.workers import WorkerError
 from nbbpe.text.pattern import get_pattern
 from nbbpe.training import counters
+from nbbpe.training.counters import WordRules
 from nbbpe.training.parallel_counting import count_files
 from nbbpe.training.word_counts import corpus_fingerprint
 
@@ -49,7 +50,9 @@ def test_merges_are_the_same_however_workers_are_started(source, sizes, monkeypa
 def test_words_that_workers_hand_over_are_all_there(source, sizes, monkeypatch, pattern, by_regex, sent):
     def fingerprint(n_workers):
         inputs = find_inputs([source, source], None, "raise")
-        words = count_files(inputs, get_pattern(pattern), [b"<|endoftext|>"], n_workers, lambda n: None, by_regex=by_regex)
+        words = count_files(
+            inputs, WordRules(get_pattern(pattern), [b"<|endoftext|>"], by_regex=by_regex), n_workers, lambda n: None
+        )
         return corpus_fingerprint(words)
 
     wanted = fingerprint(1)

@@ -124,13 +124,15 @@ def _run(arguments: list[str]) -> int:
     if asked := os.environ.get(_COMPLETE):
         return shell_complete(nbbpe, {}, "nbbpe", _COMPLETE, asked)
     try:
-        with nbbpe.make_context("nbbpe", [*arguments] or ["--help"]) as context:
+        with name_in_errors("stdout"):  # help and the version are printed here
+            context = nbbpe.make_context("nbbpe", [*arguments] or ["--help"])
+        with context:
             return nbbpe.invoke(context) or 0
     except click.exceptions.Exit as done:  # of --help and --version
         return done.exit_code if arguments else EXIT_USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nbbpe"
-        message = _told(error.format_message()).rstrip(".")
+        message = _reworded(error.format_message()).rstrip(".")
         if isinstance(error, click.MissingParameter) and error.param is not None and error.param.envvar:
             message = f"no tokenizer is given, and the environment variable {error.param.envvar} is not set"
         _say(f"error: {message} (see {command} --help)", command=command)
@@ -144,12 +146,12 @@ def _message(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         name = os.fsdecode(error.filename) if not isinstance(error.filename, int) else str(error.filename)
-        return f"{printable(name) or repr(name)}: {_told(error.strerror)}"
-    text = _told(error) or type(error).__name__
+        return f"{printable(name) or repr(name)}: {_reworded(error.strerror)}"
+    text = _reworded(error) or type(error).__name__
     return text if isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text} (--debug shows where)"
 
 
-def _told(message: object) -> str:
+def _reworded(message: object) -> str:
     """A message in one line, with the names of options instead of arguments, and without internal names."""
     # Spaces within a line stay: a file's name may have two in a row.
     text = " ".join(filter(None, map(str.strip, str(message).splitlines())))
@@ -169,4 +171,4 @@ def _say(text: str, debug: bool = False, command: str = "nbbpe") -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"warning: {_told(message)}")
+    _say(f"warning: {_reworded(message)}")

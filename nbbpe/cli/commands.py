@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 import click
 
 from ..model.version import __version__
-from ..system.atomic_files import name_in_errors
 
 # The module of each subcommand. Only the requested one is imported, as imports take time; --help imports all.
 _MODULES = {
@@ -21,10 +19,6 @@ _MODULES = {
 
 class _Group(click.Group):
     """The group of all commands."""
-
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        with name_in_errors("stdout"):  # help and the version are printed here
-            return super().make_context(*arguments, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_MODULES)

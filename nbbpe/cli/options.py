@@ -35,7 +35,7 @@ class Command(click.Command):
         self.params.append(debug)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        with name_in_errors("stdout"):
+        with name_in_errors("stdout"):  # help is printed here
             return super().make_context(*arguments, **options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

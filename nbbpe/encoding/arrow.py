@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..sources.arrow import arrow_columns, n_bytes_of
 from ..sources.columns import ColumnReader, as_strings
-from ..sources.extras import require
+from ..sources.optional_packages import require
 from ..text.windows import NO_ID
 from .threads import Part, check_threads, encode_parts, part_bytes, threads_for
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..system.workers import interruptible
+from ..system.kernel_threads import interruptible
 
 T = TypeVar("T")
 

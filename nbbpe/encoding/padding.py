@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from ..model.model import Model
 from ..system.integers import check_integer, check_positive
 from ..system.stretches import gathered
-from ..text.utf8 import Text
-from .id_types import check_dtype
 
 Side = Literal["left", "right"]
 
@@ -28,52 +26,55 @@ class Padded(NamedTuple):
     mask: NDArray[np.bool_]
 
 
-def encode_padded(
-    model: Model,
-    token_to_id: Callable[[str], int | None],
-    texts: Iterable[Text],
-    max_length: int | None,
-    pad_token: str | None,
-    pad_id: int | None,
-    padding: Literal["longest", "max_length"],
-    padding_side: Side,
-    truncation_side: Side,
-    dtype: DTypeLike,
-    encode: Callable[[Iterable[Text]], tuple[NDArray[Any], NDArray[np.int64]]],
-) -> Padded:
-    """See Tokenizer.encode_padded; `encode` gives the ids of all texts, and where those of each begin and end."""
-    max_length = _check_max_length(max_length, padding)
+class Padding(NamedTuple):
+    """How texts are truncated and padded.
+
+    max_length : texts with more tokens are truncated to it; None truncates none
+    width      : of all rows; None for that of the longest
+    padding_side, truncation_side : where that is done
+    """
+
+    max_length: int | None
+    width: int | None
+    padding_side: Side
+    truncation_side: Side
+
+
+def check_padding(
+    max_length: int | None, padding: Literal["longest", "max_length"], padding_side: Side, truncation_side: Side
+) -> Padding:
+    """Arguments of Tokenizer.encode_padded, checked. Raises TypeError or ValueError."""
+    if padding not in ("longest", "max_length"):
+        raise ValueError(f'padding must be "longest" or "max_length", not {padding!r}')
+    if max_length is not None:
+        max_length = check_positive("max_length", max_length, "a positive integer or None")
+    elif padding == "max_length":
+        raise ValueError('padding="max_length" needs a max_length')
     for name, side in ("padding_side", padding_side), ("truncation_side", truncation_side):
         if side not in ("left", "right"):
             raise ValueError(f'{name} must be "left" or "right", not {side!r}')
-    pad = _find_pad(model, token_to_id, pad_token, pad_id)
-    wanted = check_dtype(dtype, model.size)
-    found, starts = encode(texts)
+    return Padding(max_length, max_length if padding == "max_length" else None, padding_side, truncation_side)
+
+
+def padded(ids: NDArray[Any], starts: NDArray[np.int64], padding: Padding, pad_id: int, dtype: np.dtype[Any]) -> Padded:
+    """Texts as rows of one array.
+
+    ids, starts : the ids of all texts, and where those of each begin and end
+    """
     lengths = np.diff(starts)
-    kept = lengths if max_length is None else np.minimum(lengths, max_length)
-    if len(found) > kept.sum():
-        firsts = starts[:-1] if truncation_side == "right" else starts[1:] - kept
-        found = gathered(found, firsts, kept)
-    fixed = max_length if padding == "max_length" else None
-    width = int(kept.max(initial=0)) if fixed is None else fixed
+    kept = lengths if padding.max_length is None else np.minimum(lengths, padding.max_length)
+    if len(ids) > kept.sum():
+        firsts = starts[:-1] if padding.truncation_side == "right" else starts[1:] - kept
+        ids = gathered(ids, firsts, kept)
+    width = int(kept.max(initial=0)) if padding.width is None else padding.width
     places = np.arange(width)
-    mask = (places if padding_side == "right" else places[::-1]) < kept[:, None]
-    ids = np.full(mask.shape, pad, dtype=wanted)
-    ids[mask] = found
-    return Padded(ids, mask)
+    mask = (places if padding.padding_side == "right" else places[::-1]) < kept[:, None]
+    rows = np.full(mask.shape, pad_id, dtype=dtype)
+    rows[mask] = ids
+    return Padded(rows, mask)
 
 
-def _check_max_length(max_length: int | None, padding: str) -> int | None:
-    if padding not in ("longest", "max_length"):
-        raise ValueError(f'padding must be "longest" or "max_length", not {padding!r}')
-    if max_length is None:
-        if padding == "max_length":
-            raise ValueError('padding="max_length" needs a max_length')
-        return None
-    return check_positive("max_length", max_length, "a positive integer or None")
-
-
-def _find_pad(model: Model, token_to_id: Callable[[str], int | None], pad_token: str | None, pad_id: int | None) -> int:
+def find_pad(model: Model, token_to_id: Callable[[str], int | None], pad_token: str | None, pad_id: int | None) -> int:
     """The id to pad with. Raises TypeError or ValueError if it is not given, or not in the vocabulary."""
     if (pad_token is None) == (pad_id is None):
         raise TypeError(

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from ..model.model import Model
 from ..system.paths import Path
 from . import folder, gpt2, huggingface, tekken, tiktoken
-from .beside_gpt2 import check_plain_gpt2
+from .gpt2_settings import check_plain_gpt2
 from .known_names import found_by_name
 
 Kind = Literal["nbbpe", "huggingface", "tiktoken", "tekken", "gpt2"]

@@ -21,7 +21,7 @@ from ..system.paths import Path
 from .checksum import Checksum, checksum, concatenated
 from .document_ends import DTYPE as END_DTYPE
 from .document_ends import MAGIC, ends_path
-from .manifest import NAME, Finished, Job, Span, new_manifest, read_manifest
+from .manifest import NAME, EncodingJob, Finished, Span, new_manifest, read_manifest
 
 shutil: Any = imported_on_use("shutil")
 
@@ -39,7 +39,7 @@ def remove_parts(output_path: Path) -> None:
 
 
 @contextmanager
-def kept_parts(output_path: Path, job: Job, unlocks: bool = False) -> Iterator[KeptParts]:
+def kept_parts(output_path: Path, job: EncodingJob, unlocks: bool = False) -> Iterator[KeptParts]:
     """The parts that runs of the same job have kept; if there are any, they stay after an error.
 
     unlocks : see kept_folder
@@ -58,7 +58,7 @@ def kept_parts(output_path: Path, job: Job, unlocks: bool = False) -> Iterator[K
 class KeptParts:
     """The parts of a job; `plan` is called first."""
 
-    def __init__(self, folder: KeptFolder, job: Job) -> None:
+    def __init__(self, folder: KeptFolder, job: EncodingJob) -> None:
         self._folder = folder
         self._job = job
         self._manifest = read_manifest(folder.file(NAME), job)

@@ -45,7 +45,7 @@ class Finished(NamedTuple):
     skipped: Skipped
 
 
-class Job(NamedTuple):
+class EncodingJob(NamedTuple):
     """What must be the same for a run to be resumed, as it is written in the first line.
 
     tokenizer : its fingerprint
@@ -61,7 +61,7 @@ class Job(NamedTuple):
 
 
 def describe_sources(inputs: Sequence[Input]) -> list[dict[str, Any]]:
-    """The sources of a Job. Raises ValueError for one that can be read once only, as then nothing can be resumed."""
+    """The sources of a job. Raises ValueError for one that can be read once only, as then nothing can be resumed."""
     described = []
     for each in inputs:
         file, size = each.file, each.size()
@@ -91,7 +91,7 @@ class Manifest(NamedTuple):
             file.write(json.dumps([number, *finished[:5], [finished.skipped.n, places]]).encode() + b"\n")
 
 
-def new_manifest(path: str, job: Job, part_bytes: int, spans: list[Span]) -> Manifest:
+def new_manifest(path: str, job: EncodingJob, part_bytes: int, spans: list[Span]) -> Manifest:
     """Write the manifest of a job of which no part is finished."""
     about = {"format": _FORMAT, "version": _VERSION, **job._asdict(), "part_bytes": part_bytes, "parts": spans}
     with open(path + ".new", "wb") as file:
@@ -100,7 +100,7 @@ def new_manifest(path: str, job: Job, part_bytes: int, spans: list[Span]) -> Man
     return Manifest(path, part_bytes, spans, {})
 
 
-def read_manifest(path: str, job: Job) -> Manifest | None:
+def read_manifest(path: str, job: EncodingJob) -> Manifest | None:
     """The manifest of a run of the same job; None if there is none, or of another job of which nothing is finished.
 
     Raises ValueError that says what differs if it is of another job, or if its first line cannot be read.
@@ -158,7 +158,7 @@ def _first_line(line: bytes, path: str, way_out: str) -> dict[str, Any]:
     return about
 
 
-def _difference(about: dict[str, Any], job: Job) -> str | None:
+def _difference(about: dict[str, Any], job: EncodingJob) -> str | None:
     """What has changed since the run began, in words; None if nothing has."""
     if about["tokenizer"] != job.tokenizer:
         return f"the tokenizer is another one (fingerprint {job.tokenizer}, and {shown(about['tokenizer'])} began)"

@@ -27,15 +27,15 @@ from ..system.paths import Path, check_not_read
 from ..system.progress import Progress, ProgressOption
 from ..system.scratch import scratch_folder
 from ..system.workers import check_workers, run_jobs
-from ..text.chunks import Seams
+from ..text.chunks import CutRules
 from ..text.normalizer import Chain
 from ..text.utf8 import Text
 from .block_writer import OutputFile
 from .checksum import Checksum, checksum, concatenated
 from .document_ends import append_ends, count_ends, ends_path
-from .executed import encode_on
+from .executor_encoding import encode_on
 from .kept_parts import KeptParts, kept_parts, remove_parts
-from .manifest import Finished, Job, describe_sources
+from .manifest import EncodingJob, Finished, describe_sources
 from .part_encoder import EncodesFiles, PartEncoder
 from .publishing import publish, publishing
 from .sidecar import check_replaceable, describe_ids, sidecar_path
@@ -172,7 +172,7 @@ def encode_file(
     return n_ids
 
 
-def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Input]) -> Job:
+def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Input]) -> EncodingJob:
     """What must not change between a run and the run that resumes it."""
     made_here = describe_pattern(tokenizer._model.pattern)
     made_by = {
@@ -180,7 +180,7 @@ def _job(tokenizer: EncodesFiles, options: dict[str, Any], inputs: Sequence[Inpu
         "character_classes": made_here["character_classes"],
         "unicode": unidata_version,
     }
-    return Job(tokenizer.fingerprint, made_by, options, describe_sources(inputs))
+    return EncodingJob(tokenizer.fingerprint, made_by, options, describe_sources(inputs))
 
 
 class Division(NamedTuple):
@@ -230,8 +230,8 @@ def divide(
     model = tokenizer._model
     uncut = n_text + 1 if model.is_prepared else part_bytes
     form = None if isinstance(model.normalizer, Chain) else model.normalizer
-    seams = Seams(model.pattern, special_tokens, form)
-    of_inputs = [each.cut(part_bytes if each.has_records else uncut, seams) for each in inputs]
+    rules = CutRules(model.pattern, special_tokens, form)
+    of_inputs = [each.cut(part_bytes if each.has_records else uncut, rules) for each in inputs]
     if n_workers > 1:
         # Workers inherit kernels and tables instead of making them again.
         checksum(np.fromiter(tokenizer.encode_iterable(["warm up"]), dtype=tokenizer.dtype))

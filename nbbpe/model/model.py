@@ -133,10 +133,10 @@ class Model:
         merge_ids = np.column_stack([merges, results])
         return cls(PackedVocab.of_list(tokens), merge_ids, special, pattern, origin={"training": training})
 
-    def with_training(self, told: dict[str, Any]) -> Model:
+    def with_training(self, entries: dict[str, Any]) -> Model:
         """A model whose provenance says more of its training."""
         other = copy.copy(self)
-        other._origin = {**self._origin, "training": {**self._origin.get("training", {}), **told}}
+        other._origin = {**self._origin, "training": {**self._origin.get("training", {}), **entries}}
         return other
 
     def with_special_tokens(self, wanted: SpecialTokens) -> Model:
@@ -230,6 +230,12 @@ class Model:
     def rewrites_text(self) -> bool:
         """Whether text may be changed before it is split: by a normalizer, or prepared otherwise (see `is_prepared`)."""
         return self.normalizer is not None or self.is_prepared
+
+    @property
+    def changes_valid_text(self) -> bool:
+        """Whether text in valid UTF-8 is changed before it is split, for which rules about special tokens do not count."""
+        extras = self.extras
+        return self.normalizer is not None or extras.prefix_space or extras.cutter is not None
 
     @property
     def search(self) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from ..kernels.encoding import merge_pretoken, merge_table, rank_tables
 from ..kernels.machine import secret
 from ..kernels.pieces import piece_table
 from ..system.excerpt import shown
-from ..system.workers import interruptible
+from ..system.kernel_threads import interruptible
 from ..text.utf8 import padded
 from .packed_vocab import PackedVocab
 

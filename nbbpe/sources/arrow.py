@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, check_kind, null_rows, offsets_of
-from .extras import require
 from .inputs import ReadOnce
+from .optional_packages import require
 from .places import Row
 from .tally import Tally
 

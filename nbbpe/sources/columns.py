@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text.windows import WINDOW, Window, separated
-from .extras import require
+from .optional_packages import require
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
-from .extras import require
 from .frames import BLOCK_HEADER, MAGIC, Frame, around_blocks, block, find_frames, is_skippable
 from .inputs import Extent, File, Input, Stream
+from .optional_packages import require
 from .read_ahead import read_ahead
 from .tally import Tally
 

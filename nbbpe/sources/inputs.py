@@ -14,7 +14,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.chunks import Seams
+    from ..text.chunks import CutRules
 
 
 class Extent(NamedTuple):
@@ -127,10 +127,10 @@ class Input(ABC):
         """Raise the errors that reading its beginning would raise, as far as that is cheap, before long work begins."""
 
     @abstractmethod
-    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """Parts of about `part_bytes` bytes of text that can be read in any order; at least one.
 
-        No part cuts a document, except in plain text, which is cut at `seams`.
+        No part cuts a document, except in plain text, which is cut by `rules`.
         """
 
 
@@ -157,7 +157,7 @@ class ReadOnce(Input):
     def check(self, on_error: str) -> None:
         """See Input."""
 
-    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Any]:
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Any]:
         """See Input."""
         return [self]
 

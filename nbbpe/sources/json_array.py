@@ -19,7 +19,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.chunks import Seams
+    from ..text.chunks import CutRules
 
 _BLOCK = 1 << 20
 _SPACE = " \t\n\r"
@@ -164,6 +164,6 @@ class JsonArray(JsonLines):
         """All records as one part."""
         return JsonFilePart(self.file, self.compression, self._field)
 
-    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. An array is one part: where its records begin only reading can tell."""
         return [self._whole()]

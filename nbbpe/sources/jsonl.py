@@ -23,7 +23,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.chunks import Seams
+    from ..text.chunks import CutRules
 
 _MOST_RECORDS = 1 << 14  # in a window
 _MOST_ESTIMATE = 2  # times the text that is expected: chunks for so much, as what is left is one chunk
@@ -227,7 +227,7 @@ class JsonLines(CompressibleFile):
         """The complete file as one part."""
         return JsonPart(self.file, self.compression, self._field, WHOLE)
 
-    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. Cut after newlines."""
         extents = [WHOLE]
         if self.compression:

@@ -30,7 +30,7 @@ class FileState(NamedTuple):
         now : its state now; None if it is not a regular file
         """
         if now is not None and self.inode == _ANY:
-            now = now.as_elsewhere()
+            now = now.portable()
         if now is None or now[:2] != self[:2]:
             return "another file was put in its place"
         if now.size != self.size:
@@ -41,7 +41,7 @@ class FileState(NamedTuple):
             return "it was written to"
         return "it was moved or replaced, or its permissions changed" if now != self else ""
 
-    def as_elsewhere(self) -> FileState:
+    def portable(self) -> FileState:
         """The state for other machines that share the file, which may number disks and files differently."""
         return self._replace(device=_ANY, inode=_ANY, ctime_ns=_ANY)
 

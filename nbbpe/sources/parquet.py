@@ -11,14 +11,14 @@ import numpy as np
 
 from ..text.windows import Windows
 from .columns import ColumnReader, as_strings, check_column, null_rows
-from .extras import naming_arrow_errors, require
 from .inputs import File, Input, Part
+from .optional_packages import naming_arrow_errors, require
 from .places import Row
 from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.chunks import Seams
+    from ..text.chunks import CutRules
 
 _BATCH_BYTES = 15 << 16  # of text that is in memory at a time, about: a window; with 4 MB pyarrow has held 20 MB more
 # Rows that repeat a text of a dictionary take a few bytes each in the file, and all of the text in memory. Fewer cost time.
@@ -112,7 +112,7 @@ class ParquetTable(Input):
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
             self._groups = [RowGroup(group.num_rows, group.column(leaf).total_uncompressed_size) for group in groups]
 
-    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. Cut between row groups, where a part comes nearest to `part_bytes`."""
         cuts = {0, len(self._groups)}
         begun = 0

@@ -15,7 +15,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.chunks import Seams
+    from ..text.chunks import CutRules
 
 
 class TextPart(NamedTuple):
@@ -63,14 +63,14 @@ class PlainText(CompressibleFile):
     has_records = False
     in_python = False
 
-    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. Cut at special tokens or certain boundaries."""
         if self.file.path is None or not self.can_be_cut():
             extents = [WHOLE]
         elif self.compression:
-            find = partial(find_cut, seams=seams)
+            find = partial(find_cut, rules=rules)
             extents = self.cut_between_frames(part_bytes, find)
         else:
-            chunks = cut_file(self.file.path, part_bytes, seams)
+            chunks = cut_file(self.file.path, part_bytes, rules)
             extents = [Extent(chunk.start, chunk.end) for chunk in chunks]
         return [TextPart(self.file, self.compression, extent, extent is extents[-1]) for extent in extents]

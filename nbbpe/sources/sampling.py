@@ -19,7 +19,7 @@ from .tally import Tally
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
-    from ..text.chunks import Seams
+    from ..text.chunks import CutRules
 
 _N_DIGESTS = 2**64
 _LONGEST_LINE = 1 << 20  # bytes; longer ones are several documents
@@ -66,15 +66,15 @@ class SampledInput(Input):
         """See Input."""
         self._source.check(on_error)
 
-    def cut(self, part_bytes: int, seams: Seams) -> Sequence[Part]:
+    def cut(self, part_bytes: int, rules: CutRules) -> Sequence[Part]:
         """See Input. A file of plain text is one part, as a cut could divide a document."""
         if not isinstance(self._source, PlainText):
-            parts = self._source.cut(part_bytes, seams)
+            parts = self._source.cut(part_bytes, rules)
             return [SampledPart(part, self._sample) for part in parts]
         file, compression = self._source.file, self._source.compression
-        if not seams.special_tokens:
+        if not rules.special_tokens:
             return [SampledPart(LinesPart(file, compression), self._sample)]
-        return [SampledPart(TextPart(file, compression, WHOLE, True), self._sample, tuple(seams.special_tokens))]
+        return [SampledPart(TextPart(file, compression, WHOLE, True), self._sample, tuple(rules.special_tokens))]
 
 
 class SampledPart(NamedTuple):

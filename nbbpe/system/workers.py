@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from enum import Enum
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .integers import check_positive
 from .lazy import imported_on_use
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 multiprocessing: Any = imported_on_use("multiprocessing")
 connections: Any = imported_on_use("multiprocessing.connection")
-T = TypeVar("T")
 _LOOK_SECONDS = 0.5  # between two checks of a worker that its parent is alive
 # Between two messages of a worker, but for the ends of tasks in processes. Each costs both sides about 30 us, and the one
 # that waits for it a processor, which it takes from a worker.
@@ -145,55 +144,6 @@ def run_jobs(
         yield from _run_in_processes(make_job, tasks, n_workers)
 
 
-def interruptible(work: Callable[[], T]) -> T:
-    """Run a long call that releases the GIL, such as a kernel, so that Ctrl-C works meanwhile; returns its result.
-
-    After Ctrl-C the call continues to its end in a thread: nothing else may use the data of `work` then.
-    """
-    if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
-        return work()
-    return run_together([work], are_long=True)[0]
-
-
-def run_together(calls: Sequence[Callable[[], T]], are_long: bool = False) -> list[T]:
-    """Run calls that release the GIL, such as kernels, at once, each in a thread; returns their results.
-
-    The last one runs in this thread. Where this one only waited, Linux mostly had the last of two new threads wait behind
-    the first, for 2 to 3 ms, though a processor was idle. If the calls `are_long`, it does wait: for Ctrl-C, see
-    `interruptible`.
-
-    Where the system has no more threads, calls run one after another. An error in one is raised when all have ended.
-    """
-    results: list[Any] = [None] * len(calls)
-    errors: list[BaseException] = []
-
-    def run(i: int) -> None:
-        try:
-            results[i] = calls[i]()
-        except BaseException as error:
-            errors.append(error)
-
-    threads: list[threading.Thread] = []
-    for i in range(len(calls)):
-        if are_long or i + 1 < len(calls):
-            thread = threading.Thread(target=run, args=(i,), daemon=True)
-            try:
-                thread.start()
-                threads.append(thread)
-                continue
-            except RuntimeError:
-                pass
-        run(i)
-    for thread in threads:
-        join(thread)
-    try:
-        if errors:
-            raise errors[0]
-    finally:
-        errors.clear()  # the traceback of each refers to the list, and to what its call holds
-    return results
-
-
 def _run_in_threads(make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
     """See run_jobs. Fewer threads where the system has no more."""
     numbers = iter(range(len(tasks)))  # shared: each thread takes the next task when it is done with one
@@ -249,11 +199,11 @@ def _run_in_processes(make_job: Callable[[], Job], tasks: Sequence[Any], n_worke
     """See run_jobs."""
     with _processes(make_job, n_workers, False) as (workers, lacking):
         _warn_of_fewer(workers, n_workers, lacking)
-        desk = _Desk(workers, tasks)
+        dispatcher = _Dispatcher(workers, tasks)
         if not workers:
             yield from run_jobs(make_job, tasks, 1)
-        while desk.active:
-            yield from desk.received(None)
+        while dispatcher.active:
+            yield from dispatcher.received(None)
 
 
 def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequence[Any], n_workers: int) -> Results:
@@ -263,8 +213,8 @@ def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequ
 
     def serve() -> None:
         try:
-            while desk.active and not stopping.is_set():
-                for item in desk.received(_STOP_SECONDS):
+            while dispatcher.active and not stopping.is_set():
+                for item in dispatcher.received(_STOP_SECONDS):
                     received.put(item)
             received.put((None, ENDED))
         except BaseException as error:
@@ -286,14 +236,14 @@ def _run_with_processes(own: SharedJob, make_job: Callable[[], Job], tasks: Sequ
 
     with _processes(make_job, n_workers, True) as (workers, lacking):
         _warn_of_fewer(workers, n_workers, lacking)
-        desk = _Desk(workers, tasks)
+        dispatcher = _Dispatcher(workers, tasks)
         thread = threading.Thread(target=serve, daemon=True)
         try:
             try:
                 thread.start()
             except RuntimeError as error:
                 raise WorkerError(_NO_MORE.format(f"a thread for {len(workers)} worker processes", error)) from None
-            for number in desk.numbers:
+            for number in dispatcher.numbers:
                 for result in own.run(tasks[number]):
                     yield number, result
                     yield from results(wait=False)
@@ -363,7 +313,7 @@ def _warn_of_fewer(workers: dict[Connection, Any], n_workers: int, lacking: str 
         warn_user(f"{_NO_MORE.format(what, lacking)}; the work continues with these")
 
 
-class _Desk:
+class _Dispatcher:
     """Hands out tasks to workers and receives their results.
 
     numbers : of the tasks that no worker has yet; a worker that is free takes the next

@@ -204,7 +204,7 @@ class _Determiniser:
     def run(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], bool]:
         """Next states and what they tell, with the end of the text and that of a piece as the last symbols; whether a last
         newline is one like others."""
-        rows, told = [], []
+        rows, rows_of_tells = [], []
         same_at_end = True
         waiting = [(), *list(self._numbers)[1:]]
         for state in waiting:
@@ -221,10 +221,10 @@ class _Determiniser:
                     waiting.append(following)
                 row.append(self._numbers[following])
             rows.append(row)
-            told.append([*tells, self._step(state, self._end)[0], self._step(state, self._piece_end)[0]])
+            rows_of_tells.append([*tells, self._step(state, self._end)[0], self._step(state, self._piece_end)[0]])
             if self._outcome(state, self._newline) != self._outcome(state, self._last_newline):
                 same_at_end = False
-        return np.array(rows, dtype=np.int64), np.array(told, dtype=bool), same_at_end
+        return np.array(rows, dtype=np.int64), np.array(rows_of_tells, dtype=bool), same_at_end
 
     def _outcome(self, state: tuple[int, ...], symbol: int) -> int:
         """How a run ends before the text's last character: 2 it matches with it, 1 without it, 0 not here."""

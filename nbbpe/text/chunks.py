@@ -39,7 +39,7 @@ class Chunk(NamedTuple):
     end: int | None
 
 
-class Seams(NamedTuple):
+class CutRules(NamedTuple):
     """Where text may be cut, so that its parts can be split into pretokens one by one.
 
     pattern        : at its certain boundaries
@@ -120,7 +120,7 @@ def _read_at(file: BinaryIO, position: int, n_bytes: int) -> bytes:
     return b"".join(blocks)
 
 
-def cut_file(path: Path, chunk_bytes: int, seams: Seams) -> list[Chunk]:
+def cut_file(path: Path, chunk_bytes: int, rules: CutRules) -> list[Chunk]:
     """Cut a file into chunks of about `chunk_bytes` that can be processed independently of each other.
 
     At a special token soon after each even place, else at the next certain boundary or special token. A file that cannot be
@@ -135,27 +135,27 @@ def cut_file(path: Path, chunk_bytes: int, seams: Seams) -> list[Chunk]:
     n_chunks = round(size / chunk_bytes)
     cuts: list[int] = []
     if n_chunks > 1:
-        specials = new_special_tokens(list(seams.special_tokens))
+        specials = new_special_tokens(list(rules.special_tokens))
         # None is shorter than a special token, so that the bytes that are read around one place are less than two chunks.
         n_chunks = min(n_chunks, size // max(specials.longest, 1))
         with open(path, "rb", buffering=0) as file:
-            cuts = list(find_cuts(_FileBytes(file), size, n_chunks, seams.pattern.tables, specials, form=seams.form))
+            cuts = list(find_cuts(_FileBytes(file), size, n_chunks, rules.pattern.tables, specials, form=rules.form))
     return [Chunk(path, start, end) for start, end in pairwise([0, *cuts, size])]
 
 
-def find_cut(text: bytes, seams: Seams) -> int | None:
+def find_cut(text: bytes, rules: CutRules) -> int | None:
     """Where the text that begins in a longer one may be cut, as `cut_file` cuts; None for nowhere.
 
     Not among its first bytes: whether these belong to what comes before, only that would tell.
     """
     from ..kernels.pieces.special_tokens import new_special_tokens
 
-    specials = new_special_tokens(list(seams.special_tokens))
+    specials = new_special_tokens(list(rules.special_tokens))
     reach = max(specials.longest, _CONTEXT)
     until = len(text) - reach
     if reach >= until:
         return None
-    return _first_cut(PositionedBytes(text), reach, until, len(text), seams.pattern.tables, specials, seams.form)
+    return _first_cut(PositionedBytes(text), reach, until, len(text), rules.pattern.tables, specials, rules.form)
 
 
 class Positioned(ABC):

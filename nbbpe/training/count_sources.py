@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..sources.arrow import is_arrow
-from ..sources.extras import naming_arrow_errors, require
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
+from ..sources.optional_packages import naming_arrow_errors, require
 from ..system.integers import check_positive
 from ..system.wrong_argument import WrongArgument
 from ..text.utf8 import each_to_bytes

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.machine.intrinsics import PADDING
 from ..sources.columns import as_strings, check_kind
-from ..sources.extras import require
+from ..sources.optional_packages import require
 from ..system.paths import Path
 from .count_description import Description
 from .sorted_runs import concatenate

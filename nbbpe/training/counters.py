@@ -6,7 +6,7 @@ import collections
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..kernels.pieces import piece_table
 from ..kernels.pieces.boundaries import new_classes
@@ -21,6 +21,21 @@ from .word_table import WordTable
 
 _SENT_TEXTS = 1 << 14  # words that a worker process sends at a time, as Python objects
 _TEXT_BYTES = 200  # about the memory of a word and its count as Python objects
+
+
+class WordRules(NamedTuple):
+    """How a counter makes words of text.
+
+    pattern        : splits text into words
+    special_tokens : between texts that are split one by one; they are not words
+    on_error       : "raise" or "skip", for malformed records
+    by_regex       : whether `regex` splits pieces even where the pattern is compiled
+    """
+
+    pattern: Pattern
+    special_tokens: Sequence[bytes] = ()
+    on_error: str = "raise"
+    by_regex: bool = False
 
 
 class Counter(ABC):
@@ -162,11 +177,9 @@ class RegexCounter(Counter):
         self._spill_if_full()
 
 
-def make_counter(
-    pattern: Pattern, special_tokens: Sequence[bytes], on_error: str = "raise", by_regex: bool = False
-) -> Counter:
-    """The counter for a pattern; with `by_regex`, pieces are split by `regex` even where the pattern is compiled."""
-    specials = new_special_tokens(list(special_tokens))
-    if not pattern.is_compiled:
-        return RegexCounter(pattern, specials, on_error)
-    return PieceCounter(pattern, specials, on_error, by_regex)
+def make_counter(rules: WordRules) -> Counter:
+    """The counter for a pattern, which may be compiled or not."""
+    specials = new_special_tokens(list(rules.special_tokens))
+    if not rules.pattern.is_compiled:
+        return RegexCounter(rules.pattern, specials, rules.on_error)
+    return PieceCounter(rules.pattern, specials, rules.on_error, rules.by_regex)

@@ -21,7 +21,7 @@ from ..kernels.training.pair_table import (
     PairTable,
     with_slots,
 )
-from ..system.workers import run_together
+from ..system.kernel_threads import run_together
 from .start import Start
 from .word_counts import WordCounts
 

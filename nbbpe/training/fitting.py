@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,11 @@ class LeftOut(NamedTuple):
             f"with {self.n_occurrences:,} of {self.n_all_occurrences:,} occurrences "
             f"({self.n_occurrences / max(self.n_all_occurrences, 1):.3%} of the words of the text)"
         )
+
+
+def record_of(left_out: LeftOut | None) -> dict[str, Any]:
+    """The entry of the provenance about words that are not trained on; none if there are no such words."""
+    return {} if left_out is None else {"left_out": left_out._asdict()}
 
 
 class _Sizes:

@@ -10,9 +10,9 @@ from contextlib import closing
 from typing import NamedTuple
 
 from ..sources import Input
-from ..text.chunks import Seams
+from ..text.chunks import CutRules
 from ..text.pattern import Pattern
-from .counters import make_counter
+from .counters import WordRules, make_counter
 from .merges import n_bytes_needed
 from .parallel_counting import count_documents, workers_that_pay
 from .word_counts import WordCounts
@@ -72,8 +72,8 @@ def forecast(
     n_bytes = sum(size or 0 for size in sizes)
     if n_bytes < MIN_BYTES or None in sizes or any(each.path() is None for each in inputs):
         return None
-    seams = Seams(pattern, special_tokens)
-    parts = [part for each in inputs for part in each.cut(max(n_bytes // (8 * _N_PLACES), 1), seams)]
+    rules = CutRules(pattern, special_tokens)
+    parts = [part for each in inputs for part in each.cut(max(n_bytes // (8 * _N_PLACES), 1), rules)]
     places = [parts[i * len(parts) // _N_PLACES] for i in range(min(_N_PLACES, len(parts)))]
     if len(places) < 2:
         return None
@@ -82,7 +82,7 @@ def forecast(
     halves: list[WordCounts] = []
     n_sampled = 0
     for first in 0, 1:
-        counter = make_counter(pattern, special_tokens, "skip")
+        counter = make_counter(WordRules(pattern, special_tokens, "skip"))
         for part in places[first::2]:
             n_read = 0
             with closing(counter.run(part)) as results:  # type: ignore[type-var]

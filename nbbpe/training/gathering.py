@@ -14,9 +14,8 @@ import numpy as np
 from ..sources import Input, Part, Skipped
 from ..system.excerpt import shown_count
 from ..system.scratch import scratch_folder
-from ..text.pattern import Pattern
-from .counters import Counter, make_counter
-from .executed import count_on
+from .counters import Counter, WordRules, make_counter
+from .executor_counting import count_on
 from .parallel_counting import run_counters, workers_that_pay
 from .sorted_runs import (
     Run,
@@ -87,16 +86,8 @@ def limited(n_bytes: int | None, is_asked_for: bool, n_text: int | None) -> Iter
 class BoundedCounter:
     """A SharedJob that counts words, and writes what exceeds its part of the memory to runs."""
 
-    def __init__(
-        self,
-        pattern: Pattern,
-        special_tokens: Sequence[bytes],
-        on_error: str,
-        by_regex: bool,
-        runs: RunFolder,
-        most_bytes: int,
-    ) -> None:
-        self._counter = make_counter(pattern, special_tokens, on_error, by_regex)
+    def __init__(self, rules: WordRules, runs: RunFolder, most_bytes: int) -> None:
+        self._counter = make_counter(rules)
         self._counter.bound(most_bytes, self._spill)
         self._runs = runs
         self._written: list[Run] = []
@@ -274,34 +265,32 @@ class Gathering:
 def gather_inputs(
     gathering: Gathering,
     inputs: Sequence[Input],
-    pattern: Pattern,
-    special_tokens: Sequence[bytes],
+    rules: WordRules,
     n_workers: int,
     report: Callable[[int], None],
-    on_error: str = "raise",
-    by_regex: bool = False,
     factor: int = 1,
     executor: Any = None,
 ) -> None:
     """Count the words of inputs, see `count_files`, and add them, with their counts multiplied by a factor.
 
-    on_error : "skip" adds malformed records to those that were skipped, and goes on
+    Malformed records, if not an error, are added to those that were skipped.
+
     executor : if given, counts them in place of worker processes
     """
     if executor is not None:
         skipped = {}
-        for part in count_on(executor, inputs, pattern, special_tokens, report, on_error, by_regex):
+        for part in count_on(executor, inputs, rules, report):
             gathering.add(part.words.words(), factor)
             skipped[part.number] = part.skipped
         gathering.skipped += [skipped[number] for number in sorted(skipped)]
         return
     limit = gathering.limit
-    make: Callable[[], Counter | BoundedCounter] = partial(make_counter, pattern, special_tokens, on_error, by_regex)
+    make: Callable[[], Counter | BoundedCounter] = partial(make_counter, rules)
     if limit.runs is not None:
         most_bytes = limit.table_bytes(workers_that_pay(inputs, n_workers))
-        make = partial(BoundedCounter, pattern, special_tokens, on_error, by_regex, limit.runs, most_bytes)
+        make = partial(BoundedCounter, rules, limit.runs, most_bytes)
     counter = make()
-    gathering.skipped += run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
+    gathering.skipped += run_counters(counter, make, inputs, rules, n_workers, report)
     result = counter.finish(n_workers)
     if isinstance(result, WordCounts):
         gathering.add(result, factor)

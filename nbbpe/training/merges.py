@@ -12,10 +12,11 @@ from ..kernels.compiler.beside import compile_beside
 from ..kernels.training import bucket_queue, linked_words, merge_loop, pair_table, token_limits
 from ..model.byte_alphabet import byte_order
 from .first_pairs import pairs_of_bytes, pairs_of_symbols
+from .growing_arrays import with_pairs, with_room
+from .learning_options import LearningOptions
 from .parity_queues import Groups, ParityQueues
-from .rooms import with_pairs, with_room
 from .start import Start
-from .token_rules import Ruling
+from .token_rules import TokenFilter
 from .word_counts import WordCounts
 
 # Symbols replaced between two returns to Python: about 0.1 s of work, so that progress moves and Ctrl-C works.
@@ -143,11 +144,8 @@ def compile_beside_counting() -> None:
 def learn_merges(
     counted: WordCounts,
     n_tokens: int,
-    tie_break: str = "bytes",
-    min_frequency: int = 1,
-    max_token_length: int | None = None,
+    options: LearningOptions | None = None,
     report: Callable[[int], None] | None = None,
-    ruling: Ruling | None = None,
     start: Start | None = None,
     stop: Callable[[], bool] | None = None,
     groups: Groups | None = None,
@@ -159,11 +157,8 @@ def learn_merges(
     ----------
     counted : WordCounts
     n_tokens : int, >= 256
-    tie_break : one of tie_break.TIE_BREAKS
-    min_frequency : pairs that occur less often are not merged
-    max_token_length : pairs that are longer, in bytes, are not merged; None for no limit
+    options : which pairs are merged; None for any, and ties by bytes. Seeds are not learned here
     report : called now and then with the number of tokens so far
-    ruling : which tokens may be made; None allows all
     start : a vocabulary to go on from, instead of the bytes
     stop : called now and then; where it returns True, the merges so far are returned
     groups : the groups of the words; each merge is then the most frequent pair of the source that is compressed worst
@@ -180,6 +175,7 @@ def learn_merges(
     and the symbols of merges, but for merges that make one of `start.unmade`.
     """
     _check_sums(counted)
+    options = options or LearningOptions()
     n_start = merge_loop.N_BYTES if start is None else len(start.tokens)
     n_wanted = n_tokens - n_start
     n_unmade = 0 if start is None else len(start.unmade)
@@ -194,9 +190,10 @@ def learn_merges(
         linked, table = pairs_of_bytes(counted, n_tokens, n_threads)
     else:
         linked, table = pairs_of_symbols(counted, start, n_tokens)
-    ties = _tie_rule(tie_break, n_tokens, start)
-    limits = ruling.limits(max_token_length) if ruling else token_limits.no_limits(max_token_length)
-    min_count = min(min_frequency, 2**63 - 1)
+    ties = _tie_rule(options.tie_break, n_tokens, start)
+    token_filter = TokenFilter(options.rules, () if start is None else start.tokens)
+    limits = token_filter.limits(options.max_token_length)
+    min_count = min(options.least_count, 2**63 - 1)
     queue: _Queue | ParityQueues = _Queue()
     if groups is not None:
         lengths = np.diff(counted.starts if start is None else start.symbol_starts)
@@ -220,7 +217,7 @@ def learn_merges(
                 continue
         if status in (merge_loop.TOKENS_DONE, merge_loop.NO_PAIRS) or is_stopped:
             return merges[: learned - n_start]
-        if status == merge_loop.BATCH_DONE:  # not after each question to `ruling`, as this reads all lengths
+        if status == merge_loop.BATCH_DONE:  # not after each question to `token_filter`, as this reads all lengths
             found = _scratch(table, found)
         wanted = int(tokens.state[merge_loop.WANTED])
         n_pairs = int(table.state[pair_table.N_PAIRS])
@@ -233,8 +230,8 @@ def learn_merges(
         elif status == merge_loop.NEED_OCCURRENCES:
             used = int(table.state[pair_table.N_OCCURRENCES])
             table = table._replace(occurrences=with_room(table.occurrences, wanted, used))
-        elif status == merge_loop.NEED_ANSWER and ruling:
+        elif status == merge_loop.NEED_ANSWER:
             token = ties.text[ties.starts[learned] : ties.starts[learned + 1]].tobytes()
-            tokens.state[merge_loop.ANSWER] = merge_loop.ALLOWED if ruling.allows(token) else merge_loop.REFUSED
+            tokens.state[merge_loop.ANSWER] = merge_loop.ALLOWED if token_filter.allows(token) else merge_loop.REFUSED
         elif status == merge_loop.NEED_TEXT:
             ties = ties._replace(text=with_room(ties.text, wanted, int(ties.starts[learned])))

@@ -7,11 +7,11 @@ from functools import partial
 
 from ..sources import Documents, Input, Skipped
 from ..system.workers import ENDED, SharedJob, run_jobs
-from ..text.chunks import Seams
+from ..text.chunks import CutRules
 from ..text.pattern import Pattern
 from ..text.utf8 import Text
 from ..text.windows import BATCH
-from .counters import make_counter
+from .counters import WordRules, make_counter
 from .word_counts import WordCounts
 
 MIN_BYTES_FOR_WORKERS = 64 << 20  # below it, starting processes and adding up their counts costs more than it saves
@@ -26,24 +26,17 @@ def count_documents(
     report: Callable[[int], None],
 ) -> WordCounts:
     """Count the words of an iterable of documents, in this process; `report` is called with the bytes read."""
-    return count_files([Documents(documents)], pattern, special_tokens, 1, report)
+    return count_files([Documents(documents)], WordRules(pattern, special_tokens), 1, report)
 
 
-def count_files(
-    inputs: Sequence[Input],
-    pattern: Pattern,
-    special_tokens: Sequence[bytes],
-    n_workers: int,
-    report: Callable[[int], None],
-    by_regex: bool = False,
-) -> WordCounts:
+def count_files(inputs: Sequence[Input], rules: WordRules, n_workers: int, report: Callable[[int], None]) -> WordCounts:
     """Count the words of files and iterables, in `n_workers` processes where that pays.
 
-    `report` is called with the bytes read. With `by_regex`, pieces are split by `regex`. A malformed record is an error.
+    `report` is called with the bytes read. Nobody is told which malformed records were skipped.
     """
-    make = partial(make_counter, pattern, special_tokens, by_regex=by_regex)
+    make = partial(make_counter, rules)
     counter = make()
-    run_counters(counter, make, inputs, pattern, special_tokens, n_workers, report)
+    run_counters(counter, make, inputs, rules, n_workers, report)
     return counter.finish(n_workers)
 
 
@@ -51,8 +44,7 @@ def run_counters(
     counter: SharedJob,
     make: Callable[[], SharedJob],
     inputs: Sequence[Input],
-    pattern: Pattern,
-    special_tokens: Sequence[bytes],
+    rules: WordRules,
     n_workers: int,
     report: Callable[[int], None],
 ) -> list[Skipped]:
@@ -64,11 +56,11 @@ def run_counters(
     n_workers = workers_that_pay(inputs, n_workers)
     total = sum(each.n_text() for each in inputs)
     part_bytes = max(BATCH, min(_SHARED_CHUNK_BYTES, total // (8 * n_workers))) if n_workers > 1 else _CHUNK_BYTES
-    seams = Seams(pattern, special_tokens)
-    tasks = [part for each in inputs for part in each.cut(part_bytes, seams)]
+    cut_rules = CutRules(rules.pattern, rules.special_tokens)
+    tasks = [part for each in inputs for part in each.cut(part_bytes, cut_rules)]
     if n_workers > 1:
         # Workers inherit compiled kernels instead of racing to compile them.
-        count_documents([b"warm up"], pattern, special_tokens, lambda n_bytes: None)
+        count_documents([b"warm up"], rules.pattern, rules.special_tokens, lambda n_bytes: None)
     skipped: dict[int, Skipped] = {}
     for number, result in run_jobs(make, tasks, n_workers, own=counter):
         if isinstance(result, Skipped):

@@ -13,7 +13,7 @@ from ..kernels.training.linked_words import NONE, LinkedWords
 from ..kernels.training.merge_loop import Tokens
 from ..kernels.training.pair_table import N_PAIRS, PairTable, with_slots
 from ..kernels.training.token_limits import TokenLimits
-from .rooms import with_pairs, with_room
+from .growing_arrays import with_pairs, with_room
 
 _MOST_TURNS = 2  # of the merges of a window, times the even share of a source
 

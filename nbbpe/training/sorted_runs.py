@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.training import sort_words
-from ..system.workers import interruptible
+from ..system.kernel_threads import interruptible
 from .word_counts import WordCounts
 
 _BLOCK_BYTES = 1 << 18  # of a run that are in memory at a time, unless one word has more

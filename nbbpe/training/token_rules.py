@@ -106,7 +106,7 @@ def check_rules(rules: object) -> None:
         raise TypeError(f"rules must be a TokenRules, not {rules!r}")
 
 
-class Ruling:
+class TokenFilter:
     """Applies rules during one training, which may go on from a vocabulary of some tokens."""
 
     def __init__(self, rules: TokenRules, tokens: Iterable[bytes] = ()) -> None:

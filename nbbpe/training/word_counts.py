@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..kernels.machine.intrinsics import PADDING
 from ..kernels.machine.large_pages import zeros_of
 from ..kernels.training.linked_words import digest_words
-from ..system.workers import run_together
+from ..system.kernel_threads import run_together
 
 _WORDS_PER_THREAD = 1 << 16  # for less, one more thread does not pay
 _LONG = 1 << 28  # bytes of words, a digest of which takes 0.3 s and is to be interrupted by Ctrl-C

@@ -14,7 +14,7 @@ from ..kernels.machine.intrinsics import PADDING
 from ..kernels.pieces import growing_table, piece_table
 from ..kernels.pieces.pretokens import new_split_scratch
 from ..kernels.training import count_pieces
-from ..system.workers import run_together
+from ..system.kernel_threads import run_together
 from ..text.pattern import Pattern
 from ..text.utf8 import to_text
 from .word_counts import WordCounts, empty_words, words_from_texts

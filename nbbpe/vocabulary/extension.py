@@ -21,13 +21,13 @@ from ..system.user_warnings import warn_user
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
+from ..training.counting_options import CountingOptions
+from ..training.fitting import record_of
+from ..training.learning_options import LearningOptions
 from ..training.parity_queues import Groups
 from ..training.start import Start
-from ..training.terms import Terms
 from ..training.tie_break import TIE_BREAKS
-from ..training.token_rules import Ruling
 from ..training.word_counts import WordCounts, words_from_dict
-from ..words.asked import Asked
 from ..words.finding import find_supply
 from ..words.mixture import Mixture
 from ..words.parity import Parity
@@ -59,8 +59,8 @@ def check_size(model: Model, vocab_size: object) -> int:
 
 def extend(
     model: Model,
-    asked: Asked,
-    terms: Terms,
+    counting: CountingOptions,
+    learning: LearningOptions,
     source: Any,
     documents: Any,
     counts: Any,
@@ -69,24 +69,23 @@ def extend(
 ) -> Model:
     """See Tokenizer.extend."""
     size = check_size(model, vocab_size)
-    splits_by_regex(model.pattern, asked.split_with)
+    splits_by_regex(model.pattern, counting.split_with)
     after = source.parity.after if isinstance(source, Mixture) and isinstance(source.parity, Parity) else None
     if after is not None and after > len(model.ordinary):
         raise ValueError(
             "after is for training from the bytes: a vocabulary that is extended has its first tokens; leave after out"
         )
-    supply = find_supply(asked, source, documents, counts, weights, model.pattern, list(model.special), model)
-    with_seeds(model, terms.rules.seeds, size, terms.tie_break)  # an error is raised before words are counted
+    supply = find_supply(counting, source, documents, counts, weights, model.pattern, list(model.special), model)
+    with_seeds(model, learning.rules.seeds, size, learning.tie_break)  # an error is raised before words are counted
     words, left_out = supply.count(size)
     stage = supply.stages(words, size)[-1]  # those before it are of the first tokens, which are there
-    told = {} if left_out is None else {"left_out": left_out._asdict()}
     with (
-        Progress(asked.progress, "learn merges", size - model.size, "") as bar,
-        stopping_on_signals(terms.keeps) as stopping,
+        Progress(counting.progress, "learn merges", size - model.size, "") as bar,
+        stopping_on_signals(learning.keeps_on_interrupt) as stopping,
     ):
-        terms = terms._replace(denominator=supply.denominator)
-        larger = extend_by_words(model, words, size, terms, bar.reach, stopping, stage)
-    return larger.with_training({**told, **supply.told(larger)})
+        learning = learning._replace(denominator=supply.denominator)
+        larger = extend_by_words(model, words, size, learning, bar.reach, stopping, stage)
+    return larger.with_training({**record_of(left_out), **supply.record(larger)})
 
 
 def cut_short(model: Model) -> dict[str, Any] | None:
@@ -124,9 +123,9 @@ def check_can_go_on(model: Model, training: Mapping[str, Any], source: object) -
     )
 
 
-def _training_of(told: Any) -> dict[str, Any]:
+def _training_of(provenance: Any) -> dict[str, Any]:
     """The entry of a provenance about training; empty if a file has an invalid one."""
-    training = told.get("training") if isinstance(told, dict) else None
+    training = provenance.get("training") if isinstance(provenance, dict) else None
     return training if isinstance(training, dict) else {}
 
 
@@ -149,7 +148,7 @@ def extend_by_words(
     model: Model,
     words: WordCounts,
     vocab_size: int,
-    terms: Terms,
+    learning: LearningOptions,
     report: Callable[[int], None] | None = None,
     stopping: Stopping | None = None,
     stage: Stage | None = None,
@@ -159,14 +158,14 @@ def extend_by_words(
     report : called now and then with the number of tokens that were learned
     stage  : how merges are learned from these words, if not in the usual way
     """
-    seeded = with_seeds(model, terms.rules.seeds, vocab_size, terms.tie_break)
+    seeded = with_seeds(model, learning.rules.seeds, vocab_size, learning.tie_break)
     stage, stopping = stage or Stage(words, vocab_size), stopping or Stopping()
     started = start_from(seeded, stage.words)
     n_wanted = vocab_size - seeded.size
-    new, merges = _learned(seeded, started, stage.words, n_wanted, terms, report, stopping, stage.groups)
+    new, merges = _learned(seeded, started, stage.words, n_wanted, learning, report, stopping, stage.groups)
     has = f"{seeded.size + len(new):,} ids"
-    is_interrupted = terms.warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
-    training = terms.record(vocab_size, words, is_interrupted)
+    is_interrupted = learning.warn_if_fewer(stopping, len(new), n_wanted, "new tokens", vocab_size, has)
+    training = learning.record(vocab_size, words, is_interrupted)
     larger = _with_merges(seeded, new, merges, training, model)
     table = larger.merge_table()
     _warn_of_unreachable(table, new)
@@ -192,7 +191,7 @@ def with_seeds(model: Model, seeds: Sequence[str | bytes], vocab_size: int, tie_
     if not missing:
         return model
     words = words_from_dict(dict.fromkeys(missing, 1))
-    new, merges = _learned(model, start_from(model, words), words, sum(map(len, missing)), Terms(tie_break))
+    new, merges = _learned(model, start_from(model, words), words, sum(map(len, missing)), LearningOptions(tie_break))
     if len(new) > vocab_size - model.size:
         raise WrongArgument(
             f"the seed tokens need {len(new):,} tokens, with those that they are made from, and vocab_size leaves room for "
@@ -206,7 +205,7 @@ def _learned(
     started: _Started,
     words: WordCounts,
     n_wanted: int,
-    terms: Terms,
+    learning: LearningOptions,
     report: Callable[[int], None] | None = None,
     stopping: Stopping | None = None,
     groups: Groups | None = None,
@@ -221,11 +220,7 @@ def _learned(
         if report is not None:
             report(n_symbols - n_start)
 
-    limits = terms.least_count, terms.max_token_length
-    ruling = Ruling(terms.rules, start.tokens)
-    learned = learn_merges(
-        words, n_start + n_wanted, terms.tie_break, *limits, said, ruling, start, stopping, groups
-    ).tolist()
+    learned = learn_merges(words, n_start + n_wanted, learning, said, start, stopping, groups).tolist()
     tokens, ids = list(start.tokens), list(started.ids)
     known = {token: token_id for token, token_id in zip(tokens, ids, strict=True) if token in start.unmade}
     new: dict[int, bytes] = {}
@@ -306,7 +301,7 @@ def _with_merges(
     start: dict[str, Any] = {"fingerprint": first.fingerprint, "vocab_size": first.size}
     former = _training_of(before)
     if former:
-        start["training"] = {name: told for name, told in former.items() if name not in _STARTS}
+        start["training"] = {name: value for name, value in former.items() if name not in _STARTS}
     # A list: if each start told of its own one, a file of a vocabulary that was extended often were nested too deeply.
     earlier = _starts_of(former)
     origin = {**before, "training": {**training, "start": start, **({"earlier_starts": earlier} if earlier else {})}}

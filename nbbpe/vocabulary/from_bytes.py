@@ -14,22 +14,26 @@ from ..system.progress import Progress
 from ..system.stopping import Stopping, stopping_on_signals
 from ..system.wrong_argument import WrongArgument
 from ..text.pattern import Pattern, splits_by_regex
+from ..training.counting_options import CountingOptions
+from ..training.fitting import LeftOut, record_of
+from ..training.learning_options import LearningOptions
 from ..training.merges import compile_beside_counting, learn_merges
 from ..training.superwords import Superwords, check_superwords, phrases
-from ..training.terms import Terms
-from ..training.token_rules import Ruling, TokenRules
-from ..words.asked import Asked
 from ..words.supply import Supply
 from .extension import start_from, with_seeds
 
 if TYPE_CHECKING:
-    from ..training.fitting import LeftOut
     from ..training.word_counts import WordCounts
     from ..words.supply import Stage
 
 
 def train_from_bytes(
-    supply: Supply, asked: Asked, terms: Terms, superwords: Superwords | None, n_tokens: int, vocab_size: int
+    supply: Supply,
+    counting: CountingOptions,
+    learning: LearningOptions,
+    superwords: Superwords | None,
+    n_tokens: int,
+    vocab_size: int,
 ) -> Model:
     """See nbbpe.train: a model with merges up to `n_tokens` tokens, and special tokens after them, `vocab_size` in all.
 
@@ -37,35 +41,34 @@ def train_from_bytes(
     """
     split, special_tokens = supply.split, supply.special_tokens
     check_superwords(superwords, n_tokens, split)
-    second = None if superwords is None else _SecondStage(supply, asked, superwords)
+    second = None if superwords is None else _SecondStage(supply, counting, superwords)
     n_first = n_tokens if superwords is None else superwords.after
-    learned = _Learned(asked, terms)
-    if terms.rules.seeds:
-        with_seeds(learned.model(split), terms.rules.seeds, n_first, terms.tie_break)
+    learned = _Learned(counting)
+    if learning.rules.seeds:
+        with_seeds(learned.model(split), learning.rules.seeds, n_first, learning.tie_break)
     compile_beside_counting()
-    say_outcome = supply.forecasted(n_tokens, None if second is None else second.windows)
+    print_outcome = supply.print_forecast(n_tokens, None if second is None else second.windows)
     words, left_out = supply.count(n_tokens)
     n_words = len(words.counts) if left_out is None else left_out.n_all_words
     stages = supply.stages(words, n_first)
     if second is not None:
         second.begin(n_tokens)
-    learned.go_on(stages, n_first, split, terms.rules)
+    learned.go_on(stages, n_first, split, learning)
     if second is not None:
         del stages
         split = second.joined
-        windows = second.learn(learned, n_tokens, terms.rules)
+        windows = second.learn(learned, n_tokens, learning)
         words = words if windows is None else windows
-    say_outcome(n_words)
+    print_outcome(n_words)
     has = f"{256 + len(learned.merges) + len(special_tokens):,} tokens"
     n_wanted = n_tokens - 256
-    is_interrupted = terms.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
-    training = terms.record(vocab_size, words, is_interrupted, asked.n_workers)
-    if left_out is not None:
-        training["left_out"] = left_out._asdict()
+    is_interrupted = learning.warn_if_fewer(learned.stopping, len(learned.merges), n_wanted, "merges", vocab_size, has)
+    training = learning.record(vocab_size, words, is_interrupted, counting.n_workers)
+    training |= record_of(left_out)
     if second is not None:
         training["superwords"] = second.record()
     model = Model.trained(learned.merges, special_tokens, split, training)
-    return model.with_training(supply.told(model))
+    return model.with_training(supply.record(model))
 
 
 class _Learned:
@@ -75,9 +78,8 @@ class _Learned:
     stopping : of the last stage: whether a signal stopped it
     """
 
-    def __init__(self, asked: Asked, terms: Terms) -> None:
-        self._asked = asked
-        self._terms = terms
+    def __init__(self, counting: CountingOptions) -> None:
+        self._counting = counting
         self.merges: NDArray[np.int32] = np.empty((0, 2), dtype=np.int32)
         self.stopping = Stopping()
 
@@ -85,17 +87,17 @@ class _Learned:
         """What they make, without special tokens."""
         return Model.trained(self.merges, [], split, {})
 
-    def go_on(self, stages: Iterable[Stage], n_tokens: int, split: Pattern, rules: TokenRules) -> None:
+    def go_on(self, stages: Iterable[Stage], n_tokens: int, split: Pattern, learning: LearningOptions) -> None:
         """Learn more, up to `n_tokens` tokens, from one stage after another."""
-        terms = self._terms
+        seeds = learning.rules.seeds
         with (
-            Progress(self._asked.progress, "learn merges", n_tokens, "") as bar,
-            stopping_on_signals(terms.keeps) as self.stopping,
+            Progress(self._counting.progress, "learn merges", n_tokens, "") as bar,
+            stopping_on_signals(learning.keeps_on_interrupt) as self.stopping,
         ):
             for stage in stages:
                 at = None
-                if len(self.merges) or rules.seeds:
-                    model = with_seeds(self.model(split), rules.seeds, n_tokens, terms.tie_break)
+                if len(self.merges) or seeds:
+                    model = with_seeds(self.model(split), seeds, n_tokens, learning.tie_break)
                     assert model.merge_ids is not None
                     self.merges, at = model.merge_ids[:, :2], start_from(model, stage.words).start
                 if self.stopping() or 256 + len(self.merges) >= stage.n_tokens:
@@ -103,15 +105,12 @@ class _Learned:
                 more = learn_merges(
                     stage.words,
                     stage.n_tokens,
-                    terms.tie_break,
-                    terms.least_count,
-                    terms.max_token_length,
+                    learning,
                     bar.reach,
-                    Ruling(rules, at.tokens if at else ()),
                     at,
                     self.stopping,
                     stage.groups,
-                    n_threads=self._asked.n_workers,
+                    n_threads=self._counting.n_workers,
                 )
                 self.merges = np.concatenate([self.merges, more])
 
@@ -125,7 +124,7 @@ class _SecondStage:
     Raises TypeError or ValueError if superwords cannot be learned from this supply of words.
     """
 
-    def __init__(self, supply: Supply, asked: Asked, superwords: Superwords) -> None:
+    def __init__(self, supply: Supply, counting: CountingOptions, superwords: Superwords) -> None:
         if not supply.inputs():
             raise WrongArgument("superwords are learned from text: counts do not record which words are neighbours")
         if any(each.is_read_once() for each in supply.inputs()):
@@ -133,11 +132,11 @@ class _SecondStage:
         self.joined = phrases(supply.split, superwords)
         self.windows = phrases(supply.split, superwords, superwords.window)
         for each in self.joined, self.windows:
-            splits_by_regex(each, asked.split_with)
+            splits_by_regex(each, counting.split_with)
         self._supply = supply
         self._superwords = superwords
         # Few windows occur often enough where a number says how often, so that there is room for them beside the words.
-        self._counts_early = isinstance(asked.least_count, int)
+        self._counts_early = isinstance(counting.min_word_count, int)
         self._counted: tuple[WordCounts, LeftOut | None] | None = None
 
     def begin(self, n_tokens: int) -> None:
@@ -146,7 +145,7 @@ class _SecondStage:
         if self._counts_early:
             self._counted = self._supply.count(n_tokens, self.windows)
 
-    def learn(self, learned: _Learned, n_tokens: int, rules: TokenRules) -> WordCounts | None:
+    def learn(self, learned: _Learned, n_tokens: int, learning: LearningOptions) -> WordCounts | None:
         """Learn merges up to `n_tokens` tokens, unless a signal has stopped the first stage; returns the windows, or None
         where they were not counted."""
         is_stopped = learned.stopping()
@@ -157,11 +156,11 @@ class _SecondStage:
         words, _ = self._counted
         stages = self._supply.stages(words, n_tokens)
         if not is_stopped:
-            most_words = min(self._superwords.max_words, rules.max_words or self._superwords.max_words)
-            learned.go_on(stages, n_tokens, self.joined, replace(rules, max_words=most_words, seeds=()))
+            most_words = min(self._superwords.max_words, learning.rules.max_words or self._superwords.max_words)
+            rules = replace(learning.rules, max_words=most_words, seeds=())
+            learned.go_on(stages, n_tokens, self.joined, learning._replace(rules=rules))
         return words
 
     def record(self) -> dict[str, Any]:
         """What the provenance says of it."""
-        left_out = self._counted[1] if self._counted else None
-        return {**asdict(self._superwords), **({"left_out": left_out._asdict()} if left_out else {})}
+        return {**asdict(self._superwords), **record_of(self._counted[1] if self._counted else None)}

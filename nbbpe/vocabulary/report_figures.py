@@ -18,7 +18,7 @@ from ..model.model import Model
 from ..sources import Input
 from ..text.scripts import WITHOUT_LETTERS, script_of
 from ..text.utf8 import to_text
-from ..training.terms import Terms
+from ..training.learning_options import LearningOptions
 from ..training.word_counts import WordCounts
 from ..training.word_table import WordTable
 from ..words.source_words import count_words
@@ -244,7 +244,7 @@ def _doubled(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say of the new tokens is shown in the report, or is nothing to act on
         # A pair that occurs once saves a token in this text and nowhere else.
-        larger = extend_by_words(model, all_words.take(), model.size + len(model.vocab), Terms(min_frequency=2))
+        larger = extend_by_words(model, all_words.take(), model.size + len(model.vocab), LearningOptions(min_frequency=2))
     return len(larger.vocab), _tokens_by_column(larger, counted, place_of, n_columns)
 
 

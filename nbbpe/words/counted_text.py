@@ -11,9 +11,9 @@ from ..sources import Input, total_size
 from ..sources.finding import find_by_item
 from ..system.progress import Progress, shows_bar
 from ..text.pattern import Pattern
+from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
-from .asked import Asked
-from .supply import Supply, say_nothing
+from .supply import Supply, print_no_outcome
 
 
 class CountedText(Supply):
@@ -24,14 +24,14 @@ class CountedText(Supply):
 
     def __init__(
         self,
-        asked: Asked,
+        options: CountingOptions,
         source: object,
         documents: object,
         weights: Sequence[Any] | None,
         split: Pattern,
         special_tokens: list[str],
     ) -> None:
-        found = find_by_item(source, asked.field, asked.on_error, documents=documents)
+        found = find_by_item(source, options.field, options.on_error, documents=documents)
         self._inputs = [each for inputs in found for each in inputs]
         self._groups = {1: self._inputs}  # by what their counts are multiplied by
         denominator = 1
@@ -42,22 +42,22 @@ class CountedText(Supply):
             self._groups = {}
             for factor, inputs in zip(factors, found, strict=True):
                 self._groups.setdefault(factor, []).extend(inputs)
-        super().__init__(asked, split, special_tokens, denominator)
+        super().__init__(options, split, special_tokens, denominator)
 
     def inputs(self) -> list[Input]:
         return self._inputs
 
-    def forecasted(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
-        asked = self._asked
-        if not shows_bar(asked.progress):
-            return say_nothing
+    def print_forecast(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
+        options = self._options
+        if not shows_bar(options.progress):
+            return print_no_outcome
         from ..training import forecast
 
         separators = [token.encode() for token in self.special_tokens]
-        how = separators, asked.n_workers, n_tokens, asked.n_bytes
+        how = separators, options.n_workers, n_tokens, options.memory_limit
         expected = forecast.forecast(self._inputs, self.split, *how)
         if expected is None:
-            return say_nothing
+            return print_no_outcome
         if then is not None and (again := forecast.forecast(self._inputs, then, *how)) is not None:
             expected = expected.followed_by(again)
         say(str(expected))
@@ -65,11 +65,10 @@ class CountedText(Supply):
         return lambda n_words: say(forecast.outcome(time.perf_counter() - began, n_words))
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        asked = self._asked
-        separators = [token.encode() for token in self.special_tokens]
+        options = self._options
+        rules = self._word_rules(split)
         gathering = Gathering(limit)
-        with Progress(asked.progress, "count words", total_size(self._inputs), "B") as bar:
-            how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
+        with Progress(options.progress, "count words", total_size(self._inputs), "B") as bar:
             for factor, inputs in self._groups.items():
-                gather_inputs(gathering, inputs, split, separators, *how, factor, asked.executor)
+                gather_inputs(gathering, inputs, rules, options.n_workers, bar.advance, factor, options.executor)
         return gathering.finish()

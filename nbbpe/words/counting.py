@@ -14,7 +14,7 @@ from ..system.paths import Path, check_not_read
 from ..system.progress import ProgressOption
 from ..text.pattern import PatternLike, get_pattern, splits_by_regex
 from ..text.utf8 import Text
-from .asked import how_to_count
+from ..training.counting_options import check_counting_options
 
 
 def count_words(
@@ -89,7 +89,7 @@ def count_words(
     specials = check_special_tokens(special_tokens)
     split = get_pattern(pattern)
     splits_by_regex(split, split_with)
-    asked = how_to_count(workers, progress, field, on_error, split_with, executor, memory_limit)
+    options = check_counting_options(workers, progress, field, on_error, split_with, executor, memory_limit)
     from ..training.count_description import Description
     from ..training.count_tables import arrow, batch_of, check_output, schema_of, write_counts
     from .counted_text import CountedText
@@ -97,19 +97,19 @@ def count_words(
     pa = arrow()
     if output is not None:
         check_output(output)
-    text = CountedText(asked, source, documents, weights, split, specials)
+    text = CountedText(options, source, documents, weights, split, specials)
     if output is not None:
         check_not_read((each.path() for each in text.inputs()), output)
     with ExitStack() as stack:
         # Errors of writing are raised before the long work, not after it.
         path = None if output is None else stack.enter_context(whole_file(output))
         limit = stack.enter_context(text.limited())
-        say_outcome = text.forecasted(None)
+        print_outcome = text.print_forecast(None)
         gathered = text.gathered(split, limit)
         schema = schema_of(Description(split, specials, text.denominator), gathered.longest())
         if path is not None:
-            say_outcome(write_counts(gathered.sorted_batches(), schema, path))
+            print_outcome(write_counts(gathered.sorted_batches(), schema, path))
             return None
         batches = [batch_of(words, schema) for words in gathered.sorted_batches()]
-        say_outcome(sum(map(len, batches)))
+        print_outcome(sum(map(len, batches)))
         return pa.Table.from_batches(batches, schema=schema)

@@ -12,18 +12,18 @@ from ..sources import total_size
 from ..system.progress import Progress
 from ..system.user_warnings import warn_user
 from ..text.pattern import Pattern
+from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Gathering, Limit
-from .asked import Asked
 from .counted_text import CountedText
 from .mixed_text import MixedText, ParityText
 from .mixture import Mixture
 from .parity import Parity
-from .source_words import changes_text, gather_words
+from .source_words import gather_words
 from .supply import Supply
 
 
 def find_supply(
-    asked: Asked,
+    options: CountingOptions,
     source: Any,
     documents: Any,
     counts: Any,
@@ -38,55 +38,55 @@ def find_supply(
     model   : the tokenizer's model, which may prepare text before it is split
     """
     if counts is not None:
-        _check_only_counts(source, documents, asked)
-        if model is not None and changes_text(model):
+        _check_only_counts(source, documents, options)
+        if model is not None and model.changes_valid_text:
             warn_user(
                 "the tokenizer changes text before it splits it (it normalizes text, or puts spaces in front), and counts "
                 "are used as they are: count text that was changed in the same way"
             )
-        from .counted import CountedTables
+        from .counted_tables import CountedTables
 
-        return CountedTables(asked, counts, pattern, special_tokens, weights)
+        return CountedTables(options, counts, pattern, special_tokens, weights)
     assert pattern is not None
     if isinstance(source, Mixture) and documents is None:
         if weights is not None:
             raise TypeError("a Mixture has weights of its own: leave weights out")
-        if asked.executor is not None:
+        if options.executor is not None:
             raise TypeError("a Mixture is counted by own workers: leave executor out")
         if isinstance(source.parity, Parity):
-            return ParityText(asked, source, pattern, special_tokens, model)
-        return MixedText(asked, source, pattern, special_tokens, model)
+            return ParityText(options, source, pattern, special_tokens, model)
+        return MixedText(options, source, pattern, special_tokens, model)
     if model is not None and model.rewrites_text:
-        if weights is not None or asked.executor is not None:
+        if weights is not None or options.executor is not None:
             raise TypeError("text that the tokenizer normalizes is counted by this process: leave weights and executor out")
-        return _PreparedText(asked, source, documents, model)
-    return CountedText(asked, source, documents, weights, pattern, special_tokens)
+        return _PreparedText(options, source, documents, model)
+    return CountedText(options, source, documents, weights, pattern, special_tokens)
 
 
 class _PreparedText(CountedText):
     """Text that a model prepares before it is split."""
 
-    def __init__(self, asked: Asked, source: object, documents: object, model: Model) -> None:
-        super().__init__(asked, source, documents, None, model.pattern, list(model.special))
+    def __init__(self, options: CountingOptions, source: object, documents: object, model: Model) -> None:
+        super().__init__(options, source, documents, None, model.pattern, list(model.special))
         self._model = model
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
-        asked = self._asked
+        options = self._options
         gathering = Gathering(limit)
-        with Progress(asked.progress, "count words", total_size(self._inputs), "B") as bar:
-            gather_words(gathering, self._model, self._inputs, 1, bar.advance, asked.on_error, asked.by_regex)
+        with Progress(options.progress, "count words", total_size(self._inputs), "B") as bar:
+            gather_words(gathering, self._model, self._inputs, 1, bar.advance, options.on_error, options.by_regex)
         return gathering.finish()
 
 
-def _check_only_counts(source: object, documents: object, asked: Asked) -> None:
+def _check_only_counts(source: object, documents: object, options: CountingOptions) -> None:
     """Raise TypeError for arguments about text, given together with counts=."""
-    given = {"source": source, "documents": documents, "field": asked.field, "split_with": asked.split_with}
+    given = {"source": source, "documents": documents, "field": options.field, "split_with": options.split_with}
     for name, value in given.items():
         if value is not None:
             raise TypeError(f"give {name} or counts, not both: counts come from text that was counted already")
-    if asked.executor is not None:
+    if options.executor is not None:
         raise TypeError("counts are added up by this process: leave executor out (nbbpe.count_words takes it)")
-    if asked.on_error != "raise":
+    if options.on_error != "raise":
         raise TypeError(
-            f"on_error={asked.on_error!r} is for records, and counts have none: an invalid count is always an error"
+            f"on_error={options.on_error!r} is for records, and counts have none: an invalid count is always an error"
         )

@@ -12,11 +12,11 @@ from ..model.model import Model
 from ..sources import Input, Skipped, total_size
 from ..system.progress import Progress
 from ..text.pattern import Pattern
+from ..training.counting_options import CountingOptions
 from ..training.fitting import LeftOut
 from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
 from ..training.sorted_runs import concatenate, n_text_of, words_between
 from ..training.word_counts import WordCounts
-from .asked import Asked
 from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture
 from .parity import Parity, with_groups
 from .source_words import gather_words
@@ -27,26 +27,26 @@ class MixedText(Supply):
     """Sources whose words are added up."""
 
     def __init__(
-        self, asked: Asked, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
+        self, options: CountingOptions, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
     ) -> None:
-        super().__init__(asked, split, special_tokens, denominator_of(mixture))
+        super().__init__(options, split, special_tokens, denominator_of(mixture))
         self._mixture = mixture
-        self._found, self._found_parallel = find_mixture(mixture, asked.field, asked.on_error)
+        self._found, self._found_parallel = find_mixture(mixture, options.field, options.on_error)
         self._model = model
         self._held_out: dict[str, WordCounts] = {}
         self._parallel: dict[str, WordCounts] = {}
-        self._told: dict[str, dict[str, Any]] = {}
+        self._records: dict[str, dict[str, Any]] = {}
         self._skipped: list[Skipped] = []
 
     def inputs(self) -> list[Input]:
         found = [*self._found.values(), *self._found_parallel.values()]
         return [each for inputs in found for each in inputs]
 
-    def told(self, model: Model) -> dict[str, Any]:
+    def record(self, model: Model) -> dict[str, Any]:
         for name, words in self._held_out.items():
-            self._told[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)
+            self._records[name]["held_out_bytes_per_token"] = _bytes_per_token(words, model)
         mixture = self._mixture
-        return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._told}}
+        return {"mixture": {"held_out": mixture.held_out, "seed": mixture.seed, "sources": self._records}}
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)
@@ -58,29 +58,28 @@ class MixedText(Supply):
 
     def _count(self, split: Pattern, limit: Limit) -> CountedMixture:
         """The words of each source."""
-        asked = self._asked
-        separators = [token.encode() for token in self.special_tokens]
+        options = self._options
         size = total_size([each for inputs in self._found.values() for each in inputs])
         if size is not None and self._mixture.held_out:
             size *= 2  # what is held out is read apart from what is trained on
         measures = total_size([each for inputs in self._found_parallel.values() for each in inputs])
         size = None if size is None or measures is None else size + measures
-        with Progress(asked.progress, "count words", size, "B") as bar:
+        with Progress(options.progress, "count words", size, "B") as bar:
 
             def count(inputs: list[Input], by: Pattern = split) -> Gathered:
                 gathering = Gathering(limit)
-                how = asked.n_workers, bar.advance, asked.on_error, asked.by_regex
+                how = options.n_workers, bar.advance
                 if self._model is not None:
-                    gather_words(gathering, self._model, inputs, *how)
+                    gather_words(gathering, self._model, inputs, *how, options.on_error, options.by_regex)
                 else:
-                    gather_inputs(gathering, inputs, by, separators, *how)
+                    gather_inputs(gathering, inputs, self._word_rules(by), *how)
                 return gathering.finish()
 
             def measure(inputs: list[Input]) -> WordCounts:
                 return count(inputs, self.split).in_memory()
 
             counted = count_mixture(self._mixture, self._found, limit, count, measure)
-            self._held_out, self._told = counted.held_out, counted.told
+            self._held_out, self._records = counted.held_out, counted.records
             parallel = {name: count(inputs, self.split) for name, inputs in self._found_parallel.items()}
         self._parallel = {name: gathered.in_memory() for name, gathered in parallel.items()}
         self._skipped = [each for gathered in (*counted.trained.values(), *parallel.values()) for each in gathered.skipped]
@@ -91,9 +90,9 @@ class ParityText(MixedText):
     """Sources whose words stay apart, one source after another in the order of their names."""
 
     def __init__(
-        self, asked: Asked, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
+        self, options: CountingOptions, mixture: Mixture, split: Pattern, special_tokens: list[str], model: Model | None
     ) -> None:
-        super().__init__(asked, mixture, split, special_tokens, model)
+        super().__init__(options, mixture, split, special_tokens, model)
         assert isinstance(mixture.parity, Parity)
         self._parity = mixture.parity
         self._names = sorted(mixture.sources)
@@ -113,18 +112,18 @@ class ParityText(MixedText):
         first = [] if self._parity.after is None else [Stage(words, min(self._parity.after, n_tokens))]
         return [*first, Stage(together, n_tokens, groups)]
 
-    def told(self, model: Model) -> dict[str, Any]:
-        told = super().told(model)
+    def record(self, model: Model) -> dict[str, Any]:
+        record = super().record(model)
         parity = self._parity
         end = 0
         for name, n in zip(self._names, self._n_words, strict=True):
             words = words_between(self._words, end, end + n)
             end += n
-            self._told[name]["bytes_per_token"] = _bytes_per_token(words, model)
+            self._records[name]["bytes_per_token"] = _bytes_per_token(words, model)
             if self._parallel:
-                self._told[name]["parallel_tokens"] = _n_tokens(self._parallel[name], model)
-        told["mixture"]["parity"] = {"after": parity.after, "window": parity.window}
-        return told
+                self._records[name]["parallel_tokens"] = _n_tokens(self._parallel[name], model)
+        record["mixture"]["parity"] = {"after": parity.after, "window": parity.window}
+        return record
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         counted = self._count(split, limit)

@@ -143,13 +143,13 @@ class CountedMixture(NamedTuple):
     trained     : those to train on
     multipliers : what their counts are to be multiplied by
     held_out    : those that are held out
-    told        : what the provenance says of the source
+    records     : what the provenance says of the source
     """
 
     trained: dict[str, Gathered]
     multipliers: dict[str, int]
     held_out: dict[str, WordCounts]
-    told: dict[str, dict[str, Any]]
+    records: dict[str, dict[str, Any]]
 
 
 def count_mixture(
@@ -191,8 +191,8 @@ def count_mixture(
             f"the weighted words are {shown_count(total)}, which does not fit in 64 bits: use smaller weights, or "
             "shares that differ less"
         )
-    told = {name: {"bytes": sizes[name], "multiplier": multipliers[name]} for name in trained}
-    return CountedMixture(trained, multipliers, held_out, told)
+    records = {name: {"bytes": sizes[name], "multiplier": multipliers[name]} for name in trained}
+    return CountedMixture(trained, multipliers, held_out, records)
 
 
 def _max_bytes(mixture: Mixture, name: str) -> int | None:

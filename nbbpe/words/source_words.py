@@ -10,16 +10,10 @@ from ..encoding.new_encoder import new_encoder
 from ..encoding.special_choice import pack_special_tokens
 from ..model.model import Model
 from ..sources import NO_ID, Input, Tally, warn_of_skipped
-from ..text.chunks import Seams
-from ..training.counters import make_counter
+from ..text.chunks import CutRules
+from ..training.counters import WordRules, make_counter
 from ..training.gathering import Gathering, Limit, gather_inputs
 from ..training.word_counts import WordCounts
-
-
-def changes_text(model: Model) -> bool:
-    """Whether a model changes text that is valid UTF-8 before it is split."""
-    extras = model.extras
-    return model.normalizer is not None or extras.prefix_space or extras.cutter is not None
 
 
 def count_words(
@@ -48,17 +42,17 @@ def gather_words(
     """
     if not model.rewrites_text:
         separators = [token.encode() for token in model.special]
-        gather_inputs(gathering, inputs, model.pattern, separators, n_workers, report, on_error, by_regex)
+        gather_inputs(gathering, inputs, WordRules(model.pattern, separators, on_error, by_regex), n_workers, report)
         return
     specials = pack_special_tokens(model.choosable)
     encoder, sought = new_encoder(model, np.dtype(np.uint32), 0, specials).allowing(specials)
-    counter = make_counter(model.pattern, [], on_error, by_regex)
+    counter = make_counter(WordRules(model.pattern, [], on_error, by_regex))
     limit = gathering.limit
     if limit.runs is not None:
         counter.bound(limit.table_bytes(n_workers=1), gathering.add_parts)
     separators = [token.encode() for token in model.choosable]
     for each in inputs:
-        for part in each.cut(each.n_text() + 1, Seams(model.pattern, separators)):
+        for part in each.cut(each.n_text() + 1, CutRules(model.pattern, separators)):
             tally = Tally(on_error)
             with part.open(sought, encoder.at_once, NO_ID, tally) as opened:
                 reader = encoder.reading(opened)

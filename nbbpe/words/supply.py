@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..sources import Input, warn_of_skipped
 from ..text.pattern import Pattern
+from ..training.counters import WordRules
+from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Limit, limited
 from ..training.word_counts import WordCounts
-from .asked import Asked
 
 if TYPE_CHECKING:
     from ..model.model import Model
@@ -34,8 +35,8 @@ class Supply(ABC):
     denominator           : what counts must be divided by, because weights are fractions
     """
 
-    def __init__(self, asked: Asked, split: Pattern, special_tokens: list[str], denominator: int = 1) -> None:
-        self._asked = asked
+    def __init__(self, options: CountingOptions, split: Pattern, special_tokens: list[str], denominator: int = 1) -> None:
+        self._options = options
         self._was_read = False
         self.split = split
         self.special_tokens = special_tokens
@@ -51,25 +52,25 @@ class Supply(ABC):
 
         with self.limited() as limit:
             gathered = self.gathered(split or self.split, limit)
-            return words_that_fit(gathered, n_tokens, limit, self._asked.least_count, self.denominator)
+            return words_that_fit(gathered, n_tokens, limit, self._options.min_word_count, self.denominator)
 
     def limited(self) -> AbstractContextManager[Limit]:
         """The limit of memory in which words are gathered."""
-        return limited(self._asked.n_bytes, self._asked.is_limited, self._n_text())
+        return limited(self._options.memory_limit, self._options.is_limit_given, self._n_text())
 
     def stages(self, words: WordCounts, n_tokens: int) -> list[Stage]:
         """How merges are learned from the words that `count` gave last, up to `n_tokens` tokens."""
         return [Stage(words, n_tokens)]
 
-    def forecasted(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
-        """Before a long run that shows its progress, say what to expect; returns what says at its end how it went.
+    def print_forecast(self, n_tokens: int | None, then: Pattern | None = None) -> Callable[[int], None]:
+        """Before a long run that shows its progress, print what to expect; returns what prints at its end how it went.
 
         That is called with the number of distinct words. `n_tokens` is None where nothing is learned from them; `then` is
         another pattern with which they are counted and learned from once more.
         """
-        return say_nothing
+        return print_no_outcome
 
-    def told(self, model: Model) -> dict[str, Any]:
+    def record(self, model: Model) -> dict[str, Any]:
         """Entries for the provenance of the trained model about its sources."""
         return {}
 
@@ -94,9 +95,14 @@ class Supply(ABC):
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         """The words, counted with a pattern."""
 
+    def _word_rules(self, split: Pattern) -> WordRules:
+        """How text is made into words, by a pattern."""
+        separators = [token.encode() for token in self.special_tokens]
+        return WordRules(split, separators, self._options.on_error, self._options.by_regex)
+
     def _says_empty(self) -> str:
         """The message of the error if there are no words."""
-        skipped = " and malformed records, which were skipped" if self._asked.on_error == "skip" else ""
+        skipped = " and malformed records, which were skipped" if self._options.on_error == "skip" else ""
         return f"no text to train on: the source is empty, or holds nothing but special tokens{skipped}"
 
     def _n_text(self) -> int | None:
@@ -105,5 +111,5 @@ class Supply(ABC):
         return sum(sizes) if sizes and all(sizes) else None
 
 
-def say_nothing(n_words: int) -> None:
-    """Print nothing at the end of a run that printed no estimate."""
+def print_no_outcome(n_words: int) -> None:
+    """Print nothing at the end of a run that printed no forecast."""

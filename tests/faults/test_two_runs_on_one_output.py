@@ -28,6 +28,14 @@ def publish_often(tokenizer: nbbpe.Tokenizer, path: Path, number: int, n_runs: i
         tokenizer.encode_file(iter(DOCUMENTS[(number + n) % len(DOCUMENTS)]), path, 1)
 
 
+def publish_noting(errors: list[BaseException], tokenizer: nbbpe.Tokenizer, path: Path, number: int) -> None:
+    """As `publish_often`; what is raised is added to the errors."""
+    try:
+        publish_often(tokenizer, path, number, N_RUNS)
+    except BaseException as error:
+        errors.append(error)
+
+
 def read_once(tokenizer: nbbpe.Tokenizer, path: Path, wanted: list[list[list[int]]]) -> None:
     """Open the output, and look at all that it says about itself."""
     file = nbbpe.TokenFile(path, tokenizer, verify=True)
@@ -44,14 +52,8 @@ def test_nobody_dies_and_each_file_is_of_one_run(small, tmp_path, kind, suffix):
     small.encode_file(iter(DOCUMENTS[0]), path)
     errors: list[BaseException] = []
 
-    def publish(number: int) -> None:
-        try:
-            publish_often(small, path, number, N_RUNS)
-        except BaseException as error:
-            errors.append(error)
-
     if kind == "threads":
-        runs = [threading.Thread(target=publish, args=(number,)) for number in range(3)]
+        runs = [threading.Thread(target=publish_noting, args=(errors, small, path, number)) for number in range(3)]
     else:
         context = multiprocessing.get_context("fork")
         runs = [context.Process(target=publish_often, args=(small, path, number, N_RUNS)) for number in range(3)]
@@ -149,13 +151,7 @@ def test_without_locks_nobody_dies_either(small, tmp_path, monkeypatch):
     path = tmp_path / "ids.bin"
     errors: list[BaseException] = []
 
-    def publish(number: int) -> None:
-        try:
-            publish_often(small, path, number, N_RUNS)
-        except BaseException as error:
-            errors.append(error)
-
-    runs = [threading.Thread(target=publish, args=(number,)) for number in range(2)]
+    runs = [threading.Thread(target=publish_noting, args=(errors, small, path, number)) for number in range(2)]
     for run in runs:
         run.start()
     for run in runs:

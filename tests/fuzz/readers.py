@@ -23,9 +23,9 @@ import test_mutated_files as mutated_files  # noqa: E402
 
 import nbbpe  # noqa: E402
 from nbbpe.idfiles import kept_parts  # noqa: E402
-from nbbpe.idfiles.manifest import NAME, Job  # noqa: E402
+from nbbpe.idfiles.manifest import NAME, EncodingJob  # noqa: E402
 from nbbpe.sources import NO_ID, Tally, find_inputs  # noqa: E402
-from nbbpe.text.chunks import Seams  # noqa: E402
+from nbbpe.text.chunks import CutRules  # noqa: E402
 
 SEEDS = Path(__file__).parent / "seeds"
 _DTYPE = np.dtype(np.uint16)
@@ -49,7 +49,7 @@ def _read_text(name: str) -> Callable[[Path], None]:
         tokenizer = mutated_files.trained()
         for on_error in "skip", "raise":
             for each in find_inputs(folder / name, None, on_error):
-                for part in each.cut(200, Seams(tokenizer._model.pattern, [b"<|s|>"])):
+                for part in each.cut(200, CutRules(tokenizer._model.pattern, [b"<|s|>"])):
                     for _ in tokenizer.encode_part(part, NO_ID, Tally(on_error)):
                         pass
 
@@ -78,8 +78,8 @@ def _write_text(name: str) -> Callable[[Path], None]:
     return write
 
 
-def _job(folder: Path) -> Job:
-    return Job("0123", {}, {"separator": None}, [{"path": "a.txt", "bytes": 9, "mtime_ns": 1, "digest": "ff"}])
+def _job(folder: Path) -> EncodingJob:
+    return EncodingJob("0123", {}, {"separator": None}, [{"path": "a.txt", "bytes": 9, "mtime_ns": 1, "digest": "ff"}])
 
 
 _SPANS = [(0, start, start + 10) for start in range(0, 60, 10)]

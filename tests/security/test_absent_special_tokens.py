@@ -16,7 +16,7 @@ from nbbpe.sources.inputs import File
 from nbbpe.sources.jsonl import JsonLines
 from nbbpe.sources.local import LocalFile
 from nbbpe.text import chunks
-from nbbpe.text.chunks import Chunk, Seams, cut_file
+from nbbpe.text.chunks import Chunk, CutRules, cut_file
 from nbbpe.text.pattern import get_pattern
 
 SPECIAL = texts.SPECIAL.encode()
@@ -75,7 +75,7 @@ def test_boundaries_are_found_in_one_reading(tmp_path, counted, n_chunks, place)
 def test_a_bounded_stretch_is_looked_through_where_there_are_boundaries(tmp_path, counted, tokens):
     (tmp_path / "f").write_bytes(b"It's a story. " * (32 * MB // 14))
     found = []
-    n_read = counted(lambda: found.extend(cut_file(tmp_path / "f", MB, Seams(get_pattern("gpt2"), tokens))))
+    n_read = counted(lambda: found.extend(cut_file(tmp_path / "f", MB, CutRules(get_pattern("gpt2"), tokens))))
     assert len(found) == 32
     assert n_read <= 32 * (1 << 17)
 
@@ -86,7 +86,7 @@ def test_a_file_that_cannot_be_cut_is_read_once(tmp_path, counted, tokens, what)
     pattern, data = (get_pattern("gpt2"), b"a") if what == "no boundary" else (OWN, b" ")
     for n_bytes in 3 * MB, 16 * MB:
         (tmp_path / "f").write_bytes(data * n_bytes)
-        cut = partial(cut_file, tmp_path / "f", n_bytes // 100, Seams(pattern, tokens))
+        cut = partial(cut_file, tmp_path / "f", n_bytes // 100, CutRules(pattern, tokens))
         n_read = counted(cut)
         assert len(cut()) == 1
         assert n_read <= n_bytes + n_bytes // 20
@@ -98,7 +98,7 @@ def test_a_long_special_token_makes_no_more_to_read(tmp_path, counted):
     for n in 1000, 100_000, MB, 9 * MB:
         token = b"a" * n + b"b"
         for chunk_bytes in 1 << 14, MB:
-            n_read = counted(lambda token=token, size=chunk_bytes: cut_file(tmp_path / "f", size, Seams(OWN, [token])))
+            n_read = counted(lambda token=token, size=chunk_bytes: cut_file(tmp_path / "f", size, CutRules(OWN, [token])))
             assert n_read <= 3 * len(data) + 100
 
 
@@ -106,7 +106,7 @@ def test_a_token_that_is_found_far_away_serves_all_places_before_it(tmp_path, co
     data = b" " * (6 * MB) + SPECIAL + b" " * MB + SPECIAL
     (tmp_path / "f").write_bytes(data)
     found: list[Chunk] = []
-    n_read = counted(lambda: found.extend(cut_file(tmp_path / "f", MB // 4, Seams(OWN, [SPECIAL]))))
+    n_read = counted(lambda: found.extend(cut_file(tmp_path / "f", MB // 4, CutRules(OWN, [SPECIAL]))))
     assert [chunk.start for chunk in found] == [0, 6 * MB, 7 * MB + len(SPECIAL)]
     assert n_read <= 1.1 * len(data) + MB
 
@@ -114,7 +114,7 @@ def test_a_token_that_is_found_far_away_serves_all_places_before_it(tmp_path, co
 def test_json_lines_without_a_newline_are_read_once(tmp_path, counted):
     (tmp_path / "f").write_bytes(b" " * (8 * MB))
     file: File = LocalFile(tmp_path / "f")
-    n_read = counted(lambda: JsonLines(file, "", "text").cut(MB // 16, Seams(get_pattern("gpt2"), [])))
+    n_read = counted(lambda: JsonLines(file, "", "text").cut(MB // 16, CutRules(get_pattern("gpt2"), [])))
     assert n_read <= 1.1 * 8 * MB
 
 
@@ -124,7 +124,7 @@ def test_the_time_is_linear_in_the_file(tmp_path, tokens):
         with open(tmp_path / "f", "wb") as file:
             file.truncate(n_bytes)
         began = time.process_time()
-        assert len(cut_file(tmp_path / "f", MB, Seams(OWN, tokens))) == 1
+        assert len(cut_file(tmp_path / "f", MB, CutRules(OWN, tokens))) == 1
         return time.process_time() - began
 
     seconds(MB)

@@ -9,7 +9,7 @@ from .inputs import Part
 from .local import LocalFile
 
 
-def for_elsewhere(part: Any) -> Part:
+def portable_part(part: Any) -> Part:
     """A part that can be read wherever its file is found under the same path or URL.
 
     Raises TypeError for a source that only this process has.
@@ -19,5 +19,5 @@ def for_elsewhere(part: Any) -> Part:
         raise TypeError("executor= needs a source of files: an iterator or a table can be read in this process only")
     if not isinstance(file, LocalFile):
         return part
-    planned = None if file.planned is None else file.planned.as_elsewhere()
+    planned = None if file.planned is None else file.planned.portable()
     return part._replace(file=LocalFile(os.path.abspath(file.path), planned, file.name))

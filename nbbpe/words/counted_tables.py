@@ -10,9 +10,9 @@ from ..system.progress import Progress
 from ..text.pattern import Pattern
 from ..training.count_description import common_description
 from ..training.count_sources import open_counts, words_in
+from ..training.counting_options import CountingOptions
 from ..training.gathering import Gathered, Gathering, Limit
 from ..training.weights import check_weights, whole_factors
-from .asked import Asked
 from .supply import Supply
 
 
@@ -25,7 +25,7 @@ class CountedTables(Supply):
 
     def __init__(
         self,
-        asked: Asked,
+        options: CountingOptions,
         counts: Any,
         pattern: Pattern | None,
         special_tokens: Sequence[str],
@@ -43,13 +43,13 @@ class CountedTables(Supply):
         )
         exact = [weight / denominator for (_, weight), denominator in zip(tables, denominators, strict=True)]
         factors, denominator = whole_factors(exact)
-        super().__init__(asked, description.pattern, description.special_tokens, denominator)
+        super().__init__(options, description.pattern, description.special_tokens, denominator)
         self._tables = [(table, factor) for (table, _), factor in zip(tables, factors, strict=True)]
 
     def _gathered(self, split: Pattern, limit: Limit) -> Gathered:
         """The words of all tables. Raises ValueError where a row is not a word with a count."""
         gathering = Gathering(limit)
-        with Progress(self._asked.progress, "read counts", None, "words") as bar:
+        with Progress(self._options.progress, "read counts", None, "words") as bar:
             for table, factor in self._tables:
                 for words in words_in(table):
                     gathering.add(words, factor, are_distinct=False)

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from .word_counts import WordCounts
 
 
-class Terms(NamedTuple):
-    """Arguments of `nbbpe.train` that say which pairs are merged, checked; see `how_to_learn`.
+class LearningOptions(NamedTuple):
+    """Arguments of `nbbpe.train` that say which pairs are merged, checked; see `check_learning_options`.
 
-    keeps       : whether `on_interrupt` is "keep"
-    denominator : what counts must be divided by, because weights are fractions
+    keeps_on_interrupt : whether `on_interrupt` is "keep"
+    denominator        : what counts must be divided by, because weights are fractions
     """
 
     tie_break: str = "bytes"
     min_frequency: int = 1
     max_token_length: int | None = None
     rules: TokenRules = TokenRules()
-    keeps: bool = False
+    keeps_on_interrupt: bool = False
     denominator: int = 1
 
     @property
@@ -76,9 +76,9 @@ class Terms(NamedTuple):
         return stopping()
 
 
-def how_to_learn(
+def check_learning_options(
     tie_break: str, min_frequency: int, max_token_length: int | None, rules: TokenRules | None, on_interrupt: str
-) -> Terms:
+) -> LearningOptions:
     """Check arguments of `nbbpe.train`. Raises TypeError or ValueError."""
     check_tie_break(tie_break)
     min_frequency = check_positive("min_frequency", min_frequency)
@@ -86,4 +86,4 @@ def how_to_learn(
         max_token_length = check_positive("max_token_length", max_token_length)
     check_on_interrupt(on_interrupt)
     check_rules(rules)
-    return Terms(tie_break, min_frequency, max_token_length, rules or TokenRules(), on_interrupt == "keep")
+    return LearningOptions(tie_break, min_frequency, max_token_length, rules or TokenRules(), on_interrupt == "keep")

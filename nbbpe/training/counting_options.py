@@ -11,13 +11,13 @@ from ..system.progress import ProgressOption
 from ..system.workers import check_workers
 
 if TYPE_CHECKING:
-    from ..training.fitting import MinWordCount
+    from .fitting import MinWordCount
 
 
-class Asked(NamedTuple):
-    """Arguments of `nbbpe.train` that say how words are counted, checked; see `how_to_count`.
+class CountingOptions(NamedTuple):
+    """Arguments of `nbbpe.train` that say how words are counted, checked; see `check_counting_options`.
 
-    n_bytes, is_limited : the limit of memory, None for none, and whether the user named it
+    memory_limit, is_limit_given : in bytes, None for none, and whether the user named it
     """
 
     n_workers: int
@@ -26,9 +26,9 @@ class Asked(NamedTuple):
     on_error: str
     split_with: str | None
     executor: Any
-    n_bytes: int | None
-    is_limited: bool
-    least_count: MinWordCount
+    memory_limit: int | None
+    is_limit_given: bool
+    min_word_count: MinWordCount
 
     @property
     def by_regex(self) -> bool:
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
         return self.split_with == "regex"
 
 
-def how_to_count(
+def check_counting_options(
     workers: int | None,
     progress: ProgressOption,
     field: str | None,
@@ -45,13 +45,22 @@ def how_to_count(
     executor: Any,
     memory_limit: MemoryLimit,
     min_word_count: MinWordCount = None,
-) -> Asked:
+) -> CountingOptions:
     """Check arguments of `nbbpe.train`. Raises TypeError or ValueError."""
-    least_count = _check_min_word_count(min_word_count)
+    min_word_count = _check_min_word_count(min_word_count)
     check_executor(executor)
-    n_bytes = memory_limit_of(memory_limit)
-    is_limited = memory_limit is not None
-    return Asked(check_workers(workers), progress, field, on_error, split_with, executor, n_bytes, is_limited, least_count)
+    most_bytes = memory_limit_of(memory_limit)
+    return CountingOptions(
+        n_workers=check_workers(workers),
+        progress=progress,
+        field=field,
+        on_error=on_error,
+        split_with=split_with,
+        executor=executor,
+        memory_limit=most_bytes,
+        is_limit_given=memory_limit is not None,
+        min_word_count=min_word_count,
+    )
 
 
 def _check_min_word_count(min_word_count: MinWordCount) -> MinWordCount:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..sources import Part
-from ..sources.elsewhere import for_elsewhere
+from ..sources.portable_parts import portable_part
 from ..system.atomic_files import name_in_errors
 from ..system.executors import run_on
 from ..system.lazy import imported_on_use
@@ -50,7 +50,7 @@ def encode_part(numbered: tuple[int, Task], encoder: PartEncoder) -> EncodedPart
 
 def encode_on(executor: Any, encoder: PartEncoder, tasks: Sequence[Task]) -> Results:
     """As `run_jobs` with such encoders; the executor's workers need not reach their folder."""
-    sent = [(position, (number, for_elsewhere(part))) for position, (number, part) in enumerate(tasks)]
+    sent = [(position, (number, portable_part(part))) for position, (number, part) in enumerate(tasks)]
     for done in run_on(executor, partial(encode_part, encoder=encoder), sent):
         with name_in_errors(encoder.output_path):
             for name, content in done.files.items():

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from ..kernels.machine.intrinsics import PADDING
 from ..sources import Input, Part, Skipped
-from ..sources.elsewhere import for_elsewhere
+from ..sources.portable_parts import portable_part
 from ..system.executors import run_on
-from ..text.chunks import Seams
-from ..text.pattern import Pattern
-from .counters import make_counter
+from ..text.chunks import CutRules
+from .counters import WordRules, make_counter
 from .word_counts import WordCounts
 
 # Large enough that the cost of a task is small compared with its work, small enough that a lost worker costs little. Dask
@@ -69,12 +68,10 @@ class CountedPart(NamedTuple):
     skipped: Skipped
 
 
-def count_part(
-    task: tuple[int, Part], pattern: Pattern, special_tokens: Sequence[bytes], on_error: str, by_regex: bool
-) -> CountedPart:
+def count_part(task: tuple[int, Part], rules: WordRules) -> CountedPart:
     """Count the words of a part. The result is the same however often this is called, and on any machine."""
     number, part = task
-    counter = make_counter(pattern, special_tokens, on_error, by_regex)
+    counter = make_counter(rules)
     n_read, skipped = 0, Skipped(0, [])
     for result in counter.run(part):
         if isinstance(result, Skipped):
@@ -85,22 +82,15 @@ def count_part(
 
 
 def count_on(
-    executor: Any,
-    inputs: Sequence[Input],
-    pattern: Pattern,
-    special_tokens: Sequence[bytes],
-    report: Callable[[int], None],
-    on_error: str,
-    by_regex: bool,
+    executor: Any, inputs: Sequence[Input], rules: WordRules, report: Callable[[int], None]
 ) -> Iterator[CountedPart]:
     """Count the words of files on an executor; yields the parts as they are done, in any order."""
     total = sum(each.n_text() for each in inputs)
     part_bytes = min(max(total // _N_PARTS, _LEAST_BYTES), _MOST_BYTES)
     n_parts = max(-(-total // part_bytes), 1)
     part_bytes = max(-(-total // (n_parts + n_parts % 2)), 1)  # of one file alike, and even, so that no worker waits long
-    seams = Seams(pattern, special_tokens)
-    parts = [for_elsewhere(part) for each in inputs for part in each.cut(part_bytes, seams)]
-    count = partial(count_part, pattern=pattern, special_tokens=special_tokens, on_error=on_error, by_regex=by_regex)
-    for done in run_on(executor, count, list(enumerate(parts))):
+    cut_rules = CutRules(rules.pattern, rules.special_tokens)
+    parts = [portable_part(part) for each in inputs for part in each.cut(part_bytes, cut_rules)]
+    for done in run_on(executor, partial(count_part, rules=rules), list(enumerate(parts))):
         report(done.n_read)
         yield done

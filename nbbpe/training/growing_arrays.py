@@ -1,4 +1,4 @@
-"""Grows arrays of the training kernels: kernels return how much room they need."""
+"""Arrays of the training kernels, copied into larger ones: kernels return how much room they need."""
 
 from __future__ import annotations
 

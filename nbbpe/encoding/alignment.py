@@ -1,0 +1,104 @@
+"""Two encodings of one text, aligned: the places where a token ends in both, and how the stretches between them differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.packed_vocab import PackedVocab
+
+_MAX_STRETCHES = 200_000  # distinct stretches that are split differently, counted at most
+_LONGEST_STRETCH = 64  # bytes; longer ones say little to a reader
+
+
+def aligned(streams: Sequence[Iterator[NDArray[Any]]], vocabs: Sequence[PackedVocab]) -> Iterator[list[NDArray[Any]]]:
+    """Two encodings of one text, part by part: ids of both, which begin and end at the same bytes of the text.
+
+    Raises ValueError where they are not of the same number of bytes.
+    """
+    left: list[NDArray[Any]] = [np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)]
+    sizes = [0, 0]  # bytes of text in what is left
+    running = [True, True]
+    while any(running):
+        behind = 0 if running[0] and (sizes[0] <= sizes[1] or not running[1]) else 1
+        ids = next(streams[behind], None)
+        if ids is None:
+            running[behind] = False
+            continue
+        # An array is valid only until the next one is asked for.
+        left[behind] = np.concatenate([left[behind], ids]).astype(ids.dtype)
+        sizes[behind] += int(vocabs[behind].lengths_of(ids).sum())
+        if running == [True, True] and sizes[behind] < max(sizes):
+            continue
+        ends = _ends(vocabs, left)
+        common = np.intersect1d(ends[0], ends[1], assume_unique=True)
+        if len(common):
+            stops = [int(np.searchsorted(end, common[-1])) + 1 for end in ends]
+            yield [part[:stop] for part, stop in zip(left, stops, strict=True)]
+            left = [part[stop:] for part, stop in zip(left, stops, strict=True)]
+            sizes = [size - int(common[-1]) for size in sizes]
+    if any(sizes):
+        raise different_texts()
+
+
+def different_texts() -> ValueError:
+    """The error where two tokenizers encode different texts."""
+    return ValueError(
+        "the two tokenizers make different texts of this one (by a normalizer, a space in front, or dropped space), so "
+        "that they cannot be compared on it: give a text that both leave as it is"
+    )
+
+
+class Differences:
+    """How two encodings of one text differ, in the stretches between two places where a token ends in both.
+
+    n_same      : tokens that are the same in both
+    n_stretches : stretches that are split differently
+    n_bytes     : the bytes of these
+    stretches   : how often each of them occurs, by its ids in both, as bytes; very long ones, and those first seen after
+        very many others, are not counted
+    """
+
+    def __init__(self, vocabs: Sequence[PackedVocab]) -> None:
+        self._vocabs = vocabs
+        self.n_same = self.n_stretches = self.n_bytes = 0
+        self.stretches: Counter[tuple[bytes, bytes]] = Counter()
+
+    def add(self, ids: Sequence[NDArray[Any]]) -> None:
+        """Add the next part of both encodings, as `aligned` yields it."""
+        ends = _ends(self._vocabs, ids)
+        common = np.intersect1d(ends[0], ends[1], assume_unique=True)
+        stops = [np.searchsorted(end, common) + 1 for end in ends]
+        n_in = [np.diff(stop, prepend=0) for stop in stops]
+        differs = (n_in[0] > 1) | (n_in[1] > 1)
+        sizes = np.diff(common, prepend=0)[differs]
+        self.n_same += int((~differs).sum())
+        self.n_stretches += len(sizes)
+        self.n_bytes += int(sizes.sum())
+        short = sizes <= _LONGEST_STRETCH
+        bounds = [(stop[differs][short], n[differs][short]) for stop, n in zip(stops, n_in, strict=True)]
+        _count_stretches(self.stretches, ids, bounds)
+
+
+def _ends(vocabs: Sequence[PackedVocab], ids: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
+    """Where each token of two encodings ends, in bytes."""
+    return [np.cumsum(vocab.lengths_of(part)) for vocab, part in zip(vocabs, ids, strict=True)]
+
+
+def _count_stretches(
+    stretches: Counter[tuple[bytes, bytes]],
+    ids: Sequence[NDArray[Any]],
+    bounds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> None:
+    """Count stretches of two encodings, each given by where it ends and how many ids it has."""
+    data = [np.ascontiguousarray(part).tobytes() for part in ids]
+    size_a, size_b = (part.itemsize for part in ids)
+    columns = [array.tolist() for pair in bounds for array in pair]
+    for stop_a, n_a, stop_b, n_b in zip(*columns, strict=True):
+        stretch = data[0][(stop_a - n_a) * size_a : stop_a * size_a], data[1][(stop_b - n_b) * size_b : stop_b * size_b]
+        if stretch in stretches or len(stretches) < _MAX_STRETCHES:
+            stretches[stretch] += 1

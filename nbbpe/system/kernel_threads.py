@@ -1,0 +1,60 @@
+"""Threads for kernels, and for other calls that release the GIL."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .waiting import join
+
+T = TypeVar("T")
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Run a long call that releases the GIL, such as a kernel, so that Ctrl-C works meanwhile; returns its result.
+
+    After Ctrl-C the call continues to its end in a thread: nothing else may use the data of `work` then.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
+        return work()
+    return run_together([work], are_long=True)[0]
+
+
+def run_together(calls: Sequence[Callable[[], T]], are_long: bool = False) -> list[T]:
+    """Run calls that release the GIL, such as kernels, at once, each in a thread; returns their results.
+
+    The last one runs in this thread. Where this one only waited, Linux mostly had the last of two new threads wait behind
+    the first, for 2 to 3 ms, though a processor was idle. If the calls `are_long`, it does wait: for Ctrl-C, see
+    `interruptible`.
+
+    Where the system has no more threads, calls run one after another. An error in one is raised when all have ended.
+    """
+    results: list[Any] = [None] * len(calls)
+    errors: list[BaseException] = []
+
+    def run(i: int) -> None:
+        try:
+            results[i] = calls[i]()
+        except BaseException as error:
+            errors.append(error)
+
+    threads: list[threading.Thread] = []
+    for i in range(len(calls)):
+        if are_long or i + 1 < len(calls):
+            thread = threading.Thread(target=run, args=(i,), daemon=True)
+            try:
+                thread.start()
+                threads.append(thread)
+                continue
+            except RuntimeError:
+                pass
+        run(i)
+    for thread in threads:
+        join(thread)
+    try:
+        if errors:
+            raise errors[0]
+    finally:
+        errors.clear()  # the traceback of each refers to the list, and to what its call holds
+    return results
