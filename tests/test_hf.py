@@ -296,6 +296,31 @@ def test_tokens_and_offsets_are_worked_out_when_asked_for(folders):
     assert pickle.loads(pickle.dumps(found)).n_sequences == 1
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_tell_what_those_of_tokenizers_tell(folders, name):
+    ours, theirs = both(folders[name])
+    told = ["ids", "tokens", "type_ids", "attention_mask", "special_tokens_mask", "offsets"]
+    told += ["word_ids", "sequence_ids", "n_sequences"]
+    long = " the cat\u3000 sat on  a mat é日 " * 8
+    calls: list[tuple[Any, ...]] = [(long,), ([long, "x", long[40:]],), ([long, "y"], ["the", long]), (long, "the cat")]
+    for arguments in calls:
+        for options in {}, {"padding": True, "truncation": True, "max_length": 20}, {"return_overflowing_tokens": True}:
+            results = [each(*arguments, **options) for each in (ours, theirs)]
+            for found, expected in zip(*(result.encodings for result in results), strict=True):
+                for attribute in told:
+                    assert getattr(found, attribute) == getattr(expected, attribute), (attribute, options)
+                assert len(found.overflowing) == len(expected.overflowing)
+                assert (len(found), repr(found)) == (len(expected), repr(expected))
+                for position in range(len(long) + 1):
+                    assert found.char_to_token(position) == expected.char_to_token(position)
+                    assert found.char_to_token(position, 1) == expected.char_to_token(position, 1)
+                    assert found.token_to_chars(0) == expected.token_to_chars(0)
+                for other in copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found)):
+                    assert other.offsets == expected.offsets
+                with pytest.raises(AttributeError):
+                    found.missing  # noqa: B018
+
+
 def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     ours, _ = both(folders["around"])
 
@@ -310,6 +335,10 @@ def test_plain_calls_never_reach_tokenizers(folders, monkeypatch):
     ours.decode([5, 6] * 20)
     ours.batch_decode([[5, 6], []], skip_special_tokens=True)
     ours("the", "cat", return_offsets_mapping=True)
+    rows = ours(["the cat " * 30, "a"], padding=True).encodings  # as a chat template with a mask of the assistant's tokens
+    assert rows[0].offsets[2] == (3, 7)
+    assert rows[0].char_to_token(4) == 2
+    assert len(rows[1].tokens) == len(rows[0].tokens)
     ours(BATCH, truncation=True, max_length=5, stride=2, return_overflowing_tokens=True, return_length=True)
     with pytest.raises(AssertionError, match="tokenizers was asked"):
         ours(["the", "cat"], is_split_into_words=True)

@@ -8,7 +8,8 @@ This folder alone imports transformers, so `import nbbpe` does not. Read tokeniz
 """
 
 try:
-    from .tokenizer import NbbpeEncoding, NbbpeTokenizerFast
+    from .encodings import NbbpeEncoding
+    from .tokenizer import NbbpeTokenizerFast
 except ImportError as error:
     raise ImportError(
         f'nbbpe.hf needs transformers ({error}): pip install "nbbpe[hf]"', name=getattr(error, "name", None)

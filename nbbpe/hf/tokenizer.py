@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import os
 import tempfile
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer as Backend
 from tokenizers.decoders import ByteLevel
-from transformers import AutoTokenizer, BatchEncoding, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from ..conversion import load
 from ..formats.folder import ABOUT
@@ -21,6 +22,7 @@ from ..system.paths import Path
 from ..text.utf8 import has_surrogates
 from ..tokenizer import Tokenizer
 from .applied import Applied
+from .encodings import NbbpeEncoding, RowEncoding
 from .rows import Batch, Cut, is_padded_plainly, is_unpadded, padded
 
 # The options of a call that nbbpe is enough for, if some of them are off; one with any other goes to tokenizers.
@@ -34,6 +36,7 @@ _PLAIN = {
 # How many ids are decoded by tokenizers, in 0.2 s, before a tokenizer of nbbpe is made for decoding alone, in as much time.
 _MANY_IDS = 1 << 20
 _FEW_IDS = 24  # a row of fewer is decoded by tokenizers: to see that no part of it was replaced takes two microseconds
+_OF_ROWS = "return_token_type_ids", "return_attention_mask", "return_special_tokens_mask", "return_offsets_mapping"
 _FEW_CHARACTERS = 128  # the offsets in fewer are found by tokenizers: NumPy takes 20 microseconds for any number of them
 _TAKES_ROWS = not hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")  # as `encode` and `decode` of transformers 5 do
 # The options of `from_pretrained` that say how files are found; every other one is of the tokenizer, and saved with it.
@@ -79,47 +82,6 @@ def _state(backend: Backend, next_id: int) -> list[Any]:
     options = (getattr(backend.model, name, None) for name in ("dropout", "ignore_merges"))
     n_tokens, added = backend.get_vocab_size(with_added_tokens=False), backend.id_to_token(next_id)
     return [backend, *(None if part is None else part.__getstate__() for part in parts), *options, n_tokens, added]
-
-
-class NbbpeEncoding(BatchEncoding):  # type: ignore[misc]
-    """The result of a call.
-
-    What only tokenizers knows (`encodings`: tokens, words, offsets) is worked out when it is asked for, with the tokenizer
-    as it is then. A pickled result goes without.
-    """
-
-    def __init__(
-        self, data: dict[str, Any], n_texts: int, theirs: Callable[[], Any] | None = None, tensor_type: Any = None
-    ) -> None:
-        self._theirs = theirs
-        super().__init__(data, tensor_type=tensor_type, n_sequences=n_texts)
-
-    @property
-    def is_fast(self) -> bool:
-        """Whether tokens and offsets can be asked for."""
-        return self._theirs is not None or self.__dict__.get("_found") is not None
-
-    @property
-    def _encodings(self) -> Any:
-        if self._theirs is not None:
-            self._found, self._theirs = self._theirs().encodings, None
-        return self.__dict__.get("_found")
-
-    @_encodings.setter
-    def _encodings(self, encodings: Any) -> None:
-        self._found = encodings
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> NbbpeEncoding:
-        copied = NbbpeEncoding(copy.deepcopy(self.data, memo), self._n_sequences, self._theirs)
-        copied._found = copy.deepcopy(self.__dict__.get("_found"), memo)
-        return copied
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"data": self.data, "encodings": self.__dict__.get("_found"), "n_sequences": self._n_sequences}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._theirs, self._n_sequences = None, state["n_sequences"]
-        super().__setstate__(state)
 
 
 class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
@@ -250,7 +212,26 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         tensors = options.get("return_tensors")
         if is_one and tensors is None and not options.get("return_overflowing_tokens"):
             found = {name: rows[0] if isinstance(rows[0], list) else rows for name, rows in found.items()}  # or ints
-        return NbbpeEncoding(found, 1 + batch.is_pair, with_tokenizers, tensors)
+        encodings = partial(self._row_encodings, batch, options, with_tokenizers)
+        return NbbpeEncoding(found, 1 + batch.is_pair, encodings, tensors)
+
+    def _row_encodings(self, batch: Batch, options: Mapping[str, Any], with_tokenizers: Callable[[], Any]) -> Any:
+        """What a result tells of each row: by nbbpe as far as it knows, which encodes again; else by tokenizers."""
+
+        @functools.cache
+        def theirs() -> Any:
+            return with_tokenizers().encodings
+
+        columns = self._encode_plain(batch, {**options, "verbose": False, **dict.fromkeys(_OF_ROWS, True)})
+        if columns is None:
+            return theirs()
+        names = ("input_ids", "token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping")
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*map(columns.__getitem__, names), strict=True)]
+        spelled = self._applied.spelled
+        return [
+            RowEncoding(row, spelled(row["input_ids"]), batch.is_pair, partial(_row_of, theirs, number))
+            for number, row in enumerate(rows)
+        ]
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
         """The tokens of a text, spelled in GPT-2's alphabet; arguments are those of PreTrainedTokenizerFast."""
@@ -388,6 +369,10 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
             "special_tokens_mask": 1,
             "offset_mapping": (0, 0),
         }
+
+
+def _row_of(encodings: Callable[[], list[Any]], number: int) -> Any:
+    return encodings()[number]
 
 
 class _Config:
