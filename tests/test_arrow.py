@@ -380,3 +380,12 @@ def test_arrow_data_is_a_source_and_not_documents(data):
     assert nbbpe.train(data, 258).merges
     with pytest.raises(TypeError, match=r"documents is Arrow data .*: give it as the source"):
         nbbpe.train(documents=data, vocab_size=258)
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()], ids=str)
+def test_views_of_short_strings_in_a_table_are_read(kind):
+    """pyarrow 24 and older crash on these where they come through the C interface."""
+    table = pa.table({"text": pa.array(["the cat", "sat", ""]).cast(kind)})
+    expected = nbbpe.train(documents=["the cat", "sat", ""], vocab_size=259)
+    for given in table, table.to_reader(), table.to_batches()[0]:
+        assert nbbpe.train(given, vocab_size=259).merges == expected.merges

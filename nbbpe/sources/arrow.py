@@ -24,6 +24,18 @@ def is_arrow(data: object) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
+def reader_of(data: Any) -> Any:
+    """The RecordBatchReader of a table, or of a stream of record batches.
+
+    Raises ArrowInvalid, TypeError or ValueError for other data, ImportError without pyarrow.
+    """
+    arrow = require("pyarrow", _NAME)
+    # pyarrow's own goes through no C interface: up to version 24 at least, it crashes on views of short strings from there.
+    if isinstance(data, arrow.Table):
+        return data.to_reader()
+    return data if isinstance(data, arrow.RecordBatchReader) else arrow.RecordBatchReader.from_stream(data)
+
+
 def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
     """The arrays of strings in Arrow data, which are its chunks, or the column `field` of a table; and whether it is one.
 
@@ -45,7 +57,7 @@ def arrow_columns(data: Any, field: str) -> tuple[Iterator[Any], bool]:
     # What may be asked for its stream once only, such as a reader of arrays, says before whether it is a column.
     is_column = hasattr(data, "__arrow_c_schema__") and not arrow.types.is_struct(arrow.field(data).type)
     try:
-        reader = None if is_column else arrow.RecordBatchReader.from_stream(data)
+        reader = None if is_column else reader_of(data)
     except (arrow.ArrowInvalid, TypeError, ValueError):
         reader = None
     if reader is None:

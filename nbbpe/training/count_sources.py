@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..sources.arrow import is_arrow
+from ..sources.arrow import is_arrow, reader_of
 from ..sources.finding import find_files, name_of
 from ..sources.inputs import File
 from ..sources.optional_packages import naming_arrow_errors, require
@@ -62,7 +62,7 @@ def _arrow_counts(data: Any, argument: str) -> Counts:
         return Counts(argument, data.schema.metadata, lambda: iter([data]))
     try:
         if hasattr(data, "__arrow_c_stream__"):
-            reader = pa.RecordBatchReader.from_stream(data)
+            reader = reader_of(data)
             return Counts(argument, reader.schema.metadata, lambda: iter(reader))
         batch = pa.record_batch(data)
     except (pa.ArrowInvalid, TypeError, ValueError) as error:
