@@ -11,8 +11,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ..text.unicode_sets import WHITESPACE
+
 _SPACES = b" \n\t"  # a token of only these is taken together with those before it
-_NO_WHITESPACE = "\x1c\x1d\x1e\x1f"  # whitespace to str.isspace, but not by Unicode's property
 
 EncodesAll = Callable[[list[str]], list[list[int]]]
 MergesAll = Callable[[list[bytes]], list[list[int]]]
@@ -79,7 +80,7 @@ class Completions:
         """The ids of the bytes where they are split before a last whitespace character, as `\\s+(?!\\S)` may do."""
         last = unstable.decode(errors="replace")[-1]
         n_last = len(last.encode())
-        if n_last < len(unstable) and last.isspace() and last not in _NO_WHITESPACE:
+        if n_last < len(unstable) and last in WHITESPACE:
             first, second = self._merge([unstable[:-n_last], unstable[-n_last:]])
             yield (*first, *second)
 
