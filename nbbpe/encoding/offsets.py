@@ -14,6 +14,7 @@ from ..model.packed_vocab import PackedVocab
 from ..model.surround import Trimming
 from ..text.unicode_sets import WHITESPACE
 from .decoder import Decoder
+from .tokens import in_characters
 
 Offsets = list[tuple[int, int]]
 
@@ -80,12 +81,9 @@ class OffsetFinder:
             return None
         if self._stripping and np.isin(ids, self._stripping).any():  # whitespace after it may be a token of its own, too
             return None
-        ends = np.cumsum(self._vocab.lengths_of(ids))
-        starts = ends - self._vocab.lengths_of(ids)
-        if len(data) != len(text):
-            # A token that ends inside a character has all of it.
-            character_of = np.cumsum((np.frombuffer(data, dtype=np.uint8) & 0xC0) != 0x80) - 1
-            starts, ends = character_of[starts], character_of[ends - 1] + 1
+        lengths = self._vocab.lengths_of(ids)
+        ends = np.cumsum(lengths)
+        starts, ends = in_characters(text, ends - lengths, ends)
         firsts = np.cumsum(counts) - counts
         of_text = np.repeat(np.cumsum(sizes) - sizes, counts)
         starts, ends = starts - of_text, ends - of_text

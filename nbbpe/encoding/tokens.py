@@ -74,12 +74,7 @@ class Tokens:
     def char_offsets(self) -> NDArray[np.int64]:
         """The first character of which each token has a byte, and the character after the last one; int64[n, 2]."""
         text = to_text(self.text) if isinstance(self.text, bytes) else self.text
-        if text.isascii():
-            return self.byte_offsets.copy()
-        widths = _widths(text)
-        character_of_byte = np.repeat(np.arange(len(widths)), widths)
-        starts, ends = self.byte_offsets.T
-        return np.stack([character_of_byte[starts], character_of_byte[ends - 1] + 1], axis=1)
+        return np.stack(in_characters(text, *self.byte_offsets.T), axis=1)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -119,6 +114,20 @@ class Tokens:
             spans.append(f" … and {len(self) - _MOST_IN_HTML:,} more")
         spelled = "".join(spans)
         return f'<div><div style="white-space: pre-wrap; font-family: monospace">{spelled}</div>{len(self):,} tokens</div>'
+
+
+def in_characters(
+    text: str, starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first character of which each token has a byte, and the character after the last one, int64[n] each.
+
+    starts, ends : where each token starts and ends in the bytes that `to_bytes` makes of the text; no token is empty
+    """
+    if text.isascii():
+        return starts, ends
+    widths = _widths(text)
+    character_of_byte = np.repeat(np.arange(len(widths)), widths)
+    return character_of_byte[starts], character_of_byte[ends - 1] + 1
 
 
 def _widths(text: str) -> NDArray[np.int64]:
