@@ -64,9 +64,8 @@ class Frame:
         n = len(rows) // 2
         return list(map(around, rows[:n], rows[n:])) if self.is_pair else list(map(around, rows))
 
-    def type_rows(self, rows: Rows) -> Rows:
-        """The types of the ids of each row, and of those around."""
-        framed = self.put(rows)
+    def type_rows(self, rows: Rows, framed: Rows) -> Rows:
+        """The types of the ids of each row, and of those around; `framed` are the rows with these."""
         if not any(self.types):
             return [[0] * len(row) for row in framed]
         found: Rows = [[] for _ in framed]

@@ -345,7 +345,7 @@ class NbbpeTokenizerFast(PreTrainedTokenizerFast):  # type: ignore[misc]
         names = self.model_input_names
         needs_types, needs_mask = options.get("return_token_type_ids"), options.get("return_attention_mask")
         if "token_type_ids" in names if needs_types is None else needs_types:
-            columns["token_type_ids"] = frame.type_rows(rows)
+            columns["token_type_ids"] = frame.type_rows(rows, ids)
         if "attention_mask" in names if needs_mask is None else needs_mask:
             columns["attention_mask"] = [[1] * len(row) for row in ids]
         if options.get("return_special_tokens_mask"):
