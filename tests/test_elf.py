@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
+import processes
 import pytest
 
 from nbbpe.kernels.compiler import elf, loader, obtain, plain, symbols, target
@@ -48,6 +49,15 @@ def total_of_scaled(numbers, by):
 KERNEL = Kernel(look_up, (uint8[:], int64))
 CALLER = Kernel(total_of_scaled, (uint8[:], int64))
 ENTRY = obtain.entry_of(KERNEL)
+COMPILE = """
+import hashlib, importlib, sys
+from nbbpe.kernels.compiler import elf, obtain
+for place in sys.argv[1:]:
+    module, _, name = place.rpartition(".")
+    content = obtain.compiled(getattr(importlib.import_module("nbbpe.kernels." + module), name))
+    code = [content[each.at : each.at + each.size] for each in elf._sections(content) if each.flags & 4]
+    print(place, sum(map(len, code)), hashlib.sha256(b"".join(code)).hexdigest())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +177,17 @@ def test_a_system_that_does_not_describe_its_processor_asks_llvm(monkeypatch):
     monkeypatch.setattr(target, "_about_processor", lambda: None)
     assert target.host() == target._detected()
     target.host.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("records.strings.take_strings", "training.sort_words.order_equal_prefixes"),  # both call min, one inlined
+        ("encoding.rank_tables.find_sides", "encoding.encode_new_piece.encode_long_piece"),  # both call merge_long
+    ],
+)
+def test_a_kernels_code_does_not_depend_on_what_was_compiled_before(one, other):
+    def compiled(*places: str) -> list[str]:
+        return processes.run(COMPILE, *places).splitlines()
+
+    assert compiled(one, other) == compiled(other, one)[::-1]

@@ -98,9 +98,9 @@ def made(declared: Any) -> Any:
         from numba.extending import intrinsic
 
         if hasattr(declared, "inlines"):
-            options = {} if declared.inlines is None else {"forceinline": declared.inlines}
             with jit_enabled():
-                _made[declared] = numba.njit(**_OPTIONS, **options)(_with_made_globals(declared.function))
+                njit = numba.njit(**_OPTIONS, forceinline=bool(declared.inlines))
+                _made[declared] = njit(_with_made_globals(declared.function))
         else:
             _made[declared] = intrinsic(declared.function)
     return _made[declared]
