@@ -133,6 +133,7 @@ class CompiledEncoder(Encoder):
 
     def encode_all(self, reader: Windows) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         with self._borrowed() as state:
+            state.expect(reader.n_expected)
             taken = 0
             while (window := reader.advance(taken)) is not None:
                 taken = window.start
@@ -164,6 +165,7 @@ class CompiledEncoder(Encoder):
         returns their number. To `ends` are added how many there are up to each break without id."""
         step = 0 if out is None else self._id_size
         with self._borrowed() as state:
+            state.expect(reader.n_expected)
             n_ids = taken = 0
             while (window := reader.advance(taken)) is not None:
                 taken = window.start

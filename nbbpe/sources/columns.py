@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.windows import WINDOW, Window, separated
+from ..text.windows import WINDOW, Window, Windows, separated
 from .optional_packages import require
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def null_rows(column: Any) -> list[int]:
     return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist() if column.null_count else []
 
 
-class ColumnReader:
+class ColumnReader(Windows):
     """Reads arrays of strings (see `as_strings`) window by window; see Windows. Nulls are skipped.
 
     Every window must be taken whole, as it can be; the next one uses its memory again.

@@ -91,7 +91,7 @@ def shared_by_threads(parts: Sequence[Part], n_text: int, n_threads: int) -> Seq
     return [JsonChunk(whole, chunks, number) for number in range(n_chunks)]
 
 
-class Records:
+class Records(Windows):
     """Reads the texts of records, those of one window of lines at a time; what one window takes the next uses again."""
 
     def __init__(
@@ -104,6 +104,7 @@ class Records:
         self._tally = tally
         self._field = np.frombuffer(to_bytes(part.field), dtype=np.uint8)
         self._reader = Reader(stream, part.extent.n_bytes(part.compression), _no_specials())
+        self.n_expected = self._reader.n_expected
         self._lines: Window | None = None
         self._position = 0  # of the next line in the window
         self._n_lines = n_before  # before it in the part

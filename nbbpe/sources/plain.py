@@ -42,10 +42,11 @@ class TextPart(NamedTuple):
                 yield reader
 
 
-class _Followed:
+class _Followed(Windows):
     """A reader with one more window at the end."""
 
     def __init__(self, reader: Windows, last: Window) -> None:
+        self.n_expected = reader.n_expected
         self._reader = reader
         self._last: Window | None = last
 

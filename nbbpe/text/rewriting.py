@@ -26,7 +26,7 @@ def _up_to(window: Window, stop: int) -> tuple[bytes, NDArray[np.int64]]:
     return window.data[window.start : stop].tobytes(), breaks
 
 
-class RewritingReader:
+class RewritingReader(Windows):
     """Windows of rewritten text, from windows of the text itself, in which special tokens are already found.
 
     last_cut : the last place of a window up to which it can be rewritten alone; its start if there is none
@@ -34,6 +34,7 @@ class RewritingReader:
     """
 
     def __init__(self, reader: Windows, last_cut: Callable[[Window], int], rewrite: Rewrite) -> None:
+        self.n_expected = reader.n_expected
         self._reader = reader
         self._last_cut = last_cut
         self._rewrite = rewrite

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .utf8 import Text, check_texts, each_readable, each_to_bytes
-from .windows import Window, separated
+from .windows import Window, Windows, separated
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -59,7 +59,7 @@ def cut_rows(rows: Rows, part_bytes: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(bounds))
 
 
-class RowsReader:
+class RowsReader(Windows):
     """Reads texts, from number `first` to before `last`, window by window, each with a break of the id `separator` after
     it; see Windows.
 
@@ -67,6 +67,7 @@ class RowsReader:
     """
 
     def __init__(self, rows: Rows, first: int, last: int, specials: SpecialTokens, separator: int) -> None:
+        self.n_expected = int(rows.sizes[first:last].sum())
         self._rows = rows
         self._next, self._last = first, last
         self._specials = specials

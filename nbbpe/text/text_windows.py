@@ -68,7 +68,9 @@ def text_windows(text: str | Data, specials: SpecialTokens, start: int = 0, end:
     """
     end = len(text) if end is None else end
     if isinstance(text, str) and not text.isascii():
-        return Reader(StrSource(text, start, end), None, specials)
+        reader = Reader(StrSource(text, start, end), None, specials)
+        reader.n_expected = end - start  # or more: a character has a byte at least
+        return reader
     return TextReader(_in_place(text)[start:end], specials)
 
 

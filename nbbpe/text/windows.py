@@ -113,7 +113,12 @@ def _breaks(data: NDArray[np.uint8], start: int, end: int, specials: SpecialToke
 
 
 class Windows(Protocol):
-    """Text window by window."""
+    """Text window by window.
+
+    n_expected : about how many bytes of text there are, to prepare for them; 0 if it is not known
+    """
+
+    n_expected: int = 0
 
     def advance(self, taken: int) -> Window | None:
         """The next window, which starts with what the caller has not `taken` of the last one; None after the last.
@@ -122,12 +127,13 @@ class Windows(Protocol):
         """
 
 
-class TextReader:
+class TextReader(Windows):
     """Windows of a text in memory, without a copy except of its last bytes, as kernels read past the end."""
 
     def __init__(self, text: Data, specials: SpecialTokens) -> None:
         from ..kernels.machine.intrinsics import PADDING
 
+        self.n_expected = len(text)
         self._text = text
         self._data = np.frombuffer(text, dtype=np.uint8)
         self._end_of_views = len(text) - PADDING
@@ -155,7 +161,7 @@ class TextReader:
         return self._last
 
 
-class Reader:
+class Reader(Windows):
     """Reads a source window by window; the text that was not taken of one window starts the next.
 
     The memory it holds is a window, or twice the longest piece where that is more; with `at_once`, the whole source.
@@ -165,6 +171,7 @@ class Reader:
         """`n_bytes` is how much to read, None for all; `at_once` puts all of it into one window."""
         from ..kernels.machine.intrinsics import PADDING
 
+        self.n_expected = n_bytes or 0
         self._source = source
         self._left = n_bytes
         self._specials = specials
@@ -223,7 +230,7 @@ class Reader:
         return True
 
 
-class DocumentReader:
+class DocumentReader(Windows):
     """Reads whole documents, about BATCH bytes a window, each with a break after it.
 
     Errors of the iterable pass through.
