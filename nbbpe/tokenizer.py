@@ -24,7 +24,7 @@ from .encoding.special_choice import ALL, NONE, Choice, Chosen, allowed_in, chec
 from .encoding.stream_decoder import StreamDecoder
 from .encoding.tokens import Tokens, show
 from .model.model import Merge, Model, Vocab
-from .model.surround import Surround, read_surround
+from .model.post_processor import Templates, read_templates
 from .system.integers import check_integer
 from .system.lazy import lazy, method_on_use
 from .text.byte_source import Source, as_source, bytes_left
@@ -269,9 +269,9 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
             # As most calls are: for less.
             ids: list[int] | None = self._encoder.encode_short(text, self._specials, list)
             if ids is not None:
-                return self._surround.around(ids) if add_special_tokens else ids
+                return self._templates.around(ids) if add_special_tokens else ids
         ids = self._encode_any(text, allowed_special, disallowed_special, num_threads, dropout, seed).tolist()
-        return self._surround.around(ids) if add_special_tokens else ids
+        return self._templates.around(ids) if add_special_tokens else ids
 
     def encode_pair(
         self,
@@ -295,8 +295,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         check_choice(allowed_special, disallowed_special)
         allowed, disallowed = _kept(allowed_special), _kept(disallowed_special)  # for two texts
         encode = partial(self.encode, allowed_special=allowed, disallowed_special=disallowed)
-        surround = self._surround if add_special_tokens else self._surround.without_ids()
-        return surround.around(encode(first), encode(second))
+        templates = self._templates if add_special_tokens else self._templates.without_ids()
+        return templates.around(encode(first), encode(second))
 
     def verify(self, text: str | None = None) -> dict[str, str]:
         """Check on a text that tokenizers, tiktoken and mistral-common, as far as they are installed, give the same ids.
@@ -780,8 +780,8 @@ class Tokenizer(TokenizerFiles, TokenizerVocabulary, TiktokenNames):
         return DropoutTables(self._encoder, self._model.pattern, self._model.merge_table())
 
     @lazy
-    def _surround(self) -> Surround:
-        return read_surround(self._model.extras.surround)
+    def _templates(self) -> Templates:
+        return read_templates(self._model.extras.post_processor)
 
     @lazy
     def _specials(self) -> SpecialTokens:

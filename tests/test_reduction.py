@@ -114,9 +114,9 @@ def test_the_tokens_around_a_text_get_their_new_ids(tmp_path):
         (tmp_path / "t.json").write_text(json.dumps(about), encoding="utf-8")
         whole = nbbpe.load(tmp_path / "t.json")
         found, old_to_new = whole.truncate(262)
-        with_tokens = whole._surround.around([])
+        with_tokens = whole._templates.around([])
         assert with_tokens
-        assert found._surround.around([]) == old_to_new[with_tokens].tolist()
+        assert found._templates.around([]) == old_to_new[with_tokens].tolist()
 
 
 @pytest.mark.parametrize("gone", [258, 5000])

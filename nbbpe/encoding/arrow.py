@@ -12,7 +12,7 @@ from ..sources.arrow import arrow_columns, n_bytes_of
 from ..sources.columns import ColumnReader, as_strings
 from ..sources.optional_packages import require
 from ..text.windows import NO_ID
-from .threads import Part, check_threads, encode_parts, part_bytes, threads_for
+from .threads import MemoryPart, check_threads, encode_parts, part_bytes, threads_for
 
 if TYPE_CHECKING:
     from ..kernels.pieces.special_tokens import SpecialTokens
@@ -34,7 +34,7 @@ def encode_arrow(encoder: Encoder, data: Any, specials: SpecialTokens, field: st
     n_threads = 1 if encoder.in_python else threads_for(n_bytes, most)
     size = part_bytes(n_bytes, n_threads)
     parts = [
-        Part(n_bytes_of(strings) + len(strings), partial(ColumnReader, iter([strings]), separator=NO_ID))
+        MemoryPart(n_bytes_of(strings) + len(strings), partial(ColumnReader, iter([strings]), separator=NO_ID))
         for column in columns
         for strings in _cut(column, size)
     ]

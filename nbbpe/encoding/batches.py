@@ -14,7 +14,7 @@ from ..text.utf8 import Text
 from ..text.windows import NO_ID
 from .encoder import SHORT, Encoder
 from .special_choice import Chosen, pack_special_tokens
-from .threads import Part, check_threads, encode_parts, part_bytes, stretches, threads_for
+from .threads import MemoryPart, check_threads, encode_parts, part_bytes, stretches, threads_for
 
 _FEW = 32  # texts; up to so many are encoded one by one in less time than it takes to start a batch
 
@@ -35,7 +35,7 @@ def encode_batch_flat(
         if not any(ids is None for ids in found):
             starts = np.cumsum([0, *map(len, found)], dtype=np.int64)
             return np.concatenate([np.empty(0, dtype=encoder.dtype), *found]), starts
-    parts: list[Part] = []
+    parts: list[MemoryPart] = []
     size = part_bytes(n_bytes + len(rows.sizes), n_threads)  # with what separates texts
     for first, last in cut_rows(rows, size):
         if rows.sizes[first] > 2 * size:  # then it is alone
@@ -44,7 +44,7 @@ def encode_batch_flat(
                 parts += [*begin, end._replace(ends_text=True)]
                 continue
         of_rows = partial(RowsReader, rows, first, last, separator=NO_ID)
-        parts.append(Part(int(rows.sizes[first:last].sum()) + last - first, of_rows))
+        parts.append(MemoryPart(int(rows.sizes[first:last].sum()) + last - first, of_rows))
     return encode_parts(encoder, parts, specials, n_threads)
 
 

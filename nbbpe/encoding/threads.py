@@ -37,8 +37,8 @@ _PARTS_PER_THREAD = 4  # at least, so that threads end together
 SPARE = 32  # ids after those of a part: kernels may write a few bytes more than they need
 
 
-class Part(NamedTuple):
-    """A part that one thread encodes at a time.
+class MemoryPart(NamedTuple):
+    """A part of texts in memory, which one thread encodes at a time.
 
     n_bytes   : the most bytes that its windows have: of text as UTF-8, and one for each separator between texts
     open      : returns its windows, with special tokens found
@@ -90,7 +90,7 @@ def count(encoder: Encoder, text: str | Data, specials: SpecialTokens | None, nu
     return sum(run_tasks(lambda part: encoder.count_windows(part.open(sought)), parts, n_threads))
 
 
-def stretches(encoder: Encoder, text: str | Data, specials: SpecialTokens, n_threads: int) -> list[Part]:
+def stretches(encoder: Encoder, text: str | Data, specials: SpecialTokens, n_threads: int) -> list[MemoryPart]:
     """The parts of a text for so many threads; only one where the text cannot be cut."""
     n_bytes = len(text)
     cuts = [(0, n_bytes)]
@@ -98,7 +98,7 @@ def stretches(encoder: Encoder, text: str | Data, specials: SpecialTokens, n_thr
         n_parts = -(-n_bytes // part_bytes(n_bytes, n_threads))
         cuts = cut_text(text, n_parts, encoder.cut_by, specials)
     of_each = most_bytes(text) // max(n_bytes, 1)  # bytes of a character
-    return [Part(of_each * (end - start), partial(text_windows, text, start=start, end=end)) for start, end in cuts]
+    return [MemoryPart(of_each * (end - start), partial(text_windows, text, start=start, end=end)) for start, end in cuts]
 
 
 class _Array:
@@ -162,7 +162,7 @@ def _encode_part(
     encoder: Encoder,
     specials: SpecialTokens,
     writer_of: Callable[[int], AbstractContextManager[PartWriter]],
-    task: tuple[int, Part],
+    task: tuple[int, MemoryPart],
 ) -> tuple[int, NDArray[np.int64]]:
     """Encode a part; returns the number of its ids, and how many there are up to each break without id."""
     number, part = task
@@ -177,7 +177,7 @@ def _encode_part(
 
 
 def encode_parts(
-    encoder: Encoder, parts: Sequence[Part], specials: SpecialTokens, n_threads: int
+    encoder: Encoder, parts: Sequence[MemoryPart], specials: SpecialTokens, n_threads: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The ids of all parts, in order, in one new array, and 0 followed by the end of each text's ids in it.
 

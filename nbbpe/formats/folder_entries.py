@@ -6,8 +6,8 @@ from typing import Any
 
 from ..model.extras import FLAGS, Extras
 from ..model.model import Model
+from ..model.post_processor import read_templates
 from ..model.special_tokens import MAX_ID
-from ..model.surround import read_surround
 from ..system.excerpt import naming, shown
 from ..text.cutting import Cutter
 
@@ -40,8 +40,8 @@ def spelled_extras(model: Model) -> dict[str, Any]:
         spelled["prefix_space"] = True
     if extras.cutter is not None:
         spelled["pre_tokenizer"] = extras.cutter.steps
-    if extras.surround is not None:
-        spelled["post_processor"] = extras.surround
+    if extras.post_processor is not None:
+        spelled["post_processor"] = extras.post_processor
     return spelled
 
 
@@ -62,10 +62,10 @@ def read_extras(about: dict[str, Any], special: dict[str, int]) -> Extras:
     steps = about.get("pre_tokenizer")
     if steps is not None and not (isinstance(steps, list) and steps):
         raise ValueError(f"pre_tokenizer must be a list of steps, and is {shown(steps)}")
-    surround = about.get("post_processor")
-    read_surround(surround)
+    post_processor = about.get("post_processor")
+    read_templates(post_processor)
     in_order = {token: tuple(flag for flag in FLAGS if flag in of_token) for token, of_token in flags.items()}
-    return Extras(in_order, prefix_space, surround, Cutter.of(steps) if steps else None)
+    return Extras(in_order, prefix_space, post_processor, Cutter.of(steps) if steps else None)
 
 
 def read_origin(about: dict[str, Any], about_path: str) -> tuple[str | None, dict[str, Any]]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..model.extras import FLAGS, Extras, Flags
 from ..model.model import Model, check_bytes
 from ..model.packed_vocab import PackedVocab
+from ..model.post_processor import read_templates, steps_of
 from ..model.special_tokens import MAX_ID, tokens_for_placing
-from ..model.surround import read_surround, steps_of
 from ..system.excerpt import naming, shown
 from ..system.paths import Path
 from ..text.normalizer import KINDS, Chain, as_normalizer
@@ -202,7 +202,7 @@ def _check_model(model: dict[str, Any]) -> None:
 
 
 def _check_after(document: dict[str, Any]) -> None:
-    read_surround(document.get("post_processor"))
+    read_templates(document.get("post_processor"))
     # Without a decoder nothing is said of decoding.
     for step in steps_of(document.get("decoder"), "decoder", "decoders"):
         if step["type"] not in ("ByteLevel", "Fuse"):

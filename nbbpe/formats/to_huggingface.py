@@ -75,7 +75,7 @@ def content(model: Model) -> str:
         ],
         "normalizer": _normalizer(model.normalizer),
         "pre_tokenizer": pretokenizers.write(model.pattern, model.extras.prefix_space, model.extras.cutter),
-        "post_processor": model.extras.surround,
+        "post_processor": model.extras.post_processor,
         "decoder": {**pretokenizers.BYTE_LEVEL, "use_regex": True},
         "model": {
             "type": "BPE",

@@ -8,8 +8,8 @@ from ..encoding.decoder import Decoder
 from ..encoding.offsets import OffsetFinder
 from ..encoding.special_choice import Choice
 from ..formats.spelling import token_of
+from ..model.post_processor import read_trimming, read_types
 from ..model.special_tokens import find_overlap
-from ..model.surround import read_trimming, read_types
 from ..system.lazy import lazy
 from ..tokenizer import Tokenizer
 from .rows import Frame, Rows
@@ -56,8 +56,8 @@ class Applied:
 
     @lazy
     def _frames(self) -> dict[tuple[bool, bool], Frame]:
-        surround, types = self.tokenizer._surround, read_types(self._model.extras.surround)
-        sides = (surround.single, types.single), (surround.pair, types.pair)
+        templates, types = self.tokenizer._templates, read_types(self._model.extras.post_processor)
+        sides = (templates.single, types.single), (templates.pair, types.pair)
         return {
             (is_pair, has_ids): Frame(*sides[is_pair], is_pair, has_ids)
             for is_pair in (False, True)
@@ -68,7 +68,7 @@ class Applied:
     def finder(self) -> OffsetFinder | None:
         """What finds the offsets in texts; None if tokenizers must find them."""
         model = self._model
-        trimming = read_trimming(model.extras.surround)
+        trimming = read_trimming(model.extras.post_processor)
         if trimming is None or model.chain.steps or model.extras.prefix_space:
             return None
         stripping = [token for token, flags in model.extras.flags.items() if {"lstrip", "rstrip"} & set(flags)]

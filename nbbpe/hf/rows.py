@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
-from ..model.surround import Surround, Template
+from ..model.post_processor import Template, Templates
 
 Rows = list[list[Any]]
 
@@ -60,7 +60,7 @@ class Frame:
         if self.pieces == ["A"] and not self.is_pair:
             return rows
         pieces = [piece if value is None or isinstance(piece, str) else [value] * len(piece) for piece in self.pieces]
-        around = Surround(pieces, pieces).around
+        around = Templates(pieces, pieces).around
         n = len(rows) // 2
         return list(map(around, rows[:n], rows[n:])) if self.is_pair else list(map(around, rows))
 

@@ -25,15 +25,15 @@ Flags = tuple[str, ...]
 class Extras(NamedTuple):
     """Settings that most tokenizers do not have.
 
-    flags        : from added token to its flags, of FLAGS, in their order; without tokens that have no flags
+    flags : from added token to its flags, of FLAGS, in their order; without tokens that have no flags
     prefix_space : whether each stretch of text between special tokens gets a space in front, unless it begins with one
-    cutter       : what cuts each stretch before the split pattern does; then a space goes in front of each part
-    surround     : the post_processor of a tokenizer.json, unchanged; None for none
+    cutter : what cuts each stretch before the split pattern does; then a space goes in front of each part
+    post_processor : that of a tokenizer.json, unchanged; None for none
     """
 
     flags: Mapping[str, Flags] = {}
     prefix_space: bool = False
-    surround: Mapping[str, Any] | None = None
+    post_processor: Mapping[str, Any] | None = None
     cutter: Cutter | None = None
 
     @property

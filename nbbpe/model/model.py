@@ -21,6 +21,7 @@ from ..text.normalizer import Chain, Normalizer, as_normalizer
 from ..text.pattern import Pattern, PatternLike, get_pattern
 from .extras import NO_EXTRAS, Extras, later_tokens
 from .packed_vocab import PackedVocab
+from .post_processor import read_templates
 from .provenance import Sides, describe_pattern, tokenizer_fingerprint
 from .special_tokens import (
     MAX_ID,
@@ -31,7 +32,6 @@ from .special_tokens import (
     tokens_for_placing,
     tokens_of_merges,
 )
-from .surround import read_surround
 
 if TYPE_CHECKING:
     from ..kernels.encoding.merge_table import Merges
@@ -367,7 +367,7 @@ class Model:
             return NotImplemented
         names = "vocab", "merges", "special", "pattern", "whole", "spelled"
         same = all(getattr(self, name) == getattr(other, name) for name in names)
-        return same and read_surround(self.extras.surround) == read_surround(other.extras.surround)
+        return same and read_templates(self.extras.post_processor) == read_templates(other.extras.post_processor)
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process computes the rest from these again.

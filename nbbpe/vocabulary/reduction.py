@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.model import Model
-from ..model.surround import renumbered
+from ..model.post_processor import renumbered
 from ..system.integers import check_integer
 from .frequencies import check_gaps
 
@@ -99,7 +99,7 @@ def without(
         merges = ids[rows[~gone[rows].any(axis=1)]].astype(np.int32)
     vocab = {int(ids[token_id]): token for token_id, token in model.vocab.items() if not gone[token_id]}
     special = {token: int(ids[token_id]) for token, token_id in model.special.items()}
-    extras = model.extras._replace(surround=renumbered(model.extras.surround, ids))
+    extras = model.extras._replace(post_processor=renumbered(model.extras.post_processor, ids))
     origin = {**model.provenance, "reduced_from": {"fingerprint": model.fingerprint, "vocab_size": model.size}}
     return Model(vocab, merges, special, model.pattern, model.whole, origin, model.normalizer, extras), ids
 

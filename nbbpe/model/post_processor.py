@@ -18,7 +18,7 @@ from .special_tokens import MAX_ID
 Template = list[list[int] | str]
 
 
-class Surround(NamedTuple):
+class Templates(NamedTuple):
     """The templates of one text, and of a pair."""
 
     single: Template
@@ -31,17 +31,17 @@ class Surround(NamedTuple):
             ids += part if isinstance(part, list) else first if part == "A" else second or []
         return ids
 
-    def without_ids(self) -> Surround:
+    def without_ids(self) -> Templates:
         """The templates without ids: of the texts alone, in the same order."""
         single: Template = [part for part in self.single if isinstance(part, str)]
         pair: Template = [part for part in self.pair if isinstance(part, str)]
-        return Surround(single, pair)
+        return Templates(single, pair)
 
 
-PLAIN = Surround(["A"], ["A", "B"])
+PLAIN = Templates(["A"], ["A", "B"])
 
 
-def read_surround(part: Mapping[str, Any] | None) -> Surround:
+def read_templates(part: Mapping[str, Any] | None) -> Templates:
     """The templates of a post_processor. Raises ValueError that names a part that is unknown or invalid."""
     found = [each for each in map(_read, steps_of(part, "post_processor", "processors")) if each is not None]
     if len(found) > 1:
@@ -50,14 +50,14 @@ def read_surround(part: Mapping[str, Any] | None) -> Surround:
 
 
 class Types(NamedTuple):
-    """The type of each piece of the templates of a Surround, for models that count a type for each text."""
+    """The type of each piece of the templates of a Templates, for models that count a type for each text."""
 
     single: list[int]
     pair: list[int]
 
 
 def read_types(part: Mapping[str, Any] | None) -> Types:
-    """The types of the pieces of a post_processor that `read_surround` accepts."""
+    """The types of the pieces of a post_processor that `read_templates` accepts."""
     for step in steps_of(part, "post_processor", "processors"):
         if step["type"] == "RobertaProcessing":
             return Types([0, 0, 0], [0, 0, 0, 0, 0])
@@ -148,14 +148,14 @@ def steps_of(part: object, where: str, inner: str) -> list[Any]:
     return [step for each in part[inner] for step in steps_of(each, where, inner)]
 
 
-def _read(part: Mapping[str, Any]) -> Surround | None:
+def _read(part: Mapping[str, Any]) -> Templates | None:
     kind = part["type"]
     if kind == "ByteLevel":  # it changes only offsets
         return None
     if kind in ("RobertaProcessing", "BertProcessing"):
         first, last = _id_of(part.get("cls"), "cls"), _id_of(part.get("sep"), "sep")
         between = [last, last] if kind == "RobertaProcessing" else [last]
-        return Surround([[first], "A", [last]], [[first], "A", between, "B", [last]])
+        return Templates([[first], "A", [last]], [[first], "A", between, "B", [last]])
     if kind != "TemplateProcessing":
         raise ValueError(f"post_processor is {shown(kind)}, which nbbpe does not know")
     tokens = part.get("special_tokens", {})
@@ -165,7 +165,7 @@ def _read(part: Mapping[str, Any]) -> Surround | None:
     if [piece for piece in single if isinstance(piece, str)] != ["A"]:
         # tokenizers would apply it without special tokens, too, and leave out the text, or double it.
         raise ValueError(f"post_processor: the template of one text must have it once, and is {shown(part.get('single'))}")
-    return Surround(single, _template(part.get("pair", ["A", "B"]), tokens))
+    return Templates(single, _template(part.get("pair", ["A", "B"]), tokens))
 
 
 def _id_of(value: object, where: str) -> int:
