@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from .sources.arrow_data import ArrowData
     from .system.memory_limits import MemoryLimit
-    from .training.fitting import MinWordCount
     from .training.token_rules import TokenRules
+    from .training.words_in_memory import MinWordCount
     from .words.mixture import Mixture
 
 

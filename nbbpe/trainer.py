@@ -21,7 +21,7 @@ from .training.token_rules import TokenRules
 
 if TYPE_CHECKING:
     from .sources.arrow_data import ArrowData
-    from .training.fitting import MinWordCount
+    from .training.words_in_memory import MinWordCount
     from .words.mixture import Mixture
 
 

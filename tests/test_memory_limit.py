@@ -19,7 +19,7 @@ from nbbpe.system import memory_limits
 from nbbpe.system.memory_limits import memory_left, memory_limit_of
 from nbbpe.text.chunks import CutRules
 from nbbpe.text.pattern import get_pattern
-from nbbpe.training import fitting, gathering, merges
+from nbbpe.training import gathering, merges, words_in_memory
 from nbbpe.training.counters import WordRules
 from nbbpe.training.parallel_counting import count_files
 from nbbpe.training.word_counts import corpus_fingerprint
@@ -406,7 +406,7 @@ def test_a_threshold_is_found_whatever_the_denominator(place):
 
 def test_words_of_more_cells_than_can_be_numbered_are_an_error_that_says_what_would_fit(monkeypatch):
     text = "aa bb aa bb one two three four"
-    monkeypatch.setattr(fitting, "MOST_CELLS", 12)
+    monkeypatch.setattr(words_in_memory, "MOST_CELLS", 12)
     with pytest.raises(OverflowError, match=r"can be at most 11 together: .* min_word_count=2 would make them fit"):
         nbbpe.train(documents=[text], vocab_size=300)
     with pytest.warns(UserWarning, match="min_word_count=2 skips 6 of 7"):

@@ -11,7 +11,7 @@ from ..system.progress import ProgressOption
 from ..system.workers import check_workers
 
 if TYPE_CHECKING:
-    from .fitting import MinWordCount
+    from .words_in_memory import MinWordCount
 
 
 class CountingOptions(NamedTuple):

@@ -22,12 +22,12 @@ from ..system.wrong_argument import WrongArgument
 from ..text.pattern import splits_by_regex
 from ..text.utf8 import each_to_bytes, to_text
 from ..training.counting_options import CountingOptions
-from ..training.fitting import record_of
 from ..training.learning_options import LearningOptions
 from ..training.parity_queues import Groups
 from ..training.start import Start
 from ..training.tie_break import TIE_BREAKS
 from ..training.word_counts import WordCounts, words_from_dict
+from ..training.words_in_memory import record_of
 from ..words.finding import find_supply
 from ..words.mixture import Mixture
 from ..words.parity import Parity

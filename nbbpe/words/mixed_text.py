@@ -13,10 +13,10 @@ from ..sources import Input, Skipped, total_size
 from ..system.progress import Progress
 from ..text.pattern import Pattern
 from ..training.counting_options import CountingOptions
-from ..training.fitting import LeftOut
 from ..training.gathering import Gathered, Gathering, Limit, gather_inputs
 from ..training.sorted_runs import concatenate, n_text_of, words_between
 from ..training.word_counts import WordCounts
+from ..training.words_in_memory import LeftOut
 from .mixture import CountedMixture, Mixture, count_mixture, denominator_of, find_mixture
 from .parity import Parity, with_groups
 from .source_words import gather_words

@@ -16,8 +16,8 @@ from ..training.word_counts import WordCounts
 
 if TYPE_CHECKING:
     from ..model.model import Model
-    from ..training.fitting import LeftOut
     from ..training.parity_queues import Groups
+    from ..training.words_in_memory import LeftOut
 
 
 class Stage(NamedTuple):
@@ -48,7 +48,7 @@ class Supply(ABC):
 
         Raises ValueError if there are none.
         """
-        from ..training.fitting import words_that_fit
+        from ..training.words_in_memory import words_that_fit
 
         with self.limited() as limit:
             gathered = self.gathered(split or self.split, limit)
